@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -30,6 +31,11 @@ sys.dont_write_bytecode = False
 hypothesis.settings.register_profile("nettop", deadline=None)
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
 hypothesis.settings.load_profile("nettop")
+# the garbage collector walks all tests and modules too often: a fifth of the time
+gc.set_threshold(50_000)
+# a shell starts a background job with SIGINT ignored, and so the processes of the tests would
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -41,6 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if slow & {item.path.stem, item.path.parent.name}:
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the garbage collector leaves it out."""
+    gc.collect()
+    gc.freeze()
 
 
 _PASSED = ("NETTOP_SAMPLES", "NETTOP_LAB")  # variables of nettop that reach the tests
@@ -138,12 +150,11 @@ def update(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def warm() -> Iterator[Warm]:
+def warm() -> Warm:
     """Processes of nettop that start without its imports."""
-    from warm import serve
+    from warm import shared
 
-    with serve() as server:
-        yield server
+    return shared()
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 from staged import Stage
-from staged_limits import CASES, Case, right
+from staged_case import Case, right
+from staged_limits import CASES
 
 from nettop.terms import units
 
@@ -31,15 +32,21 @@ HEAD = (
     "| inside |"
 )
 ABOUT = (
-    "Each limit is made on purpose between network namespaces, so its stage is known. `nettop why` "
-    "looked at each five times, from the end named, for two seconds. `make limits` plays all and "
-    "rewrites this page."
+    "Each limit is created on purpose between network namespaces, so its stage is known. `nettop "
+    "why` looked at each five times, from the end named, for two seconds. `make limits` plays all "
+    "and rewrites this page."
 )
 NEXT = (
     "`next` is the stage predicted to limit next, with its capacity; `lifted` is the rate measured "
     "after the limit was taken away; `error` is the distance of the middle of the interval from "
     "it; `inside` whether it is in the interval. Without `next` it is not known: a CPU that is "
-    "less than half used, or a thread that is often woken, does not tell what it carries."
+    "less than half used, or a thread that is often woken, does not show what it can carry."
+)
+LOADED = (
+    "A limit marked * depends on the CPUs: other work on the machine changes it. From `duty-350ms` "
+    "to `loopback-one-core`, from `ipv6-tbf` on, and for `quota-reader` and the last four `next`, "
+    "two CPUs had a load of 10 to 20 beside: `thread` at a program that sleeps or is limited "
+    "elsewhere is mostly its wait for a core."
 )
 CPU = ("thread ", "core ")
 SECONDS = 2.0  # of one look
@@ -160,7 +167,9 @@ def _shown(case: Case) -> str:
     return case.name + (" *" if case.quiet else "")
 
 
-def page(rows: list[str]) -> str:
+def page(
+    rows: list[str], limits: int = len(CASES), title: str = "Staged limits", about: str = ABOUT
+) -> str:
     """The whole page from its rows."""
     cells = [_cells(row) for row in rows]
     counts = [[int(word) for word in one[3].split(" of ")] for one in cells]
@@ -173,22 +182,22 @@ def page(rows: list[str]) -> str:
         for of in (False, True)
     }
     return "\n".join((
-        "# Staged limits",
+        f"# {title}",
         "",
-        ABOUT,
+        about,
         "",
         (
-            f"{len({one[0] for one in cells})} of {len(CASES)} limits played, {len(rows)} ends, "
+            f"{len({one[0] for one in cells})} of {limits} limits played, {len(rows)} ends, "
             f"{looks} looks: {good} right, {good / max(1, looks):.1%}. {whole} of {len(rows)} ends "
             "are right in every look."
         ),
         "",
         (
-            f"{NEXT} Median error where it is told or computed: {_median(errors[False])}; where it "
-            f"is a CPU: {_median(errors[True])}. {inside} of {len(measured)} are inside."
+            f"{NEXT} Median error where it is reported or computed: {_median(errors[False])}; "
+            f"where it is a CPU: {_median(errors[True])}. {inside} of {len(measured)} are inside."
         ),
         "",
-        "A limit marked * depends on the CPUs: other work on the machine changes it.",
+        LOADED,
         "",
         HEAD,
         "|---" * 10 + "|",

@@ -16,10 +16,9 @@ SLOW: Final = {
     "test_collect_damage test_hostile_recordings test_hostile_user_files test_peer_hostile "
     "test_standing_hosts test_streams test_trust",
     "hours of samples": "test_steady_long",
-    "big hosts": "test_facts_big test_hosts test_linear test_memory test_odd_hosts "
-    "test_sample_cost",
+    "big hosts, or many": "test_facts_big test_fleet_generated test_host_panes test_linear "
+    "test_memory test_odd_hosts test_sample_cost",
     "a collection of tests in each topology": "test_lab_topologies",
     "the whole program many times": "test_cli_errors test_clinic test_contributing test_docs "
-    "test_interrupts test_rules_commands test_schema test_trials test_trials_bulk "
-    "test_trials_experiment",
+    "test_interrupts test_rules_commands test_schema test_warm",
 }

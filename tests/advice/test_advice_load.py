@@ -90,28 +90,28 @@ def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:
         ('over     = "nic"', 'over     = "nics"', "did you mean nic?"),
         ("nic.mtu <", "nic.mtuu <", ":4: when: unknown field nic.mtuu (did you mean mtu?)"),
         ("limits.least", "limits.last", "unknown limit limits.last (did you mean least?)"),
-        ("nic.mtu < limits.least", "nic.mtu", ":4: when: a condition must be yes or no"),
+        ("nic.mtu < limits.least", "nic.mtu", ":4: when: a condition must be true or false"),
         ("least = 1000", 'least = "1000"', ":8: limits.least: neither number nor list"),
         ("[[source]]\n", "[[sorce]]\n", "sorce: unknown key (did you mean source?)"),
-        ('doc   = "a book"\n', "", "source[0]: a source is a paper or a doc"),
-        ('to  = "1500"', "to  = 1500", ":16: fix[0].to: an expression in quotes is wanted"),
+        ('doc   = "a book"\n', "", "source[0]: a source has either paper or doc"),
+        ('to  = "1500"', "to  = 1500", ":16: fix[0].to: must be an expression in quotes"),
         ('to  = "1500"', "to  = \"'fq'\"", ":16: fix[0].to: \"'fq'\" is a text"),
         ('to  = "1500"', 'to  = "nic.up"', "is a yes/no, link.mtu@{nic} a number"),
         ('to  = "1500"', 'to  = { lan = "1" }', "'lan' is none of"),
-        ('to  = "1500"', "", "a fix is set and to, or advice"),
+        ('to  = "1500"', "", "a fix has set and to, or advice"),
         ("{nic} is", "{nik} is", ":1: title: unknown name 'nik'"),
         ("link.mtu@{nic}", "link.mtu@{pid}", "{pid} has no meaning in a rule over nic"),
-        ("why      =", "hold = -1\nwhy      =", ":5: hold: a number from 0"),
+        ("why      =", "hold = -1\nwhy      =", ":5: hold: must be a number from 0"),
         ("why      =", 'links = ["nics"]\nwhy      =', ":5: links: 'nics' is none of"),
         ("why      =", 'profiles = ["lan"]\nwhy      =', ":5: profiles: 'lan' is none of"),
-        ("why      =", 'show = "nic.mtu"\nwhy      =', ":5: show: a list of texts"),
+        ("why      =", 'show = "nic.mtu"\nwhy      =', ":5: show: must be a list of texts"),
         ("why      =", 'unless = [{ when = "nic.up" }]\nwhy      =', "when and say are both"),
         ("why      =", "why      = 5 #", ":5: why: not a text"),
         ("why      =", "why", "slow-nic.toml"),
-        ("[[fix]]", '[[competing]]\ndoc = "x"\n[[fix]]', "competing[0]: no because"),
+        ("[[fix]]", '[[competing]]\ndoc = "x"\n[[fix]]', "competing[0]: because is missing"),
         ("finds = true", "find = true", "test[0]: unknown key find (did you mean finds?)"),
         ("mtu = 900", "mtuu = 900", "test[0]: nic.mtuu: no such field (did you mean mtu?)"),
-        ("mtu = 900", 'mtu = "900"', "test[0]: nic.mtu: a number is wanted"),
+        ("mtu = 900", 'mtu = "900"', "test[0]: nic.mtu: a number is required"),
         ("finds = false", "finds = true", "there is none that does not find"),
         ("finds = true", "finds = false", "there is none that finds"),
         ("finds = true", 'finds = true\nprofile = "lan"', "profile 'lan' is none of"),
@@ -129,7 +129,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, said: str) ->
 
 def test_tests_stand_last(tmp_path: Path) -> None:
     text = GOOD + '\n[[fix]]\nadvice = "late"\n'
-    with pytest.raises(RuleError, match=r":26: all \[\[test\]\] stand last"):
+    with pytest.raises(RuleError, match=r":26: all \[\[test\]\] must come last"):
         read(write(tmp_path, text))
 
 
@@ -172,7 +172,7 @@ def test_limits_are_overridden_by_the_configuration(tmp_path: Path) -> None:
         ({"slow-nic": {"least": "x"}}, "limits.slow-nic.least cannot be 'x'"),
         ({"slow-nic": {"least": True}}, "limits.slow-nic.least cannot be True"),
         ({"slow-nic": {"least": ["a"]}}, "limits.slow-nic.least cannot be"),
-        ({"slow-nic": 5}, "limits.slow-nic is a table"),
+        ({"slow-nic": 5}, "limits.slow-nic must be a table"),
     ],
 )
 def test_limits_that_cannot_be(tmp_path: Path, limits: Any, said: str) -> None:

@@ -164,6 +164,27 @@ def test_findings_of_one_severity_come_by_their_predicted_gain(rule: Make) -> No
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("rate", "more", "first"),
+    [
+        (1e9, {}, "b-advice"),  # 9.25 Gb/s are nine times that
+        (5e9, {}, "a-warning"),
+        (1e9, {"next": None}, "a-warning"),  # how far it may rise is not known
+    ],
+)
+def test_advice_that_doubles_the_rate_stands_among_the_warnings(
+    rule: Make, rate: float, more: dict[str, Any], first: str
+) -> None:
+    rules = [
+        rule("nic", ["pause"], "a-warning"),
+        rule("nic", ["sndbuf"], "b-advice", severity="advice"),
+        rule("nic", [], "c-worse", severity="critical"),
+    ]
+    made = found(rules, moment(limit(rate=rate, **more), **NIC))
+    assert [one.rule for one in made[:2]] == ["c-worse", first]
+    assert {one.rule: one.severity for one in made}["b-advice"] == "advice"
+
+
 def test_a_rule_whose_predictions_failed_says_so(rule: Make) -> None:
     made = rule("nic", ["sndbuf"])
     for earlier, failed in ((Calibration(4, 1), True), (Calibration(4, 3), False), (None, False)):
@@ -180,8 +201,8 @@ def test_a_rule_whose_predictions_failed_says_so(rule: Make) -> None:
     ("relieves", "fix", "wrong"),
     [
         ('["sendbuf"]', FIX, "did you mean sndbuf?"),
-        ('"sndbuf"', FIX, "a list of texts is wanted"),
-        ("[7]", FIX, "a list of texts is wanted"),
+        ('"sndbuf"', FIX, "must be a list of texts"),
+        ("[7]", FIX, "must be a list of texts"),
         ('["core", "core"]', FIX, "a stage is listed twice"),
         ('["core"]', "", "a rule without a fix relieves nothing"),
     ],

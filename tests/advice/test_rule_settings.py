@@ -15,6 +15,25 @@ from nettop.advice.rules.rule import Rule
 from nettop.facts.limits.stages import receive_socket
 
 RULES = Path(__file__).parents[2] / "rules"
+UNLESS = """[[unless]]
+when = "sysctl('zz.qq') == 1"
+say  = "x"
+
+[[source]]"""
+SLOW = """title    = "{nic} is slow"
+severity = "warning"
+over     = "nic"
+when     = "nic.mtu < 1000"
+why      = "why"
+
+[[source]]
+doc   = "a book"
+place = "page 1"
+
+[[fix]]
+set = "link.mtu@{nic}"
+to  = "1500"
+"""
 
 
 def wanted() -> list[Any]:
@@ -70,3 +89,27 @@ def test_no_process_is_confined_to_fewer_cpus_than_it_has_threads(path: Path) ->
 def test_unread_data_has_one_threshold() -> None:
     rule = _rule("application-does-not-read")
     assert rule.limits["share"] == receive_socket.UNREAD
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("nic.mtu < 1000", "sysctl('zz.qq') == 1", "when"),
+        ('to  = "1500"', "to  = \"sysctl('zz.qq')\"", "fix[0].to"),
+        ('to  = "1500"', 'to  = "1500"\nif  = "sysctl(\'zz.qq\') == 1"', "fix[0].if"),
+        ("[[source]]", UNLESS, "unless[0].when"),
+    ],
+)
+def test_a_kernel_parameter_that_is_not_read_is_refused(
+    old: str, new: str, key: str, tmp_path: Path
+) -> None:
+    """Its value would always be unknown, so the rule could never have a finding."""
+    file = tmp_path / "rings" / "slow-nic.toml"
+    file.parent.mkdir()
+    file.write_text(SLOW.replace(old, new, 1))
+    told: list[str] = []
+    assert load.load([tmp_path], tell=told.append) == ()
+    reason = "nettop does not read 'zz.qq'; rules/sysctls.toml lists what it reads"
+    assert told == [f"{file}: {key}: {reason}"]
+    file.write_text(SLOW.replace("nic.mtu < 1000", "sysctl('net.ipv4.tcp_sack') == 0", 1))
+    assert [rule.id for rule in load.load([tmp_path], tell=told.append)] == ["slow-nic"]

@@ -137,12 +137,12 @@ def test_keeping_is_part_of_the_dry_run(tmp_path: Path, capsys: pytest.CaptureFi
     assert "net.ipv4.tcp_rmem = 1 2 3" in text
     code, told = dry(tmp_path, capsys, "napi.threaded@eth0", "on", "--keep")
     assert (code, told["changes"][1]["state"]) == (4, "refused")
-    assert "no systemd is in charge" in told["changes"][1]["because"]
+    assert "systemd does not run here" in told["changes"][1]["because"]
     assert "files" not in told
 
 
 def test_of_a_recorded_host_the_files_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody recorded whether systemd is in charge there: that is no reason to refuse."""
+    """The recording does not say whether systemd runs there: that is no reason to refuse."""
     demo = str(Path(__file__).parents[2] / "rules/demo.host.gz")
     words = ["set", "ring.rx@enp0s12", "64", "--dry-run", "--keep", "--json", "--replay", demo]
     assert main(words) == 0

@@ -188,7 +188,7 @@ def test_a_failure_is_told_at_the_next_start_and_once(host: Host, book: Journal)
     number = pending(host, book)
     book.note(number, "guard-failed", because="the interface is gone")
     assert any("the interface is gone" in line for line in guard.notices(book))
-    book.told()
+    book.mark_shown()
     assert not any("the interface is gone" in line for line in guard.notices(book))
 
 

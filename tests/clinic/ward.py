@@ -6,8 +6,6 @@ import contextlib
 import io
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 from clinic import recorded
 from clinic.place import Place, guest, namespaces
 from clinic.scenario import Outcome, Scenario, score
+from warm import shared
 
 
 def run(scenario: Scenario) -> Outcome:
@@ -63,11 +62,8 @@ def nettop(place: Place, words: list[str]) -> dict[str, Any]:
         return _document(words, out.getvalue(), errors.getvalue())
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "NETTOP_STATE": folder, "XDG_CONFIG_HOME": folder}
-        done = subprocess.run(
-            [*place.here, sys.executable, "-m", "nettop", *words],
-            env=env, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-    return _document(words, done.stdout, done.stderr)
+        done = shared().run(words, env, netns=place.here[-1])  # ip netns exec NAME
+    return _document(words, done.stdout.decode(), done.stderr.decode())
 
 
 def _document(words: list[str], out: str, errors: str) -> dict[str, Any]:

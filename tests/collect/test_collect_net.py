@@ -30,11 +30,14 @@ def test_figures_are_found_by_name_and_both_families_added() -> None:
         "/proc/net/netstat": NETSTAT,
         "/proc/net/sockstat": SOCKSTAT,
         "/proc/net/sockstat6": "TCP6: inuse 4\nUDP6: inuse 0",
-        "/proc/net/snmp6": "Udp6InDatagrams   10\nUdp6RcvbufErrors  1\nIp6InReceives 9",
+        "/proc/net/snmp6": "Udp6InDatagrams   10\nUdp6RcvbufErrors  1\nIp6InReceives 9\n"
+        "Ip6FragCreates 8\nIp6OutForwDatagrams 4\nUdp6InCsumErrors 2\nIcmp6InMsgs 6",
     }
     (row,) = snmp.update(host(files), {})
     assert (row.tcp_in, row.tcp_out, row.tcp_retrans) == (100, 200, 3)
     assert (row.udp_in, row.udp_rcvbuf_errors) == (17, 3)
+    assert (row.ip_in, row.frag_creates, row.ip_forwarded) == (9, 8, 4)
+    assert row.udp_checksum_errors == 2
     assert (row.listen_drops, row.rcvq_drops) == (5, 6)
     assert (row.tcp_inuse, row.time_wait, row.tcp_mem_pages, row.udp_inuse) == (5, 44, 9, 3)
     assert (row.backlog_drops, row.udp_sndbuf_errors) == (None, None)

@@ -98,7 +98,7 @@ def test_the_names_are_the_running_kernels_without_those_that_are_no_drop() -> N
 
 
 def test_an_older_kernel_and_no_types_are_one_sentence_each() -> None:
-    with pytest.raises(OSError, match=r"tells no reasons for its drops"):
+    with pytest.raises(OSError, match=r"reports no reasons for its drops"):
         drops.names(types({0: "A"}, "other"))
     with pytest.raises(OSError, match="cut off"):
         drops.names(b"")

@@ -141,6 +141,14 @@ def test_bnxt_adds_the_kinds_of_packets_of_a_queue() -> None:
     assert counted("bnxt_en", text) == {"ring_drops": 24, "pause_rx": 3}
 
 
+def test_stalls_of_the_bus_are_counts_and_their_share_of_time_is_not() -> None:
+    text = (
+        "outbound_pci_buffer_overflow: 7\noutbound_pci_stalled_wr_events: 3\n"
+        "outbound_pci_stalled_rd_events: 9\noutbound_pci_stalled_wr: 41\n"
+    )
+    assert counted("mlx5_core", text) == {"bus_overflows": 7, "bus_stalls": 3}
+
+
 # real outputs: sample file, driver, values read from it by hand
 REAL: list[tuple[str, str, dict[str, int]]] = [
     ("ethq/bnx2", "bnx2", {"ring_drops": 0, "pause_rx": 0, "pause_tx": 306 + 332}),

@@ -29,7 +29,7 @@ def tcp_info(size: int = 280, **changed: int) -> bytes:
         "delivery": (160, "Q", 125000000), "busy": (168, "Q", 9000), "rwnd": (176, "Q", 800),
         "sndbuf": (184, "Q", 70), "delivered": (192, "I", 44), "sent": (200, "Q", 1234),
         "again": (208, "Q", 56), "needless": (216, "I", 3), "reordered": (220, "I", 9),
-        "max_pacing": (112, "Q", 1 << 41), "offered": (228, "I", 65536),
+        "max_pacing": (112, "Q", 1 << 41), "offered": (228, "I", 65536), "gaps": (224, "I", 17),
     }  # fmt: skip
     raw = bytearray(280)
     raw[3:5] = 2, 5  # window probes, backoff
@@ -86,7 +86,7 @@ def test_every_field_is_where_the_kernel_puts_it() -> None:
     assert (row.notsent, row.delivery_rate) == (4096, 125000000)
     assert (row.busy_time, row.rwnd_limited, row.sndbuf_limited) == (9000, 800, 70)
     assert (row.delivered, row.bytes_sent, row.bytes_retrans) == (44, 1234, 56)
-    assert (row.dsack_dups, row.reord_seen) == (3, 9)
+    assert (row.dsack_dups, row.reord_seen, row.rcv_ooopack) == (3, 9, 17)
     assert (row.max_pacing_rate, row.snd_wnd) == (1 << 41, 65536)
 
 
@@ -108,7 +108,7 @@ def test_numbers_that_mean_nothing_yet_are_unknown() -> None:
         (168, "delivery_rate", "busy_time"),  # 4.9
         (192, "sndbuf_limited", "delivered"),  # 4.10
         (200, "delivered_ce", "bytes_sent"),  # 4.18
-        (224, "reord_seen", "snd_wnd"),  # 4.19
+        (224, "reord_seen", "rcv_ooopack"),  # 4.19
         (232, "snd_wnd", None),  # 5.4
     ],
 )
@@ -127,7 +127,7 @@ def test_older_kernels_do_not_count_drops() -> None:
 def test_a_listening_socket_has_queues_but_no_tcp_info() -> None:
     row = parse(socket(state=10, recv_q=3))[0]
     assert (row.state, row.recv_q, row.send_q, row.rcvbuf) == ("listen", 3, 300, 11)
-    assert (row.rtt, row.congestion, row.sack, row.bytes_retrans) == (None, None, None, None)
+    assert (row.rtt, row.congestion, row.sack, row.snd_wnd) == (None, None, None, None)
 
 
 def test_ipv6_and_an_interface_it_is_bound_to() -> None:

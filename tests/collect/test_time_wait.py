@@ -14,12 +14,12 @@ from nettop.host.netlink import diag
 from nettop.host.request import Request
 
 
-def waits(number: int, remote: str = "10.0.0.2", port: int = 443) -> bytes:
-    """A struct inet_diag_msg of a socket in TIME_WAIT: no attributes follow."""
+def waits(number: int, remote: str = "10.0.0.2", port: int = 443, state: int = 6) -> bytes:
+    """A struct inet_diag_msg of a socket in TIME_WAIT or FIN_WAIT2 (5): no attributes follow."""
     local, other = ip_address("10.0.0.1" if "." in remote else "fd00::1"), ip_address(remote)
     family = 2 if other.version == 4 else 10
     ends = b"".join(one.packed.ljust(16, b"\0") for one in (local, other))
-    head = struct.pack("=BBBB", family, 6, 3, 0) + struct.pack(">HH", 32768 + number, port)
+    head = struct.pack("=BBBB", family, state, 3, 0) + struct.pack(">HH", 32768 + number, port)
     return message(diag.EVERY_FAMILY, head + ends + bytes(32))
 
 
@@ -29,13 +29,14 @@ class Host:
 
     count: int
     reply: bytes = b""
+    ports: str = "32768\t60999\n"
     asked: list[Request] = field(default_factory=list)
 
     def text(self, path: str) -> str:
         if path.endswith("sockstat"):
             return f"sockets: used 3\nTCP: inuse 3 orphan 0 tw {self.count} alloc 5 mem 1\n"
         assert path == "/proc/sys/net/ipv4/ip_local_port_range"
-        return "32768\t60999\n"
+        return self.ports
 
     def netlink(self, request: Request) -> bytes:
         self.asked.append(request)
@@ -53,15 +54,29 @@ def test_ports_are_counted_by_local_address_and_server() -> None:
     ]
 
 
-def test_the_kernel_gives_only_sockets_in_time_wait_with_a_port_of_the_range() -> None:
+def test_the_kernel_gives_only_closed_sockets_with_a_port_of_the_range() -> None:
     host = Host(400)
     time_wait.read(host)  # type: ignore[arg-type]
     (asked,) = host.asked
     states, _, length, kind = struct.unpack_from("=IIHH", asked.body, 52)
-    assert (states, length, kind) == (1 << 6, 20, 1)
+    assert (states, length, kind) == (1 << 6 | 1 << 5, 20, 1)
     # INET_DIAG_BC_S_GE and INET_DIAG_BC_S_LE: 8 bytes to the next one, else past the end
     assert struct.unpack_from("=BBHBBH", asked.body, 64) == (2, 8, 20, 0, 0, 32768)
     assert struct.unpack_from("=BBHBBH", asked.body, 72) == (3, 8, 12, 0, 0, 60999)
+
+
+def test_what_the_server_has_not_closed_is_counted_apart() -> None:
+    host = Host(300, b"".join([*map(waits, range(40)), *(waits(n, state=5) for n in range(260))]))
+    assert time_wait.read(host) == [  # type: ignore[arg-type]
+        time_wait.Row("10.0.0.1", "10.0.0.2", 443, 40, 260)
+    ]
+
+
+def test_of_a_short_range_of_ports_a_quarter_is_many() -> None:
+    host = Host(30, b"".join(map(waits, range(30))), ports="50000\t50099\n")
+    assert time_wait.read(host) == [  # type: ignore[arg-type]
+        time_wait.Row("10.0.0.1", "10.0.0.2", 443, 30)
+    ]
 
 
 def test_nothing_is_asked_while_there_are_few() -> None:

@@ -229,6 +229,8 @@ def test_with_a_baseline_only_new_findings_raise_the_state(
         "--netns a advise --format nagios --host b", "--typo advise --format nagios",
         "advice --format nagios", "watch --format nagios", "advise --format nagios --replay",
         "advise --format nagios --baseline /none --replay /none",
+        "advise --format Nagios", "advise --format=NAGIOS", "advise --seconds 1 --format nagois",
+        "advise --format naigos", "advise --format icinga", "advise --format 'nagios'",
     ],
 )  # fmt: skip
 def test_a_usage_error_is_unknown_in_one_line(
@@ -262,3 +264,7 @@ def test_what_is_refused_is_unknown_with_its_sentence(capsys: pytest.CaptureFixt
     assert re.fullmatch(r"NETTOP UNKNOWN - [^\n|]+\n", out)
     assert main(["advise", "--format", "nagios", "--json", "--replay", DEMO]) == 3
     assert main(["advise", "--baseline", "x", "--peer", "ssh a"]) == 2
+    capsys.readouterr()
+    for form in ("json", "html", "text", "csv", ""):  # no plugin was meant
+        assert main(["advise", "--format", form]) == 2
+        assert capsys.readouterr().out == ""

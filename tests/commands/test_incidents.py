@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from nettop.box.stretch import moments
 from nettop.cli import main
+from nettop.commands import top
 from nettop.host.archive import load
 from nettop.host.recording import Replay
+from nettop.host.source import Source
 
 HOST = str(Path(__file__).parents[1] / "hosts/vm-vmxnet3-drops.host")
 NAMES = ["20261120T143537Z-rx-ring-overrun", "20261120T143537Z-socket-overrun"]
@@ -146,3 +150,26 @@ def test_a_damaged_incident_is_named_and_left_out(
     assert [line.split()[0] for line in out.splitlines()] == NAMES[1:]
     assert err == f"nettop: ignored: {NAMES[0]}.host.gz is damaged\n"
     assert main(["incidents", "show", NAMES[0], "--box", box]) == 3
+
+
+def test_replay_opens_the_screen_with_all_that_the_screen_asks_for(
+    box: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = argparse.ArgumentParser()
+    top.arguments(options)
+    seen: list[tuple[argparse.Namespace, Source]] = []
+
+    def drawn(args: argparse.Namespace, source: Source, _far: Source | None = None) -> int:
+        seen.append((args, source))
+        return 0
+
+    monkeypatch.setattr("nettop.tui.app.run", drawn)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    for words in (["replay", HOST], ["replay", NAMES[0], "--box", box], ["top", "--replay", HOST]):
+        assert main(words) == 0
+    assert len(seen) == 3
+    for args, source in seen:
+        assert vars(options.parse_args([])).keys() <= vars(args).keys()
+        assert not source.live

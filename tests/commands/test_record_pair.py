@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nettop.cli import main
-from nettop.commands import _ends, record
+from nettop.commands import _ends
 from nettop.host.recording import Replay, load
 from nettop.sampling.sampler import Sampler
 
@@ -62,9 +62,40 @@ def test_a_pair_that_cannot_be_recorded_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("path", "other"),
-    [("a.host.gz", "a.peer.host.gz"), ("/x.y/a", "/x.y/a.peer"), ("d/a.host", "d/a.peer.host")],
-)
-def test_the_file_of_the_other_end_is_beside_it(path: str, other: str) -> None:
-    assert record._beside(path) == other
+def test_both_ends_of_a_pair_are_read_by_the_commands_for_a_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "a.host.gz")
+    assert main(["record", file, "--peer", "env", *WORDS]) == 0
+    beside = str(tmp_path / "a.peer.host.gz")
+    source = Replay(load(file))
+    assert source.body("close/before/netlink/sock_diag/tcp") is not None
+    assert source.body("close/after/netlink/sock_diag/tcp") is not None
+    assert Replay(load(beside)).body("close/there/netlink/sock_diag/tcp") is not None
+    capsys.readouterr()
+    assert main(["compare", file]) in (0, 1)
+    assert main(["why", "--replay", file]) == 0
+    assert "host and peer · " in capsys.readouterr().out
+    assert main(["advise", "--replay", beside, "--fail-on", "never"]) in (0, 3)
+    assert f"{file} shows both ends" in capsys.readouterr().err
+    Path(beside).unlink()
+    assert main(["advise", "--replay", file, "--fail-on", "never"]) in (0, 3)
+    assert f"the other one, {beside}, is not there" in capsys.readouterr().err
+
+
+def test_a_recording_of_one_host_has_no_other_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, other = str(tmp_path / "a.host.gz"), str(tmp_path / "b.host.gz")
+    assert main(["record", file, *WORDS]) == 0
+    assert main(["record", other, "--peer", "env", *WORDS]) == 0
+    capsys.readouterr()
+    for words, code, sentence in (
+        (["compare", file], 2, "is no end of a recorded pair: give B too"),
+        (["compare", "live"], 2, "is no end of a recorded pair: give B too"),
+        (["why", "--replay", file, "--peer", other], 3, "both need the same pair number"),
+        (["why", "--replay", other, "--peer", other], 3, "give the file that"),
+        (["why", "--replay", other, "--peer", "/no/file"], 3, "cannot read /no/file"),
+    ):
+        assert main(words) == code
+        assert sentence in capsys.readouterr().err

@@ -35,16 +35,16 @@ def taking() -> Iterator[tuple[str, argparse.Action]]:
     ("name", "action"),
     [pytest.param(*one, id=f"{one[0]} {one[1].dest}") for one in taking()],
 )
-@pytest.mark.parametrize("word", ["", " ", "\t\n"])
 def test_an_empty_word_is_refused_wherever_a_word_is_taken(
-    name: str, action: argparse.Action, word: str
+    name: str, action: argparse.Action
 ) -> None:
     parser = cli._command(name)
-    if (name, action.dest) in VALUES:
-        assert parser._get_value(action, word) == word
-        return
-    with pytest.raises(argparse.ArgumentError):
-        parser._check_value(action, parser._get_value(action, word))
+    for word in ("", " ", "\t\n"):
+        if (name, action.dest) in VALUES:
+            assert parser._get_value(action, word) == word
+        else:
+            with pytest.raises(argparse.ArgumentError):
+                parser._check_value(action, parser._get_value(action, word))
 
 
 @pytest.mark.parametrize("name", commands.names())
@@ -227,4 +227,5 @@ def test_a_rule_without_targets_names_the_tables_that_could_not_be_read(
     assert main(["explain", "ports-run-out", "10.0.0.1", "--replay", host]) == 2
     error = capsys.readouterr().err
     assert "(targets: none); not read: sockets_tcp: not in the recording" in error
-    assert "; not read: time_wait: not in the recording: /proc/net/sockstat" in error
+    named = "/proc/sys/net/ipv4/ip_local_port_range"
+    assert f"; not read: time_wait: not in the recording: {named}" in error

@@ -140,7 +140,7 @@ def test_its_process_and_the_sums() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"rss": []}, "does not tell how"),
+        ({"rss": []}, "does not report how"),
         ({"rss": [rss.Row("eth0", None, (0, 1), "toeplitz")]}, "hides its RSS key"),
         (
             {

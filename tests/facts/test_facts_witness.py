@@ -31,8 +31,8 @@ def test_a_queue_that_counts_less_than_its_flows_receive_contradicts() -> None:
     obeyed, why = weigh({"rx-0": 10 * MB, "rx-2": 30 * MB}, counted(30 * MB, 5 * MB, 8 * MB, MB))
     assert obeyed is False
     assert why == (
-        "rx-2 counts 64.0 Mbit/s, but the flows that RSS would bring it receive 240.0 Mbit/s: "
-        "another table is in force than the one shown"
+        "rx-2 counts 64.0 Mbit/s, but the flows that RSS assigns to it receive 240.0 Mbit/s: "
+        "the table shown is not in force"
     )
 
 

@@ -36,6 +36,7 @@ class Card:
     more: tuple[str, ...] = ()  # other statistics
     coalesce: Mapping[str, int] | None = None
     pause: bool = False
+    eee: bool = False  # the driver supports it, on ports of copper
     features: Mapping[str, str] = field(default_factory=lambda: dict(_OFFLOADS))
     pcie: tuple[tuple[str, int], ...] = ()  # slots that boards with this driver have
 
@@ -75,7 +76,8 @@ CARDS: Final[Mapping[str, Card]] = {
               "long": "rx_oversize_pkts_phy", "pause_rx": "rx_pause_ctrl_phy", "fec": "",
               "pause_tx": "tx_pause_ctrl_phy", "pfc": "rx_prio3_pause",
               "memory": "rx_buff_alloc_err", "tx": "tx_queue_stopped", "xdp": "rx_xdp_drop",
-              "xdp_tx": "rx_xdp_tx_full"},
+              "xdp_tx": "rx_xdp_tx_full", "bus": "outbound_pci_buffer_overflow",
+              "bus stalls": "outbound_pci_stalled_wr_events"},
         more=("rx_packets_phy", "tx_packets_phy"), coalesce={**_ADAPTIVE, "rx_usecs": 8,
               "rx_max_frames": 128}, pause=True, features=_FLEXIBLE, pcie=(("16.0 GT/s PCIe", 16),),
     ),
@@ -92,7 +94,7 @@ CARDS: Final[Mapping[str, Card]] = {
         packets=("rx_queue_{n}_packets", "tx_queue_{n}_packets"),
         lost={**_INTEL, "ring": "rx_queue_{n}_drops", "port": "rx_missed_errors",
               "memory": "rx_queue_{n}_alloc_failed"},
-        coalesce={"rx_usecs": 3}, pause=True, pcie=(("5.0 GT/s PCIe", 4),),
+        coalesce={"rx_usecs": 3}, pause=True, eee=True, pcie=(("5.0 GT/s PCIe", 4),),
     ),
     "bnxt_en": Card(
         (10000, 25000, 50000, 100000), (8, 16, 32), (511, 2047), ("{nic}-TxRx-{n}",),
@@ -109,17 +111,18 @@ CARDS: Final[Mapping[str, Card]] = {
     "e1000e": Card(
         (1000,), (1,), (256, 4096), ("{nic}-rx-{n}",), ("{nic}-tx-0", "{nic}"), channels=False,
         lost={**_INTEL, "ring": "rx_missed_errors", "memory": "alloc_rx_buff_failed"},
-        coalesce={"rx_usecs": 3}, pause=True, pcie=(("2.5 GT/s PCIe", 1),),
+        coalesce={"rx_usecs": 3}, pause=True, eee=True, pcie=(("2.5 GT/s PCIe", 1),),
     ),
     "tg3": Card(
         (1000,), (1, 4), (200, 2047), ("{nic}-txrx-{n}",), channels=False,
         lost={"ring": "rx_discards", "crc": "rx_fcs_errors", "long": "rx_frame_too_long_errors",
               "pause_rx": "rx_xoff_pause_rcvd", "pause_tx": "tx_xoff_sent"},
-        coalesce={"rx_usecs": 20, "rx_max_frames": 5}, pause=True, pcie=(("5.0 GT/s PCIe", 2),),
+        coalesce={"rx_usecs": 20, "rx_max_frames": 5}, pause=True,
+        eee=True, pcie=(("5.0 GT/s PCIe", 2),),
     ),
     "r8169": Card(
         (1000, 2500), (1,), None, ("{nic}",), channels=False,
-        lost={"ring": "rx_missed", "crc": "align_errors"}, pause=True,
+        lost={"ring": "rx_missed", "crc": "align_errors"}, pause=True, eee=True,
         features={**_OFFLOADS, "tx-checksum-ip-generic": "fixed", "tx-checksum-ipv4": "on",
                   "tx-checksum-ipv6": "on", "tx-scatter-gather": "off",
                   "tx-tcp-segmentation": "off", "tx-tcp6-segmentation": "off",
@@ -128,7 +131,8 @@ CARDS: Final[Mapping[str, Card]] = {
     ),
     "bcmgenet": Card(
         (100, 1000), (1,), None, ("{nic}",), bus="platform", channels=False,
-        lost={"crc": "rx_fcs"}, coalesce={"rx_max_frames": 1, "rx_usecs": 50, "tx_max_frames": 10},
+        lost={"crc": "rx_fcs"}, eee=True,
+        coalesce={"rx_max_frames": 1, "rx_usecs": 50, "tx_max_frames": 10},
         features={**_OFFLOADS, "tx-tcp-segmentation": "fixed", "tx-tcp6-segmentation": "fixed",
                   "rx-hashing": "fixed"},
     ),

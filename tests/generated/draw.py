@@ -92,7 +92,11 @@ def card(
     if about.pause and draw.random() < 0.3:
         port.pause = {"autoneg": 1, "rx": 1, "tx": 1}
     port.features = dict(about.features)
+    if about.eee:  # most ports of copper offer it, and about half of their partners
+        enabled = draw.random() < 0.8
+        port.eee = (enabled and draw.random() < 0.5, enabled)
     if about.pcie:
+        port.aspm = draw.choice((None, False, False, True))
         port.pcie = 2 * slot(about, port.speed or 0)
     if "fec" in about.lost:
         port.fec = (draw.uniform(0, 40), 0.0)
@@ -180,6 +184,12 @@ def _ordinary(draw: Random, made: Host) -> None:
     if draw.random() < 0.3:  # a scanner meets closed ports
         made.snmp["Tcp.OutRsts"] = draw.uniform(1, 40)
         made.firewall = [(False, draw.uniform(0.1, 30)), (True, draw.uniform(0, 3))]
+    if draw.random() < 0.2:  # a policy of IPsec that blocks, and a scanner of its ports
+        made.xfrm = {"XfrmOutPolBlock": draw.uniform(1, 90), "XfrmInNoPols": draw.uniform(0, 40),
+                     "XfrmInNoStates": draw.uniform(0, 1)}  # fmt: skip
+    for port in made.ports:
+        if port.kind == "veth" and draw.random() < 0.2:  # frames that no protocol wants
+            port.link["rx_dropped"] = port.rx_packets * draw.choice((0.001, 0.3, 0.9))
     if made.nodes > 1 and draw.random() < 0.3:  # irqbalance spreads a card's queues over all nodes
         for port in made.ports:
             port.cpus = [n * made.half // len(port.cpus) for n in range(len(port.cpus))]

@@ -29,6 +29,12 @@ _NETSTAT: Final = {
     "IPReversePathFilter",
     "IpExt": "InNoRoutes InOctets OutOctets",
 }
+_XFRM: Final = (  # the first of the names of net/xfrm/xfrm_proc.c
+    "XfrmInError XfrmInBufferError XfrmInHdrError XfrmInNoStates XfrmInStateProtoError "
+    "XfrmInStateModeError XfrmInStateSeqError XfrmInStateExpired XfrmInStateMismatch "
+    "XfrmInStateInvalid XfrmInTmplMismatch XfrmInNoPols XfrmInPolBlock XfrmOutNoStates "
+    "XfrmOutPolBlock"
+)
 
 
 def still(host: Host) -> Iterator[tuple[str, str]]:
@@ -131,6 +137,8 @@ def _device(host: Host, port: Port, here: str) -> Iterator[tuple[str, str]]:
             ("max_link_speed", fastest), ("max_link_width", widest),
         ):  # fmt: skip
             yield f"{place}/{file}", f"{text}\n"
+        if port.aspm is not None and host.kernel >= (5, 5):  # aspm_ctrl_attrs, drivers/pci
+            yield f"{place}/link/l1_aspm", f"{int(port.aspm)}\n"
     for irq, _action, queue in lines_of(host, port):
         cpu = port.cpus[queue] if queue is not None else 0
         allowed = port.allowed if queue is not None and port.allowed else str(cpu)
@@ -168,6 +176,10 @@ def moving(host: Host, moment: int) -> Iterator[tuple[str, str]]:
             f" 00:00000000 00000000   0        0 {7000 + place} 2 0000000000000000 {lost}"
         )
     yield "/proc/net/udp", "\n".join(rows) + "\n"
+    if host.xfrm:
+        rows = [f"{name:<24}\t{host.count(name, host.xfrm.get(name, 0.0), moment)}"
+                for name in _XFRM.split()]  # fmt: skip
+        yield "/proc/net/xfrm_stat", "\n".join(rows) + "\n"
     if host.conntrack is not None:
         yield from _conntrack(host, moment)
     if host.neighbours:

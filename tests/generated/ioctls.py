@@ -92,6 +92,12 @@ def _legacy(port: Port) -> Iterator[tuple[str, bytes]]:
     if port.pause is not None:
         words = (port.pause[key] for key in ("autoneg", "rx", "tx"))
         yield f"ioctl/pause/{port.name}", struct.pack("=4I", 0x12, *words)
+    if port.eee is not None:
+        active, enabled = port.eee
+        yield (
+            f"ioctl/eee/{port.name}",
+            struct.pack("=10I", 0x44, 0, 0, 0, active, enabled, enabled, 17, 0, 0),
+        )
     if port.coalesce is not None:
         words_ = [0] * 22
         for key, value in port.coalesce.items():

@@ -31,6 +31,7 @@ class Port:
     mtu: int = 1500
     carrier: bool = True
     carrier_changes: float = 0.0
+    carrier_before: int = 2  # changes of the link before the first moment
     speed: int | None = None  # Mbit/s
     duplex: int = 1
     modes: tuple[str, ...] = ()  # supported and advertised
@@ -56,6 +57,8 @@ class Port:
     features: dict[str, str] | None = None  # on, off, or fixed (off and not changeable)
     fec: tuple[float, float] | None = None  # corrected and uncorrectable blocks
     pcie: tuple[str, int, str, int] | None = None  # speed, width, and the maxima
+    eee: tuple[bool, bool] | None = None  # active, enabled
+    aspm: bool | None = None  # L1 enabled; None: the kernel does not control it
     qdisc: str = "mq"
     qdisc_drops: float = 0.0
     qdisc_backlog: int = 0
@@ -168,6 +171,7 @@ class Host:
     sysctls: dict[str, str] = field(default_factory=dict)
     conntrack: dict[str, float] | None = None  # count, max; others are rates
     neighbours: dict[str, float] = field(default_factory=dict)
+    xfrm: dict[str, float] = field(default_factory=dict)  # packets a second that IPsec drops
     governor: str | None = None  # None: no cpufreq
     scaling: str = "acpi-cpufreq"
     clock: tuple[int, int, int] = (3_000_000, 800_000, 3_000_000)  # kHz: now, least, most

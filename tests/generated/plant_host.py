@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
+from generated import plant_kernel as kernel
 from generated import plant_nic as nic
+from generated import plant_sleep as sleep
 from generated import plant_stack as stack
 from generated.model import Flow, Host, Process
 
@@ -354,6 +356,18 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "slot-shared": (("storage",), stack.slot_shared),
     "bus-errors": (_TWO, stack.bus_errors),
     "forwarding-core-full": (("router",), stack.forwarding),
+    "eee-on-latency-host": (("idle-server", "raspberry-pi"), sleep.eee_latency),
+    "eee-drops-the-link": (("idle-server", "raspberry-pi", "router"), sleep.eee_drops),
+    "aspm-on-latency-host": (("idle-server", "hundred-gigabit", "storage"), sleep.aspm_latency),
+    "aspm-overruns-the-card": (("idle-server", "router", "hypervisor"), sleep.aspm_overrun),
+    "ipsec-drops": (("router", "virtio", "ena", "idle-server"), stack.ipsec),
+    "veth-frames-too-long": (("kubernetes", "container"), stack.veth_long),
+    "checksums-wrong": (ANY, kernel.checksums),
+    "datagrams-refused": (ANY, kernel.refused),
+    "bus-stalls": (_TWO, kernel.bus_stalls),
+    "ipsec-one-core": (("router",), kernel.ipsec_core),
+    "long-rule-chain": (("router", "hypervisor"), kernel.long_chain),
+    "tun-reader-slow": (("router", "virtio", "idle-server"), kernel.tun_slow),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
     "udp-port-closed": (ANY, counted("Udp.NoPorts", 200, 9000)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),

@@ -12,7 +12,8 @@ from generated.sound import bonding
 
 Plant = Callable[[Host, Random], None]
 # faults that only the statistics of this driver show
-DRIVERS: Final = {"xdp-redirect-errors": "mlx5_core", "tx-ring-full": "mlx5_core"}
+DRIVERS: Final = {"xdp-redirect-errors": "mlx5_core", "tx-ring-full": "mlx5_core",
+                  "bus-stalls": "mlx5_core"}  # fmt: skip
 METAL: Final = ("hundred-gigabit", "storage", "kubernetes", "hypervisor", "router")
 
 

@@ -124,3 +124,16 @@ def forwarding(host: Host, draw: Random) -> None:
     for cpu in set(port.cpus):
         host.softirq[cpu] = draw.uniform(0.9, 0.97)
     host.snmp["Ip.ForwDatagrams"] = port.rx_packets * 0.9
+
+
+def ipsec(host: Host, draw: Random) -> None:
+    """Packets of a tunnel arrive behind the replay window, or under a key that was replaced."""
+    name = draw.choice(("XfrmInStateSeqError", "XfrmInStateProtoError", "XfrmInNoStates"))
+    host.xfrm = {**host.xfrm, name: draw.uniform(30, 5000)}
+
+
+def veth_long(host: Host, draw: Random) -> None:
+    """The other end of a veth pair sends frames above the MTU of this end."""
+    port = draw.choice([port for port in host.ports if port.kind == "veth"])
+    port.rx_packets = draw.uniform(0, 200)
+    port.link["rx_dropped"] = port.rx_packets * draw.uniform(1.5, 9) + draw.uniform(30, 900)

@@ -29,7 +29,10 @@ HERE: Final = Path(__file__).parent
 LOUD: Final = ("critical", "warning")
 WINDOW: Final = 4.0  # seconds that a rule must hold at most: the command line's own way to ask
 # surfaces that any host may lack; those on which a planted fault shows stay
-SPARE: Final = ("cpufreq", "cpuidle", "pci", "cache", "fec", "pause", "coalesce", "linkinfo")
+# the first kernel that tells it: ETHTOOL_A_FEC_STATS, and link/l1_aspm in sysfs
+SINCE: Final = {"fec": (5, 13), "aspm": (5, 5)}
+SPARE: Final = ("cpufreq", "cpuidle", "pci", "cache", "fec", "pause", "coalesce", "linkinfo",
+                "eee")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,7 @@ def sick(fault: str, seed: int, other: str = "") -> Host:
     plant(made, draw)
     if other:
         FAULTS[other][1](made, draw)
-    # kernels before 5.13 do not tell the blocks of FEC (ETHTOOL_A_FEC_STATS, net/ethtool/fec.c)
-    if made.kernel < (5, 13) and "fec" in made.needs:
+    if any(made.kernel < SINCE.get(name, (0, 0)) for name in made.needs):
         made.kernel, made.release = (5, 15), "5.15.0-28-amd64"
     _lack(made, draw)
     settle(made)

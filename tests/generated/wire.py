@@ -73,8 +73,10 @@ def _link(host: Host, port: Port, moment: int) -> bytes:
         number(4, port.mtu), number(13, 1000), attribute(16, u8(6 if port.carrier else 2)),
         text(6, port.qdisc), number(30, 0), number(31, port.queues), number(32, port.queues),
         attribute(33, u8(int(port.carrier))),
-        number(35, 2 + host.count(f"{port.name} carrier", port.carrier_changes, moment) % (1 << 31)
-               if port.carrier_changes else 2),
+        number(35, port.carrier_before + (
+            host.count(f"{port.name} carrier", port.carrier_changes, moment) % (1 << 31)
+            if port.carrier_changes else 0
+        )),
         number(40, 65535), number(41, 65536), number(50, 68), number(51, 9216),
         attribute(1, bytes((2, 0, 0, 0, port.index >> 8, port.index & 255))),
     ]  # fmt: skip
@@ -182,7 +184,7 @@ def _firewall(host: Host, moment: int) -> Iterator[bytes]:
 
 def _ethtool(host: Host, moment: int) -> dict[str, bytes]:
     """The dumps of the ethtool family: one message for each device that answers."""
-    what = "rings channels coalesce pause features fec linkmodes linkstate linkinfo"
+    what = "rings channels coalesce pause eee features fec linkmodes linkstate linkinfo"
     made = dict.fromkeys(what.split(), b"")
     for port in host.ports:
         name = port.name
@@ -205,6 +207,12 @@ def _ethtool(host: Host, moment: int) -> dict[str, bytes]:
                 attribute(place, u8(port.pause[key]))
                 for place, key in enumerate(("autoneg", "rx", "tx"), 2)
             ))  # fmt: skip
+        if port.eee is not None:
+            active, enabled = (u8(int(told)) for told in port.eee)
+            made["eee"] += device(
+                name, attribute(4, active), attribute(5, enabled), attribute(6, enabled),
+                number(7, 17),
+            )  # fmt: skip
         if port.features is not None:
             made["features"] += device(name, *(
                 bitset(place, bits, None)

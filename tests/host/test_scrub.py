@@ -214,3 +214,17 @@ def test_of_the_mounts_only_network_namespaces_are_kept_without_their_names() ->
     found = scrub(archive)
     assert "customer" not in found
     assert "0 0 0:4 net:[4026532250] /run/netns/space0\n" in found
+
+
+def test_an_ipv4_address_in_an_ipv6_socket_has_the_same_replacement() -> None:
+    names, mapped = Names(KEY), bytes(10) + b"\xff\xff"
+    for last in (1, 2, 77):
+        plain = bytes([10, 1, 2, last])
+        assert names.address(mapped + plain) == mapped + names.address(plain)
+        assert names.address(plain) != plain
+
+
+def test_what_was_asked_apart_is_scrubbed_too() -> None:
+    clean = scrub(archive().replace("-- netlink/sock", "-- close/there/netlink/sock"), Names(KEY))
+    plain = scrub(archive(), Names(KEY))
+    assert clean == plain.replace("-- netlink/sock", "-- close/there/netlink/sock")

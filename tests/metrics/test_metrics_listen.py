@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import signal
 import socket
 import ssl
@@ -242,6 +243,28 @@ def test_a_certificate_that_cannot_be_used_is_one_sentence(
         assert done.returncode == 3
         assert len(done.stderr.splitlines()) == 1
         assert done.stderr.startswith(f"nettop: cannot use {certificate} and {key}: ")
+
+
+def test_the_sentence_says_what_is_wrong_with_a_certificate_or_key(
+    pair: tuple[str, str], tmp_path: Path
+) -> None:
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], check=True, capture_output=True)
+
+    certificate, key = pair
+    der, other, locked = (str(tmp_path / name) for name in ("der", "other", "locked"))
+    openssl("x509", "-in", certificate, "-outform", "der", "-out", der)
+    openssl("genrsa", "-out", other, "2048")
+    openssl("rsa", "-aes128", "-passout", "pass:secret", "-in", key, "-out", locked)
+    for files, why in (
+        ((der, key), "has no certificate in PEM form"),
+        ((key, certificate), f"{key} has no certificate in PEM form"),
+        ((certificate, certificate), "has no private key in PEM form"),
+        ((certificate, locked), "has a passphrase"),
+        ((certificate, other), "the key is not that of the first certificate"),
+    ):
+        with pytest.raises(OSError, match=re.escape(why)):
+            listen.tls(*files)
 
 
 def test_a_look_that_fails_is_one_line_and_status_500(capsys: pytest.CaptureFixture[str]) -> None:

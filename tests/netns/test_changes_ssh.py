@@ -5,99 +5,28 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from ssh_login import POSSIBLE, Login, logged_in, run
 
-SSHD = "/usr/sbin/sshd"
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(
-        not (os.path.exists(SSHD) and shutil.which("ssh") and shutil.which("ssh-keygen")),
-        reason="needs an SSH server and client",
-    ),
+    pytest.mark.skipif(not POSSIBLE, reason="needs an SSH server and client"),
 ]
 HERE, THERE = f"nt-ssh-a-{os.getpid()}", f"nt-ssh-b-{os.getpid()}"
 SETTING = "link.txqueuelen@va"
-# Root may be locked on this machine, and sshd lets nobody locked in: here it is not.
-SERVE = (
-    'mkdir -p /run/sshd && mount --bind "$1/shadow" /etc/shadow && exec /usr/sbin/sshd -D '
-    '-f "$1/config" -E "$1/log"'
-)
-
-
-def run(*words: str) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, (words, done.stderr)
-    return done.stdout
-
-
-class Login:
-    """The far user's end: every command comes over the link."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        for name in ("host", "user"):
-            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name))
-        (folder / "shadow").write_text("root:*:20000:0:99999:7:::\n")
-        (folder / "config").write_text(
-            f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\nPidFile none\n"
-            "Port 2222\nListenAddress 10.79.0.1\nUsePAM no\nStrictModes no\nPermitRootLogin yes\n"
-        )
-        self.ssh = [
-            "ip", "netns", "exec", THERE, "ssh", "-p", "2222", "-i", str(folder / "user"),
-            "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
-            "-o", "LogLevel=ERROR", "-o", "BatchMode=yes", "root@10.79.0.1",
-        ]  # fmt: skip
-
-    def line(self, *words: str) -> str:
-        """What the far user's shell there is given."""
-        state = f"NETTOP_STATE={self.folder}/state"
-        return shlex.join(["env", state, sys.executable, "-m", "nettop", *words])
-
-    def nettop(self, *words: str) -> list[dict[str, Any]]:
-        done = subprocess.run(
-            [*self.ssh, self.line(*words, "--json")], capture_output=True, text=True, check=False,
-            timeout=60,
-        )  # fmt: skip
-        assert done.stdout, done.stderr
-        found: list[dict[str, Any]] = json.loads(done.stdout)["changes"]
-        return found
 
 
 @pytest.fixture
 def login(tmp_path: Path) -> Iterator[Login]:
-    try:
-        run("ip", "netns", "add", HERE)
-        run("ip", "netns", "add", THERE)
-        pair = f"ip link add va netns {HERE} type veth peer name vb netns {THERE}"
-        run(*pair.split())
-        for place, name, number in ((HERE, "va", 1), (THERE, "vb", 2)):
-            run("ip", "-n", place, "address", "add", f"10.79.0.{number}/24", "dev", name)
-            run("ip", "-n", place, "link", "set", name, "up")
-        user = Login(tmp_path)
-        words = ["ip", "netns", "exec", HERE, "unshare", "-m", "sh", "-c", SERVE, "sh"]
-        with subprocess.Popen([*words, str(tmp_path)]) as server:
-            try:
-                for _ in range(100):
-                    done = subprocess.run([*user.ssh, "true"], capture_output=True, check=False)
-                    if not done.returncode:
-                        break
-                    time.sleep(0.1)
-                assert not done.returncode, (done.stderr, (tmp_path / "log").read_text())
-                yield user
-            finally:
-                server.kill()
-    finally:
-        for place in (HERE, THERE):
-            subprocess.run(["ip", "netns", "del", place], check=False)
+    with logged_in(tmp_path, HERE, THERE) as user:
+        yield user
 
 
 def length() -> str:

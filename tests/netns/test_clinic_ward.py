@@ -20,8 +20,10 @@ pytestmark = [
 
 def takes_cores(scenario: Scenario) -> bool:
     """Whether its load, or how soon it fails, depends on the cores; others have their own rate."""
+    shaped = any("tbf rate" in command for command in scenario.words("break"))
     return any(
-        ("iperf3 -c" in load and " -b " not in load) or {"asks", "out-of-files"} & {*load.split()}
+        ("iperf3 -c" in load and " -b " not in load and not shaped)
+        or {"asks", "out-of-files"} & {*load.split()}
         for load in scenario.words("load")
     )
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 from staged import Stage
-from staged_limits import CASES, SHORT, right
+from staged_case import right
+from staged_limits import CASES, SHORT
 
 pytestmark = [
     pytest.mark.netns,

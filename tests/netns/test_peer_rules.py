@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from staged import Stage
-from staged_limits import CASES, FAR
+from staged_case import FAR
+from staged_limits import CASES
 
 pytestmark = [
     pytest.mark.netns,
@@ -67,8 +68,7 @@ def test_path_mtu_and_congestion_control_are_findings_of_the_sender() -> None:
     with Stage("rules-path") as stage:
         stage.chain()
         stage.run(stage.middle, "ip link set right mtu 1400")
-        stage.sysctl(stage.there, "net.ipv4.tcp_congestion_control", "reno")
-        stage.reader()
+        stage.reader("congestion=reno")
         stage.writer(to=FAR)
         time.sleep(1)
         assert findings(stage, sending=True) == {

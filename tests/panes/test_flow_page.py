@@ -19,7 +19,7 @@ from nettop.views.timeline import traces
 
 FULL = Reading("sndbuf", "here", "send buffer", "measured", "64 KiB buffer full", 1.0, (1e7, 2e7))
 CALM = Reading("wire", "here", "link", "computed", "carries 2 %", 0.02, (9e8, 9.4e8))
-TOLD = Reading("tx-ring", "here", "transmit ring", "told", "0 packets/s dropped")
+TOLD = Reading("tx-ring", "here", "transmit ring", "reported", "0 packets/s dropped")
 
 
 def limited() -> Scene:

@@ -12,6 +12,7 @@ from nettop import panes
 from nettop.panes import cursor, hints, page
 from nettop.terms.text import text_of
 from nettop.tui import keys, mouse, palette
+from nettop.views.origin import SceneOrigin
 from nettop.views.scene import RunningTest, Scene, View
 
 
@@ -63,7 +64,7 @@ def test_the_keys_follow_the_row() -> None:
     scene = lossy()
     on = View(pane="advisor").at(on=RING.id)
     assert "a apply  p prove" in footer(scene, on, 120)
-    assert "a apply" not in footer(replace(scene, origin="replay of x"), on, 120)
+    assert "a apply" not in footer(replace(scene, origin=SceneOrigin("recording", "x")), on, 120)
     assert "a apply" not in footer(scene, View(pane="flows"), 120)
     assert "End present" in footer(scene, replace(on, moment=1.0), 120)
     tried = tuple(replace(one, experiment=True) for one in RING.wanted)

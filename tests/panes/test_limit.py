@@ -65,7 +65,7 @@ def test_the_flow_of_an_interface_is_not_part_of_the_sentence() -> None:
 def test_advice_and_the_next_limit_fit_80_columns() -> None:
     later = Reading("rcvbuf", "here", "b", "computed", "", 0.1, (1e9, 941.5e9))
     for stage in STAGES:
-        one = replace(TX, stage=Reading(stage, "there", "x", "told", "y"), next=later)
+        one = replace(TX, stage=Reading(stage, "there", "x", "reported", "y"), next=later)
         told = text_of(limit.remedy(lossy(), one, None, 80))
         assert "…" not in told, stage
         assert told.rstrip().endswith("next: the receive buffer, ≤ 941.5 Gb/s")

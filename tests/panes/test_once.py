@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 from scenes import storied
 
-from nettop.panes import flowlist, graph, interfaces, listed, page, processlist
-from nettop.views import stages
+from nettop.panes import flowlist, graph, history, interfaces, listed, page, processlist
+from nettop.views import stages, timeline
 from nettop.views.once import once
 from nettop.views.scene import Scene, View
 
@@ -39,6 +39,14 @@ def test_a_frame_of_the_overview_sorts_each_list_once(size: tuple[int, int]) -> 
         assert found[module.__file__ or "", name] <= 1
     assert found[listed.__file__, "listed"] <= 2  # with and without the muted ones
     assert found[flowlist.__file__, "busiest"] == 1
+
+
+def test_a_frame_of_history_collects_its_events_once() -> None:
+    scene = storied()
+    view = View(pane="history", moment=scene.past.moments()[-3].wall)
+    found = runs(replace(scene), view, (120, 40))
+    assert found[history.__file__, "event_at"] == 1
+    assert found[timeline.__file__, "events"] == 1
 
 
 def test_a_result_belongs_to_its_scene_and_its_arguments() -> None:

@@ -20,6 +20,7 @@ from nettop.tui.keys import Ask, press
 from nettop.tui.read_only import refused
 from nettop.tui.screen import Nettop
 from nettop.views.options import THEMES, Options
+from nettop.views.origin import SceneOrigin
 from nettop.views.scene import Scene, View
 from nettop.views.stored import changed, document
 
@@ -95,9 +96,12 @@ def test_in_another_pane_the_key_does_nothing() -> None:
     assert press("w", "w", View(), scene()) == (View(), None)
 
 
-@pytest.mark.parametrize("origin", ["", "replay of web3.host", "via ssh web1"])
+@pytest.mark.parametrize(
+    "origin",
+    [None, SceneOrigin("recording", "web3.host"), SceneOrigin("host", "ssh web1", "ssh web1")],
+)
 def test_the_users_own_file_is_written_whatever_host_is_shown(
-    origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    origin: SceneOrigin | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     shown = replace(scene(), origin=origin)

@@ -39,3 +39,17 @@ def test_the_bulletin_leaves_four_rows_to_the_pane(height: int, lines: int) -> N
     shown = [text_of(row) for row in page.compose(scene, view, 100, height)]
     said = ("link.mtu@eth0", "link.mtu@eth1", "throughput:", "kept", "filter eth")
     assert [text for text in said if any(text in row for row in shown)] == [*said[:lines]]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("kept", [" kept"]),
+        ("one two three four", [" one two", " three four"]),
+        ("one two three four five six seven", [" one two", " three four", " five six …"]),
+    ],
+)
+def test_a_note_has_up_to_three_rows(text: str, rows: list[str]) -> None:
+    out = page.compose(Scene(notes=(Note(text, "bad", 0.0),)), View(), 12, 20)
+    shown = [text_of(row).rstrip() for row in out]
+    assert shown[-len(rows) :] == rows

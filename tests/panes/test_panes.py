@@ -275,7 +275,9 @@ def test_a_pane_draws_no_table_of_the_frame_but_those_it_declares(host: str, nam
 
 
 def test_the_sockets_are_drawn_from_facts() -> None:
-    assert panes.drawn() == {"drvinfo", "ethstats", "interrupts", "nicstats_raw", "threads"}
+    sockets = {name for name in panes.drawn() if "tcp" in name or "udp" in name or "socket" in name}
+    assert sockets == set()
+    assert {"drvinfo", "ethstats", "interrupts", "nicstats_raw", "threads"} <= panes.drawn()
 
 
 def test_a_pane_without_a_list_of_drawn_tables_draws_those_it_needs(

@@ -13,6 +13,7 @@ from nettop.panes import cores, history, outcome, page, processlist
 from nettop.terms.text import text_of
 from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, shown_as
+from nettop.views.origin import SceneOrigin
 from nettop.views.past import FINE, History
 from nettop.views.scene import Ended, RunningTest, View
 
@@ -42,10 +43,10 @@ def test_advice_names_the_finding_that_explains_it_in_one_line() -> None:
 
 
 def test_the_journal_of_another_host_is_said_not_to_be_here() -> None:
-    scene = replace(storied(), journal=(), origin="replay of web3")
+    scene = replace(storied(), journal=(), origin=SceneOrigin("recording", "web3"))
     told = words(panes.pane("journal").lines(scene, View(pane="journal"), 80, 20))
     assert "replay of web3: its changes are in the journal of that host" in told
-    told = words(panes.pane("journal").lines(replace(scene, origin=""), View(), 80, 20))
+    told = words(panes.pane("journal").lines(replace(scene, origin=None), View(), 80, 20))
     assert "no changes" in told
 
 
@@ -101,6 +102,22 @@ def test_the_time_axis_has_the_marks_and_the_changes_in_their_columns() -> None:
     axis = text_of(history.ruler(scene, view, moments, 100)[0])[-100:]
     column = [history.column_of(one, moments, 100) for one in (moments[1].at, at, moments[-2].at)]
     assert [axis[one or 0] for one in column] == ["A", "◆", "B"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200, 300])
+@pytest.mark.parametrize("count", [2, 5, 20, 40, 70, 100])
+def test_a_click_on_the_column_of_a_moment_finds_that_moment(width: int, count: int) -> None:
+    scene = storied()
+    past = History(scene.past.fine[-count:])
+    scene, view = replace(scene, past=past), replace(View(pane="history"), span=5)
+    moments = history.visible(scene, view)
+    points = width - history.MARGIN
+    for moment in moments[:: max(1, len(moments) // points + 1)]:
+        column = history.column_of(moment.at, moments, points)
+        assert column is not None
+        found = history.moment_at(scene, view, width, column + history.MARGIN - 1)
+        near = [one.at for one in moments if history.column_of(one.at, moments, points) == column]
+        assert found in near
 
 
 def test_the_history_marks_the_findings_that_began_and_ended() -> None:

@@ -13,9 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from staged_programs import LINK, LOOKS, READ, WRITE
+from staged_looks import looks
+from staged_programs import LINK, READ, WRITE
+from warm import shared
 
 NEAR, SLOW, LOCAL = "10.94.0.2", "10.95.0.2", "127.0.0.1"  # by the pair, the slow link, inside
+NEAR6 = "fd94::2"  # by the pair
 
 
 class Stage:
@@ -37,6 +40,8 @@ class Stage:
         _run(*f"ip link add eth0 netns {self.here} type veth peer eth0 netns {self.there}".split())
         for space, address in ((self.here, "10.94.0.1"), (self.there, "10.94.0.2")):
             _run("ip", "-n", space, "addr", "add", f"{address}/24", "dev", "eth0")
+            six = f"fd94::{address[-1]}/64"
+            _run("ip", "-n", space, "addr", "add", six, "dev", "eth0", "nodad")
             for device in ("lo", "eth0"):
                 _run("ip", "-n", space, "link", "set", device, "up")
         return self
@@ -92,6 +97,27 @@ class Stage:
         self.near = self._start(*self.inside(self.here, *words))
         return self.near
 
+    def measured(self, seconds: float = 2.0) -> float:
+        """The rate that leaves `here`, in bit/s, after a moment in which windows grow."""
+        time.sleep(1.5)
+        sent, began = self._sent(), time.monotonic()
+        time.sleep(seconds)
+        return 8 * (self._sent() - sent) / (time.monotonic() - began)
+
+    def _sent(self) -> int:
+        words = ("ip", "-s", "-j", "-n", self.here, "link", "show", "eth0")
+        done = subprocess.run(words, check=True, capture_output=True)
+        return int(json.loads(done.stdout)[0]["stats64"]["tx"]["bytes"])
+
+    def again(self, *options: str) -> None:
+        """A reader and a writer in place of those that run."""
+        for process in (self.near, self.far):
+            if process is not None:
+                process.kill()
+                process.wait()
+        self.reader()
+        self.writer(*options)
+
     def neighbour(self, cpu: int) -> None:
         """A program that keeps a CPU busy."""
         self._start("taskset", "-c", f"{cpu}", sys.executable, "-c", "while True: pass")
@@ -128,11 +154,8 @@ class Stage:
 
     def why(self, space: str, *words: str, seconds: float = 3.0) -> dict[str, Any]:
         """What `nettop why --json` prints there."""
-        done = subprocess.run(
-            self.inside(space, sys.executable, "-m", "nettop", "why", *words, "--json",
-                        "--seconds", f"{seconds}"),
-            capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
+        asked = ("why", *words, "--json", "--seconds", f"{seconds}")
+        done = shared().run(asked, netns=space, sysfs=False)
         assert done.returncode == 0, (done.returncode, done.stderr)
         document: dict[str, Any] = json.loads(done.stdout)
         return document
@@ -164,17 +187,12 @@ class Stage:
         self, count: int, to: str, *, sending: bool = True, seconds: float = 2.0
     ) -> list[dict[str, Any] | None]:
         """The verdicts of so many looks by one process; None where nothing limits."""
-        space = self.here if sending else self.there
+        space = self.here if sending or to == LOCAL else self.there
         address = f"{to}:7300" if "." in to else f"[{to}]:7300"
-        done = subprocess.run(
-            self.inside(space, sys.executable, "-c", LOOKS, f"{count}", f"{seconds}", address),
-            capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
         direction = "tx" if sending else "rx"
         return [
-            next((one for one in json.loads(line) if one["direction"] == direction), None)
-            for line in done.stdout.splitlines()
+            next((one for one in found if one["direction"] == direction), None)
+            for found in looks(space, count, seconds, address)
         ]
 
     def _start(self, *words: str, ready: bool = False) -> subprocess.Popen[str]:

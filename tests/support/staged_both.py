@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from staged import SLOW, Stage
-from staged_limits import CASES, FAR, Case
+from staged_case import FAR, Case
+from staged_limits import CASES
 
 _TURNED: Final[Mapping[str, str]] = {"here": "there", "there": "here", "between": "between"}
 _WHOLE: Final = "here: qdisc add dev eth0 root tbf rate 50mbit burst 32k limit 30000"

@@ -1,80 +1,13 @@
-"""The table of staged limits: how each is made, and which stages are right at either end.
-
-A limit is known by construction. Where two stages are a right answer both are listed: a small
-congestion window and the path that makes it small, two limits close together. `quiet` marks those
-that are right only while nothing else needs the CPUs of this machine.
-"""
+"""The table of staged limits between two namespaces: queues, buffers, windows, programs, CPUs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Final
 
-from staged import LOCAL, NEAR, SLOW, Stage
-
-FAR: Final = "10.97.0.2"  # over the router
-THERE: Final = frozenset({"path", "peer", "rwnd"})  # stages of the other end, or beyond this one
-PATH: Final = "path cwnd"
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One staged limit. `sends` and `receives`: the right stages seen from either end."""
-
-    name: str
-    sends: str = ""
-    receives: str = ""
-    to: str = NEAR
-    writer: str = ""
-    reader: str = ""
-    link: str | None = None  # delay in seconds, then options of the link
-    tc: tuple[str, ...] = ()
-    sysctls: Mapping[str, str] = field(default_factory=dict)  # END:NAME
-    more: Callable[[Stage], None] | None = None  # once both programs run
-    lift: str = ""  # tc: that command; writer or reader: its signal
-    quiet: bool = False
-    writers: int = 1
-    cpus: tuple[int | None, int | None] = (None, None)  # of writer and reader
-
-    def make(self, stage: Stage) -> None:
-        """Stage it."""
-        if self.link is not None:
-            delay, *options = self.link.split()
-            stage.link(float(delay), *options)
-        if self.to == FAR:
-            stage.chain()
-        ends = {"here": stage.here, "there": stage.there, "middle": stage.middle}
-        for place, value in self.sysctls.items():
-            end, _, name = place.partition(":")
-            stage.sysctl(ends[end], name, value)
-        for words in self.tc:
-            end, _, rest = words.partition(": ")
-            stage.tc(rest, ends[end])
-        local = stage.here if self.to == LOCAL else ""
-        many = (f"flows={self.writers}",) if self.writers > 1 else ()
-        stage.reader(*self.reader.split(), *many, space=local, cpu=self.cpus[1])
-        for _ in range(self.writers):
-            stage.writer(*self.writer.split(), to=self.to, cpu=self.cpus[0])
-        if self.more is not None:
-            self.more(stage)  # may set what lifts it; the case's own comes first
-        if ": " in self.lift:
-            end, _, rest = self.lift.partition(": ")
-            stage.lift = lambda: stage.tc(rest, ends[end])
-        elif self.lift:
-            process = stage.near if self.lift == "writer" else stage.far
-            if process is not None:
-                stage.lifted(process)
-
-    @property
-    def target(self) -> str:
-        """The address of the reading end in `nettop why`."""
-        return "::" if "datagrams" in self.reader else self.to
-
-
-def right(expected: str, stage: str, end: str) -> bool:
-    """Whether the stage is one of those expected, at the end where it is."""
-    return stage in expected.split() and end == ("there" if stage in THERE else "here")
+from staged import LOCAL, SLOW, Stage
+from staged_case import FAR, PATH, Case
+from staged_more import MORE
 
 
 def _quota(cpus: float, *, reader: bool = False) -> Callable[[Stage], None]:
@@ -82,6 +15,25 @@ def _quota(cpus: float, *, reader: bool = False) -> Callable[[Stage], None]:
         process = stage.far if reader else stage.near
         if process is None or not stage.quota(process, cpus):
             raise OSError("no cgroup with a CPU quota can be made here")
+
+    return more
+
+
+def _share_of_measured(
+    share: float, *, shaper: bool = False, quota: Callable[[Stage], None] | None = None
+) -> Callable[[Stage], None]:
+    """Allow that share of what the CPUs carry just now, so that the CPUs come next."""
+
+    def more(stage: Stage) -> None:
+        if quota is not None:
+            quota(stage)
+        rate = share * stage.measured()
+        if shaper:
+            stage.tc(f"qdisc add dev eth0 root tbf rate {rate:.0f} burst 512k latency 20ms")
+            return
+        stage.again(f"pace={rate / 8:.0f}")
+        if quota is not None:
+            quota(stage)
 
     return more
 
@@ -237,16 +189,17 @@ CASES: Final = {case.name: case for case in (
          lift="writer", sysctls={"there:net.ipv4.tcp_rmem": "4096 131072 262144"}),
     Case("next-pace-loss", "pacing", to=SLOW, link="0.005 lose=30", writer="pace=375000",
          lift="writer"),
-    Case("next-pace-quota", "pacing", writer="pace=250000000", lift="writer", quiet=True,
-         more=_quota(0.1)),
-    Case("next-pace-reader-quota", "pacing", "peer", writer="pace=150000000", lift="writer",
-         quiet=True, more=_quota(0.1, reader=True)),
-    Case("next-pace-thread", "pacing", "peer", writer="pace=1000000000", lift="writer",
-         quiet=True),
-    Case("next-tbf-thread", "qdisc", "peer", tc=_tbf("8gbit", more="burst 512k latency 20ms"),
-         lift=_OPEN, quiet=True),
+    Case("next-pace-quota", "pacing", lift="writer", quiet=True,
+         more=_share_of_measured(0.6, quota=_quota(0.1))),
+    Case("next-pace-reader-quota", "pacing", "peer", lift="writer", quiet=True,
+         more=_share_of_measured(0.6, quota=_quota(0.1, reader=True))),
+    Case("next-pace-thread", "pacing", "peer", lift="writer", quiet=True,
+         more=_share_of_measured(0.6)),
+    Case("next-tbf-thread", "qdisc", "peer", lift=_OPEN, quiet=True,
+         more=_share_of_measured(0.6, shaper=True)),
+    *MORE,
 )}  # fmt: skip
 SHORT: Final = (
     "tbf-50mbit", "htb-50mbit", "pace-50mbit", "rcvbuf-32768", "loss-100",
-    "reader-sleeps", "writer-sleeps-often",
+    "reader-sleeps", "writer-sleeps-often", "bridge-tbf",
 )  # fmt: skip

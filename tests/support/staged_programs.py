@@ -1,6 +1,7 @@
 """The programs of a staged limit: writer, reader and link, each run by `python -c`.
 
-Options are words `NAME=VALUE`. SIGUSR1 lifts what a writer or reader was slowed by.
+Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket. SIGUSR1 lifts
+what a writer or reader was slowed by.
 """
 
 from __future__ import annotations
@@ -8,55 +9,86 @@ from __future__ import annotations
 from typing import Final
 
 WRITE: Final = r"""
-import signal, socket, sys, time
+import signal, socket, sys, threading, time
 options = dict(word.split("=") for word in sys.argv[3:])
-door = socket.socket(type=socket.SOCK_DGRAM if "datagrams" in options else socket.SOCK_STREAM)
-for name, option in (("sndbuf", socket.SO_SNDBUF), ("pace", 47)):
-    if name in options:
-        door.setsockopt(socket.SOL_SOCKET, option, int(options[name]))
-if "congestion" in options:
-    door.setsockopt(socket.IPPROTO_TCP, 13, options["congestion"].encode())
-door.connect((sys.argv[1], int(sys.argv[2])))
+kind = socket.SOCK_DGRAM if "datagrams" in options else socket.SOCK_STREAM
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
 piece, pause = b"x" * int(options.get("size", 131072)), float(options.get("sleep", 0))
 times = int(options.get("times", 1))  # pieces between two pauses
+answer = int(options.get("answer", 0))  # bytes that the reader answers to each piece
+doors = []
+def opened():
+    door = socket.socket(family, kind, int(options.get("protocol", 0)))
+    for name, option in (("sndbuf", socket.SO_SNDBUF), ("pace", 47)):
+        if name in options:
+            door.setsockopt(socket.SOL_SOCKET, option, int(options[name]))
+    try:  # cubic, whatever the kernel's default is
+        door.setsockopt(socket.IPPROTO_TCP, 13, options.get("congestion", "cubic").encode())
+    except OSError:
+        if "congestion" in options:
+            raise
+    for word in options.get("set", "").split(",") if "set" in options else ():
+        door.setsockopt(*map(int, word.split(":")))
+    door.connect((sys.argv[1], int(sys.argv[2])))
+    doors.append(door)
+    return door
+def move(door):
+    while True:
+        try:
+            for _ in range(times):
+                door.sendall(piece)
+                if answer and not door.recv(answer, socket.MSG_WAITALL):
+                    return
+        except ConnectionRefusedError:
+            pass
+        if pause:
+            time.sleep(pause)
 def lift(*_):
     global piece, pause
     piece, pause = b"x" * 131072, 0
-    door.setsockopt(socket.SOL_SOCKET, 47, b"\xff" * 8)
-    if "sndbuf" in options:
-        door.setsockopt(socket.SOL_SOCKET, 32, 4 << 20)
+    for door in doors:
+        door.setsockopt(socket.SOL_SOCKET, 47, b"\xff" * 8)
+        if "sndbuf" in options:
+            door.setsockopt(socket.SOL_SOCKET, 32, 4 << 20)
 signal.signal(signal.SIGUSR1, lift)
-while True:
-    try:
-        for _ in range(times):
-            door.sendall(piece)
-    except ConnectionRefusedError:
-        pass
-    if pause:
-        time.sleep(pause)
+for _ in range(int(options.get("flows", 1)) - 1):
+    threading.Thread(target=move, args=(opened(),), daemon=True).start()
+move(opened())
 """
 READ: Final = """
 import select, signal, socket, sys, time
 options = dict(word.split("=") for word in sys.argv[2:])
 plain = "datagrams" in options
-listener = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM if plain else socket.SOCK_STREAM)
+listener = socket.socket(
+    socket.AF_INET6, socket.SOCK_DGRAM if plain else socket.SOCK_STREAM,
+    int(options.get("protocol", 0)),
+)
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+try:  # cubic, as the writer
+    listener.setsockopt(socket.IPPROTO_TCP, 13, options.get("congestion", "cubic").encode())
+except OSError:
+    pass  # a socket for datagrams
 if "rcvbuf" in options:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(options["rcvbuf"]))
+for word in options.get("set", "").split(",") if "set" in options else ():
+    listener.setsockopt(*map(int, word.split(":")))
 listener.bind(("::", int(sys.argv[1])))
 if not plain:
     listener.listen()
 print("ready", flush=True)
 doors = [listener] if plain else [listener.accept()[0] for _ in range(int(options.get("flows", 1)))]
 piece, pause = bytearray(int(options.get("size", 131072))), float(options.get("sleep", 0))
+answer = b"x" * int(options.get("answer", 0))
 def lift(*_):
     global piece, pause
     piece, pause = bytearray(131072), 0
 signal.signal(signal.SIGUSR1, lift)
 while True:
     for door in doors if len(doors) == 1 else select.select(doors, [], [])[0]:
-        if not door.recv_into(piece):
+        if not door.recv_into(piece, len(piece), socket.MSG_WAITALL if answer else 0):
             sys.exit()
+        if answer:
+            door.sendall(answer)
     if pause:
         time.sleep(pause)
 """
@@ -106,16 +138,4 @@ while True:
             os.write(end, packet)
         except OSError:
             pass
-"""
-# looks one after the other, each without memory of those before: the limits of an address, as JSON
-LOOKS: Final = """
-import json, sys
-from nettop.commands import why
-from nettop.facts.limits.document import document
-from nettop.host.source import Live
-count, seconds, address = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
-for _ in range(count):
-    _, facts = why.look(Live(), seconds)
-    found = [document(one) for one in facts.limits if address in one.target]
-    print(json.dumps(found), flush=True)
 """

@@ -1,7 +1,8 @@
 """A real systemd, process 1 of namespaces of its own.
 
 Only the targets that a unit asks for exist there, and they do nothing. A veth pair, va and vb, is
-in its network namespace. /sys/fs/cgroup is a group of its own, /run and the unit files are its own.
+in its network namespace unless the caller says otherwise. /sys/fs/cgroup is a group of its own,
+/run and the unit files are its own.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ NEEDS = [
         not (os.path.exists(SYSTEMD) and shutil.which("systemd-run")), reason="needs systemd"
     ),
 ]
+PATIENCE = 60.0  # seconds; only so that a failure ends
 TARGETS = ("default", "sysinit", "basic", "timers", "shutdown", "network", "multi-user")
-PAIR = "ip link add va type veth peer name vb"
+PAIR = "ip link add va type veth peer name vb; ip link set va up; ip link set vb up"
 ENTER = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
 APART = "unshare --pid --mount --net --uts --ipc --cgroup --fork --kill-child sh -c".split()
 BOOT = """
@@ -46,14 +48,12 @@ mount -t tmpfs none /run
 mount -t tmpfs none /etc/systemd/system
 cd /etc/systemd/system
 for name in {targets}; do printf '[Unit]\\nDefaultDependencies=no\\n' > $name.target; done
-{pair}
-ip link set va up
-ip link set vb up
 cd /
 eval "$1"
+eval "$2"
 export container=nettop SYSTEMD_UNIT_PATH=/etc/systemd/system
 exec {systemd} --system --unit=default.target --log-target=console --log-level=notice
-""".format(pair=PAIR, targets=" ".join(TARGETS), systemd=SYSTEMD)
+""".format(targets=" ".join(TARGETS), systemd=SYSTEMD)
 # Only in the host's own namespace is systemd asked: here this one plays it.
 AS_HOST = (
     "import sys\nfrom nettop.changes import context\ncontext.first_netns = lambda: True\n"
@@ -62,7 +62,7 @@ AS_HOST = (
 )
 
 
-def own_cgroup() -> Path:
+def own_cgroup(name: str) -> Path:
     """A control group for all of it, below our own."""
     with open("/proc/mounts") as file:
         mounted = [row.split()[1] for row in file if row.split()[2] == "cgroup2"]
@@ -70,7 +70,7 @@ def own_cgroup() -> Path:
         ours = next(row.strip()[3:] for row in file if row.startswith("0::"))
     if not mounted:
         pytest.skip("no cgroup2 is mounted here")
-    made = Path(mounted[0] + ours) / f"nt-systemd-{os.getpid()}"
+    made = Path(mounted[0] + ours) / f"nt-{name}-{os.getpid()}"
     try:
         made.mkdir()
     except OSError as error:
@@ -79,14 +79,16 @@ def own_cgroup() -> Path:
 
 
 class Machine:
-    """A systemd with a network namespace of its own; a veth pair is in it."""
+    """A systemd with a network namespace of its own."""
 
-    def __init__(self, folder: Path, more: str = "") -> None:
-        """`more`: commands of the shell that prepare its mounts."""
-        self.group = own_cgroup()
-        self.log = open(folder / "console", "w+")  # noqa: SIM115 - closed at the end
+    def __init__(
+        self, folder: Path, more: str = "", name: str = "systemd", network: str = PAIR
+    ) -> None:
+        """`more`: commands of the shell that prepare its mounts; `network`: those of its links."""
+        self.group = own_cgroup(name)
+        self.log = open(folder / f"console-{name}", "w+")  # noqa: SIM115 - closed at the end
         self.holder = subprocess.Popen(
-            ["sh", "-c", ENTER, "sh", str(self.group), *APART, BOOT, "sh", more],
+            ["sh", "-c", ENTER, "sh", str(self.group), *APART, BOOT, "sh", network, more],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT,
         )  # fmt: skip
         self.environment = {**os.environ, "NETTOP_STATE": str(folder / "state")}
@@ -94,7 +96,7 @@ class Machine:
 
     def comes_up(self) -> str:
         """Empty, or why it did not."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end and self.holder.poll() is None:
             done = self.run("systemctl", "is-system-running")
             if done.stdout.strip() in ("running", "degraded"):
@@ -103,11 +105,13 @@ class Machine:
         self.log.seek(0)
         return (self.log.read().strip().splitlines() or ["it says nothing"])[-1]
 
+    def first(self) -> str:
+        """The number of its systemd outside; empty before it is there."""
+        words = ["pgrep", "-P", str(self.holder.pid)]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
     def inside(self, *words: str) -> list[str]:
-        first = subprocess.run(
-            ["pgrep", "-P", str(self.holder.pid)], capture_output=True, text=True, check=False
-        ).stdout.strip()
-        return ["nsenter", "-t", first or "0", "-m", "-n", "-p", "-u", "-i", "-C", *words]
+        return ["nsenter", "-t", self.first() or "0", "-m", "-n", "-p", "-u", "-i", "-C", *words]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -7,7 +7,9 @@ are parsed. It has its own streams, environment, folder, signals and exit. Tests
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import select
@@ -66,11 +68,13 @@ class Warm:
         terminal: bool = False,
         memory: int = 0,
         netns: str = "",
+        sysfs: bool = True,
     ) -> Process:
         """Start `nettop WORDS` with these open streams: number → file descriptor.
 
         With `terminal`, stdin is the controlling terminal of a new session. `memory` bounds the
-        address space, in bytes. `netns` names a network namespace, as for `ip netns exec`.
+        address space, in bytes. `netns` names a network namespace, as for `ip netns exec`; without
+        `sysfs`, /sys stays that of the server, as for `nsenter --net`.
         """
         environment = os.environ if environment is None else environment
         for name in {*self.environment, *environment}:  # what Python reads when it starts
@@ -84,6 +88,7 @@ class Warm:
             "terminal": terminal,
             "memory": memory,
             "netns": netns,
+            "sysfs": sysfs,
         }
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -101,6 +106,7 @@ class Warm:
         *,
         memory: int = 0,
         netns: str = "",
+        sysfs: bool = True,
     ) -> subprocess.CompletedProcess[bytes]:
         """The ended process; a stream is a path, a file descriptor, CAPTURED or CLOSED."""
         with contextlib.ExitStack() as stack:
@@ -113,7 +119,7 @@ class Warm:
                 elif stream is not CLOSED:
                     numbers[number] = stack.enter_context(open(stream, "r+b")).fileno()
             code = self.start(
-                words, numbers, environment, folder, memory=memory, netns=netns
+                words, numbers, environment, folder, memory=memory, netns=netns, sysfs=sysfs
             ).wait()
             texts = []
             for number in (1, 2):
@@ -136,3 +142,11 @@ def serve() -> Iterator[Warm]:
         with ours:
             yield Warm(ours, environment)
         server.wait(timeout=60)
+
+
+@functools.cache
+def shared() -> Warm:
+    """The server of this process: the fixture `warm`, and of code that no fixture reaches."""
+    held = contextlib.ExitStack()
+    atexit.register(held.close)
+    return held.enter_context(serve())

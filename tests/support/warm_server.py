@@ -44,6 +44,7 @@ class Request(TypedDict):
     terminal: bool  # stdin is the controlling terminal of a new session
     memory: int  # bytes of address space at most; 0: no bound
     netns: str  # the name of a network namespace; empty: that of the server
+    sysfs: bool  # /sys shows that namespace
 
 
 def prepare() -> None:
@@ -64,15 +65,16 @@ def stream(number: int, mode: str, errors: str) -> IO[str] | None:
         return None
 
 
-def enter(name: str) -> None:
-    """Enter a network namespace as `ip netns exec` does (iproute2): /sys shows it."""
+def enter(name: str, sysfs: bool) -> None:
+    """Enter a network namespace; with `sysfs` as `ip netns exec` does (iproute2): /sys shows it."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(f"/run/netns/{name}") as file:
         failed = libc.setns(file.fileno(), NEWNET)
-    failed = failed or libc.unshare(NEWNS)
-    failed = failed or libc.mount(b"", b"/", b"none", RECURSIVE | SLAVE, None)
-    failed = failed or libc.umount2(b"/sys", DETACH)
-    failed = failed or libc.mount(name.encode(), b"/sys", b"sysfs", 0, None)
+    if sysfs:
+        failed = failed or libc.unshare(NEWNS)
+        failed = failed or libc.mount(b"", b"/", b"none", RECURSIVE | SLAVE, None)
+        failed = failed or libc.umount2(b"/sys", DETACH)
+        failed = failed or libc.mount(name.encode(), b"/sys", b"sysfs", 0, None)
     if failed:
         raise OSError(ctypes.get_errno(), f"cannot enter {name}")
 
@@ -87,7 +89,7 @@ def become(request: Request, received: list[int]) -> None:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     if request["netns"]:
-        enter(request["netns"])
+        enter(request["netns"], request["sysfs"])
     if request["memory"]:
         resource.setrlimit(resource.RLIMIT_AS, (request["memory"],) * 2)
     os.environ.clear()

@@ -123,3 +123,61 @@ def test_amounts_use_the_declared_unit() -> None:
     assert units.amount(None, "bytes") == "–"
     assert units.amount((4, 5, 7)) == "4 5 7"
     assert units.amount(256, "descriptors") == "256 descriptors"
+
+
+@given(st.integers(1, 2000), st.integers(1, 800))
+def test_each_sample_of_a_young_graph_has_as_many_columns_as_fit(count: int, points: int) -> None:
+    each = text.repeats(count, points)
+    assert each & (each - 1) == 0  # a power of two
+    assert each == 1 or each * max(count, text.FEWEST) <= points
+    assert 2 * each * max(count, text.FEWEST) > points
+
+
+@pytest.mark.parametrize(
+    ("values", "points", "expected"),
+    [
+        ([1.0, 2.0], 48, [None] * 44 + [1.0, 1.0, 2.0, 2.0]),
+        ([1.0, 2.0], 96, [None] * 88 + [1.0] * 4 + [2.0] * 4),
+        ([1.0, 2.0], 47, [None] * 45 + [1.0, 2.0]),
+        ([1.0, None, 3.0], 3, [1.0, None, 3.0]),
+        ([1.0, 3.0, 5.0, None], 2, [2.0, 5.0]),
+        ([None, None, 5.0, None], 2, [None, 5.0]),
+        ([], 3, [None] * 3),
+    ],
+)
+def test_values_are_repeated_or_squeezed_into_the_columns(
+    values: list[float | None], points: int, expected: list[float | None]
+) -> None:
+    assert text.resample(values, points) == expected
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (41, "Ring of eth0 is full: 7 lost (3 a second)"),
+        (40, "Ring of eth0 is full: 7 lost"),
+        (28, "Ring of eth0 is full: 7 lost"),
+        (27, "Ring of eth0 is full"),
+        (20, "Ring of eth0 is full"),
+        (19, "Ring of eth0 is fu…"),
+        (0, ""),
+    ],
+)
+def test_a_text_without_room_ends_after_a_clause(width: int, shown: str) -> None:
+    full = "Ring of eth0 is full: 7 lost (3 a second)"
+    assert text.clauses(full, width) == shown
+
+
+def test_a_first_clause_that_says_little_is_not_all_that_is_shown() -> None:
+    assert text.clauses("cron: the table of interrupts is not readable", 30) == (
+        "cron: the table of interrupts…"
+    )
+    assert text.clauses("iperf3[3:5], queue 4:2", 19) == "iperf3[3:5]"  # a colon without a space
+
+
+@given(st.text(max_size=60), st.integers(0, 60))
+def test_clauses_fit_and_are_the_begin_of_the_text(raw: str, width: int) -> None:
+    shown = text.clauses(raw, width)
+    assert text.cells(shown) <= width
+    whole = text.crop(raw, text.cells(raw))
+    assert whole.startswith(text.crop(shown, width).removesuffix("…"))

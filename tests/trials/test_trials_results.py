@@ -143,3 +143,9 @@ def test_a_result_that_cannot_be_stored_is_told(
     assert results.keep("test", {"tool": "bulk"}, where, heard.append) is None
     assert len(heard) == 1
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("left_out", [True, False])
+def test_a_result_says_that_both_ends_were_not_read(left_out: bool) -> None:
+    on = Bench("bulk", Options(no_ends=left_out), METRICS["rate"], ExperimentPlan())
+    assert on.about().get("no_ends", False) is left_out

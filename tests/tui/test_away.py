@@ -13,7 +13,6 @@ import pytest
 from heard import Heard
 from scenes import lossy
 
-from nettop import commands
 from nettop.changes import remote
 from nettop.host import once
 from nettop.host.source import HostLostError, Live
@@ -23,6 +22,7 @@ from nettop.tui.actions import Actions
 from nettop.tui.keys import act
 from nettop.tui.leaving import in_force
 from nettop.views.ask import Ask
+from nettop.views.origin import SceneOrigin
 from nettop.views.scene import JournalEntry, Pending, Scene, Spot, View
 
 SACK = "sysctl.net.ipv4.tcp_sack"
@@ -72,7 +72,9 @@ class There:
         program.write_text(SCRIPT.format(log=self.log, folder=folder))
         program.chmod(0o755)
         self.prefix = ("env", f"PATH={folder}:{os.environ['PATH']}")
-        self.heard = Heard(replace(lossy(), journal=(), origin="via ssh web1"))
+        self.heard = Heard(
+            replace(lossy(), journal=(), origin=SceneOrigin("host", "ssh web1", "ssh web1 sudo"))
+        )
         self.actions = Actions(Other(self.prefix), self.heard, lambda: None)
 
     def answers(self, name: str, *changes: Mapping[str, object], **more: object) -> None:
@@ -198,7 +200,73 @@ def test_only_what_was_shown_as_pending_is_confirmed(there: There) -> None:
     assert there.ran[:2] == ["confirm", "9"]
 
 
-@pytest.mark.parametrize("verb", ["persist", "prove", "test", "tune", "mute"])
+KEPT = {**PLANNED, "setting": "kept.sysctl@net.ipv4.tcp_sack", "before": "absent", "shell": ""}
+FILES = {"/etc/sysctl.d/90-nettop.conf": "# Written by nettop.\nnet.ipv4.tcp_sack = 1\n"}
+
+
+def test_a_setting_is_made_persistent_there_with_the_files_that_were_shown(there: There) -> None:
+    there.answers("plan", PLANNED, KEPT, files=FILES)
+    question = there.do("persist", SACK).question
+    assert question is not None
+    assert question.verb == "keep"
+    assert question.files == tuple(FILES.items())
+    rows = "\n".join(text_of(row) for row in question.sheets[0][1])
+    assert "net.ipv4.tcp_sack = 1" in rows
+    assert {"--keep", "--dry-run"} <= set(there.ran)
+    there.log.write_text("")
+    there.answers("set", {**PLANNED, "id": 7, "state": "applied"})
+    there.answers("journal", ENTRY)
+    scene = there.do("agree")
+    ran = there.ran
+    made = ran[ran.index("--json") + 1 :]  # after the second plan
+    assert made[:4] == ["set", SACK, "1", "--before=0"]
+    assert "--keep" in made
+    assert "--dry-run" not in made
+    assert scene.notes[-1].text == f"{SACK}: 0 → 1: applied"
+
+
+def test_files_that_changed_there_are_not_written(there: There) -> None:
+    there.answers("plan", PLANNED, KEPT, files=FILES)
+    there.do("persist", SACK)
+    there.answers("plan", PLANNED, KEPT, files={"/etc/sysctl.d/90-nettop.conf": "other\n"})
+    there.answers("journal")
+    scene = there.do("agree")
+    assert "the files there changed" in scene.notes[-1].text
+    assert there.ran.count("set") == there.ran.count("--dry-run") == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "sentence"),
+    [
+        ([PLANNED, {**KEPT, "state": "refused", "because": "no systemd"}], {}, "no systemd"),
+        ([{**PLANNED, "state": "unchanged"}], {}, "it already is"),
+        ([{**PLANNED, "setting": "link.mtu@eth0"}], {"files": FILES}, "another setting"),
+        ([PLANNED], {"files": []}, "sent an invalid answer"),
+    ],
+)
+def test_what_cannot_persist_there_is_said(
+    there: There, changes: list[Mapping[str, object]], more: Mapping[str, Any], sentence: str
+) -> None:
+    there.answers("plan", *changes, **more)
+    scene = there.do("persist", SACK)
+    assert sentence in scene.notes[-1].text
+    assert scene.question is None
+
+
+def test_a_finding_of_another_host_is_muted_in_the_list_of_the_user(
+    there: There, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    finding = there.heard.scene.findings[0]
+    question = there.do("mute", finding.id).question
+    assert question is not None
+    assert question.verb == "mute"
+    there.do("agree")
+    assert finding.id in (tmp_path / "own/nettop/muted").read_text()
+    assert there.ran == []
+
+
+@pytest.mark.parametrize("verb", ["prove", "test", "tune"])
 def test_other_keys_do_nothing_there(there: There, verb: str) -> None:
     there.do(verb, SACK)
     assert there.ran == []
@@ -216,13 +284,13 @@ def test_the_journal_there_is_read_when_its_pane_is_opened(there: There) -> None
 
 
 def test_the_keys_of_another_host_are_offered() -> None:
-    scene = replace(lossy(), origin="via ssh web1")
+    scene = replace(lossy(), origin=SceneOrigin("host", "ssh web1", "ssh web1 sudo"))
     finding = next(one.id for one in scene.findings if scene.plans.get(one.id))
     shown = [one.key for one in hints.of_row(scene, finding)]
     assert shown == ["a", "y"]
     view = View(pane="nic", spots={"nic": Spot(on="ring.rx@eth0")})
     assert act("enter", view, scene)[0].editing == "ring.rx@eth0"
-    recorded = replace(scene, origin="replay of web1")
+    recorded = replace(scene, origin=SceneOrigin("recording", "web1"))
     assert [one.key for one in hints.of_row(recorded, finding)] == ["y"]
     assert not act("enter", view, recorded)[0].editing
 
@@ -249,7 +317,3 @@ def test_a_command_there_neither_asks_nor_floods_nor_hangs(script: str, sentence
 def test_a_command_that_answers_late_is_ended() -> None:
     with pytest.raises(HostLostError, match=r"did not answer within 0\.2 s"):
         once.run(("sh", "-c", "sleep 60"), ["nettop"], most=100, seconds=0.2)
-
-
-def test_both_ends_speak_of_one_schema() -> None:
-    assert remote.SCHEMA == commands.SCHEMA

@@ -23,6 +23,7 @@ from nettop.tui.planning import to_undo
 from nettop.tui.reading import RowsRead
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
+from nettop.views.origin import SceneOrigin
 from nettop.views.scene import Ended, JournalEntry, Pending, Question, Scene, View
 
 NEW = Found("udp-overflow@python3", "critical", "python3 loses datagrams", "why")
@@ -330,7 +331,7 @@ async def test_a_paused_screen_lists_no_finding_twice(own: Path) -> None:
 
 async def test_in_a_recording_no_key_touches_this_host(own: Path) -> None:
     desk = Desk(own / "host", live=False)
-    desk.app.scene = replace(desk.app.scene, origin="replay of web")
+    desk.app.scene = replace(desk.app.scene, origin=SceneOrigin("recording", "web"))
     before = fake_host.contents(own)
     async with desk.app.run_test(size=(100, 30)) as pilot:
         for name in "a m u p s c x r S".split():

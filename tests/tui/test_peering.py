@@ -14,10 +14,9 @@ import pytest
 from nettop.advice.rules.rule import Finding
 from nettop.host.source import HostLostError, Live
 from nettop.tui import peering
-from nettop.tui.actions import Actions
+from nettop.tui.notes import brief
 from nettop.tui.peering import Peering, named
-from nettop.views.ask import Ask
-from nettop.views.scene import Note, Peer, Scene, View
+from nettop.views.scene import Note, Peer
 
 PATIENCE = 20.0  # seconds: only against hanging
 
@@ -59,7 +58,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Peeri
     threads: list[Peering] = []
 
     def start(canned: Canned, far: Callable[[], Any] = Connected) -> tuple[Peering, list[Note]]:
-        monkeypatch.setattr(peering, "_Both", lambda _near, _far: canned)
+        monkeypatch.setattr(peering, "BothEnds", lambda _near, _far: canned)
         notes: list[Note] = []
         thread = Peering(("web1", "ssh -q web2"), Live, far, notes.append)
         thread.start()
@@ -145,14 +144,12 @@ def test_a_finding_of_the_other_end_names_its_host() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", ["apply", "prove", "persist", "mute", "export"])
-def test_a_finding_of_the_other_end_is_not_applied_here(verb: str) -> None:
-    far = named(finding(), "web2")
-    scene = Scene(peer=Peer(("web1", "web2"), findings=(far,)))
-    posted: list[Any] = []
-    actions = Actions(Live(), posted.append, lambda: None)
-    actions.do(Ask(verb, far.id), View(), scene)
-    assert actions.threads == []
-    assert [note.text for note in posted[0](Scene()).notes] == [
-        "this is a finding of web2: y copies its commands"
-    ]
+def test_a_long_prefix_leaves_room_for_what_happened(begin: Any) -> None:
+    canned = Canned(HostLostError("the connection to ssh -q web2 broke: exit code 255"))
+    thread, notes = begin(canned)
+    offer(thread)
+    until(lambda: bool(notes))
+    assert "ssh -q web2 broke" in notes[0].text  # short enough as it is
+    long = "ssh -p 2222 -i /root/.ssh/a-key -o BatchMode=yes root@10.79.0.1"
+    told = brief(f"the connection to {long} broke: exit code 255", long)
+    assert told == "the connection to root@10.79.0.1 broke: exit code 255"

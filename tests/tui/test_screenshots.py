@@ -19,6 +19,7 @@ from nettop.host.recording import Replay, load
 from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop
 from nettop.views.options import Options
+from nettop.views.origin import SceneOrigin
 from nettop.views.scene import Scene, View
 
 
@@ -46,7 +47,7 @@ def recorded(host: str, pane: str) -> Scene:
     told: list[Scene] = []
     source = Replay(load(str(pathlib.Path(__file__).parents[2] / host)))
     Engine(source, told.append, 1.0, View(pane=pane)).run()
-    return replace(told[-1], origin=f"replay of {source.host}")
+    return replace(told[-1], origin=SceneOrigin("recording", source.host))
 
 
 DEMO = "rules/demo.host.gz"

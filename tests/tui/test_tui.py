@@ -27,6 +27,12 @@ from nettop.views.options import THEMES, Options
 from nettop.views.scene import Note, Scene, Step, View
 
 
+@pytest.fixture(autouse=True)
+def own_configuration(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rules and settings that another test wrote."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
 async def test_keys_reach_panes_and_actions() -> None:
     app = Nettop(View(), lossy())
     recorder = Recorder()

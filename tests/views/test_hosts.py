@@ -1,36 +1,29 @@
-"""Recorded hosts: what every table, fact, finding and pane makes of them, held as golden text.
+"""Recorded hosts: what every table, fact, limit and finding makes of them, held as golden text.
 
 `pytest tests/views/test_hosts.py --update` writes the golden files anew; read the difference before
 committing it. Tables are cut to their first rows: the rest is counted.
 """
 
 import dataclasses
-import difflib
 import os
-import re
 import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded_hosts import HERE, HOSTS, golden, last, name
 
-from nettop import collect, panes
-from nettop.cli import main
+from nettop import collect
 from nettop.facts import Facts
+from nettop.facts.limits import Reading
 from nettop.host.recording import Record, Replay, load
 from nettop.sampling.sampler import Sampler
-from nettop.views.observer import Observation, Observer
+from nettop.views.observer import Observation
 
-HERE = Path(__file__).parents[1]
-HOSTS = sorted([*(HERE / "hosts").glob("*.host"), *(HERE / "hosts").glob("*.host.gz")])
 ROWS = 12
 # rates of nettop's own process and the like: of the recording's making, not of the host
 NOT_GOLDEN = {"meself", "sysctl_files"}
-
-
-def name(path: Path) -> str:
-    return path.name.split(".")[0]
 
 
 @pytest.fixture(autouse=True)
@@ -38,25 +31,6 @@ def quiet_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path))
-
-
-def last(path: Path) -> Observation:
-    source = Replay(load(str(path)))
-    observer = Observer(source)
-    seen = observer.step(collect.always())
-    while source.wait(1):
-        seen = observer.step(collect.always())
-    return seen
-
-
-def golden(path: Path, kind: str, text: str, update: bool) -> None:
-    file = HERE / "golden" / name(path) / f"{kind}.txt"
-    if update:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    was = file.read_text() if file.exists() else ""
-    differ = "\n".join(difflib.unified_diff(was.split("\n"), text.split("\n"), lineterm="", n=1))
-    assert not differ, f"{file.name} of {name(path)} changed (pytest --update):\n{differ[:3000]}"
 
 
 def shown(value: Any) -> str:
@@ -103,11 +77,27 @@ def facts(told: Facts) -> str:
     return "\n".join(out) + "\n"
 
 
+def limits(told: Facts) -> str:
+    """What limits each target, and the facts of the other kinds."""
+    out = [f"limits: {len(told.limits)}"]
+    for limit in told.limits[:ROWS]:
+        plain = dataclasses.replace(limit, since=0.0, ladder=(), stage=Reading("", ""), next=None)
+        out.append(f"  {shown(plain)}")
+        out.append(f"    limits: {shown(limit.stage)}")
+        out += [f"    {shown(reading)}" for reading in limit.ladder]
+        out += [f"    next: {shown(limit.next)}"] if limit.next is not None else []
+    for kind, found in sorted(told.more.items()):
+        out.append(f"{kind}: {len(found)}")
+        out += [f"  {shown(fact)}" for fact in found[:ROWS]]
+    return "\n".join(out) + "\n"
+
+
 @pytest.mark.parametrize("path", HOSTS, ids=name)
 def test_tables_facts_and_findings(path: Path, update: bool) -> None:
     seen = last(path)
     golden(path, "tables", tables(seen), update)
     golden(path, "facts", facts(seen.facts), update)
+    golden(path, "limits", limits(seen.facts), update)
     findings = [
         f"{found.severity} {found.id}: {found.title}\n"
         + "".join(f"  {line['field']} = {shown(line['value'])}\n" for line in found.evidence)
@@ -115,29 +105,6 @@ def test_tables_facts_and_findings(path: Path, update: bool) -> None:
         for found in seen.judgement.findings
     ]
     golden(path, "findings", "".join(findings) or "none\n", update)
-
-
-# one width of every host, and every width of one: how a pane fits its width is the same on all
-SCREENS = [
-    (path, width)
-    for path in HOSTS
-    for width in (80, 120, 200)
-    if width == 120 or name(path) == "guest-transfer"
-]
-
-
-@pytest.mark.parametrize(
-    ("path", "width"), SCREENS, ids=[f"{name(path)}-{width}" for path, width in SCREENS]
-)
-def test_panes(path: Path, width: int, update: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    out = []
-    for pane in (name for name in panes.names() if name != "options"):  # it previews others
-        words = ["show", pane, "--once", "--replay", str(path), "--width", str(width)]
-        assert main([*words, "--height", "40"]) == 0
-        out.append(f"== {pane}\n{capsys.readouterr().out}")
-    text = re.sub(r" +$", "", "\n".join(out), flags=re.MULTILINE)
-    assert max(map(len, text.splitlines())) <= width
-    golden(path, f"panes-{width}", text, update)
 
 
 @pytest.mark.parametrize("path", HOSTS, ids=name)
@@ -169,6 +136,7 @@ def test_nothing_of_the_makers_machine_is_in_a_recording(path: Path) -> None:
         assert word.encode() not in text, word
 
 
+@pytest.mark.slow
 def test_healthy_hosts_have_no_findings_above_advice() -> None:
     for path in HOSTS:
         if name(path).endswith("idle") or name(path).startswith("big"):
@@ -191,12 +159,3 @@ def test_a_recorded_transfer_carries_one(host: str, driver: str) -> None:
     assert (nic.per_s.rx_bytes or 0) > 1e6
     assert {flow.process for flow in flows} == {"iperf3"}
     assert all(flow.queue or flow.queue_why for flow in flows)
-
-
-def test_no_golden_file_is_left_of_what_is_not_compared() -> None:
-    kinds = {"tables", "facts", "findings"}
-    wanted = {f"{name(path)}/{kind}.txt" for path in HOSTS for kind in kinds}
-    wanted |= {f"{name(path)}/panes-{width}.txt" for path, width in SCREENS}
-    folders = {name(path) for path in HOSTS}
-    there = {str(file.relative_to(HERE / "golden")) for file in (HERE / "golden").rglob("*.txt")}
-    assert {file for file in there if file.split("/")[0] in folders} == wanted

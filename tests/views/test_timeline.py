@@ -57,6 +57,24 @@ def test_of_two_samples_in_a_step_the_larger_rate_is_kept() -> None:
     assert timeline(known, "eth0", 2).rx == (9.0, 1.0)
 
 
+def test_the_first_samples_fill_the_graph_and_keep_their_times() -> None:
+    known = past(*((at + 0.01, float(at)) for at in range(100, 110)))
+    drawn = timeline(known, "eth0", 96)
+    assert (drawn.step, drawn.end, len(drawn.rx)) == (0.25, 110.0, 96)
+    assert drawn.rx[-40:] == tuple(float(at) for at in range(100, 110) for _ in range(4))
+    assert set(drawn.rx[:-40]) == {None}
+    fewer = timeline(History(known.fine[:-1]), "eth0", 96)
+    assert (fewer.end, fewer.rx[-1]) == (109.0, 108.0)  # a step is a cell: each sample moves it
+    odd = timeline(known, "eth0", 97)
+    assert odd.rx == (None, *drawn.rx)
+
+
+def test_a_graph_that_fills_up_halves_its_scale() -> None:
+    samples = [(at + 0.01, float(at)) for at in range(100, 200)]
+    steps = [timeline(past(*samples[:count]), "eth0", 96).step for count in (2, 24, 26, 48, 50, 96)]
+    assert steps == [0.25, 0.25, 0.5, 0.5, 1.0, 1.0]
+
+
 def test_losses_and_both_directions_share_the_axis() -> None:
     drawn = timeline(past((100.0, 1.0), (101.0, 2.0)), "eth0", 2)
     assert (drawn.rx, drawn.tx, drawn.lost) == ((1.0, 2.0), (1.0, 1.0), (2.0, 2.0))

@@ -117,7 +117,7 @@ def test_the_flow_that_stands_for_an_interface_is_its_largest_of_that_process() 
 
 
 def test_stages_of_the_largest_flow_fill_those_that_the_interface_lacks() -> None:
-    qdisc = Reading("qdisc", "here", "tbf", "told", "", 1.0, None, 1.0)
+    qdisc = Reading("qdisc", "here", "tbf", "reported", "", 1.0, None, 1.0)
     flow = Limit("flow", "a>b", "tx", 2e8, WALL, qdisc, (), None, (qdisc, THREAD), "eth0", 7, "cp")
     whole = limit("tx", 2e8, qdisc)
     facts = scene_of(flow, whole).facts

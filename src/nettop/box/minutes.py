@@ -41,7 +41,7 @@ class Minutes:
         self.moments = Moments(step=0.0, most=MOST, tables=tables)
         self.past = History()
         self.every = 1  # moments of the box for each scene
-        self.other = ""  # another host that some moments are of, which are left out
+        self.other = ""  # another host, whose moments are left out
 
     def near(self, wall: float, *, back: bool) -> float | None:
         """The latest moment that is not after `wall`, or the earliest that is not before it."""

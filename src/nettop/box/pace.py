@@ -1,10 +1,10 @@
-"""How often a box looks: what it may cost decides how often all tables are read and judged.
+"""How often a box samples: its CPU budget decides how often all tables are read and judged.
 
-Each second the counters of interfaces, backlog, protocols and CPUs are read, so that their past has
-every second. A whole look reads the other tables too, and judges. A quiet host gets one each `REST`
-seconds. A busy one, or one that loses packets, gets as many as `PERCENT` of a core allows, one a
-second at the most; losses that begin get one at once. Tables of settings wait longer, and so do
-those whose reading is dear.
+The counters of interfaces, backlog, protocols and CPUs are read every second. A full look also
+reads the other tables, and judges. A quiet host has a full look every `REST` seconds. A busy host,
+or one that loses packets, has as many as `PERCENT` of a core allows, at most one a second. Losses
+that begin cause one at once. Tables of settings and tables that are expensive to read are read less
+often.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..sampling.budget import Budget
 from ..views.observer import Observation, Observer
 
 LIGHT: Final = frozenset({"cpu", "link_stats", "netdev", "snmp", "softnet"})
-REST: Final = 5.0  # seconds between two whole looks at a quiet host
-LONGEST: Final = 20.0  # seconds between two whole looks that cost more than the box may
+REST: Final = 5.0  # seconds between two full looks at a quiet host
+LONGEST: Final = 20.0  # seconds between two full looks that exceed the budget
 SELDOM: Final = 10.0  # seconds: a table with this interval or a longer one holds settings
 SETTINGS: Final = 30.0  # seconds between two readings of such a table
 PERCENT: Final = 0.5  # of a core
@@ -35,16 +35,16 @@ _LOST: Final = {
 
 
 class Pace:
-    """Observes a live host; the last observation stands until the next whole look."""
+    """Observes a live host; the last observation is valid until the next full look."""
 
     def __init__(self, observer: Observer, work: Callable[[], float] = time.process_time) -> None:
         """Nothing was observed yet. `work` gives the CPU seconds spent so far."""
         self._observer, self._work = observer, work
         self._last: Observation | None = None
-        self._looked = 0.0  # seconds of the clock: the last whole look
-        self._soon = False  # whether the next look is a whole one: losses have begun
+        self._looked = 0.0  # seconds of the clock: the last full look
+        self._soon = False  # whether the next look is a full one: losses have begun
         self._credit = 0.0  # CPU seconds that the box may use now
-        self._free = True  # whether the last step costs nothing, because it was wanted
+        self._free = True  # whether the last step is not charged, because it was requested
         self._at = self._spent = 0.0  # seconds of the clock and of the CPU at the last step
         self._budget = Budget(PERCENT)
 
@@ -57,7 +57,7 @@ class Pace:
         else:
             whole = self._due(last.frame, observer.source.now())
             frame = observer.sample(self._waits() if whole else self._resting())
-        # what was read seldom is older than losses that begin: it is read a second later
+        # tables that are read seldom are older than the losses: they are read a second later
         sudden = not whole and last is not None and loses(frame) and not loses(last.frame)
         self._soon = sudden and self._credit > -SAVED * PERCENT / 100
         self._budget.read(observer.sampler.spent)
@@ -70,7 +70,7 @@ class Pace:
         return self._last
 
     def _due(self, before: Frame, now: float) -> bool:
-        """Whether a whole look is to be made now."""
+        """Whether a full look is due now."""
         passed = now - self._looked
         if self._soon or not 0 <= passed < LONGEST - 0.5:
             return True
@@ -78,7 +78,7 @@ class Pace:
         return self._credit >= 0 and busy
 
     def _pay(self, at: float, *, free: bool) -> None:
-        """Pay all work since the last step began, unless that was `free`; so is this one."""
+        """Charge all work since the last step began, unless that step was `free`."""
         spent = self._work()
         if not self._free:
             allowed = max(0.0, at - self._at) * PERCENT / 100
@@ -91,7 +91,7 @@ class Pace:
         return dict.fromkeys(self._observer.tables() - LIGHT, float("inf"))
 
     def _waits(self) -> Mapping[str, float]:
-        """Seconds that each table of a whole look may be old."""
+        """The age in seconds that each table of a full look may have."""
         every = {name: self._observer.sampler.every(name) for name in self._observer.tables()}
         slow = {name: max(SETTINGS, one) for name, one in every.items() if one >= SELDOM}
         waits = {name: max(1.0, one) for name, one in every.items()} | slow

@@ -43,7 +43,7 @@ class Past:
         segments = Folder(self.path, 0).segments()
         begins = [self._begin(path) for path in segments]
         # a segment ends where the next begins; a clock that was set makes no segment vanish
-        ends = [*begins[1:], None]
+        ends = [*begins, None][1:]
         wanted = [
             path for path, begin, end in zip(segments, begins, ends, strict=True)
             if begin is not None and begin < until and (end is None or end >= since or end < begin)
@@ -104,7 +104,7 @@ class Past:
         return self._begins[path]
 
     def _times(self, path: Path, ceiling: float) -> list[float]:
-        """The times of a segment before `ceiling` that no later one of it stands before."""
+        """The times of a segment before `ceiling`, without those after a later moment's time."""
         out: list[float] = []
         for wall in reversed(self._read(path)):
             if wall < ceiling:

@@ -1,4 +1,4 @@
-"""The ring: each moment goes to disk at once, into segments of some minutes; the oldest go.
+"""The ring: each moment goes to disk at once, in segments of some minutes; the oldest is deleted.
 
 A moment is in the page cache when `add` returns, so a killed process loses none that was added. The
 disk has it after `SYNC` seconds, so a power failure loses no more than these.

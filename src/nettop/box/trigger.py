@@ -87,7 +87,7 @@ class Trigger:
         return begun
 
     def due(self, finding: Finding, at: float) -> bool:
-        """Whether it makes an incident of its own, so long after the last one of its kind.
+        """Whether it makes an incident of its own, by the time since the last one of its kind.
 
         `at` is of a clock that is never set, so that a wall clock that jumps makes none.
         """

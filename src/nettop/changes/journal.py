@@ -147,7 +147,7 @@ class Journal:
                 messages.clear()
         return tuple(messages)
 
-    def told(self) -> None:
+    def mark_shown(self) -> None:
         """Record that the failures were shown, so that they are not shown again."""
         if self.failures():
             with self.lock():
@@ -200,7 +200,7 @@ class Journal:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         status = os.stat(self.folder)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-            raise PermissionError(1, "this folder is not ours alone", self.folder)
+            raise PermissionError(1, "another user can change this folder", self.folder)
 
     def _lines(self, report: Callable[[str], None] | None = None) -> Iterator[Line]:
         """The valid lines; `report` gets a sentence for each of the others.

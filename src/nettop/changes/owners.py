@@ -52,7 +52,7 @@ def _notes(source: Source, address: Address) -> Iterator[str]:
     if address.kind in _LINK_KINDS:
         if "NetworkManager" in running:
             yield (
-                f"NetworkManager runs: what its profile of {address.nic} says it sets again "
+                f"NetworkManager runs and sets again what its profile of {address.nic} has "
                 "(nmcli connection modify NAME 802-3-ethernet.mtu, ethtool.ring-rx, …)"
             )
         yield from _links(source, address)

@@ -111,7 +111,7 @@ def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, 
         )
 
 
-def told(words: Sequence[str]) -> Document:
+def document_of(words: Sequence[str]) -> Document:
     """The JSON of `nettop WORDS…` as root; OSError with the last line of stderr otherwise."""
     import json
     import subprocess
@@ -133,7 +133,7 @@ def results(words: Sequence[str]) -> tuple[Result, ...]:
     """The changes that `nettop WORDS…` makes as root; OSError, one sentence, if it fails."""
     if not may():
         raise OSError(f"this needs root: {line(words)}")
-    document = told(words)
+    document = document_of(words)
     try:
         return tuple(_result(change) for change in document["changes"])
     except (KeyError, TypeError):

@@ -14,10 +14,11 @@ from typing import Final
 from ..files.bounds import BOUNDS
 from ..host import once
 from ..host.source import HostLostError
+from ..terms.schema import SCHEMA
 from ..terms.text import safe
 from . import STATES, Change, Result, privilege, text
 
-SCHEMA: Final = 1  # of the JSON documents of commands
+KEPT: Final = "kept."  # kind of the settings that are lines of files
 Wanted = Sequence[tuple[str, str]]
 Document = Mapping[str, object]
 
@@ -41,10 +42,25 @@ class Remote:
         document = self._ask([*words, "--dry-run", f"--confirm={confirm:g}"])
         results = self._results(document)
         if not {one.setting for one in results} <= {setting for setting, _ in wanted}:
-            raise OSError(f"{self.name} planned another setting than it was asked for")
+            raise OSError(f"{self.name} planned another setting than the one requested")
         notes = document.get("notes")
         texts = notes if isinstance(notes, list) else []
         return results, tuple(safe(str(note))[:300] for note in texts)
+
+    def keep(
+        self, wanted: Wanted, confirm: float
+    ) -> tuple[tuple[Result, ...], tuple[tuple[str, str], ...]]:
+        """As `plan`, with the files there that make the settings persistent: path and text."""
+        words = ["set", *(word for pair in wanted for word in pair)]
+        document = self._ask([*words, "--keep", "--dry-run", f"--confirm={confirm:g}"])
+        results = self._results(document)
+        asked = {setting for setting, _ in wanted}
+        if not all(one.setting in asked or one.setting.startswith(KEPT) for one in results):
+            raise OSError(f"{self.name} planned another setting than it was asked for")
+        files = document.get("files", {})
+        if not isinstance(files, dict):
+            raise OSError(f"{self.name} sent an invalid answer")
+        return results, tuple((safe(str(path)), str(text)) for path, text in files.items())
 
     def change(self, changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
         """Make exactly these changes there."""

@@ -80,7 +80,7 @@ def _of_the_host(entry: JournaledChange, address: Address, host: Host) -> Target
         return Target(address)
     if not now:
         return _gone(f"{address.target} is gone, and the change with it")
-    return _gone(f"{address.target} is another one now: not touched")
+    return _gone(f"{address.target} is another one now: nothing was changed")
 
 
 def _device(entry: JournaledChange, address: Address, host: Host) -> Address | None:
@@ -127,7 +127,7 @@ def _moved(entry: JournaledChange, address: Address, host: Host, survey: Survey 
         if there is not None:
             return Target(None, _there(entry, nic, *there))
         if not survey.complete:
-            return Target(None, f"{away}; only root can see whether it was moved to another")
+            return Target(None, f"{away}; only root can see whether it was moved to another one")
         hardware = settings.hardware(entry.identity)
         if hardware and _driven(hardware) and not _shown(hardware, host, survey):
             because = f"{nic} ({hardware}) is in a network namespace that cannot be seen from here"

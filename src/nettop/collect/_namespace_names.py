@@ -33,7 +33,7 @@ def mounts(mountinfo: str | None) -> Mapping[int, str]:
 
 
 def name(source: Source, pid: int, mount: str | None) -> str | None:
-    """The name of the namespace of this process; None where nothing names it."""
+    """The name of the namespace of this process; None if it has no name."""
     if mount is not None:
         return mount
     own = _sysfs.word(source, "/proc/self/cgroup") or ""  # nettop may be in a container itself

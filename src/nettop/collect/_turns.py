@@ -2,7 +2,7 @@
 
 A container host has a thousand veth interfaces. To read the files of one takes a quarter of a
 millisecond, and hardly any of them changes. An interface whose link message (rtnetlink, without
-counters) is the same as before keeps its rows; at each reading a sixteenth is read all the same.
+counters) is the same as before keeps its rows; at each reading a sixteenth of them is read anyway.
 """
 
 from __future__ import annotations
@@ -34,10 +34,7 @@ class _Known:
 def by_turns(
     source: Source, memory: Memory, names: Collection[str], read: Callable[[str], _Read | None]
 ) -> list[_Read]:
-    """`read(name)` of each interface, or what it returned before, but for None.
-
-    Any exception of `read`.
-    """
+    """`read(name)` of each interface, or its earlier result if not None; errors as `read`."""
     known = recall(memory, _Known).by_name
     software = _software(source)
     if len(software) <= MANY:

@@ -1,8 +1,8 @@
 """Byte queue limits of transmit queues: /sys/class/net/IF/queues/tx-N/byte_queue_limits.
 
 Documentation/ABI/testing/sysfs-class-net-queues. The driver takes no more once `inflight` reaches
-`limit` (include/linux/dynamic_queue_limits.h); then packets wait in the qdisc. Only of hardware:
-other devices complete at once. Which queues there are is looked up now and then.
+`limit` (include/linux/dynamic_queue_limits.h); then packets wait in the qdisc. Only hardware has
+them: other devices complete at once. The list of queues is read again from time to time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OPTIONAL = True
 
 QUEUES: Final = 64  # of one interface
 _NETS: Final = "/sys/class/net"
-_TURNS: Final = 24  # readings for which the list of queues holds
+_TURNS: Final = 24  # readings for which the list of queues is valid
 
 
 @light

@@ -88,13 +88,13 @@ def owners(source: Source, nics: Iterable[str]) -> list[Owner]:
 def _queues(source: Source) -> dict[int, tuple[str, ...]]:
     """The queues of each interrupt, as far as the kernel and the drivers report them."""
     try:
-        told = netdev.interrupts(source)
-        names = route.names(source) if told else {}
+        interrupts = netdev.interrupts(source)
+        names = route.names(source) if interrupts else {}
     except (OSError, ValueError):
         return {}
     return {
         irq: tuple(f"{names[index]}/{queue}" for index, queue in queues if index in names)
-        for irq, queues in told.items()
+        for irq, queues in interrupts.items()
     }
 
 

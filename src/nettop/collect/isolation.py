@@ -27,7 +27,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """One row; OSError where the kernel does not tell."""
+    """One row; OSError if the kernel does not report it."""
     source.text(f"{_CPUS}/isolated")
     return [
         Row(

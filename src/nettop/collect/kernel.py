@@ -86,9 +86,9 @@ def _page(size: str | None, statm: str | None) -> int | None:
 
 
 def _virtual(source: Source) -> str | None:
-    told = _sysfs.word(source, "/sys/hypervisor/type")
-    if told is not None:
-        return told
+    hypervisor = _sysfs.word(source, "/sys/hypervisor/type")
+    if hypervisor is not None:
+        return hypervisor
     vendor = _sysfs.word(source, "/sys/class/dmi/id/sys_vendor") or ""
     product = _sysfs.word(source, "/sys/class/dmi/id/product_name") or ""
     for start, name in _VENDORS:

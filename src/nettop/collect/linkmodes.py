@@ -1,6 +1,6 @@
 """Speed, duplex and modes of the link: ETHTOOL_MSG_LINKMODES_GET and LINKSTATE_GET.
 
-A kernel before 5.6 is asked by ioctl, which does not tell the reason for a link that is down.
+A kernel before 5.6 is asked by ioctl, which does not report why a link is down.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Other network namespaces of this host, by their processes: /proc/PID/ns/net (namespaces(7)).
 
-Only from the outermost one, that of process 1: who is in a namespace of its own looks at that. Of a
-process only a new number is looked up at once, the others in turn. A namespace is named after its
-mount (`ip netns add NAME`), else after the host name of its container, else after its cgroup.
+They are listed only from the outermost namespace, that of process 1; inside another one, nettop
+looks at that one only. A new process is looked up at once, the others in turn. A namespace is named
+after its mount (`ip netns add NAME`), else after the host name of its container, else after its
+cgroup.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def known_of(memory: Memory) -> Known:
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """The namespaces, those with the most processes first; OSError where there are none at all.
+    """The namespaces, those with the most processes first; OSError if there are none at all.
 
     `Partly` when the namespaces of some processes may not be read, or are too many.
     """
@@ -108,7 +109,7 @@ def _unseen(closed: int, left: int, members: int, rows: Sequence[Row]) -> str:
 
 
 def _namespace(source: Source, pid: str, known: Known) -> int | None:
-    """The namespace of a process; None when it ended meanwhile."""
+    """The namespace of a process; None if it ended meanwhile."""
     old = known.by_pid.get(pid)
     if old is not None and (int(pid) - known.turn) % _TURNS:
         return old

@@ -67,7 +67,7 @@ def _row(source: Source, name: str) -> Row:
     folder = f"{_NETS}/{name}"
     names = _sysfs.names(source, folder)
     there = set(names)
-    told = uevent(_sysfs.word(source, f"{folder}/uevent") or "")
+    event = uevent(_sysfs.word(source, f"{folder}/uevent") or "")
     device = _sysfs.target(source, f"{folder}/device") if "device" in there else None
     master = _sysfs.target(source, f"{folder}/master") if "master" in there else None
     speed = _sysfs.number(source, f"{folder}/speed")
@@ -75,9 +75,9 @@ def _row(source: Source, name: str) -> Row:
     threaded = _sysfs.number(source, f"{folder}/threaded")
     return Row(
         name,
-        index=_sysfs.whole(told.get("IFINDEX")),
+        index=_sysfs.whole(event.get("IFINDEX")),
         type=_sysfs.number(source, f"{folder}/type"),
-        devtype=told.get("DEVTYPE"),
+        devtype=event.get("DEVTYPE"),
         speed=speed * 1e6 if speed is not None and speed > 0 else None,
         duplex=_sysfs.word(source, f"{folder}/duplex"),
         carrier=None if carrier is None else carrier == 1,
@@ -100,11 +100,11 @@ def _device(source: Source, folder: str, name: str) -> dict[str, object]:
     bus = _sysfs.target(source, f"{folder}/subsystem")
     place = f"{folder}/.." if bus == "virtio" or name.startswith("virtio") else folder
     node = _sysfs.number(source, f"{place}/numa_node")
-    told = uevent(_sysfs.word(source, f"{place}/uevent") or "")
+    event = uevent(_sysfs.word(source, f"{place}/uevent") or "")
     irqs = [irq for irq in _sysfs.names(source, f"{place}/msi_irqs") if irq.isdecimal()]
     return {
         "bus": bus,
-        "address": told.get("PCI_SLOT_NAME"),
+        "address": event.get("PCI_SLOT_NAME"),
         "driver": _sysfs.target(source, f"{folder}/driver"),
         "node": None if node is None or node < 0 else node,
         "local_cpus": _sysfs.cpus(source, f"{place}/local_cpulist"),

@@ -1,7 +1,8 @@
 """Counters of the interfaces of other network namespaces, as `link_stats` has those of this one.
 
-A namespace costs one question a reading (RTM_GETSTATS), and one more every ten seconds and for a
-new interface: the names. One that moves next to nothing is asked every fifth reading only.
+Each reading sends one request to a namespace (RTM_GETSTATS). The names take another request, every
+ten seconds and for a new interface. A namespace that moves almost nothing is asked only at every
+fifth reading.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ OPTIONAL = True
 MOST: Final = 32  # namespaces that are asked in a reading, those that move most
 SECONDS: Final = 0.05  # of a reading, after which no further namespace is asked
 INTERFACES: Final = 256  # of a namespace
-MOVED: Final = 20_000  # bytes and lost packets between two readings: less is next to nothing
+MOVED: Final = 20_000  # bytes and lost packets between two readings: less is almost nothing
 _REST: Final = 4  # readings in which such a namespace is not asked
 _NAMED: Final = 10.0  # seconds for which names are kept
 
@@ -104,11 +105,11 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 
 def _count(kept: _Space, rows: Sequence[Row]) -> None:
-    """Note what a namespace moved; it rests if that is next to nothing."""
+    """Note what a namespace moved; it rests if that is almost nothing."""
     amount = sum(
         row.rx_bytes + row.tx_bytes + MOVED * (row.rx_dropped + row.tx_dropped) for row in rows
     )
-    first = kept.moved == inf  # of a single reading it is not known what moves
+    first = kept.moved == inf  # a single reading does not show what moves
     kept.moved, kept.amount = max(0, amount - kept.amount), amount
     kept.rests = 0 if first or kept.moved >= MOVED else _REST
 

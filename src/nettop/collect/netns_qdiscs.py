@@ -1,8 +1,8 @@
 """Qdiscs and HTB classes of other network namespaces that hold a TCP flow that moves data.
 
-The questions are those of `qdiscs` and `classes`, asked in that namespace. A namespace costs one
-question a reading, one for each interface with HTB, and two more every ten seconds: the names and
-the addresses of its interfaces. Namespaces whose flows are still cost none.
+The requests are those of `qdiscs` and `classes`, sent in that namespace: one for each reading, one
+for each interface with HTB, and every ten seconds two for the names and addresses of its
+interfaces. A namespace whose flows move no data is not asked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """TCP sockets of other network namespaces, as `sockets_tcp` has those of this one (sock_diag).
 
-One question in each namespace that `namespaces` found. It needs CAP_SYS_ADMIN there: setns(2).
+One request in each namespace that `namespaces` found. It needs CAP_SYS_ADMIN there: setns(2).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Packets that rules and policies of nf_tables drop and count: NFT_MSG_GETRULE, NFT_MSG_GETCHAIN.
 
-A rule counts what it drops if `counter` stands behind its matches and only the verdict follows
+A rule counts what it drops if `counter` comes after its matches and only the verdict follows
 (net/netfilter/nf_tables_core.c, nft_do_chain()). A policy counts if its base chain has counters.
-Rules of iptables-nft always count. What drops without a counter is not listed.
+Rules of iptables-nft always count. Rules and policies that drop without a counter are not listed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EVERY = 2.0
 _FAMILIES: Final = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: "ip6"}
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
 _DROP: Final = b"\0\0\0\0"  # NF_DROP
-_AFTER: Final = {"log", "reject"}  # what may stand between a counter and its verdict
+_AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +49,33 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 def parse(chains: bytes, rules: bytes) -> list[Row]:
     """The rows of both answers; ValueError if one is cut off."""
-    hooks: dict[tuple[str, str, str], str] = {}
+    known = hooks(chains)
     rows = []
-    for family, values in _messages(chains, netfilter.NEWCHAIN, netfilter.CHAIN):
+    for family, values in entries(chains, netfilter.NEWCHAIN, netfilter.CHAIN):
         place = family, values.get("table", ""), values.get("name", "")
-        if "hook" in values:
-            number = _number(values["hook"].get("number")) or 0
-            known = family not in {"netdev", "arp"} and number < len(_HOOKS)
-            hooks[place] = _HOOKS[number] if known else family
-            packets = _number(values.get("counters", {}).get("packets"))
-            if values.get("policy") == _DROP and packets is not None:
-                rows.append(Row(*place, "policy", hooks[place], packets=packets))
-    for family, values in _messages(rules, netfilter.NEWRULE, netfilter.RULE):
+        packets = _number(values.get("counters", {}).get("packets"))
+        if place in known and values.get("policy") == _DROP and packets is not None:
+            rows.append(Row(*place, "policy", known[place], packets=packets))
+    for family, values in entries(rules, netfilter.NEWRULE, netfilter.RULE):
         found = dropped(values.get("expressions", {}).get("list", ()))
         if found is not None:
             packets, limited = found
             place = family, values.get("table", ""), values.get("chain", "")
             handle = str(_number(values.get("handle")) or 0)
-            rows.append(Row(*place, handle, hooks.get(place, ""), limited, packets))
+            rows.append(Row(*place, handle, known.get(place, ""), limited, packets))
     return rows
+
+
+def hooks(chains: bytes) -> dict[tuple[str, str, str], str]:
+    """The hook of each base chain, by family, table and name; ValueError for a cut answer."""
+    found = {}
+    for family, values in entries(chains, netfilter.NEWCHAIN, netfilter.CHAIN):
+        if "hook" in values:
+            number = _number(values["hook"].get("number")) or 0
+            known = family not in {"netdev", "arp"} and number < len(_HOOKS)
+            place = family, values.get("table", ""), values.get("name", "")
+            found[place] = _HOOKS[number] if known else family
+    return found
 
 
 def dropped(expressions: Sequence[Attributes]) -> tuple[int, bool] | None:
@@ -90,7 +98,8 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int, bool] | None:
     return (packets, limited) if ends and packets is not None else None
 
 
-def _messages(reply: bytes, wanted: int, table: Table) -> Iterator[tuple[str, Attributes]]:
+def entries(reply: bytes, wanted: int, table: Table) -> Iterator[tuple[str, Attributes]]:
+    """Family and attributes of each message of the kind `wanted`; ValueError if one is cut off."""
     for kind, start, end in messages(reply):
         if kind == wanted:
             if end - start < netfilter.HEAD:

@@ -72,6 +72,12 @@ class Row:
     xdp_fails: int | None = counter(
         "packets that XDP_TX or XDP_REDIRECT could not send", "packets", default=None
     )
+    bus_overflows: int | None = counter(
+        "packets dropped by the card, its buffer to PCI Express full", "packets", default=None
+    )
+    bus_stalls: int | None = counter(
+        "times that PCI Express did not take what the card received", "events", default=None
+    )
     connections_left: int | None = gauge(
         "connections left in the provider's limit", "connections", default=None
     )

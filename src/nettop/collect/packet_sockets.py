@@ -1,7 +1,8 @@
 """Packet sockets (capture): interface, ring, fanout, drops; by sock_diag, else /proc/net/packet.
 
-include/uapi/linux/packet_diag.h, net/packet/diag.c. The kernel tells losses of a socket's queue
-(sk_drops); those of a ring (PACKET_RX_RING) only to its owner, so they are unknown here.
+include/uapi/linux/packet_diag.h, net/packet/diag.c. The kernel reports the losses of a socket's
+queue (sk_drops). It reports those of a ring (PACKET_RX_RING) only to its owner, so they are unknown
+here.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Documentation/ABI/testing/sysfs-bus-pci: current_link_* are the negotiated value
 lower them while idle), max_link_* those of the device; aer_dev_* are described in
 sysfs-bus-pci-devices-aer_stats. A virtio device is in the slot of its parent. link/l1_aspm exists
 since Linux 5.5 where the kernel controls ASPM and both ends of the link have the state L1
-(drivers/pci/pcie/aspm.c). Payload and read request sizes are only in the configuration space, which
-some devices do not survive being read as a whole (lspci(8), -xxx).
+(drivers/pci/pcie/aspm.c). Payload and read request sizes are only in the configuration space; some
+devices crash when all of it is read (lspci(8), -xxx).
 """
 
 from __future__ import annotations

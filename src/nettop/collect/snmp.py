@@ -1,8 +1,8 @@
 """Totals of the protocols in this network namespace: /proc/net/snmp, snmp6, netstat and sockstat.
 
 net/ipv4/proc.c: pairs of lines, the names of a section and then their values. New kernels add
-names, so each value is found by its name. UDP datagrams over IPv6 (/proc/net/snmp6) are added to
-those over IPv4. Documentation/networking/snmp_counter.rst defines the counters.
+names, so each value is found by its name. What IPv6 counts (/proc/net/snmp6) is added to what IPv4
+counts. Documentation/networking/snmp_counter.rst defines the counters.
 """
 
 from __future__ import annotations
@@ -44,13 +44,16 @@ _SUMS: Final[Mapping[str, str]] = {
     "mtup_fail": "TcpExt.TCPMTUPFail", "mtup_success": "TcpExt.TCPMTUPSuccess",
     "reno_recovery": "TcpExt.TCPRenoRecovery", "sack_recovery": "TcpExt.TCPSackRecovery",
     "sack_reorder": "TcpExt.TCPSACKReorder", "busy_poll_packets": "TcpExt.BusyPollRxPackets",
-    "ip_in": "Ip.InReceives", "ip_discards": "Ip.InDiscards", "ip_forwarded": "Ip.ForwDatagrams",
-    "frag_creates": "Ip.FragCreates", "reasm_fails": "Ip.ReasmFails",
+    "ip_in": "Ip.InReceives 6.Ip6InReceives", "ip_discards": "Ip.InDiscards 6.Ip6InDiscards",
+    "ip_forwarded": "Ip.ForwDatagrams 6.Ip6OutForwDatagrams",
+    "frag_creates": "Ip.FragCreates 6.Ip6FragCreates",
+    "reasm_fails": "Ip.ReasmFails 6.Ip6ReasmFails",
     "udp_in": "Udp.InDatagrams 6.Udp6InDatagrams", "udp_out": "Udp.OutDatagrams 6.Udp6OutDatagrams",
     "udp_errors": "Udp.InErrors 6.Udp6InErrors", "udp_no_ports": "Udp.NoPorts 6.Udp6NoPorts",
     "udp_rcvbuf_errors": "Udp.RcvbufErrors 6.Udp6RcvbufErrors",
     "udp_sndbuf_errors": "Udp.SndbufErrors 6.Udp6SndbufErrors",
     "udp_memory_errors": "Udp.MemErrors 6.Udp6MemErrors",
+    "udp_checksum_errors": "Udp.InCsumErrors 6.Udp6InCsumErrors",
     "syn_cookies": "TcpExt.TCPReqQFullDoCookies", "syn_drops": "TcpExt.TCPReqQFullDrop",
     "time_wait_overflows": "TcpExt.TCPTimeWaitOverflow",
     "reverse_path_drops": "TcpExt.IPReversePathFilter",
@@ -92,11 +95,11 @@ class Row:
     sack_recovery: int | None = counter("recoveries with SACK", "events")
     sack_reorder: int | None = counter("reorderings found by SACK", "events")
     busy_poll_packets: int | None = counter("packets received by busy polling", "packets")
-    ip_in: int | None = counter("IPv4 packets received", "packets")
-    ip_discards: int | None = counter("IPv4 packets discarded", "packets")
-    ip_forwarded: int | None = counter("IPv4 packets forwarded", "packets")
-    frag_creates: int | None = counter("IPv4 fragments created", "fragments")
-    reasm_fails: int | None = counter("failed IPv4 reassemblies", "events")
+    ip_in: int | None = counter("IP packets received", "packets")
+    ip_discards: int | None = counter("IP packets discarded", "packets")
+    ip_forwarded: int | None = counter("IP packets forwarded", "packets")
+    frag_creates: int | None = counter("IP fragments created", "fragments")
+    reasm_fails: int | None = counter("failed reassemblies", "events")
     udp_in: int | None = counter("datagrams delivered", "packets")
     udp_out: int | None = counter("datagrams sent", "packets")
     udp_errors: int | None = counter("datagrams not delivered", "packets")
@@ -104,6 +107,7 @@ class Row:
     udp_rcvbuf_errors: int | None = counter("datagrams dropped, receive buffer full", "packets")
     udp_sndbuf_errors: int | None = counter("datagrams dropped, send buffer full", "packets")
     udp_memory_errors: int | None = counter("datagrams dropped, UDP memory limit", "packets")
+    udp_checksum_errors: int | None = counter("datagrams with a wrong checksum", "packets")
     syn_cookies: int | None = counter("SYN queue full: SYN cookies sent", "events")
     syn_drops: int | None = counter("SYN queue full: SYNs dropped", "events")
     time_wait_overflows: int | None = counter(
@@ -189,8 +193,12 @@ def sockets(text: str) -> dict[str, int]:
 
 def singles(text: str) -> dict[str, int]:
     """The figures of lines such as `Udp6InErrors 0`, by `6.Udp6InErrors`. ValueError."""
-    pairs = (line.split() for line in text.splitlines() if line.startswith("Udp6"))
-    return {f"6.{pair[0]}": count(pair[1]) for pair in pairs if len(pair) == 2}
+    pairs = (line.split() for line in text.splitlines() if line.startswith(("Udp6", "Ip6")))
+    return {
+        name: count(pair[1])
+        for pair in pairs
+        if len(pair) == 2 and (name := f"6.{pair[0]}") in _ASKED
+    }
 
 
 _PARSE: Final = {

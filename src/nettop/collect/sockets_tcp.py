@@ -29,7 +29,7 @@ _COUNTS: Final = struct.Struct("=IIII")  # what waits to be read and sent, owner
 _NAMES_AT, _COOKIE_AT, _COUNTS_AT, _ATTRIBUTES_AT = 16, 60, 72, 88
 # struct tcp_info as of Linux 5.4 from `snd_mss` at byte 16, in the order of `Row`; older kernels
 # send less, newer ones more
-_INFO: Final = struct.Struct("=16xI4xI4xI24xI4xIIII8xIIIQQQQIIIIIIQQQQIIQQII4xI")
+_INFO: Final = struct.Struct("=16xI4xI4xI24xI4xIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
 _AGES_AT: Final = 44  # tcpi_last_data_sent and the three after it, 16 bytes
 _MEMORY: Final = struct.Struct("=9I")
 _ENDLESS: Final = 0x7FFFFFFF
@@ -111,6 +111,7 @@ class Row:
     bytes_retrans: int | None = counter("retransmitted bytes", "bytes", default=None)
     dsack_dups: int | None = counter("spurious retransmissions (DSACK)", "segments", default=None)
     reord_seen: int | None = counter("reordering events", "events", default=None)
+    rcv_ooopack: int | None = counter("segments received out of order", "segments", default=None)
     snd_wnd: int | None = gauge("window the peer offers", "bytes", default=None)
 
 
@@ -300,7 +301,7 @@ def _identity(
 
 _NO_OPTIONS: Final = (None,) * 9
 _NO_MEMORY: Final = (None,) * 9
-_NO_INFO: Final = (None,) * 32
+_NO_INFO: Final = (None,) * (len(fields(Row)) - _PLACES["mss"])
 
 
 def _make(values: tuple[object, ...]) -> Row:

@@ -1,7 +1,8 @@
 """Open files of processes that listen on TCP, and their limit: /proc/PID/limits (fs/proc/base.c).
 
-At the limit (RLIMIT_NOFILE) accept() fails with EMFILE. `socket_owners` leaves the descriptors and
-`sockets_tcp` the listening sockets in the shared memory; both are read before, by their names.
+At the limit (RLIMIT_NOFILE) accept() fails with EMFILE. `socket_owners` stores the descriptors and
+`sockets_tcp` the listening sockets in the shared memory. Collectors are read in the order of their
+names, so both are read before this one.
 """
 
 from __future__ import annotations

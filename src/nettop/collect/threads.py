@@ -3,8 +3,8 @@
 schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a thread ran and the
 time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
 sockets hold or dropped data, are read, for some readings after the last data: those of other
-network namespaces too. The collectors of sockets and `socket_owners` leave in the shared memory
-which those are.
+network namespaces too. The collectors of sockets and `socket_owners` store these processes in the
+shared memory.
 """
 
 from __future__ import annotations

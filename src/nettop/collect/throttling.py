@@ -1,9 +1,9 @@
 """CPU quotas of the cgroups of processes that move network data, and how often they throttled.
 
 cgroup v2: cpu.max and cpu.stat (Documentation/admin-guide/cgroup-v2.rst); v1: cpu.cfs_quota_us,
-cpu.cfs_period_us and cpu.stat (Documentation/scheduler/sched-bwc.rst). A quota of an ancestor holds
-for everything below it. `threads` leaves the cgroups in the shared memory. In a mount namespace
-without the cgroup file system that of the first process is read.
+cpu.cfs_period_us and cpu.stat (Documentation/scheduler/sched-bwc.rst). A quota of an ancestor
+applies to everything below it. `threads` stores the cgroups in the shared memory. In a mount
+namespace without the cgroup file system, that of the first process is read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Local ports that TCP connections in TIME_WAIT hold, by server: sock_diag (net/ipv4/inet_diag.c).
+"""Local ports that closed TCP connections hold, by server: sock_diag (net/ipv4/inet_diag.c).
 
-The kernel lists only sockets whose local port is of net.ipv4.ip_local_port_range. Connections that
-a server accepted have its own port there, which is below the range on most hosts; where it is not,
-each of them is a group of one and has no row.
+They are in TIME_WAIT, or in FIN_WAIT2 as long as the server has not closed too.
+
+The kernel lists only sockets whose local port is of net.ipv4.ip_local_port_range. The local port of
+an accepted connection is the port of the server, which is below the range on most hosts. If it is
+not, each such connection is a group of one and has no row.
 """
 
 from __future__ import annotations
@@ -21,21 +23,24 @@ EVERY: Final = 10.0
 OPTIONAL = True
 
 LEAST: Final = 100  # sockets of one server: fewer are not listed
+SHARE: Final = 4  # … unless they are that part of the port range
 _RANGE: Final = "/proc/sys/net/ipv4/ip_local_port_range"
 _SOCKETS: Final = "/proc/net/sockstat"
 _SERVER: Final = Struct(">H16s16s")  # remote port, local address, remote address
 _SERVER_AT: Final = 6  # in struct inet_diag_msg
 _CUT: Final = 72  # its size
+_FIN_WAIT2: Final = 5  # idiag_state, its second byte
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Many connections in TIME_WAIT from one local address to one remote address and port."""
+    """Many closed connections from one local address to one remote address and port."""
 
     local: str = label("local address")
     remote: str = label("remote address")
     remote_port: int = label("remote port")
     ports: int = gauge("local ports held in TIME_WAIT", "ports")
+    half: int = gauge("local ports held in FIN_WAIT2: the server did not close", "ports", default=0)
 
 
 def read(source: Source) -> list[Row]:
@@ -43,10 +48,11 @@ def read(source: Source) -> list[Row]:
 
     Nothing is asked while the host has too few sockets in TIME_WAIT for a row.
     """
-    if waiting(source.text(_SOCKETS)) < LEAST:
-        return []
     low, high = map(int, source.text(_RANGE).split())
-    return parse(diag.time_wait(source, low, high))
+    least = min(LEAST, max(1, (high - low + 1) // SHARE))
+    if waiting(source.text(_SOCKETS)) < least:
+        return []
+    return parse(diag.time_wait(source, low, high), least)
 
 
 def waiting(sockstat: str) -> int:
@@ -58,20 +64,25 @@ def waiting(sockstat: str) -> int:
     raise ValueError(f"no line TCP: in {_SOCKETS}")
 
 
-def parse(reply: bytes) -> list[Row]:
+def parse(reply: bytes, least: int = LEAST) -> list[Row]:
     """The rows of an answer; ValueError if it is cut off."""
     groups: Counter[tuple[int, bytes]] = Counter()
+    half: Counter[tuple[int, bytes]] = Counter()
     for kind, start, end in messages(reply):
         if kind in (diag.BY_FAMILY, diag.EVERY_FAMILY):
             if end - start < _CUT:
                 raise ValueError("a socket is cut off")
             at = start + _SERVER_AT
-            groups[reply[start], reply[at : at + _SERVER.size]] += 1
+            server = reply[start], reply[at : at + _SERVER.size]
+            groups[server] += 1
+            half[server] += reply[start + 1] == _FIN_WAIT2
     rows = []
-    for (family, server), count in groups.most_common():
-        if count < LEAST:
+    for one, count in groups.most_common():
+        family, ends = one
+        if count < least:
             break
-        port, local, remote = _SERVER.unpack(server)
+        port, local, remote = _SERVER.unpack(ends)
         size = 4 if family == diag.IPV4 else 16
-        rows.append(Row(route.ip(local[:size]), route.ip(remote[:size]), port, count))
+        rows.append(Row(route.ip(local[:size]), route.ip(remote[:size]), port, count - half[one],
+                        half[one]))  # fmt: skip
     return rows

@@ -37,19 +37,19 @@ def read(source: Source) -> list[Row]:
 
 def parse(stat: str, vmstat: str = "") -> Row:
     """The row: the first number of each line that a field needs."""
-    told = {}
+    values = {}
     for line in (*stat.splitlines(), *vmstat.splitlines()):
         words = line.split(None, 2)
         if len(words) > 1 and not line.startswith("cpu"):
-            told[words[0]] = _sysfs.whole(words[1])
+            values[words[0]] = _sysfs.whole(words[1])
     return Row(
-        told.get("intr"),
-        told.get("softirq"),
-        told.get("ctxt"),
-        told.get("processes"),
-        told.get("procs_running"),
-        told.get("procs_blocked"),
-        told.get("numa_hit"),
-        told.get("numa_miss"),
-        told.get("numa_other"),
+        values.get("intr"),
+        values.get("softirq"),
+        values.get("ctxt"),
+        values.get("processes"),
+        values.get("procs_running"),
+        values.get("procs_blocked"),
+        values.get("numa_hit"),
+        values.get("numa_miss"),
+        values.get("numa_other"),
     )

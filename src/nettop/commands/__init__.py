@@ -23,6 +23,7 @@ from ..files.trust import program
 from ..host.source import NOT_ROOT
 from ..terms.errors import Refused, nearest
 from ..terms.modules import modules
+from ..terms.schema import SCHEMA
 from . import _argument
 from ._argument import interface, namespace
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ..host.source import Source
     from ..settings import Address
 
-SCHEMA = 1
 NAMESPACES = "/run/netns"
 
 
@@ -69,7 +69,8 @@ def peer_argument(parser: argparse._ActionsContainer) -> None:
     """--peer: the other end of the flows of this host."""
     parser.add_argument(
         "--peer", type=_argument.prefix, metavar="PREFIX",
-        help='read the other end of the flows too, by a command such as "ssh host2"',
+        help='read the other end of the flows too, by a command such as "ssh host2"; with --replay'
+             " its file",
     )  # fmt: skip
 
 
@@ -176,7 +177,16 @@ def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = Fal
 
 
 def open_peer(args: argparse.Namespace, here: Source) -> Source | None:
-    """The source of --peer; None without it. Refused where `here` is no running host."""
+    """The source of --peer, or the recorded other end; None where there is none.
+
+    Refused for a directory, or where a file of --peer is not the other end.
+    """
+    from ..host.recording import Replay
+
+    if isinstance(here, Replay):
+        from ._pair import other
+
+        return other(args, here)
     check_peer(args, here)
     return None if args.peer is None else _distant(args.peer)
 

@@ -91,7 +91,7 @@ def since(
     baseline: Baseline, host: str, judgement: Judgement, *, rules: str, interface: str = "",
     judged: bool = True,
 ) -> Since:  # fmt: skip
-    """What differs now. Unless the host was `judged`, nothing is said to have gone."""
+    """What differs now. Unless the host was `judged`, nothing is reported as gone."""
     before: dict[str, int] = {}
     for one in baseline.findings:
         name, level = key(one.id), SEVERITIES.index(one.severity)

@@ -33,19 +33,19 @@ PROFILES: Final = (  # and the workload of each
     ("bulk-lan", "large transfers over short paths: throughput counts"),
     ("bulk-wan", "large transfers over long paths: windows and losses count"),
     ("latency", "small packets: the time of each counts"),
-    ("capture", "packets are recorded: no one may be lost"),
+    ("capture", "packets are recorded: none may be lost"),
     ("server", "many connections of all kinds"),
 )
 LIMIT: Final = """\
 Data passes stages in order, for example program, send buffer, queueing discipline, transmit ring,
 link. A stage limits a flow if work waits before it, and not behind it, for at least half of the
-time. A flow has one limit at a time. To widen another stage does not make it faster.
+time. A flow has one limit at a time. To relieve another stage does not make the flow faster.
 
 The capacity of a stage is the rate at which it would be full, other things equal. It is an
 interval, because it is an estimate. The stage with the next larger capacity is the next limit: no
 fix of the present limit gives more than that. A limit marked `there` is beyond this host.
 
-The evidence is `told` (a counter of the kernel says so), `measured` (from times or queues),
+The evidence is `reported` (a counter of the kernel says so), `measured` (from times or queues),
 `computed` (from speeds and sizes), or `inferred` (no other stage explains the rate)."""
 FINDINGS: Final = """\
 A rule is a condition on figures of the host, with the published measurement behind it. A rule that
@@ -53,10 +53,10 @@ holds on a target is a finding, written RULE@TARGET, for example rx-ring-overrun
 lacks a figure reports nothing, and `nettop explain` names the figure: an unknown value is never
 zero.
 
-Severities: `critical` loses packets or fails now; `warning` costs performance now; `advice` could
-be better; `info` is worth knowing. Findings of one severity are listed by the gain that is
-predicted. The condition has to hold for a time that the rule sets, so that a finding does not
-flicker.
+The severities are `critical` (packets are lost, or something fails now), `warning` (costs
+performance now), `advice` (could be better) and `info` (worth knowing). Findings of one
+severity are listed by the gain that is predicted. The condition has to hold for a time that the
+rule sets, so that a finding does not flicker.
 
 Published advice conflicts. A finding shows contrary sources with the reason why they do not apply
 here. What remains undecided is offered as an experiment."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..files.undisturbed import undisturbed
+from ..host.abreast import Mark
 from ..host.scrub import scrub
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ..host.pseudonyms import Names
     from ..host.source import Source
 
+ROUNDED: Final = 5e-5  # seconds: the offset is written with four digits
 EXCHANGES: Final = 5  # round trips for the offset of two clocks; the shortest counts
 End = tuple["Source", Callable[[str], object]]
 """A source, and the function that writes its samples."""
@@ -24,8 +26,9 @@ class Ends:
     """Records one host, or this host and the other end of its flows."""
 
     def __init__(self, ends: Sequence[End], comment: str, names: Names | None) -> None:
-        """With `names`, what occurs at both ends has one replacement."""
-        from ..host.recording import Record
+        """With `names`, a name that occurs at both ends has one replacement."""
+        from ..host.record import Record
+        from ..sampling.both import CloseSampler
         from ..sampling.sampler import Sampler
 
         more = pair(ends[0][0], ends[1][0]) if len(ends) > 1 else ("",)
@@ -37,12 +40,20 @@ class Ends:
         self.source: Source = self._tapes[0][0]  # this host
         self._names = names
         self._samplers = [Sampler(record) for record, _ in self._tapes]
+        records = [record for record, _ in self._tapes]
+        self._close = CloseSampler(records[0], records[1]) if len(records) > 1 else None
 
     def take(self, wanted: Collection[str]) -> Frame:
-        """One sample of the other host, then of this one, whose frame it gives."""
+        """One sample of the other host, then of this one, whose frame it gives.
+
+        Of two hosts the sockets of both are read once more, close together.
+        """
         for sampler in reversed(self._samplers[1:]):
             sampler.take(wanted)
-        return self._samplers[0].take(wanted)
+        frame = self._samplers[0].take(wanted)
+        if self._close is not None:
+            self._close.take()
+        return frame
 
     def put(self) -> None:
         """Write what was read since the last call."""
@@ -65,13 +76,7 @@ def pair(here: Source, there: Source) -> tuple[str, str]:
         error = (time.monotonic() - sent) / 2
         offsets.append((error, there.wall() - here.wall()))
     error, ahead = min(offsets)
+    error += ROUNDED
     number = secrets.token_hex(4)
-    return (
-        f" Pair {number}, this end: {_clock(ahead, error)}",
-        f" Pair {number}, the other end: {_clock(-ahead, error)}",
-    )
-
-
-def _clock(seconds: float, error: float) -> str:
-    way = "ahead" if seconds >= 0 else "behind"
-    return f"the clock of the other host is {abs(seconds):.4f} s {way}, within {error:.4f} s."
+    own, its = Mark(number, True, ahead, error), Mark(number, False, -ahead, error)
+    return own.words(), its.words()

@@ -8,6 +8,7 @@ state: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Final
 
@@ -21,15 +22,21 @@ FEW: Final = 3  # findings in the first line
 LINE: Final = 1024  # bytes of the text in the first line
 MOST: Final = 4096  # bytes of all lines; Nagios Core reads 8192, older agents less
 UNKNOWN: Final = 3
+_MEANT: Final = ("nagios", "icinga", "naemon", "sensu")  # they read the same format
 
 
 def wanted(words: Sequence[str]) -> bool:
-    """Whether a command line asks for this format, valid or not."""
-    return "--format=nagios" in words or ("--format", "nagios") in pairwise(words)
+    """Whether a command line asks for this format, valid or not, or for a misspelt name of it.
+
+    A monitoring system takes exit code 2 for CRITICAL, also where a usage error is meant.
+    """
+    asked = [value for option, value in pairwise(words) if option == "--format"]
+    asked += [word.partition("=")[2] for word in words if word.startswith("--format=")]
+    return any(get_close_matches(name.strip().casefold(), _MEANT, n=1) for name in asked)
 
 
 def unknown(message: str) -> int:
-    """Print one line for what was refused or failed; the state UNKNOWN."""
+    """Print one line about a refusal or failure; returns the state UNKNOWN."""
     print_lines(f"NETTOP UNKNOWN - {_cut(_plain(message))}")
     return UNKNOWN
 
@@ -41,7 +48,7 @@ def report(
     seconds: float,
     since: Since | None,
 ) -> int:
-    """Print the report; the state. Findings up to the severity `level` (an index) raise it."""
+    """Print the report; the state, raised by findings up to the severity `level` (an index)."""
     alarming = [one for one in findings if SEVERITIES.index(one.severity) <= level]
     state = 0
     if alarming:

@@ -21,7 +21,7 @@ nettop advise --format nagios                  a plugin for Nagios, Icinga, Naem
 finding of the same rule on the same target is not new, unless its severity has risen. --format
 nagios prints one line with performance data, then a line for each finding. Its exit code is the
 state: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN; findings below a warning do not raise it, unless
---fail-on says so. Both options go together.
+--fail-on says so. A wrong option or a misspelt `nagios` is UNKNOWN too. Both options go together.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         raise Refused("--baseline and --format judge one host: leave out --peer", 2)
     baseline = _baseline.read(args.baseline) if args.baseline else None
     source = open_source(args)
-    peer = open_peer(args, source)
+    peer = None if args.baseline or args.format else open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)
     last = observe(source, args)

@@ -2,6 +2,7 @@
 
 nettop compare web1.host.gz web2.host.gz     two recordings
 nettop compare live web2.host.gz             this host and a recording
+nettop compare a.host.gz                     both ends, by `nettop record a.host.gz --peer …`
 
 A and B are recordings, directories with a copy of /proc and /sys, or `live` for this host. Settings
 are matched by interface name. A device that only one host has is listed in one line.
@@ -12,7 +13,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from . import duration_argument, emit, json_argument, open_source, print_lines
+from ..terms.errors import Refused
+from . import _argument, duration_argument, emit, json_argument, open_source, print_lines
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -30,13 +32,17 @@ HOST = ("release", "cpus", "cores", "nodes", "packages", "smt", "irqbalance", "t
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("a", metavar="A", help="a recording, a directory, or `live`")
-    parser.add_argument("b", metavar="B", help="the same, for the second host")
+    parser.add_argument(
+        "b", metavar="B", nargs="?", type=_argument.word,
+        help="the same, for the second host (default: the other end of the pair of A)",
+    )  # fmt: skip
     duration_argument(parser, "--seconds", "how long to observe each host (2)", 2.0)
     json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the differences. Exit code 0: none; 1: at least one."""
+    args.b = args.b or _other_end(args.a)
     first, second = _observe(args.a, args.seconds), _observe(args.b, args.seconds)
     both = {nic.name for nic in first.facts.nics} & {nic.name for nic in second.facts.nics}
     a, b = _settings(first, both), _settings(second, both)
@@ -60,6 +66,23 @@ def run(args: argparse.Namespace) -> int:
     if not (differ or only_a or only_b):
         print("no difference")
     return int(bool(differ or only_a or only_b))
+
+
+def _other_end(path: str) -> str:
+    """The file of the other end of a recorded pair. Refused (2) where A is none."""
+    import os
+
+    from ..host.abreast import mark_of, other_file
+    from ..host.recording import Replay
+
+    alone = f"{path} is no end of a recorded pair: give B too"
+    if path == "live" or os.path.isdir(path):
+        raise Refused(alone, 2)
+    source = open_source(argparse.Namespace(replay=path))
+    mark = mark_of(source.comment) if isinstance(source, Replay) else None
+    if mark is None:
+        raise Refused(alone, 2)
+    return other_file(path, here=mark.here)
 
 
 def _observe(where: str, window: float) -> Observation:

@@ -2,7 +2,7 @@
 
 Each FILE is recognised by its content; a DIR means all files below it. A file that cannot be used
 is named and left out. Of several files of one host the last one counts, and what changed since the
-first one is listed. A host is known by its own name, one of a scrubbed recording by the name of its
+first one is listed. A host has its own name; the host of a scrubbed recording has the name of its
 file.
 
 nettop fleet DIR                              groups, findings, settings that differ, changes

@@ -63,6 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sample every table and write every answer of the host to the archive."""
+    from ..host.abreast import other_file
     from ..host.archive import Room
     from ..host.tape import Tape
 
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         return _record(args, [(inner, _print(Room()))])[1]
     peer = open_peer(args, inner)
     sources = [inner] if peer is None else [inner, peer]
-    files = [args.file, _beside(args.file)][: len(sources)]
+    files = [args.file, other_file(args.file)][: len(sources)]
     tapes: list[Tape] = []
     path = args.file
     try:
@@ -101,15 +102,8 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _beside(path: str) -> str:
-    """The file of the other end: `a.peer.host.gz` for `a.host.gz`."""
-    folder, slash, name = path.rpartition("/")
-    stem, dot, rest = name.partition(".")
-    return f"{folder}{slash}{stem}.peer{dot}{rest}"
-
-
 def _must_fit(args: argparse.Namespace) -> None:
-    """Refuse at once what would become more samples than a recording may hold."""
+    """Refuse at once if there would be more samples than a recording may hold."""
     from ..files.bounds import BOUNDS
 
     samples, bound = round(args.seconds / args.interval) + 1, BOUNDS["moments"]

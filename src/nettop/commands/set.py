@@ -261,7 +261,7 @@ def open_journal(notes: Sequence[str]) -> Journal:
     try:
         for note in (*notices(journal), *dict.fromkeys(notes)):
             print(safe(f"nettop: {note}"), file=sys.stderr)
-        journal.told()
+        journal.mark_shown()
     except OSError as error:
         raise Refused(f"the journal cannot be used: {sentence(error)}", 4) from None
     return journal

@@ -119,8 +119,9 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..terms.text import ascii_only
     from ..terms.units import Units
     from ..views.build import Plans, scene_of
-    from ..views.kept import origin, stored, studies
+    from ..views.kept import stored, studies
     from ..views.observer import Observer
+    from ..views.origin import origin_of
     from ..views.past import History
     from ..views.scene import Spot, View
 
@@ -153,7 +154,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
             scene = replace(
                 scene_of(observation, past, plans, module.LAZY), units=units,
                 interval=args.interval, journal=changes, pending=pending, results=stored(),
-                origin=origin(host), studies=studies() if "studies" in module.LAZY else (),
+                origin=origin_of(host), studies=studies() if "studies" in module.LAZY else (),
             )  # fmt: skip
             put(module.lines(scene, view, width, height), ascii_only(settings.get("ascii", None)))
             if args.once:

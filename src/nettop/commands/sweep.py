@@ -5,7 +5,8 @@
          every pair of both values
 
 A value that loses more than 3 % in each of its first five pairs of runs, or in eight of nine, is
-not tested further: of values that are as good as the current one at most 5 % are stopped so.
+not tested further. At most 5 % of the values that are as good as the current one are stopped in
+this way.
 
 An interrupted sweep is continued by the same command with --resume; its last round is repeated.
 

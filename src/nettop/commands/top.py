@@ -2,6 +2,7 @@
 
 nettop                            this host; `nettop top` is the same
 nettop --demo                     a recorded host
+nettop --demo ends                a transfer that was recorded at both ends
 nettop --host "ssh web1"          another host, where nothing is installed
 nettop --read-only                change nothing, run no test, write no file
 """
@@ -20,6 +21,7 @@ from . import (
     duration_argument,
     enter_netns,
     interface_argument,
+    open_peer,
     open_source,
     peer_argument,
     profile_argument,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ..host.source import Source
 
 GROUP = "look"
+DEMOS = {"ring": "demo.host.gz", "ends": "demo-ends.host.gz"}
 HELP = "open the screen (the default command)"
 
 
@@ -37,8 +40,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The screen's options."""
     source_arguments(parser)
     parser.add_argument(
-        "--demo", action="store_true", help="play the recording that is part of nettop"
-    )
+        "--demo", nargs="?", const="ring", choices=tuple(DEMOS),
+        help="play a recording that is part of nettop: a receive ring that loses packets (ring, the"
+             " default), or both ends of a transfer (ends)",
+    )  # fmt: skip
     interface_argument(parser, "initial interface")
     duration_argument(parser, "--interval", "time between samples (1)")
     profile_argument(parser)
@@ -57,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if args.netns:
         enter_netns(args.netns)
     if args.demo:
-        args.replay = demo()
+        args.replay = demo(args.demo)
     if args.plain:
         from . import command
 
@@ -84,10 +89,11 @@ def run(args: argparse.Namespace) -> int:
     from ..tui.app import run as draw
 
     source = open_source(args, pace=1.0, loop=True)
-    check_peer(args, source)
-    if source.ends:
-        _enter(source)
-    return draw(args, source)
+    if not source.ends:
+        check_peer(args, source)
+        return draw(args, source)
+    _enter(source)
+    return draw(args, source, open_peer(args, source))
 
 
 def _enter(source: Source) -> None:
@@ -99,8 +105,8 @@ def _enter(source: Source) -> None:
         enter(source)
 
 
-def demo() -> str:
-    """The recording that is part of nettop."""
+def demo(name: str = "ring") -> str:
+    """A recording that is part of nettop."""
     from ..config import rules_folder
 
-    return str(rules_folder() / "demo.host.gz")
+    return str(rules_folder() / DEMOS[name])

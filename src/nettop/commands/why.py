@@ -4,6 +4,7 @@ nettop why                          all flows and interfaces that carry data
 nettop why eth0                     one interface, in both directions
 nettop why 10.0.0.2:5201            one flow, by either end
 nettop why --peer "ssh host2"       with the stages of the other end
+nettop why --replay a.host.gz       both ends, by `nettop record a.host.gz --peer …`
 
 TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; without it every flow
 that wants to move data, every interface that carries data and every UDP socket that drops
@@ -93,6 +94,7 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     targets = {one.target for one in limits}
     print_lines(
         f"{hosts[0]} and {hosts[1]} · {args.seconds:g} s",
+        *_clock(here, hosts[1]),
         *words.text(sides, hosts, lambda target: args.target is None or target in targets),
     )
     for host, frame in zip(hosts, (frames.here, frames.there), strict=True):
@@ -100,6 +102,15 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
             *(f"not read at {host}: {name}: {why}" for name, why in _missing(frame).items())
         )
     return 0
+
+
+def _clock(here: Source, host: str) -> list[str]:
+    """Of a recording of both ends: how far their clocks are apart."""
+    from ..host.abreast import mark_of
+    from ..host.recording import Replay
+
+    mark = mark_of(here.comment) if isinstance(here, Replay) else None
+    return [f"recorded at both ends; {mark.clock(host)}"] if mark is not None else []
 
 
 def look(source: Source, seconds: float) -> tuple[Frame, Facts]:

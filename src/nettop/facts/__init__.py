@@ -51,7 +51,7 @@ class Facts:
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)  # of kinds with `build`
 
     def here(self) -> Facts:
-        """Without flows of other network namespaces: settings of this one do not apply to them."""
+        """The facts without flows of other network namespaces, which have settings of their own."""
         own = tuple(flow for flow in self.flows if flow.namespace is None)
         return self if len(own) == len(self.flows) else replace(self, flows=own)
 

@@ -155,15 +155,15 @@ def middle(values: Iterable[float]) -> float | None:
     return known[half] if len(known) % 2 else (known[half - 1] + known[half]) / 2
 
 
-def qdiscs(entries: Iterable[Entry[QdiscRow]]) -> dict[str, Qdisc]:
+def qdiscs(entries: Iterable[Entry[QdiscRow]]) -> dict[str, RootQdisc]:
     """The root qdisc of each interface with its drops (those of mq include its leaves)."""
-    roots: dict[str, Qdisc] = {}
+    roots: dict[str, RootQdisc] = {}
     leaves: dict[str, str] = {}
     for entry in entries:
         row, rate = entry.now, entry.per_s
         if row.root:
             drops = rate.drops if rate is not None else None
-            roots[row.interface] = Qdisc(row.kind, None, row.drops, drops, row.backlog)
+            roots[row.interface] = RootQdisc(row.kind, None, row.drops, drops, row.backlog)
         elif row.parent != "ingress":
             leaves.setdefault(row.interface, row.kind)
     for name, kind in leaves.items():
@@ -174,8 +174,8 @@ def qdiscs(entries: Iterable[Entry[QdiscRow]]) -> dict[str, Qdisc]:
 
 
 @dataclass(frozen=True, slots=True)
-class Qdisc:
-    """The queueing discipline of an interface."""
+class RootQdisc:
+    """The root queueing discipline of an interface."""
 
     kind: str
     leaf: str | None = None

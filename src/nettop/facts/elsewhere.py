@@ -33,7 +33,7 @@ def names(frame: Frame) -> dict[int, str]:
 
 
 def limited(frame: Frame, facts: Facts) -> list[str]:
-    """One sentence for each namespace with limited flows: no rule judges them, a command does."""
+    """One sentence for each namespace with limited flows, with the command that judges them."""
     known = names(frame)
     mounted = {known[row.inode] for row in frame.rows("namespaces") if row.mounted}
     limits = Counter(

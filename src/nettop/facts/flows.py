@@ -1,6 +1,6 @@
 """Flows: sockets joined with route, receive queue, interrupt core and process.
 
-What limits them takes more than one frame: `limits` says it.
+What limits them is decided from several frames, in `limits`.
 """
 
 from __future__ import annotations
@@ -183,10 +183,11 @@ def _tcp(
     if old is not None and old[0] is entry and old[1] == inputs[1]:
         return old[2]
     rate = entry.per_s
-    rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered = (
+    rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered, gaps, came = (
         (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
-         rate.rwnd_limited, rate.sndbuf_limited, rate.drops, rate.dsack_dups, rate.reord_seen)
-        if rate is not None else (None,) * 10
+         rate.rwnd_limited, rate.sndbuf_limited, rate.drops, rate.dsack_dups, rate.reord_seen,
+         rate.rcv_ooopack, rate.data_segs_in)
+        if rate is not None else (None,) * 12
     )  # fmt: skip
     rtt, min_rtt = _seconds(row.rtt), _seconds(row.min_rtt)
     trip = rtt if rtt is not None else _seconds(row.rcv_rtt)
@@ -208,7 +209,13 @@ def _tcp(
         bulk, bulk or _waits(row, busy), row.probes, row.backoff, row.total_retrans,
         row.bytes_acked, row.snd_wnd, _loss_total(row), *place,
     )  # fmt: skip
-    last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered, site.namespace)
+    last = (
+        _full(row, tx, rtt),
+        *_lost(sent, again, had),
+        reordered,
+        site.namespace,
+        gaps / came if gaps is not None and came else None,
+    )
     rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
     flow = Flow(*values, rests, why, *last)
     around.kept[row.cookie] = *inputs, flow

@@ -65,7 +65,7 @@ class Joiner:
     lines: Lines = field(default_factory=Lines)
     ladder: Ladder = field(default_factory=Ladder)
     witness: witness.Witness = field(default_factory=witness.Witness)
-    heard: object = None  # the sockets that the witness heard last, and its verdicts
+    heard: object = None  # the sockets that the witness checked last, and its verdicts
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     kept: flows.Kept = field(default_factory=dict)
     kept_elsewhere: flows.Kept = field(default_factory=dict)

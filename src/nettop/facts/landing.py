@@ -72,14 +72,14 @@ class Landing:
         bound = getattr(row, "interface", None)
         nic = bound or self.routes.interface(row.remote or "", row.local or "")
         if nic is None:
-            return Landed(name, None, None, None, "no route tells its interface")
+            return Landed(name, None, None, None, "no route gives its interface")
         port = self.ports.get(nic)
         if port is None or port.kind == "loopback":
             return Landed(name, nic, None, None, "not a device with receive queues")
         if port.kind not in ("nic", "wireless", "veth"):
             if len(port.lower) != 1:
                 many = "several ports" if port.lower else "no physical port"
-                return Landed(name, nic, None, None, f"{nic} stands on {many}")
+                return Landed(name, nic, None, None, f"{nic} has {many} below it")
             port = self.ports[port.lower[0]]
         return Landed(name, nic, port.name, *self._queue(protocol, row, port))
 
@@ -90,7 +90,7 @@ class Landing:
             return None, "steering rules may overrule RSS"
         rss = self.rss.get(port.name)
         if rss is None:
-            return None, "the driver does not tell how it spreads packets"
+            return None, "the driver does not report how it distributes packets"
         if rss.key is None or not rss.table:
             return None, "the driver hides its RSS key or table"
         transform = rss.transform or ""
@@ -99,7 +99,7 @@ class Landing:
         family = "6" if ":" in (row.remote or "") and "." not in row.remote else "4"
         fields = getattr(rss, f"hash_{protocol}{family}", None)
         if not fields or not rss.function:
-            return None, "the driver does not tell which fields it hashes"
+            return None, "the driver does not report which fields it hashes"
         packet = Packet(row.remote, row.local, row.remote_port, row.local_port)
         try:
             number = queue_of(

@@ -63,7 +63,7 @@ def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
         if row.name not in links:
             links[row.name] = _Link(row.name, loopback=row.name == "lo")
     kinds = {name: _kind(link, classes.get(name)) for name, link in links.items()}
-    lower = wiring.lower_ports(kinds, _below(links, classes))
+    lower = wiring.lower_ports(kinds, directly_below(links, classes))
     shared = {what: {_name(row): row for row in tables.get(what, ())} for what in _ONE_ROW}
     many = {name: _grouped(tables.get(name, ())) for name in _MANY_ROWS}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
@@ -112,9 +112,10 @@ def _kind(link: LinkRow | _Link, row: NetClassRow | None) -> str:
     return wiring.kind_of(link, device, wireless=wireless)
 
 
-def _below(
+def directly_below(
     links: Mapping[str, LinkRow | _Link], classes: Mapping[str, NetClassRow]
 ) -> dict[str, set[str]]:
+    """The members of a bond or bridge, the parent of a VLAN or macvlan, by interface."""
     below: dict[str, set[str]] = {}
     for name, link in links.items():
         row = classes.get(name)

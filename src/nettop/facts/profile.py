@@ -47,7 +47,7 @@ def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture
     moved, frame, packets = _traffic(ports)
     small = frame is not None and frame < SMALL_FRAME and packets >= BUSY_PACKETS
     if frame is None or (moved < QUIET and not small):
-        return Guess("server", "too little moves to tell more", sure=False)
+        return Guess("server", "too little traffic to decide", sure=False)
     trips = [
         trip for flow in flows if (trip := _trip(flow)) is not None and (flow.bulk or _moves(flow))
     ]

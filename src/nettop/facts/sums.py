@@ -28,7 +28,7 @@ RATES: Final = (
     "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
     "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
-    "udp_memory_errors", "ip_forwarded",
+    "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)

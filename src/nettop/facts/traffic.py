@@ -107,7 +107,7 @@ def build(
     links: dict[str, Entry[LinkStatsRow]] = _by_name(tables, "link_stats", memo)
     devs: dict[str, Entry[NetDevRow]] = {} if links else _by_name(tables, "netdev", memo)
     _queues(moment, slots, rates, place, load, around, memory, links or devs)
-    qdiscs: dict[str, counters.Qdisc] = memo.get(
+    qdiscs: dict[str, counters.RootQdisc] = memo.get(
         "qdiscs", (tables.get("qdiscs"),), lambda: counters.qdiscs(tables.get("qdiscs", ())),
         rates=True,
     )  # fmt: skip
@@ -136,7 +136,7 @@ def build(
                   name in around.ssh, around.irqbalance, around.rdma.get(name),
                   _bound(port, around), around.queue_drops.get(name), fec)  # fmt: skip
         old = memory.still.get(name)
-        if old is not None and not mine and old[0] == inputs:  # so with most interfaces
+        if old is not None and not mine and old[0] == inputs:  # true of most interfaces
             out.append(old[1])
             continue
         hardware = port.kind == "nic"

@@ -30,8 +30,8 @@ class Verdict(NamedTuple):
 NOTHING: Final = Verdict()
 UNSENT: Final = Verdict(
     None,
-    "virtio_net before Linux 6.12 shows a table that the device may never have got, "
-    "and no counters bear it out yet",
+    "virtio_net before Linux 6.12 shows a table that the device may never have received, "
+    "and no counters confirm it yet",
 )
 
 
@@ -79,8 +79,8 @@ def weigh(flows: Mapping[str, float], queues: Sequence[Queue]) -> Verdict:
         if name in counted and rate > max(TRICKLE, EXCESS * counted[name]):
             return Verdict(
                 False,
-                f"{name} counts {_rate(counted[name])}, but the flows that RSS would bring it "
-                f"receive {_rate(rate)}: another table is in force than the one shown",
+                f"{name} counts {_rate(counted[name])}, but the flows that RSS assigns to it "
+                f"receive {_rate(rate)}: the table shown is not in force",
             )
     return Verdict(True) if received * scale >= max(TRICKLE, MOST * whole) else NOTHING
 

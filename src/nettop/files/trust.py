@@ -70,9 +70,9 @@ def _roots_alone(path: str) -> bool:
 
 def home() -> str:
     """The home folder; that of root if HOME belongs to another user; /nonexistent if unknown."""
-    told = os.path.expanduser("~")
-    if told.startswith("/") and trusted(told):
-        return told
+    value = os.path.expanduser("~")
+    if value.startswith("/") and trusted(value):
+        return value
     try:
         own = pwd.getpwuid(os.geteuid()).pw_dir
     except KeyError:  # a user without passwd entry, common in containers
@@ -82,9 +82,9 @@ def home() -> str:
 
 def folder(variable: str, below: str) -> str:
     """The folder of an XDG variable, or `below` in the home folder."""
-    told = os.environ.get(variable, "")
-    if told.startswith("/") and trusted(told):
-        return told
+    value = os.environ.get(variable, "")
+    if value.startswith("/") and trusted(value):
+        return value
     return os.path.join(home(), below)
 
 

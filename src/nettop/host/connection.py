@@ -105,7 +105,7 @@ class Connection:
     def exchange(self, asks: bytes, seconds: float = ANSWER) -> bytes:
         """The answer to one batch of requests; HostLostError."""
         if self._input:
-            raise HostLostError(f"{self.name} sent data that nobody asked for")
+            raise HostLostError(f"{self.name} sent data that was not requested")
         self._write(self._packer.pack(asks), seconds)
         return self.answer(seconds)
 

@@ -140,9 +140,9 @@ class Distant:
         return asked
 
     def rehearse(self, work: Callable[[], object]) -> Collection[Ask]:
-        """Do `work` with the answers of this frame; what it asked beyond them.
+        """Do `work` with the answers of this frame; returns what it asked beyond them.
 
-        To `work` such an answer is a file that does not exist.
+        For `work`, an answer that is not known is a file that does not exist.
         """
         with self._lock:
             missed: dict[Ask, None] = {}

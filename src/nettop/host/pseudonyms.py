@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable
 
+_MAPPED = bytes(10) + b"\xff\xff"
 _NAMED = re.compile(rb"(?<=enx|wlx|wwx|slx)[0-9a-f]{12}")  # systemd's names by MAC address
 
 
@@ -40,9 +41,14 @@ class Names:
         return hmac.digest(self.key, prefix.encode(), hashlib.sha256)[0] & 1
 
     def address(self, packed: bytes) -> bytes:
-        """The replacement of an IP address; common prefixes are kept (Xu et al., Crypto-PAn)."""
+        """The replacement of an IP address; common prefixes are kept (Xu et al., Crypto-PAn).
+
+        An IPv4 address in an IPv6 socket (RFC 4291, 2.5.5) has the same one as outside.
+        """
         if not self.addresses:
             return packed
+        if len(packed) == 16 and packed[:12] == _MAPPED:
+            return _MAPPED + self.address(packed[12:])
         if packed in self.known:
             return self.known[packed]
         kept = _kept(packed)
@@ -82,7 +88,7 @@ def _kept(packed: bytes) -> int | None:
         if packed[0] in (0, 127, 255) or packed[0] >= 224:
             return None
         return 8
-    if packed[:12] in (b"\0" * 12, b"\0" * 10 + b"\xff\xff"):
+    if packed[:12] == bytes(12):
         return 96 if packed[12:] not in (b"\0\0\0\0", b"\0\0\0\1") else None
     if packed[0] == 0xFF:
         return None

@@ -9,6 +9,7 @@ old recordings. It has a comment, then entries; each begins with a line `-- NAME
     -- netlink/ethtool/rings/eth0 --  an answer's bytes, base64
     -- bpf/drops --                   the counts of nettop's program in the kernel
     -- nettop/ages --                 the tables that were not read at this moment (`ages`)
+    -- close/after/netlink/… --       the same request once more in this moment (`apart`)
     -- @1.000 wall 1700000000.0 --    a new moment: its entries replace earlier ones
 
 A body such as `!13 Permission denied` is the error of the host. A file name that ends in `.gz`
@@ -18,23 +19,19 @@ means gzip.
 from __future__ import annotations
 
 import base64
-import errno
 import re
 import threading
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
 
 from ..files import bounds
 from . import ages
 from .archive import RecordedMoment, RecordingError, load, parse
+from .record import DROPS, Record
 from .request import Request
-from .source import Batches, Source
 
-_LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
-DROPS = "bpf/drops"
 _ERROR = re.compile(r"!(\d{1,4}) (.*)\n?", re.ASCII)
-LONGEST = 2.0  # seconds that a paced replay lingers at a moment, however long the host stood still
+LONGEST = 2.0  # seconds: the longest that a paced replay waits at a moment
 
 
 class Replay:
@@ -54,6 +51,8 @@ class Replay:
         self.pace, self.loop = pace, loop
         self.woken = threading.Event()
         self.swift = float("-inf")  # up to this moment (seconds) it plays without lingering
+        self.folder = ""  # where entries are looked for: see `apart`
+        self.followers: list[Callable[[int, float], None]] = []
         self._offset = 0.0
         self._index = self._first = 0
         self._tree: dict[str, bytes] = {}
@@ -69,11 +68,24 @@ class Replay:
         self._index = index
         for name, body in self.moments[index].changed.items():
             if body is None or name not in self._tree:
-                self._names = None  # names come or go: listings are others
+                self._names = None  # names came or went, so listings change
             if body is None:
                 self._tree.pop(name, None)
             else:
                 self._tree[name] = body
+        for follow in self.followers:
+            follow(index, self._offset)
+
+    def follow(self, index: int, offset: float) -> None:
+        """Go to a moment, with that many seconds added to its clock: see `abreast`."""
+        for one in range(0 if index < self._index else self._index + 1, index + 1):
+            self._step(one)
+        self._offset = offset
+
+    @property
+    def index(self) -> int:
+        """The number of the moment."""
+        return self._index
 
     def skip(self, at: float) -> None:
         """Begin at the last moment of `at` seconds or before instead of at the first."""
@@ -101,7 +113,7 @@ class Replay:
     @property
     def ages(self) -> Mapping[str, float]:
         """Seconds since each table was read that was not read at this moment."""
-        body = self._tree.get(ages.ENTRY)
+        body = self._tree.get(self.folder + ages.ENTRY)
         return ages.parse(body.decode("ascii", "replace")) if body else ages.NONE
 
     def keep_ages(self, ages: Mapping[str, float]) -> None:
@@ -135,7 +147,7 @@ class Replay:
 
     def _body(self, name: str, bound: str = "host-file") -> bytes:
         try:
-            body = self._tree[name]
+            body = self._tree[self.folder + name]
         except KeyError:
             raise FileNotFoundError(2, "not in the recording", name.removesuffix("@")) from None
         if len(body) > bounds.BOUNDS[bound].most:
@@ -156,9 +168,10 @@ class Replay:
 
     def listing(self, path: str) -> list[str]:
         """The names in a directory: as recorded, else the recorded entries below it."""
-        folder = path.rstrip("/") + "/"
+        listed = path.rstrip("/") + "/"
+        folder = self.folder + listed
         if folder in self._tree:
-            return self._body(folder).decode("utf-8", "surrogateescape").splitlines()
+            return self._body(listed).decode("utf-8", "surrogateescape").splitlines()
         if self._names is None:
             self._names = sorted(self._tree)
         found = set()
@@ -193,204 +206,6 @@ class Replay:
 
     def keep_open(self, paths: Collection[str]) -> None:
         """A recording holds no file open."""
-
-
-def _lines(data: bytes) -> str:
-    text = base64.b64encode(data).decode()
-    return "".join(text[i : i + 96] + "\n" for i in range(0, len(text), 96)) or "\n"
-
-
-@dataclass
-class Record:
-    """A source that records another one: each answer of `inner` becomes part of the recording."""
-
-    inner: Source
-    comment: str = "A host recorded by nettop."
-    began: float | None = None  # seconds of its clock that moments count from; None: the first
-    woken: threading.Event = field(default_factory=threading.Event)
-    _known: dict[str, str] = field(default_factory=dict)
-    _now: dict[str, str] = field(default_factory=dict)
-    _done: list[str] = field(default_factory=list)
-    _head: list[str] = field(init=False)
-    _mark: tuple[float, float] | None = None
-
-    def __post_init__(self) -> None:
-        """Write the comment first."""
-        self.anew()
-
-    def anew(self) -> None:
-        """Begin another archive, which needs nothing of the one before.
-
-        Its first moment has what is read from now on, so the caller reads everything again.
-        """
-        self._known, self._now, self._done = {}, {}, []
-        # a line of the comment is never read as the start of an entry
-        self._head = [_LOOKALIKE.sub(lambda _: "\\", self.comment.strip()) + "\n"]
-
-    @property
-    def live(self) -> bool:
-        """Whether the recorded source is this machine."""
-        return self.inner.live
-
-    @property
-    def host(self) -> str:
-        """The recorded host's name."""
-        return self.inner.host
-
-    @property
-    def ends(self) -> bool:
-        """Whether the recorded source ends."""
-        return self.inner.ends
-
-    @property
-    def batches(self) -> Batches | None:
-        """How requests of the recorded source are sent together."""
-        return self.inner.batches
-
-    @property
-    def opening(self) -> bool:
-        """Whether the recorded source has just begun."""
-        return self.inner.opening
-
-    @property
-    def ages(self) -> Mapping[str, float]:
-        """Those of the recorded source, if it is a recording."""
-        return self.inner.ages
-
-    def keep_ages(self, seconds: Mapping[str, float]) -> None:
-        """Record which tables were not read at this moment; of a recording as it has them."""
-        if body := ages.written(self.inner.ages if self.inner.ends else seconds):
-            self._keep(ages.ENTRY, body)
-        elif self._known.pop(ages.ENTRY, ""):
-            self._now[ages.ENTRY] = "!gone\n"
-
-    def _keep(self, name: str, body: str) -> None:
-        if self._mark is None:
-            at = self.inner.now()
-            self.began = at if self.began is None else self.began
-            self._mark = (at - self.began, self.inner.wall())
-        if body and not body.endswith("\n"):
-            body += "\n"
-        if len(body) > bounds.BOUNDS["answer"].most:  # it could not be read again
-            body = f"!{errno.EFBIG} {bounds.exceeded('answer').strerror}\n"
-        if self._known.get(name) != body:
-            self._known[name] = body
-            self._now[name] = body
-
-    def _fail(self, name: str, error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):
-            self._keep(name, f"!{error.errno or 5} {error.strerror or error}")
-        elif name in self._known:
-            del self._known[name]
-            self._now[name] = "!gone\n"
-
-    def now(self) -> float:
-        """The inner clock."""
-        return self.inner.now()
-
-    def wall(self) -> float:
-        """The inner wall clock."""
-        return self.inner.wall()
-
-    def wait(self, seconds: float) -> bool:
-        """End this moment and let the inner source go on."""
-        self._close()
-        return self.inner.wait(seconds)
-
-    def _close(self) -> None:
-        if self._mark is None:
-            return
-        self._done.append(f"-- @{self._mark[0]:.3f} wall {self._mark[1]:.3f} --\n")
-        for name in sorted(self._now):
-            body = _LOOKALIKE.sub(lambda _: "\\", self._now[name])
-            self._done.append(f"-- {name} --\n{body}")
-        self._now, self._mark = {}, None
-
-    def archive(self) -> str:
-        """The recording so far, or since the last `taken`."""
-        self._close()
-        return "".join([*self._head, *self._done])
-
-    def taken(self) -> str:
-        """As `archive`, and drop it from memory, for a caller that writes it to a file."""
-        text = self.archive()
-        self._head, self._done = [], []
-        return text
-
-    def data(self, path: str) -> bytes:
-        """The file's bytes."""
-        return self.text(path).encode("utf-8", "surrogateescape")
-
-    def text(self, path: str) -> str:
-        """The file's text."""
-        try:
-            body = self.inner.text(path)
-        except OSError as error:
-            self._fail(path, error)
-            raise
-        self._keep(path, body)
-        return body
-
-    def listing(self, path: str) -> list[str]:
-        """The names in a directory."""
-        folder = path.rstrip("/") + "/"
-        try:
-            names = self.inner.listing(path)
-        except OSError as error:
-            self._fail(folder, error)
-            raise
-        self._keep(folder, "".join(f"{name}\n" for name in names))
-        return names
-
-    def link(self, path: str) -> str:
-        """Where a symbolic link points."""
-        try:
-            target = self.inner.link(path)
-        except OSError as error:
-            self._fail(path + "@", error)
-            raise
-        self._keep(path + "@", target)
-        return target
-
-    def netlink(self, request: Request) -> bytes:
-        """The kernel's answer."""
-        name = f"netlink/{request.name}"
-        try:
-            answer = self.inner.netlink(request)
-        except OSError as error:
-            self._fail(name, error)
-            raise
-        self._keep(name, _lines(answer))
-        return answer
-
-    def statistics(self, interface: str, request: bytes, name: str) -> bytes:
-        """The driver's answer."""
-        entry = f"ioctl/{name}"
-        try:
-            answer = self.inner.statistics(interface, request, name)
-        except OSError as error:
-            self._fail(entry, error)
-            raise
-        self._keep(entry, _lines(answer))
-        return answer
-
-    def drops(self) -> str:
-        """The kernel's counts."""
-        try:
-            counts = self.inner.drops()
-        except OSError as error:
-            self._fail(DROPS, error)
-            raise
-        self._keep(DROPS, counts)
-        return counts
-
-    def end_drops(self) -> None:
-        """End the counting of the recorded source."""
-        self.inner.end_drops()
-
-    def keep_open(self, paths: Collection[str]) -> None:
-        """The recorded source opens them once."""
-        self.inner.keep_open(paths)
 
 
 __all__ = ["DROPS", "Record", "RecordedMoment", "RecordingError", "Replay", "load", "parse"]

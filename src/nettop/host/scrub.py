@@ -14,6 +14,7 @@ import re
 import struct
 
 from . import ages
+from .apart import bare
 from .archive import MARK
 from .pseudonyms import Names
 from .scrub_netlink import scrubbed
@@ -24,7 +25,7 @@ _IP6 = re.compile(r"(?<![0-9a-fA-F:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}
 _COMMENT = re.compile(r"^([^\S\n]*[#;]).*", re.MULTILINE)
 _HEX4 = re.compile(r"\b([0-9A-F]{8})(?=:[0-9A-F]{4}\b)")
 _HEX6 = re.compile(r"\b([0-9A-F]{32})(?=:[0-9A-F]{4}\b)")
-# kernel command-line words that say how the host is tuned, and nothing about whose it is
+# kernel command-line words about the tuning of the host, which do not identify it
 WORDS = frozenset(
     """
     amd_iommu amd_pstate audit clocksource cpuidle.off default_hugepagesz
@@ -50,7 +51,7 @@ def scrub(archive: str, names: Names | None = None) -> str:
     out = [names.hosts.sub("host", parts[0]) if names.hosts else parts[0]]
     for name, body in entries:
         shown = name if name.startswith("@") else _text(name, names)
-        out.append(f"-- {shown} --\n{_body(name, body, names)}")
+        out.append(f"-- {shown} --\n{_body(bare(name), body, names)}")
     return "".join(out)
 
 

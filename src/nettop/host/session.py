@@ -30,7 +30,7 @@ def _environments() -> Iterator[Mapping[str, str]]:
     Process 1 is left out: it belongs to no session.
     """
     yield os.environ
-    import psutil  # it takes 30 ms to load: only where our own environment tells nothing
+    import psutil  # it takes 30 ms to load: only if our own environment does not have it
 
     try:
         for parent in psutil.Process().parents():

@@ -62,7 +62,7 @@ class Batches(Protocol):
         """What was asked since this was last called."""
 
     def rehearse(self, work: Callable[[], object]) -> Collection[Ask]:
-        """Do `work` with the answers of this frame; what it asked beyond them."""
+        """Do `work` with the answers of this frame; returns what it asked beyond them."""
 
 
 class Source(Protocol):

@@ -26,7 +26,7 @@ class Tape:
         self._draft: Draft | None = None
         self._file: IO[bytes]
         if _special(path):
-            # neither made nor emptied: were it exchanged for a file meanwhile, that stays as it is
+            # neither created nor truncated: if it became a file meanwhile, that file stays as it is
             self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb")
         else:
             self._draft = Draft(path)

@@ -6,6 +6,7 @@ nobody, and is disconnected after `PATIENCE` seconds.
 
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import ssl
@@ -122,8 +123,28 @@ def _guarded(app: WSGIApplication) -> WSGIApplication:
 
 
 def tls(certificate: str, key: str) -> ssl.SSLContext:
-    """The TLS context of a server with these PEM files; OSError if they cannot be used."""
+    """The TLS context of a server with these PEM files; OSError says why they cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(certificate, key, password="")  # never ask for a password
+    try:
+        context.load_cert_chain(certificate, key, password="")  # never ask for a password
+    except ssl.SSLError as error:
+        raise OSError(errno.EINVAL, _unusable(certificate, key, error)) from error
     return context
+
+
+def _unusable(certificate: str, key: str, error: ssl.SSLError) -> str:
+    """Why OpenSSL refuses the files; it says only "PEM lib" for most reasons."""
+    with open(certificate, "rb") as file:
+        chain = file.read()
+    with open(key, "rb") as file:
+        secret = file.read()
+    if b"-----BEGIN CERTIFICATE-----" not in chain:
+        return f"{certificate} has no certificate in PEM form"
+    if b"PRIVATE KEY-----" not in secret:
+        return f"{key} has no private key in PEM form"
+    if b"ENCRYPTED" in secret:
+        return f"the key in {key} has a passphrase, and nettop asks for none"
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return "the key is not that of the first certificate"
+    return f"OpenSSL says {error.reason or error}"

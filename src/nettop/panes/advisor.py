@@ -154,9 +154,10 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
 
 def keys_of(finding: Finding) -> str:
     """The keys that act on a finding; an experiment can only be proved."""
-    if finding.host:
-        return f"y copy, for {finding.host}"
     sure = any(not one.experiment for one in finding.wanted)
+    if finding.host:
+        there = f"y copy, for {finding.host}"
+        return f"a apply there  {there}" if sure else there
     return "a apply  p prove  y copy  s persist" if sure else "an experiment: p prove  y copy"
 
 

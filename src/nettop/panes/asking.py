@@ -92,12 +92,12 @@ def wrapped(row: Line, width: int) -> list[Line]:
     for text, role in row:
         rest = text
         while used + cells(rest) > width - 1:
-            room = max(1, width - 1 - used)
-            cut = rest.rfind(" ", 1, room + 1)
+            fits = _fitting(rest, max(1, width - 1 - used))
+            cut = rest.rfind(" ", 1, fits + 1)
             if cut < 1 and used > len(INDENT):
                 cut = 0  # the whole word moves to the next row
             elif cut < 1:
-                cut = _fitting(rest, room)
+                cut = fits
             now.append((rest[:cut], role))
             out.append(line(*now))
             rest = rest[cut:].lstrip(" ") if cut < len(rest) and rest[cut] == " " else rest[cut:]

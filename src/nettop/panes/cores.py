@@ -14,7 +14,7 @@ from ..facts import Facts
 from ..facts.kinds.core import Core
 from ..facts.kinds.queue import Queue
 from ..terms import cpulist
-from ..terms.text import Line, cells, crop, fit, fit_line, level, line
+from ..terms.text import Line, cells, clauses, fit, fit_line, level, line
 from ..terms.units import brief, packets, percent
 from ..views.ask import Hint
 from ..views.scene import Scene, Spot, View, under
@@ -376,5 +376,5 @@ def explain(row: Row, facts: Facts, width: int) -> Line:
     keys = "   e move  S spread "
     if queue.irq is None:
         parts, keys = [*parts, "no interrupt of its own"], ""
-    text = crop(" · ".join(parts), width - len(keys))
+    text = clauses(" · ".join(parts), width - len(keys))
     return fit_line(line((text, "warn" if queue.off_node else "dim"), (keys, "key")), width)

@@ -1,4 +1,4 @@
-"""Both ends of a flow (--peer): the stages of both hosts in one line, and where segments die."""
+"""Both ends of a flow (--peer): the stages of both hosts in one line, and the lost segments."""
 
 from __future__ import annotations
 
@@ -110,6 +110,7 @@ def of_flow(flow: Flow, scene: Scene, width: int) -> list[Line]:
     if one is None:
         return message(peer, width)
     rows = [*message(peer, width), head(one, peer), stages(one, peer, width)]
+    rows += [line((f"   {text}", "dim")) for text in wrap(peer.clock, width - MARGIN)]
     if one.losses is None or not _loses(one.losses):
         return [*rows, lost(one, peer)]
     labels = dict(zip((HERE, THERE), peer.hosts, strict=True))

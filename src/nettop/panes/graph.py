@@ -28,7 +28,8 @@ _IDLE: Final = 0.01  # share of the link that the scale has at least: noise stay
 _UNKNOWN: Final = 100e6  # bit/s assumed for a link of unknown speed
 _ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a scale
 _LEAST: Final = 3  # rows of the rates, and of the whole graph two more
-_MINUTE: Final = 60.0
+_TICKS: Final = (5.0, 10.0, 15.0, 30.0, 60.0)  # seconds between two ticks of the axis
+_APART: Final = 12  # columns between two ticks at least
 WIDEST: Final = 240  # columns of the widest graph whose marks can be selected
 MARKS_MOST: Final = 8  # marks that can be selected, the latest ones
 _EVENTS: Final = {"change": ("◆", "key"), "ended": ("○", "dim")}
@@ -188,7 +189,8 @@ def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Li
     text = ["─" if any(v is not None for v in track.rx[2 * at : 2 * at + 2]) else " "
             for at in range(count)]  # fmt: skip
     roles = ["faint"] * count
-    step = _MINUTE * max(1, math.ceil(8 * each / _MINUTE))
+    least = _APART * each
+    step = next((tick for tick in _TICKS if tick >= least), math.ceil(least / _TICKS[-1]) * 60.0)
     for number in range(1, int(count * each / step) + 1):
         _put(text, roles, count - 1 - round(number * step / each), f"┴{_ago(number * step)}", "dim")
     _put(text, roles, count - 3, "now", "dim")

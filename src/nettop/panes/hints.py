@@ -23,7 +23,7 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     """The keys that do something here, the decisive ones first; `?` is not among them."""
     if view.moment:
         return PAST
-    here = view.spot.open or view.spot.on  # as painted: to list all rows again is dear
+    here = view.spot.open or view.spot.on  # as painted: listing all rows again is expensive
     own = pane(view.pane).hints
     known = () if own is None else own(scene, view, here)
     running = (Hint("Ctrl-X", "stop", "stop"),) if scene.progress is not None else ()
@@ -37,10 +37,9 @@ def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
         return (Hint("m", "unmute", "mute"),)
     if one is not None and one.state == "done":
         return (Hint("u", "undo", "undo"),)
-    steps = bool(scene.plans.get(here))
+    steps = listed.planned(here, scene)
     if any(entry.id == here and entry.state in IN_FORCE for entry in scene.journal):
-        undo = Hint("u", "undo", "undo")
-        return (undo,) if scene.distant else (undo, Hint("s", "persist", "persist"))
+        return (Hint("u", "undo", "undo"), Hint("s", "persist", "persist"))
     known = listed.fixes(one)
     apply = tuple(hint for hint in known if hint in listed.FIX[:1])  # nothing else is done there
     fix = apply if scene.distant else () if scene.origin else known

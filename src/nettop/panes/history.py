@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ..terms import braille
-from ..terms.text import Line, cells, fit, fit_line, level, line, resample
+from ..terms.text import Line, cells, fit, fit_line, level, line, repeats, resample
 from ..terms.units import count, scaled, seconds, size
 from ..views.ask import Hint, Key, Next
+from ..views.once import once
 from ..views.past import Summary
 from ..views.scene import Scene, View, nic_of
 from ..views.timeline import Event, events
@@ -144,9 +145,10 @@ def column_of(moment: float, moments: Sequence[Summary], points: int) -> int | N
     """The column in which a moment is drawn."""
     if not moments:
         return None
-    offset = max(0, points - len(moments))
     near = min(range(len(moments)), key=lambda i: abs(moments[i].at - moment))
-    return offset + near if offset else min(points - 1, near * points // len(moments))
+    if len(moments) > points:
+        return min(points - 1, near * points // len(moments))
+    return points - (len(moments) - near) * repeats(len(moments), points)
 
 
 def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
@@ -156,8 +158,10 @@ def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
     column = x - _LABEL - 4
     if not moments or not 0 <= column < points:
         return None
-    offset = max(0, points - len(moments))
-    index = column - offset if offset else column * len(moments) // points
+    if len(moments) > points:
+        index = -(-column * len(moments) // points)
+    else:
+        index = len(moments) - 1 - (points - 1 - column) // repeats(len(moments), points)
     return moments[max(0, min(len(moments) - 1, index))].at
 
 
@@ -177,7 +181,7 @@ def band(
     if rows == 1:
         labels = [(f"{title} {now}", "head" if known and known[-1] else "dim")]
     labels += [("", "")] * rows
-    # the marks below count in columns, so each value has a whole one unless there are two for each
+    # the marks below count in columns, so each value has whole ones unless there are two for each
     dots = resample(values, 2 * room)
     if len(values) < 2 * room:
         dots = [value for value in resample(values, room) for _ in range(2)]
@@ -236,7 +240,9 @@ def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> li
     own = [("▲", room - 1 if here is None else column_of(here, moments, room))]
     own += [(name, column_of(at, moments, room))
             for name, at in zip("AB", sorted(view.marks), strict=False)]  # fmt: skip
-    known = [(column_of(moment, moments, room), event) for moment, event in seen(scene, moments)]
+    known = [
+        (column_of(moment, moments, room), event) for moment, event in timed_events(scene, view)
+    ]
     places = [column for _, column in (*own, *((event, at) for at, event in known))]
     for column, event in known:
         if column is None:
@@ -255,7 +261,7 @@ def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> li
         datetime.fromtimestamp(m.wall, UTC).strftime("%H:%M:%S") for m in (moments[0], moments[-1])
     ]
     clock[1] += " UTC"
-    offset = max(0, room - len(moments)) if len(moments) < room else 0
+    offset = max(0, room - repeats(len(moments), room) * len(moments))
     gap = room - cells(clock[0]) - cells(clock[1])
     before = min(offset, max(0, gap))
     times = " " * before + clock[0] + " " * max(1, gap - before) + clock[1]
@@ -281,25 +287,29 @@ def reading(
     if port.lost:
         rates += f"  lost {port.lost:,.0f}/s"
     parts = [line((rates, "strong")), line((hint, "key"))]
-    event = event_at(scene, moments, moment)
+    event = event_at(scene, view, moment)
     if event is not None:
         mark, role = sign(event.kind)
         parts.append(line((f"{mark} {words(scene, event)}", role)))
     return flow_words(parts, width)
 
 
-def seen(scene: Scene, moments: Sequence[Summary]) -> list[tuple[float, Event]]:
+def timed_events(scene: Scene, view: View) -> tuple[tuple[float, Event], ...]:
     """The changes and findings in the time shown, each with its time (seconds, as `at`)."""
-    if len(moments) < 2:
-        return []
-    end = moments[-1].at
-    return [(end - one.ago, one) for one in events(scene, end, end - moments[0].at)]
+    moments = visible(scene, view)
+    return _between(scene, moments[0].at, moments[-1].at) if len(moments) > 1 else ()
 
 
-def event_at(scene: Scene, moments: Sequence[Summary], moment: Summary) -> Event | None:
+@once
+def _between(scene: Scene, begin: float, end: float) -> tuple[tuple[float, Event], ...]:
+    return tuple((end - one.ago, one) for one in events(scene, end, end - begin))
+
+
+def event_at(scene: Scene, view: View, moment: Summary) -> Event | None:
     """The event nearest to the moment, if it is within a fiftieth of the time shown."""
+    moments = visible(scene, view)
     near = max(2.0, (moments[-1].at - moments[0].at) / 50)
-    close = [(abs(at - moment.at), one) for at, one in seen(scene, moments)]
+    close = [(abs(at - moment.at), one) for at, one in timed_events(scene, view)]
     return min((pair for pair in close if pair[0] <= near), key=lambda pair: pair[0],
                default=(0.0, None))[1]  # fmt: skip
 

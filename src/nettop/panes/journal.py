@@ -8,6 +8,7 @@ from typing import Final
 from ..terms.text import Line, fit_line, line
 from ..terms.units import seconds
 from ..views.ask import Hint
+from ..views.kept import PEERS
 from ..views.scene import IN_FORCE, JournalEntry, Scene, View, under
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
@@ -59,7 +60,7 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 def command(here: str) -> str:
     """The command that reverts the change."""
-    return f"nettop undo {here}" if here else ""
+    return f"nettop undo {here.removeprefix(PEERS)}" if here else ""
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
@@ -74,11 +75,11 @@ def undoes(scene: Scene, here: str) -> list[JournalEntry]:
 
 
 def exports(scene: Scene) -> list[JournalEntry]:
-    """The changes in force, without the files that make settings persistent."""
+    """The changes in force of this host, without the files that make settings persistent."""
     return [
         entry
         for entry in scene.journal
-        if entry.state in IN_FORCE and not entry.setting.startswith("kept.")
+        if entry.state in IN_FORCE and not entry.setting.startswith("kept.") and not entry.host
     ]
 
 
@@ -96,7 +97,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if not shown:
         text = "no changes: each change is written here before it is applied"
         if scene.origin:
-            text = f"{scene.origin}: its changes are in the journal of that host"
+            text = f"{scene.origin.text}: its changes are in the journal of that host"
         out.append(line((f" {text}", "dim")))
         return [fit_line(one, width) for one in out[:height]]
     columns = (
@@ -133,7 +134,9 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         entry = shown[cursor]
         state, role = _state(entry)
         out.append(section(entry.id, when(entry.wall), width))
-        out.append(line(f" {entry.setting}: {entry.before} → {entry.after}", (f"   {state}", role)))
+        host = f"{entry.host}: " if entry.host else ""
+        values = f" {host}{entry.setting}: {entry.before} → {entry.after}"
+        out.append(line(values, (f"   {state}", role)))
         pending = next((p for p in scene.pending if p.id == entry.id), None)
         if pending is not None:
             left = max(0.0, pending.deadline - scene.wall)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.limits import Limit, words
 from ..facts.limits.following import bound
-from ..terms.text import Line, bar, crop, ends, fit_line, line, line_cells, over
+from ..terms.text import Line, bar, cells, clauses, crop, ends, fit_line, line, line_cells, over
 from ..terms.units import brief, packets, per_second, scaled, share
 from ..views.scene import Scene
 from ..views.stages import Bar, at_fault, bars, flow_of, moves
@@ -59,7 +59,7 @@ MOST: Final = 28
 def mark(limit: Limit) -> tuple[str, str]:
     """Glyph and role: data is lost here, this host limits, or something else does."""
     if at_fault(limit):
-        loses = limit.stage.kind == "told" or limit.over == "socket"
+        loses = limit.stage.kind == "reported" or limit.over == "socket"
         return ("✗", "bad") if loses else ("!", "warn")
     return "●", "accent"
 
@@ -83,7 +83,7 @@ def verdict(limit: Limit, width: int, keys: Line = ()) -> Line:
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
     if room < 12:
         keys, room = (), width - line_cells(head)
-    return ends((*head, *line((crop(rest, room), ""))), keys, width)
+    return ends((*head, *line((clauses(rest, room), ""))), keys, width)
 
 
 def further(limit: Limit) -> str:
@@ -130,7 +130,7 @@ def shown(scene: Scene, limit: Limit | None) -> list[Bar]:
 def fitting(scene: Scene, limit: Limit, width: int) -> list[Bar]:
     """The stages for which there is room, without the least full of those that do not limit."""
     places = shown(scene, limit)
-    if scene.shortfall:  # counters that nothing moved do not show that nothing is lost
+    if scene.shortfall:  # if nothing moved, counters do not show that nothing is lost
         places = [replace(one, lost=one.lost or None) for one in places]
     while len(places) > max(1, (width - 2) // LEAST):
         places.remove(min(places, key=lambda one: (one.limits, one.lost or 0.0, one.full or 0.0)))
@@ -180,6 +180,8 @@ def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
     elif one.stage == "core" and one.reading is not None:
         name = one.reading.name.partition(",")[0].upper()
     glyph, role = mark(limit)
+    if cells(name) > each - 1:
+        name = name.partition("[")[0]  # the name without the PID
     text = crop(f"{glyph} {name}" if limits else name, each - 1)
     head = line((text, role if limits else "head"))
     room = each - line_cells(head) - 2
@@ -233,7 +235,7 @@ def lines(
 
 
 def related(scene: Scene, limit: Limit) -> Finding | None:
-    """The first serious finding about what limits; None where the limit needs no cure."""
+    """The first serious finding about what limits; None if the limit needs no fix."""
     facts = scene.facts
     if facts is None or not at_fault(limit) or not moves(limit):
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
-from ..terms.text import Line, cells, crop, ends, fit, line
+from ..terms.text import Line, cells, clauses, crop, ends, fit, line
 from ..views.ask import Hint
 from ..views.mutes import may_mute, mutes
 from ..views.once import once
@@ -61,12 +61,18 @@ def muted_by(name: str, scene: Scene) -> Finding | None:
 
 
 def fixes(one: Listed | None) -> tuple[Hint, ...]:
-    """The keys that change this host: none for the other host, only a proof of an experiment."""
+    """The keys that change a host: of the other end `a` alone, of an experiment only a proof."""
     finding = one.finding if one is not None else None
-    if finding is not None and finding.host:
-        return ()
     sure = finding is None or any(not wanted.experiment for wanted in finding.wanted)
+    if finding is not None and finding.host:
+        return FIX[:1] if sure else ()
     return FIX if sure else FIX[1:]
+
+
+def planned(id_: str, scene: Scene) -> bool:
+    """Whether a finding that holds, of either end, has changes."""
+    there = scene.peer.plans if scene.peer is not None else {}
+    return bool(scene.plans.get(id_) or there.get(id_))
 
 
 def changes_for(one: Ended, scene: Scene) -> tuple[JournalEntry, ...]:
@@ -104,7 +110,7 @@ def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
     room = width - name - 6 - cells(tail)
     if one.state and room < 1:  # the state is more important than the title
         return line(*head, (crop(tail, max(0, width - name - 5)), "dim"))
-    body = line((crop(title, room), "dim" if one.state else ""))
+    body = line((clauses(title, room), "dim" if one.state else ""))
     return ends(head + body, line((tail, "key" if not one.state else "dim")), width)
 
 

@@ -101,7 +101,7 @@ undoes = listed.undoes
 
 def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
     """The keys for a finding, without their words where there is little room."""
-    keys = listed.fixes(one) if scene.plans.get(one.id) else ()
+    keys = listed.fixes(one) if listed.planned(one.id, scene) else ()
     if width < listed.NARROW:
         return "".join(f"{hint.key} " for hint in keys)
     return "".join(f"{hint.key} {hint.text}  " for hint in keys)[:-1] or "Enter why "

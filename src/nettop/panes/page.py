@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ..sampling.budget import LOOK
-from ..terms.text import Line, crop, ends, fit_line, line, line_cells
+from ..terms.text import Line, clauses, crop, ends, fit_line, line, line_cells, wrap
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
 from ..views.form import PROMPTS
@@ -18,6 +18,7 @@ WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
 KEYS_ROOM: Final = 20  # columns that the titles leave for keys: of most rows the first, and `?`
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
+NOTE = 3  # rows of a note at most: its end is often the reason
 REASON = 24  # free columns from which the reason for the profile is shown
 PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
     False: (("c", "key"), (" keep, ", "warn"), ("u", "key"), (" undo now", "warn")),
@@ -45,7 +46,7 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if view.moment:
         right.append((f" {moment_words(scene, view, width)} ", "alarm"))
     elif scene.origin:
-        right.append((f"{crop(scene.origin, max(8, width // 4))}  ", "warn"))
+        right.append((f"{crop(scene.origin.text, max(8, width // 4))}  ", "warn"))
     if view.paused:
         right.append(("⏸ paused  ", "warn"))
     if scene.recording:
@@ -62,12 +63,12 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if facts is not None and room - line_cells(tuple(left)) >= REASON:
         chosen = "chosen" if facts.profile.chosen else f"auto: {facts.profile.why}"
         spare = room - line_cells(tuple(left)) - 3
-        left.append((f" ({crop(chosen, spare)})", "dim"))
+        left.append((f" ({clauses(chosen, spare)})", "dim"))
     return ends(fit_to(tuple(left), room), tail, width)
 
 
 def stretched(waits: Mapping[str, float]) -> str:
-    """What is looked at less often to keep the budget: the screen, then the slowest tables."""
+    """What is sampled less often to keep the budget: the screen, then the slowest tables."""
     longest = sorted(waits.items(), key=lambda item: (item[0] != LOOK, -item[1], item[0]))
     return ", ".join(f"{name} every {wait:.0f} s" for name, wait in longest)
 
@@ -201,7 +202,11 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
         out.append(ends(fit_to(text, width - line_cells(keys) - 1), keys, width))
     if scene.notes:
         note = scene.notes[-1]
-        out.append(fit_line(line((f" {crop(note.text, width - 2)}", note.role)), width))
+        rows = wrap(note.text, width - 2)
+        rows = [*rows[: NOTE - 1], " ".join(rows[NOTE - 1 :])]
+        out += [
+            fit_line(line((f" {crop(row, width - 2)}", note.role)), width) for row in rows if row
+        ]
     if view.spot.filter and not view.typing:
         out.append(
             fit_line(

@@ -33,7 +33,7 @@ def load_of(nic: Nic, direction: str) -> float | None:
 def gauge(label: str, rate: float | None, load: float | None, units: Units, room: int) -> Line:
     """The rate of one direction, and its share of the TCP capacity as a bar and in percent."""
     filled, rest = bar(load, room) if load is not None else ("", " " * room)
-    role = "accent" if (load or 0) > 0.98 else "good"  # a full link is no fault
+    role = "accent" if (load or 0) > 0.98 else "good"  # a full link is not a fault
     percent = f" {share(load)}" if load is not None else ""
     return line(
         (f" {label} ", "head"), (fit(units.rate(rate), 10, ">"), "strong"), " ",

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..facts import Facts
 from ..facts.kinds.nic import Nic
-from ..terms.text import Line, crop, fit_line, line
+from ..terms.text import Line, clauses, fit_line, line
 from ..terms.units import per_second
 from ..views.enough import unjudged
 from ..views.past import lost
@@ -57,7 +57,7 @@ def without_limit(scene: Scene, width: int, nic: Nic | None) -> Line:
     first = next((finding for finding in scene.findings if finding.severity in SERIOUS), None)
     if first is not None:
         glyph, role = severity(first)
-        return line((f" {glyph} ", role), (crop(first.title, width - 3), "strong"))
+        return line((f" {glyph} ", role), (clauses(first.title, width - 3), "strong"))
     advice = len(scene.findings)
     more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
     paths = scene.facts.paths if scene.facts is not None else ()

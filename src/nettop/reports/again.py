@@ -31,6 +31,7 @@ def experiment(document: Document, words: Sequence[str]) -> str:
         options += ["--seconds", _plain(document["run_seconds"])]
     if document.get("streams", 1) != 1:
         options += ["--streams", _plain(document["streams"])]
+    options += ["--no-ends"] if document.get("no_ends") else []
     return shlex.join(["nettop", *words, *options])
 
 

@@ -31,7 +31,7 @@ _COLOUR: Final = re.compile("|".join(_VARIABLES))
 _IDS: Final = re.compile(r'(id="|url\(#|href="#)')
 _PROLOGUE: Final = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
 WIDTH, HEIGHT = 7.2, 3.3  # inches at 72 points
-UPRIGHT: Final = 8  # more bars lie
+UPRIGHT: Final = 8  # more bars are drawn horizontally
 _RC: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # a name may hold a dollar sign
     "svg.fonttype": "none",  # text stays text
@@ -82,7 +82,7 @@ def svg(figure: Figure, prefix: str) -> str:
 
 
 def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
-    """Many bars lie under each other, so that each name is readable."""
+    """Draw many bars horizontally, so that each name is readable."""
     high = 0.8 / len(figure.series)
     for number, series in enumerate(figure.series):
         colour = SERIES[number % len(SERIES)]

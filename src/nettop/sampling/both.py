@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..frame.both import Both, Close
+from ..host.apart import AFTER, BEFORE, THERE, apart
 from ..host.source import Source
 from .sampler import Sampler
 
@@ -21,14 +22,17 @@ class CloseSampler:
     """Takes the small frames, with samplers of its own: rates need the frame before."""
 
     def __init__(self, here: Source, there: Source) -> None:
-        """The sources of this host and of the other."""
+        """The sources of this host and of the other; in a recording these are entries apart."""
         self._near, self._far = Sampler(here), Sampler(there)
 
     def take(self) -> Close:
         """The sockets of both hosts. HostLostError when one cannot be read."""
-        before = self._near.take(_SOCKETS)
-        there = self._far.take(_SOCKETS)
-        return Close(before, there, self._near.take(_SOCKETS))
+        with apart(self._near.source, BEFORE):
+            before = self._near.take(_SOCKETS)
+        with apart(self._far.source, THERE):
+            there = self._far.take(_SOCKETS)
+        with apart(self._near.source, AFTER):
+            return Close(before, there, self._near.take(_SOCKETS))
 
 
 @dataclass(slots=True)

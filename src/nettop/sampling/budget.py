@@ -1,9 +1,9 @@
 """The budget: how much of a core sampling may take, and which tables are read less often for it.
 
 The cost of a table is the CPU time of its readings, also that of the kernel in the system call.
-Dear tables share what the others leave; none is read less often than every `LONGEST` seconds.
-Facts, rules and drawing get the other half of the budget, or more of it where they take more. Where
-a whole look, without the dear tables, takes more than twice the budget, looks are farther apart.
+Expensive tables share what the others leave; none is read less often than every `LONGEST` seconds.
+Facts, rules and drawing get the other half of the budget, or more if they need more. If a look
+costs more than twice the budget even without the expensive tables, looks are taken less often.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 BUDGET: Final = 1.0  # percent of a core
-DEAR: Final = 0.005  # seconds of CPU time of one reading: cheaper tables keep their pace
+EXPENSIVE: Final = 0.005  # seconds of CPU time of one reading: cheaper tables keep their pace
 LONGEST: Final = 20.0  # seconds between two readings
-NOTICED: Final = 1.5  # times its own interval: less is not worth telling
-WHOLE: Final = 2.0  # times the budget: what whole looks may take
+NOTICED: Final = 1.5  # times its own interval: less is not shown
+WHOLE: Final = 2.0  # times the budget: what looks may take
 SLOWEST: Final = 5.0  # seconds between two looks
 LOOK: Final = "the screen"  # the name of the pace of looks among those of tables
-_LOOKS: Final = 3  # the cheapest of these counts: dear tables and keys make single looks dearer
-_LEAST: Final = 0.4  # of the budget, for dear tables
+_LOOKS: Final = 3  # the cheapest of these counts: single looks may cost more by chance
+_LEAST: Final = 0.4  # of the budget, for expensive tables
 _FRAME: Final = 0.5  # seconds: frames that follow a key sooner count as one of this length
 
 
@@ -37,23 +37,23 @@ class Budget:
     process: float | None = None  # CPU seconds of the process at the last look
 
     def read(self, costs: Mapping[str, float]) -> None:
-        """Take in the CPU seconds of the tables that were read."""
+        """Add the CPU seconds of the tables that were read."""
         for table, cost in costs.items():
-            _, last = self.costs.get(table, (0.0, 0.0))  # the first reading is dearer than others
+            _, last = self.costs.get(table, (0.0, 0.0))  # the first reading costs more than others
             self.costs[table] = last, cost
 
     def spent(self, seconds: float, over: float) -> None:
-        """Take in the CPU seconds that facts and rules took in a frame `over` seconds after."""
+        """Add the CPU seconds that facts and rules took in a frame `over` seconds after."""
         self.rest += (seconds / max(_FRAME, over) - self.rest) / 4
 
     def looked(self, process: float) -> None:
-        """Take in the CPU seconds of the process, all threads, at the begin of a look."""
+        """Note the CPU seconds of the process, all threads, at the beginning of a look."""
         if self.process is not None:
             self.looks.append(process - self.process)
         self.process = process
 
     def pace(self, interval: float) -> float:
-        """Seconds between two looks: `interval`, or longer where a look is dear."""
+        """Seconds between two looks: `interval`, or longer if a look is expensive."""
         if len(self.looks) < _LOOKS or self.percent <= 0 or interval <= 0:
             return interval
         fair = min(self.looks) / (WHOLE * self.percent / 100)
@@ -61,15 +61,15 @@ class Budget:
         return interval if fair <= interval * NOTICED else max(interval, slow)
 
     @property
-    def dear(self) -> bool:
+    def expensive(self) -> bool:
         """Whether any table may have to wait."""
-        return any(min(costs) >= DEAR for costs in self.costs.values())
+        return any(min(costs) >= EXPENSIVE for costs in self.costs.values())
 
     def stretched(self, intervals: Mapping[str, float]) -> dict[str, float]:
         """Seconds between readings of each table that must wait longer than its interval.
 
-        `intervals` has the tables that are in use. One reading that was dear by chance (the machine
-        was busy) changes nothing: of the last two the cheaper counts.
+        `intervals` has the tables that are in use. One reading that was expensive by chance (the
+        machine was busy) changes nothing: of the last two the cheaper counts.
         """
         share = self.percent / 100
         demand = {
@@ -77,12 +77,14 @@ class Budget:
             for table, every in intervals.items()
         }
         room = min(share / 2, share - self.rest)
-        room -= sum(cost / every for cost, every in demand.values() if cost < DEAR)
-        dear = {table: one for table, one in demand.items() if one[0] >= DEAR}
-        each = _each([cost / every for cost, every in dear.values()], max(room, share * _LEAST))
+        room -= sum(cost / every for cost, every in demand.values() if cost < EXPENSIVE)
+        expensive = {table: one for table, one in demand.items() if one[0] >= EXPENSIVE}
+        each = _each(
+            [cost / every for cost, every in expensive.values()], max(room, share * _LEAST)
+        )
         waits = {
             table: float(min(max(LONGEST, every), math.ceil(round(cost / each, 3))))
-            for table, (cost, every) in dear.items()
+            for table, (cost, every) in expensive.items()
             if cost / each > every * NOTICED
         }
         return {table: wait for table, wait in waits.items() if wait > intervals[table]}

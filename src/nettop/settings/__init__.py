@@ -86,7 +86,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be written. None or empty: the kernel does not say."""
+    """What may be written. None or empty: the kernel does not report it."""
 
     default: str | None = None
     min: int | None = None
@@ -165,7 +165,7 @@ def parse(text: str) -> Address:
 
 
 def _targets(module: ModuleType, address: Address) -> None:
-    """UnknownError when nothing of this kind can be called like the address's target."""
+    """UnknownError if the target of the address is not valid for this kind."""
     form = getattr(module, "TARGETS", None)
     called = address.target
     if getattr(module, "NIC", False) and not (form is not None and called.isdecimal()):
@@ -185,7 +185,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write to the live kernel; OSError or ValueError in one sentence. An ACK is no effect."""
+    """Write to the live kernel; OSError or ValueError. Success does not mean an effect."""
     kind(address.kind).write(host, address, value)
 
 

@@ -24,7 +24,7 @@ def steps(source: Source, address: Address) -> Sequence[Mapping[str, int]]:
     fields = values(source, "coalesce", address.nic).get(address.name.replace("-", "_")) or {}
     if not fields.get("steps"):
         why = (
-            f"no {address.name} is told for {address.nic}: it takes Linux 6.11 and a driver with it"
+            f"{address.nic} reports no {address.name}: it needs Linux 6.11 and a driver that has it"
         )
         raise FileNotFoundError(2, why)
     profile: Sequence[Mapping[str, int]] = fields["steps"]

@@ -38,8 +38,8 @@ class Host:
     def write(self, path: str, text: str) -> None:
         """Write one value to a kernel file; OSError carries the kernel's reason and the path.
 
-        The kernel takes such a value whole or not at all; a directory gets the same promise from a
-        rename, so that a program killed here never leaves half a value.
+        The kernel takes such a value whole or not at all; in a directory, a rename gives the same
+        guarantee, so a killed program never leaves half a value.
         """
         data = (text + "\n").encode("utf-8", "surrogateescape")
         if not self.real:

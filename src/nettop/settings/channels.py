@@ -1,7 +1,7 @@
 """Queues of an interface: `channels.combined@eth0`, ETHTOOL_MSG_CHANNELS_SET (ethtool -L).
 
-Queues that go take their interrupts, RPS and XPS maps with them, and the driver may reset the RSS
-table: all that is recorded beside the change, and put back with it.
+Removed queues lose their interrupts and their RPS and XPS maps, and the driver may reset the RSS
+table. All of this is recorded with the change and restored with it.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def folders(source: Source, address: Address) -> list[str]:
             continue
         policies.append(f"{_CPUS}/{name}/cpufreq")
     if not policies:
-        raise FileNotFoundError(2, f"{target} has no {address.name}: its clock is not ours to set")
+        raise FileNotFoundError(2, f"{target} has no {address.name}: its clock cannot be set here")
     return policies
 
 

@@ -1,7 +1,7 @@
 """Offloads by their kernel names: `feature.rx-gro@eth0`, ETHTOOL_MSG_FEATURES_SET (ethtool -K).
 
-Some rest on others (segmentation on scatter-gather and checksums; netdev_fix_features() in
-net/core/dev.c): what falls with one comes back with it.
+Some depend on others (segmentation on scatter-gather and checksums; netdev_fix_features() in
+net/core/dev.c). Features that are turned off together with one are restored with it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def asked(source: Source, address: Address) -> str:
     """On or off, the requested state (`off [requested on]` of `ethtool -k`)."""
     # the ioctl does not report the requested state
     if "wanted" not in values(source, "features", address.nic):
-        raise FileNotFoundError(2, f"what was asked for of {address.nic} is not told")
+        raise FileNotFoundError(2, f"the requested features of {address.nic} are not known")
     return "on" if _state(source, address).wanted else "off"
 
 

@@ -1,11 +1,10 @@
 """Whether irqbalance may move the interrupts of an interface: `irqbalance.ban@eth0`, on or off.
 
-Some of them banned by somebody else is their numbers, `63-64`: read, and put back, never asked for.
-
-Asked and told through its own socket, /run/irqbalance/irqbalancePID.sock (irqbalance.c,
-sock_handle()): `setup` lists what is banned, `settings ban irqs …` replaces that list. It lasts as
-long as that process; for ever it is IRQBALANCE_ARGS in /etc/default/irqbalance or
-/etc/sysconfig/irqbalance.
+If another program banned only some of them, the value is their numbers, `63-64`, which can be
+restored but not requested. Requests go to irqbalance's own socket,
+/run/irqbalance/irqbalancePID.sock (irqbalance.c, sock_handle()): `setup` lists the banned
+interrupts, `settings ban irqs …` replaces that list. The list lasts as long as the process;
+IRQBALANCE_ARGS in /etc/default/irqbalance or /etc/sysconfig/irqbalance makes it permanent.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ RISK = "none"
 NIC = True
 NAMES = ("ban",)
 TEXT = NAMES
-FORGETS = "irqbalance or the interface is another one since: the change went with the old one"
+FORGETS = "irqbalance was restarted or the interface replaced, which ended the change"
 _FOLDER = "/run/irqbalance"
 _SECONDS = 5.0
 _MOST = 499  # bytes of a request that it reads: irqbalance.c, sock_handle(), `char buff[500]`
@@ -98,7 +97,7 @@ def validate(source: Source, address: Address, value: str) -> None:
     """ValueError for a list longer than the daemon reads: it would cut a number."""
     if len(_words(source, address.nic, value)) > _MOST:
         raise ValueError(
-            "irqbalance reads no list as long as that: name them in IRQBALANCE_ARGS "
+            "irqbalance does not read so long a list: name them in IRQBALANCE_ARGS "
             "(--banirq=…) and start it again, or nettop set service.running@irqbalance off"
         )
 

@@ -2,9 +2,9 @@
 
 `kept.sysctl@KEY`, `kept.link@NIC/KEY`, `kept.unit@SETTING`: the text kept, or `absent`.
 
-Three files, each rewritten whole from the entries it holds, and gone with its last one:
-/etc/sysctl.d/90-nettop.conf, /etc/systemd/network/10-nettop-NIC.link, and the oneshot unit
-/etc/systemd/system/nettop-keep.service for what has no key anywhere.
+There are three files: /etc/sysctl.d/90-nettop.conf, /etc/systemd/network/10-nettop-NIC.link, and
+the oneshot unit /etc/systemd/system/nettop-keep.service for settings without a key. Each is written
+anew from its entries, and removed with its last entry.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _quoted(word: str) -> str:
 def match(source: Source, nic: str) -> str:
     """Match by permanent address, else by bus path: udev assigns names after the match.
 
-    Empty where no line can say it.
+    Empty if no line can express it.
     """
     try:
         own = link.attributes(source, nic).get("permanent", b"")
@@ -204,13 +204,13 @@ def limits(source: Source, address: Address) -> Limits:
         why = "these files are read for the host, not for a network namespace: use nettop export"
         return Limits(settable=False, because=why)
     if address.name == "link" and not match(source, address.nic):
-        why = "its name cannot be said in a .link file: use nettop export"
+        why = "its name cannot be written in a .link file: use nettop export"
         return Limits(settable=False, because=why)
     recording = getattr(source, "root", None) is None  # it has no /run/systemd/system
     if address.name != "sysctl" and not recording:
         try:
             source.listing("/run/systemd/system")
         except OSError:
-            why = "no systemd is in charge here that would read it: use nettop export"
+            why = "systemd does not run here, so nothing would read it: use nettop export"
             return Limits(settable=False, because=why)
     return Limits(default=ABSENT)

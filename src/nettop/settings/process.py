@@ -1,7 +1,7 @@
 """The CPUs that a process, with all its threads, may run on: sched_setaffinity(2).
 
-The target is a process number; at undo it must still be the same program, told by its start time. A
-thread that had other CPUs of its own gets them back (`thread.affinity@PID/TID`).
+The target is a process number; at undo it must still be the same program, identified by its start
+time. A thread that had other CPUs of its own gets them back (`thread.affinity@PID/TID`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def allowed(source: Source, status: str, pid: str) -> str:
     for line in text.splitlines():
         if line.startswith("Cpus_allowed_list:"):
             return ranges(parse_list(line.partition(":")[2]))
-    raise FileNotFoundError(2, f"process {pid} does not tell its CPUs")
+    raise FileNotFoundError(2, f"process {pid} does not show its CPUs")
 
 
 def place(host: Host, tid: str, value: str) -> None:

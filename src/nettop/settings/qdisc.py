@@ -1,9 +1,8 @@
 """Queueing disciplines: `qdisc.root@eth0` and `qdisc.leaves@eth0` (those of every queue under mq).
 
 A value is a kind with its options in tc's words: `fq`, `fq maxrate 10gbit`, `pfifo_fast`;
-`noqueue`,
-`mq` or whatever the kernel gives by itself when the root has no handle of its own. Only kinds
-nettop can put back exactly are replaced: a shaper somebody configured is left alone.
+`noqueue`, `mq` or another default of the kernel if the root has no handle of its own. Only kinds
+that nettop can restore exactly are replaced; a shaper that somebody configured stays.
 """
 
 from __future__ import annotations
@@ -169,8 +168,8 @@ def _own(source: Source) -> str:
 def write(host: Host, address: Address, value: str) -> None:
     """Replace it by tc, whose words the value has.
 
-    Taking the root away brings back the kernel's own, with handle 0 as before anybody touched it:
-    that is tried first when the value may be the kernel's own.
+    Deleting the root restores the default of the kernel, with handle 0. This is tried first if the
+    value may be that default.
     """
     source = host.source
     if _may_be_own(source, address, value):

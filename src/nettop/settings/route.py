@@ -1,6 +1,6 @@
 """Metrics of a route of the main table: `route.initcwnd@default`, `route.mtu@10.0.0.0/8`.
 
-The route the kernel gave is sent back whole with one metric changed (RTA_METRICS, ip-route(8)), so
+The complete route is read, and sent back with one metric changed (RTA_METRICS, ip-route(8)), so
 that gateways, sources and next hops stay as they are. `none` is unset; `default6` is IPv6's
 default.
 """
@@ -151,7 +151,7 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def _expires(route: Route) -> int:
-    """Seconds that a router's announcement still holds; 0 for ever (struct rta_cacheinfo)."""
+    """Seconds that a router's announcement is still valid; 0: for ever (struct rta_cacheinfo)."""
     cache = route.get(_CACHE)
     ticks = struct.unpack_from("=i", cache, 8)[0] if len(cache) >= 12 else 0
     return max(0, int(ticks) // os.sysconf("SC_CLK_TCK"))

@@ -1,8 +1,8 @@
 """Receive packet and flow steering in software, per receive queue.
 
-`cpus` are the CPUs that share the queue's packets (rps_cpus; `none` is off), `flow-cnt` the size
-of its flow table (rps_flow_cnt; 0 is off, rounded up to a power of two), both below
-/sys/class/net/*/queues/rx-* (net/core/net-sysfs.c). The table of all is
+`cpus` are the CPUs that share the queue's packets (rps_cpus; `none` is off), `flow-cnt` the size of
+its flow table (rps_flow_cnt; 0 is off, rounded up to a power of two), both below
+/sys/class/net/*/queues/rx-* (net/core/net-sysfs.c). The table of all queues together is
 net.core.rps_sock_flow_entries.
 """
 

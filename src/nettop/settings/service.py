@@ -29,7 +29,7 @@ def read(source: Source, address: Address) -> str:
     try:
         source.listing("/run/systemd/system")
     except OSError:
-        raise FileNotFoundError(2, "no systemd is in charge here") from None
+        raise FileNotFoundError(2, "systemd does not run here") from None
     try:
         procs = source.text(f"/sys/fs/cgroup/system.slice/{unit}/cgroup.procs")
     except FileNotFoundError:

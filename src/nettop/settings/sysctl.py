@@ -64,7 +64,7 @@ def write(host: Host, address: Address, value: str) -> None:
         host.write(path(address.name), value)
     except OSError as error:
         if error.errno in (1, 13, 22) and foreign(host.source):
-            why = f"{error.strerror}; if it is the host's and not this namespace's, set it there"
+            why = f"{error.strerror}; set a parameter of the host outside this namespace"
             raise OSError(error.errno, why, address.name) from None
         raise
 
@@ -95,7 +95,7 @@ def normal(address: Address, value: str) -> str:
     plain = address.name in _LISTS
     words = " ".join(word if plain else _decimal(word) for word in value.split())
     if not words:
-        raise ValueError("a kernel parameter is not set to nothing")
+        raise ValueError("a kernel parameter cannot be empty")
     return words
 
 

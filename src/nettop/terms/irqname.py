@@ -86,7 +86,7 @@ def actions(name: str) -> tuple[str, ...]:
 
 
 def queue_of(name: str, driver: str | None = None) -> IrqPlace:
-    """The place one action's name tells; `driver`, where known, settles tg3's numbering.
+    """The place that one action's name gives; `driver`, if known, decides tg3's numbering.
 
     A name of no pattern (`eth0`, `acpi`) is its own owner and no queue.
     """
@@ -110,7 +110,7 @@ def queue_of(name: str, driver: str | None = None) -> IrqPlace:
 
 
 def places(names: Iterable[str], driver: str | None = None) -> dict[str, IrqPlace]:
-    """The places of all actions of one device, which settle what one name alone does not.
+    """The places of all actions of one device, which decide what one name alone leaves open.
 
     gve: the lower half of the blocks serves transmit queues, the upper half receive queues. tg3:
     receive names that begin at 1 instead of 0.

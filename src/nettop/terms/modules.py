@@ -1,6 +1,6 @@
-"""What lies in a folder of modules: a new collector, setting, command or pane is one new file.
+"""The modules of a folder: a new collector, setting, command or pane is one new file.
 
-A listing is nearly free, where pkgutil and importlib.resources cost milliseconds at every start.
+A listing takes almost no time; pkgutil and importlib.resources cost milliseconds at every start.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 def modules(path: str, private: str = "_") -> tuple[str, ...]:
     """The names of the modules in a folder, sorted, without importing any.
 
-    Those that begin with `private` are the folder's own business and left out.
+    Those that begin with `private` are left out.
     """
     return tuple(
         sorted(

@@ -29,7 +29,7 @@ _VARIATIONS: Final = re.compile("[\ufe00-\ufe0f]")
 
 @lru_cache(maxsize=1024)
 def safe(text: str) -> str:
-    """The text with nothing in it that a terminal could obey or reorder.
+    """The text without anything that a terminal could interpret or reorder.
 
     Control characters show as their pictures (`␛`), undecodable bytes, bidirectional marks, joiners
     and variation selectors as `�`: one cell each.
@@ -71,14 +71,14 @@ def _wide(text: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _measured(text: str) -> tuple[str, int]:
-    """A text made safe, and its width: bars and names come again with every frame."""
+    """A text made safe, and its width; cached, because bars and names recur in every frame."""
     text = safe(text)
     return text, cells(text)
 
 
 def crop(text: str, width: int) -> str:
-    """At most `width` cells of the text; a `…` tells that something is gone."""
-    if len(text) <= width and text.isascii() and text.isprintable():  # nearly every text there is
+    """At most `width` cells of the text; a `…` marks cropped text."""
+    if len(text) <= width and text.isascii() and text.isprintable():  # nearly every text
         return text
     text = safe(text)
     if cells(text) <= width:
@@ -95,7 +95,21 @@ def crop(text: str, width: int) -> str:
     return "".join(out) + "…"
 
 
-@lru_cache(maxsize=1024)  # most cells of a table are those of the frame before, or come again
+_CLAUSE: Final = re.compile(r"(?=[:;,] | [(·])")
+_HALF: Final = 2  # what is kept of a text has at least this part of the width
+
+
+def clauses(text: str, width: int) -> str:
+    """At most `width` cells: the first clauses of a text that are whole, else the text cropped."""
+    if cells(text) <= width:
+        return text
+    ends = [at.start() for at in _CLAUSE.finditer(text)]
+    fitting = [text[:end] for end in ends if cells(text[:end]) <= width]
+    best = max(fitting, key=len, default="")
+    return best if cells(best) * _HALF >= width else crop(text, width)
+
+
+@lru_cache(maxsize=1024)  # most cells of a table are the same in the next frame
 def fit(text: str, width: int, align: str = "<") -> str:
     """Exactly `width` cells: cropped or padded, aligned `<`, `>` or `^`."""
     text = crop(text, width)
@@ -110,7 +124,7 @@ def fit(text: str, width: int, align: str = "<") -> str:
 
 
 def line(*parts: str | tuple[str, str]) -> Line:
-    """A line of plain texts and (text, role) pairs; empty ones vanish."""
+    """A line of plain texts and (text, role) pairs; empty ones are left out."""
     pairs = [part if isinstance(part, tuple) else (part, "") for part in parts]
     return tuple([pair for pair in pairs if pair[0]])
 
@@ -125,7 +139,7 @@ def text_of(row: Line) -> str:
     return "".join(text for text, _ in row)
 
 
-@lru_cache(maxsize=512)  # most lines of a screen are those of the one before
+@lru_cache(maxsize=512)  # most lines of a screen are the same in the next one
 def fit_line(row: Line, width: int, role: str = "") -> Line:
     """The line made safe and exactly `width` cells wide; padding carries `role`."""
     out: list[tuple[str, str]] = []
@@ -212,10 +226,26 @@ def level(percent: float | None) -> str:
     return LEVELS[min(7, max(0, int(percent * 8 / 100)))]
 
 
+FEWEST: Final = 24  # samples for which the time axis of a graph has room at least
+
+
+def repeats(count: int, points: int) -> int:
+    """How many of the `points` of a graph each of `count` samples has.
+
+    It is a power of two, so that a graph that fills up changes its scale of time rarely.
+    """
+    return 1 << max(0, (points // max(FEWEST, count)).bit_length() - 1)
+
+
 def resample(values: Sequence[float | None], points: int) -> list[float | None]:
-    """The values squeezed into `points` bins by mean, never stretched; an empty bin is None."""
+    """The values in `points` bins, the last at the end: repeated, or squeezed by their mean.
+
+    A bin without a value is None.
+    """
     if len(values) <= points:
-        return [None] * (points - len(values)) + list(values)
+        each = repeats(len(values), points)
+        rest: list[float | None] = [None] * (points - each * len(values))
+        return rest + [value for value in values for _ in range(each)]
     out: list[float | None] = []
     for index in range(points):
         lo, hi = index * len(values) // points, (index + 1) * len(values) // points
@@ -263,7 +293,7 @@ _TAKEN: Final = ("C.UTF-8", "C.utf8")  # what Python may have put there itself
 def ascii_only(configured: bool | None = None) -> bool:
     """Whether only ASCII can be printed here: as configured, else as the locale says.
 
-    Where the locale is C, Python takes UTF-8 for it, and says so in LC_CTYPE (PEP 538, 540).
+    In the C locale Python uses UTF-8 and sets LC_CTYPE accordingly (PEP 538, 540).
     """
     if configured is not None:
         return configured

@@ -1,7 +1,6 @@
 """Numbers with their units, the same in every pane and command: rates, sizes, counts, times.
 
-Unknown (None) prints as `–`, never as zero. Three significant digits and a bit: what a reader can
-use.
+Unknown (None) prints as `–`, never as zero. Numbers have about three significant digits.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _IEC: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The reader's taste: rates in bits or bytes, steps of 1000 (SI) or 1024 (IEC)."""
+    """The user's choice: rates in bits or bytes, steps of 1000 (SI) or 1024 (IEC)."""
 
     bits: bool = True
     iec: bool = False
@@ -77,7 +76,7 @@ def per_second(value: float | None, what: str = "") -> str:
 
 
 def count(value: float | None) -> str:
-    """A count with its thousands told apart: `1,048,576`."""
+    """A count with thousands separators: `1,048,576`."""
     return UNKNOWN if value is None else f"{value:,.0f}"
 
 
@@ -92,21 +91,21 @@ def size(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Percent without decimals where they say nothing: `0.6%`, `78%`."""
+    """Percent, without decimals where they do not matter: `0.6%`, `78%`."""
     if value is None:
         return UNKNOWN
     return f"{value:.1f}%" if 0.05 <= abs(value) < 9.95 else f"{value:.0f}%"
 
 
 def share(ratio: float | None) -> str:
-    """A ratio as percent; what is hardly any is not none."""
+    """A ratio as percent; a very small share is not printed as zero."""
     if ratio is not None and 0 < ratio < 0.0005:
         return "<0.1%"
     return percent(None if ratio is None else ratio * 100)
 
 
 def seconds(value: float | None) -> str:
-    """A time in the unit a person would say: `45 µs`, `0.2 ms`, `2.5 s`, `3 m 12 s`, `2 h 05 m`."""
+    """A time in a readable unit: `45 µs`, `0.2 ms`, `2.5 s`, `3 m 12 s`, `2 h 05 m`."""
     if value is None:
         return UNKNOWN
     if value < 0:

@@ -32,8 +32,8 @@ def forecast(
 ) -> Forecast:
     """The prediction beside the measured rate, as a proof stores it.
 
-    `before` and `after` are the figures of a proof. A difference below 3 % is none: it does not
-    matter in a verdict either.
+    `before` and `after` are the figures of a proof. A difference below 3 % counts as none, as in a
+    verdict.
     """
     measured = median(after) if after and unit == "bit/s" else None
     inside = None

@@ -146,6 +146,7 @@ class Conditions(TypedDict):
     peer: str | None
     streams: int
     run_seconds: float
+    no_ends: NotRequired[bool]  # both hosts were not read during the load
     kernel: str
     version: NotRequired[str]
     drivers: NotRequired[dict[str, str]]

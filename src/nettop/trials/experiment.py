@@ -350,8 +350,8 @@ def sweep(
     `names` are those of the states, state 0 first. A state that is `statistics.hopeless` is not run
     any more. `log` has the runs of a sweep that was interrupted, and gets those of this one.
 
-    The comparisons are not corrected for their
-    number: the best of many states looks better than it is, so prove the winner.
+    The comparisons are not corrected for their number: the best of many states looks better than it
+    is. So prove the winner.
     """
     runner = Runner(lever, take, plan, watch, cancel or threading.Event())
     if log is not None:

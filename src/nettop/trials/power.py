@@ -1,9 +1,9 @@
 """How often an experiment finds a difference of a given size: its power, and the pairs it needs.
 
 The verdict depends only on how many pairs gain nothing, up to 3 %, and more (see `statistics`), so
-that its chance is a sum of multinomial terms, without a simulation. It is for independent pairs
-whose runs vary by a normal distribution, and for a number of pairs that is fixed before the test:
-an experiment that may end early needs fewer pairs for a clear effect.
+that its chance is a sum of multinomial terms, without a simulation. This assumes independent pairs,
+runs with a normal distribution, and a number of pairs that is fixed before the test; an experiment
+that may end early needs fewer pairs for a clear effect.
 """
 
 from __future__ import annotations

@@ -84,6 +84,8 @@ class Bench:
             "run_seconds": self.options.seconds,
             "kernel": os.uname().release,
         }
+        if self.options.no_ends:
+            conditions["no_ends"] = True
         if self.last is not None:
             conditions["version"] = self.last.measured.version
             conditions["drivers"] = {

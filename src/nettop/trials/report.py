@@ -19,7 +19,7 @@ def published(value: object) -> str:
     return f"{value:,.10g}" if isinstance(value, int | float) else str(value)
 
 
-def told(stored: Mapping[str, object]) -> tuple[str, str, str]:
+def cells_of(stored: Mapping[str, object]) -> tuple[str, str, str]:
     """Measured value, ratio of measured to published, and remark of a row."""
     row = cast("StudyRow", stored)
     if "measured" not in row:
@@ -33,7 +33,7 @@ def told(stored: Mapping[str, object]) -> tuple[str, str, str]:
 def changes(stored: Sequence[Mapping[str, object]]) -> dict[str, tuple[str, str]]:
     """By point its published and its measured change against the study's own baseline, as text.
 
-    Only points that name a baseline. A published change in words stands as it is.
+    Only points that name a baseline. A published change in words is printed as it is.
     """
     rows = {row["point"]: row for row in cast("Sequence[StudyRow]", stored)}
     found = {}
@@ -104,7 +104,7 @@ def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
     found = changes(document["rows"])
     for row in document["rows"]:
         name = str(row["point"])
-        measured, ratio, remark = told(row)
+        measured, ratio, remark = cells_of(row)
         both = found.get(name, ("", "")) if found else ()
         mark = " (suspect)" if row.get("suspect") else ""
         yield name, published(row["published"]) + mark, measured, ratio, *both, remark

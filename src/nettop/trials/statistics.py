@@ -111,9 +111,9 @@ def settled(differences: Sequence[float], least: int = PAIRS, matters: float = M
 def hopeless(differences: Sequence[float], matters: float = MATTERS) -> bool:
     """Whether a value of a sweep needs no more pairs: nearly all lose more than `matters`.
 
-    A value that is as good as the current one loses in at most half of its pairs, so that all of
-    the first five do with a chance of 1/32, and eight of the first nine with 10/512; together
-    4.1 %, whatever the distribution of the noise (sign test).
+    A value that is as good as the current one loses in at most half of its pairs. The chance that
+    it loses all of the first five is then 1/32, and eight of the first nine 10/512; together 4.1 %,
+    whatever the distribution of the noise (sign test).
     """
     return any(
         len(differences) >= pairs and sum(one >= -matters for one in differences[:pairs]) <= allowed

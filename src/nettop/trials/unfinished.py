@@ -59,7 +59,7 @@ class Unfinished:
         return found
 
     def cut(self) -> None:
-        """Remove the last round, which may not be whole: a sweep that goes on repeats it."""
+        """Remove the last round, which may be incomplete: a continued sweep repeats it."""
         rows = self._rows()
         last = max((number for number, _, _ in rows), default=0)
         self.forget()

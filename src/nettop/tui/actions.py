@@ -17,14 +17,16 @@ from ..panes import pane
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.form import values
-from ..views.kept import journal, notices, origin, root_journal, stored, studies
+from ..views.kept import PEERS, journal, notices, root_journal, stored, studies
+from ..views.origin import origin_of
 from ..views.scene import JournalEntry, Question, Scene, View
 from . import options
 from .away import VERBS as ELSEWHERE
 from .away import Away
+from .beyond import Beyond, ours
 from .changing import Changing, changes_of
 from .experiments import Experiments
-from .notes import Post, ask_question, note, recording
+from .notes import Post, ask_question, not_this_host, note
 from .planning import Planning
 from .trying import TrialBench, options_of
 
@@ -51,10 +53,11 @@ class Actions:
         self.bench = TrialBench(post, self.reload)
         batches = source.batches
         far = batches is not None and bool(batches.prefix)
-        self.away = Away(source, batches, post, self._altered) if batches and far else None
+        self.beyond: Beyond | None = None  # the other end of the flows
+        self.away = Away(source, batches, post, self.altered) if batches and far else None
         self.planning = Planning(source, post, self.away.propose if self.away else None)
         self.experiments = Experiments(self.planning)
-        self.changing = Changing(source, post, self._altered, host)
+        self.changing = Changing(source, post, self.altered, host)
         self.threads: list[threading.Thread] = []
         self.studies_read = False
         self.read_only = False  # write nothing, not even that a notice was shown
@@ -62,7 +65,20 @@ class Actions:
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start to carry out a request; returns at once."""
-        away = ask.verb in ELSEWHERE and self.away is not None
+        beyond = self.beyond
+        if beyond is not None and beyond.concerns(ask, view, scene):
+            self._spawn(ask.verb, lambda: beyond.do(ask, view, scene))
+            return
+        if beyond is not None and ask.verb in ("confirm", "undo"):
+            theirs = tuple(one for one in scene.pending if one.id.startswith(PEERS))
+            scene = ours(scene)
+            if ask.verb == "confirm" and theirs:
+                self._spawn(ask.verb, lambda: beyond.confirm(theirs))
+                if not scene.pending:
+                    return
+        # which findings the user mutes is a list of the user, whatever host is shown
+        mutes = ask.verb == "mute" or (ask.verb == "agree" and _mutes(scene))
+        away = ask.verb in ELSEWHERE and self.away is not None and not mutes
         parts = (self, self.planning, self.experiments, self.changing)
         methods = (
             getattr(part, f"do_{ask.verb}", None)
@@ -73,13 +89,11 @@ class Actions:
             self.post(note(f"{ask.verb} cannot be done from the screen", "warn"))
             return
         shown = ask.verb == "export" and self.source.batches is not None  # shown, not written
-        own = ask.verb == "write"  # a file of the user, not of the host that is shown
-        if not self.source.live and not away and not shown and not own:
-            self.post(note(recording(origin(self.source)), "warn"))
-            return
-        finding = scene.finding(ask.target) if ask.target else None
-        if finding is not None and finding.host:
-            self.post(note(f"this is a finding of {finding.host}: y copies its commands", "warn"))
+        # a file of the user, not of the host that is shown
+        own = ask.verb == "write" or (mutes and self.away is not None)
+        origin = origin_of(self.source)
+        if origin is not None and not away and not shown and not own:
+            self.post(note(not_this_host(origin), "warn"))
             return
         plans = any(hasattr(part, f"do_{ask.verb}") for part in (self.planning, self.experiments))
         if self.changing.depth and plans:
@@ -134,7 +148,8 @@ class Actions:
         if "journal" in lazy and self.away is not None and not self.away.used:
             self.away.used = True
             self._spawn("journal", self.reload)
-        every = JOURNAL_EVERY if self.away is None else AWAY_EVERY
+        far = self.away is not None or any(one.id.startswith(PEERS) for one in scene.pending)
+        every = AWAY_EVERY if far else JOURNAL_EVERY
         if scene.pending and now - self.journal_read > every:  # the guard may have reverted it
             self.journal_read = now
             self._spawn("journal", self.reload)
@@ -150,6 +165,9 @@ class Actions:
         entries, pending = journal(self.changing.host()) if here else ((), ())
         if self.away is not None and self.away.used:
             entries, pending = self.away.journal()
+        if self.beyond is not None:
+            peer_entries, peer_pending = self.beyond.read()
+            entries, pending = (*entries, *peer_entries), (*pending, *peer_pending)
         if self.changing.used_sudo:  # changes through sudo are in root's journal
             root_entries, root_pending = root_journal()
             entries, pending = (*entries, *root_entries), (*pending, *root_pending)
@@ -158,13 +176,15 @@ class Actions:
 
     def changes_made(self) -> tuple[JournalEntry, ...]:
         """The journal as it is now; of another host, as it was read last. Empty if unreadable."""
+        beyond = self.beyond.entries if self.beyond is not None else ()
         if self.away is not None:
-            return self.away.entries
+            return (*self.away.entries, *beyond)
         try:
             entries = journal(self.changing.host())[0]
         except OSError:
             entries = ()
-        return (*entries, *root_journal()[0]) if self.changing.used_sudo else entries
+        roots = root_journal()[0] if self.changing.used_sudo else ()
+        return (*entries, *roots, *beyond)
 
     def _studies(self) -> None:
         from ..trials import names, tool
@@ -172,7 +192,8 @@ class Actions:
         papers, about = studies(), {name: str(tool(name).HELP) for name in names()}
         self.post(lambda scene: replace(scene, studies=papers, about=about))
 
-    def _altered(self) -> None:
+    def altered(self) -> None:
+        """A host was changed: read journal and host again."""
         self.reload()
         self.changed()
 
@@ -240,6 +261,11 @@ class Actions:
             self.bench.tune([one for one in known if one is not None], values(view))
         else:
             self.changing.agree(question, ask.value)
+
+
+def _mutes(scene: Scene) -> bool:
+    """Whether the question is about a mute."""
+    return scene.question is not None and scene.question.verb in ("mute", "unmute")
 
 
 def settings_of(study: str) -> list[Line]:

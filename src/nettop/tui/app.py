@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,19 @@ if TYPE_CHECKING:
     from ..config import Config
     from ..host.source import Source
     from ..views.options import Options
-    from ..views.scene import View
+    from ..views.scene import Note, View
+    from .pairing import Pairing
+    from .peering import Peering
     from .screen import Nettop, Tick
 
 PROCESSOR_AFTER = 3.0  # seconds after the first frame: the query takes a second of a core
 
 
-def run(options: argparse.Namespace, source: Source) -> int:
-    """Run the screen on `source` until the user quits; gives the exit code."""
+def run(options: argparse.Namespace, source: Source, other: Source | None = None) -> int:
+    """Run the screen on `source` until the user quits; gives the exit code.
+
+    `other` is the recording of the other end that belongs to a recording.
+    """
     from .. import trials
     from ..config import load, muted
 
@@ -34,7 +39,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
     environment()
     from ..panes import chosen_columns
     from ..views.build import merge
-    from ..views.kept import origin
+    from ..views.origin import origin_of
     from ..views.scene import Note, Scene
     from ..views.stored import document
 
@@ -58,14 +63,16 @@ def run(options: argparse.Namespace, source: Source) -> int:
         units=chosen.units,
         stored=document(view),
         tools=trials.names(),
-        origin=origin(source),
+        origin=origin_of(source),
         mutes=tuple(muted()),
         notes=tuple(Note(text, "bad", time.time()) for text in notices),
     )
 
-    from . import leaving, peering
+    from . import leaving
     from .actions import Actions
+    from .beyond import Beyond
     from .engine import Engine
+    from .peering import Peering
     from .processor import learn
     from .screen import Nettop, Tick
     from .scrub import moments_of
@@ -75,13 +82,17 @@ def run(options: argparse.Namespace, source: Source) -> int:
     engine = Engine(
         source, lambda new: post(app, Tick(lambda old: merge(old, new))), chosen.interval, view
     )
-    engine.peering = peering.of(options, source, lambda text: engine.post(Scene(notes=(text,))))
+    engine.peering = _other_end(
+        options, source, other, lambda text: engine.post(Scene(notes=(text,)))
+    )
     app.engine = engine
     boxed = source.live and not getattr(options, "netns", None)
     arrived = (lambda: post(app, Tick(lambda now: now))) if boxed else None
     app.scrub.moments = moments_of(recording=source.ends, arrived=arrived)
     actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
     app.actions = actions
+    if isinstance(engine.peering, Peering):
+        actions.beyond = Beyond(engine.peering, actions.post, actions.altered)
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
     if source.live and not app.read_only:  # the view of a recording is not saved
         app.on_leave = save_view
@@ -98,12 +109,29 @@ def run(options: argparse.Namespace, source: Source) -> int:
     if not actions.wait(0.3):
         print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)
-    far = source.batches
-    there = f"{far.name}{'' if far.root else ' sudo'}" if far is not None else ""
+    shown = origin_of(source)
+    there = "" if shown is None else shown.command
     if (source.live or there) and not app.read_only:
-        for text in leaving.in_force(actions.changes_made(), started, there):
+        peer = actions.beyond.peering.shown.way if actions.beyond is not None else ""
+        for text in leaving.in_force(actions.changes_made(), started, there, peer):
             print(text, file=sys.stderr)
     return int(code or 0)
+
+
+def _other_end(
+    options: argparse.Namespace, source: Source, other: Source | None, tell: Callable[[Note], None]
+) -> Peering | Pairing | None:
+    """What shows the other end: of a recording its pair, of a running host that of --peer."""
+    from ..host.abreast import mark_of
+    from ..host.recording import Replay
+    from . import pairing, peering
+
+    if isinstance(source, Replay):
+        mark = mark_of(source.comment)
+        if not isinstance(other, Replay) or mark is None:
+            return None
+        return pairing.Pairing(source, other, mark, tell)
+    return peering.of(options, source, tell)
 
 
 def _named(name: str) -> Tick:

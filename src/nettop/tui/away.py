@@ -16,27 +16,32 @@ from ..changes.remote import AbsentError, Document, Remote, value_of
 from ..host.source import Batches, Source
 from ..terms.text import Line, line, safe
 from ..views.ask import Ask
+from ..views.kept import PEERS
 from ..views.scene import JournalEntry, Pending, Question, Scene, View
+from . import keeping
 from .changing import CONFIRM, changes_of, sentence
-from .notes import Post, ask_question, note
+from .notes import Post, Update, ask_question, note
 from .planning import WARNINGS, Planning, Wanted, risk_text
 
-VERBS: Final = frozenset({"agree", "apply", "confirm", "set", "spread", "undo"})
+VERBS: Final = frozenset({"agree", "apply", "confirm", "persist", "set", "spread", "undo"})
 
 
 class Away:
     """Carries out the requests of VERBS at another host."""
 
     def __init__(
-        self, source: Source, batches: Batches, post: Post, altered: Callable[[], None]
-    ) -> None:
-        """`altered` is called after a change."""
+        self, source: Source, batches: Batches, post: Post, altered: Callable[[], None],
+        peer: str = "",
+    ) -> None:  # fmt: skip
+        """`altered` is called after a change. `peer`: the name of the host of --peer."""
+        self.peer = peer
+        self.mark = PEERS if peer else ""  # before the numbers of its journal
         self.source = source
         self.batches = batches
         self.post = post
         self.altered = altered
-        self.used = False  # then the journal there is shown
-        self.entries: tuple[JournalEntry, ...] = ()  # of it, as they were read last
+        self.used = False  # whether it was used: then the screen shows the journal there
+        self.entries: tuple[JournalEntry, ...] = ()  # of that journal, as read last
 
     @property
     def remote(self) -> Remote:
@@ -73,11 +78,13 @@ class Away:
         warnings = (f"written by the nettop at {self.batches.name}", *notes)
         known = [settings.parse(one.setting) for one in planned]
         question = Question(
-            f"{title} at {self.source.host}", (("", tuple(rows)),), "change",
+            title if self.peer else f"{title} at {self.source.host}", (("", tuple(rows)),),
+            "change",
             "apply there (u undoes it)",
             tuple((one.setting, one.before, one.wanted) for one in planned), finding,
             warnings[:WARNINGS],
             identities=tuple(settings.identity(self.source, address) for address in known),
+            host=self.peer,
         )  # fmt: skip
         self.post(ask_question(question))
 
@@ -86,32 +93,54 @@ class Away:
         question = scene.question
         if question is None:
             return
+        finding = question.finding.removesuffix(f" at {self.peer}")
         if question.verb == "undo":
             options = privilege.options(CONFIRM)
-            self._report(lambda: self.remote.undo(question.entries, options))
+            numbers = [one.removeprefix(self.mark) for one in question.entries]
+            self._report(lambda: self.remote.undo(numbers, options))
+        elif question.verb == "keep":
+            self._report(keeping.keep(question, changes_of(question), self.remote, finding))
         elif question.verb == "change":
-            options = privilege.options(CONFIRM, finding=question.finding)
+            options = privilege.options(CONFIRM, finding=finding)
             self._report(lambda: self.remote.change(changes_of(question), options))
+
+    def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+        """Show the files there that would make the settings persistent."""
+        self.used = True
+        keeping.propose(ask, scene, self.source, self.remote, self.post, self.peer)
 
     def do_undo(self, ask: Ask, view: View, scene: Scene) -> None:
         """Read the journal there, then ask as for a change of this host."""
         entries, pending = self.journal()
         self.post(lambda old: replace(old, journal=entries, pending=pending))
-        now = replace(scene, journal=entries, pending=pending)
-        Planning(self.source, self.post).do_undo(ask, view, now)
+        self.ask_undo(ask, view, replace(scene, journal=entries, pending=pending))
+
+    def ask_undo(self, ask: Ask, view: View, scene: Scene) -> None:
+        """Ask as for a change of this host; the journal of the scene is that of the host there."""
+
+        def post(update: Update) -> None:
+            self.post(lambda old: _of(update(old), self.peer))
+
+        Planning(self.source, post).do_undo(ask, view, scene)
 
     def do_confirm(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Confirm there the pending changes that were on the screen, and no others."""
         if not scene.pending:
             self.post(note("no change waits for a confirmation", "warn"))
-        for one in scene.pending:
-            self._report(lambda number=one.id: self.remote.confirm(number))  # type: ignore[misc]
+        self.confirm(scene.pending)
+
+    def confirm(self, pending: Sequence[Pending]) -> None:
+        """Confirm these there."""
+        for one in pending:
+            number = one.id.removeprefix(self.mark)
+            self._report(lambda number=number: self.remote.confirm(number))  # type: ignore[misc]
 
     def _report(self, work: Callable[[], Sequence[Outcome]]) -> None:
         """A note for each result; then journal and host are read again."""
         try:
             for result in work():
-                self.post(note(*sentence(result)))
+                text, role = sentence(result)
+                self.post(note(f"{self.peer}: {text}" if self.peer else text, role))
         except OSError as error:
             self.post(note(str(error), "bad"))
         self.altered()
@@ -121,9 +150,11 @@ class Away:
         documents = self.remote.journal()
         self.used = True
         try:
-            entries = tuple(_entry(one) for one in documents)
+            entries = tuple(self._entry(one) for one in documents)
             pending = tuple(
-                Pending(_text(one, "id"), _text(one, "setting"), float(str(one["deadline"])))
+                Pending(
+                    self.mark + _text(one, "id"), _text(one, "setting"), float(str(one["deadline"]))
+                )
                 for one in documents
                 if one["state"] == "pending" and one.get("deadline") is not None
             )
@@ -131,6 +162,23 @@ class Away:
             raise OSError(f"{self.batches.name} sent an invalid journal") from None
         self.entries = entries
         return entries, pending
+
+    def _entry(self, one: Document) -> JournalEntry:
+        """One entry; KeyError, TypeError or ValueError if it is none."""
+        entry = _entry(one)
+        if not self.peer:
+            return entry
+        finding = f"{entry.finding} at {self.peer}" if entry.finding else ""
+        return replace(entry, id=self.mark + entry.id, finding=finding, host=self.peer)
+
+
+def _of(scene: Scene, peer: str) -> Scene:
+    """The scene whose question is about the host of --peer, if it has one."""
+    question = scene.question
+    if not peer or question is None:
+        return scene
+    named = replace(question, host=peer, title=f"{question.title} at {peer}")
+    return scene if question.host else replace(scene, question=named)
 
 
 def lines(result: Outcome) -> tuple[Line, ...]:

@@ -19,9 +19,11 @@ from ..sampling.budget import LOOK
 from ..views.build import Plans, scene_of
 from ..views.past import History
 from ..views.scene import Note, Scene, View
+from .notes import brief
 
 if TYPE_CHECKING:
     from ..views.observer import Observation, Observer
+    from .pairing import Pairing
     from .peering import Peering
     from .taping import Taping
 
@@ -47,7 +49,7 @@ class Engine(threading.Thread):
         self.ending = False  # whether the recording is to end
         self.reasons = False  # whether the view counts drops by reason
         self.recording: Taping | None = None
-        self.peering: Peering | None = None  # reads the other end of the flows
+        self.peering: Peering | Pairing | None = None  # reads the other end of the flows
         self.past = History()
         self.stopping = False
         self.single = False  # take one sample of a recording that is held
@@ -84,6 +86,8 @@ class Engine(threading.Thread):
     def refresh(self) -> None:
         """The host was changed: read every table again and compute the steps again."""
         self.fresh = True
+        if self.peering is not None:
+            self.peering.refresh()
         self.wake()
 
     def record(self, path: str) -> None:
@@ -132,7 +136,9 @@ class Engine(threading.Thread):
                 elif steps % COLLECT_EVERY == 0:  # each layout of Textual leaves cycles
                     gc.collect()
             except HostLostError as error:
-                lost, message = True, f"{error}; trying again"
+                far = self.source.batches
+                text = brief(str(error), far.name) if far is not None else str(error)
+                lost, message = True, f"{text}; trying again"
                 if message != posted:
                     self.post(Scene(notes=(Note(message, "bad", time.time()),)))
                 posted = message
@@ -192,6 +198,8 @@ class Engine(threading.Thread):
         if view.reasons != self.reasons:
             self.reasons = observer.drop_reasons = view.reasons
         opening = self.source.opening
+        if opening and self.peering is not None:
+            self.peering.restart()
         if opening and self.past.fine:
             observer.restart(pane(view.pane).NEEDS)
             return
@@ -203,9 +211,9 @@ class Engine(threading.Thread):
         if opening:
             return
         self.past = self.past.add(observation.facts, observation.frame.wall)
-        self.post(self.scene(observation, view))
         if self.peering is not None:
             self.peering.offer(observation)
+        self.post(self.scene(observation, view))
 
     def _tape(self, observer: Observer) -> None:
         """Begin or end a recording as `tape` says."""

@@ -131,7 +131,7 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     if action == "prove" and not scene.origin and not values(view)["to"]:
         here = target(view, scene)
         finding = scene.finding(here)
-        if finding is not None and finding.wanted:  # ask for the address here
+        if finding is not None and finding.wanted and not finding.host:  # ask for the address here
             return replace(view, editing="form.to", draft="", proving=here), None
     if action in ASKS:
         return view, Ask(action, target(view, scene))

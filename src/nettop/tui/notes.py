@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
+from ..facts.pair.words import short
 from ..views.build import NOTES
+from ..views.origin import SceneOrigin
 from ..views.scene import Note, Question, Scene
 
+LONG: Final = 30  # characters of a prefix that leave no room for the sentence at 80 columns
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
 
@@ -19,14 +23,18 @@ def note(text: str, role: str = "") -> Update:
     return lambda scene: replace(scene, notes=(*scene.notes, added)[-NOTES:])
 
 
+def brief(text: str, prefix: str) -> str:
+    """The text with the last word of a long command prefix in place of the prefix."""
+    return text.replace(prefix, short(prefix)) if len(prefix) > LONG else text
+
+
 def ask_question(question: Question) -> Update:
     """An update that opens a question."""
     return lambda scene: replace(scene, question=question)
 
 
-def recording(origin: str) -> str:
-    """The message that refuses changes and tests where the screen does not show this host."""
-    if origin.startswith("via "):
+def not_this_host(origin: SceneOrigin) -> str:
+    """The message that refuses changes and tests if the screen does not show this host."""
+    if origin.kind == "host":
         return "this is another host: this key writes nothing there or here; y copies the command"
-    kind = "a directory" if origin.startswith("directory") else "a recording"
-    return f"this is {kind}: nothing can be changed or tested from here"
+    return f"this is a {origin.kind}: nothing can be changed or tested from here"

@@ -15,17 +15,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts.pair.words import short
+from ..host import prefix
 from ..host.distant import WAITS, Distant, behind
 from ..host.source import NOT_ROOT, HostLostError, Live, Source
 from ..terms.errors import sentence
-from ..views.scene import Note, Peer, Step
+from ..terms.text import safe
+from ..views.scene import Note, Peer
+from .notes import brief
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.pair import Pair
     from ..views.observer import Observation
 
-SLOW: Final = 3.0  # seconds without an answer after which that is said
+SLOW: Final = 3.0  # seconds without an answer after which a message says so
 SAME: Final = "--peer leads to this host itself: give the other end"
 
 
@@ -42,10 +45,11 @@ class Peering(threading.Thread):
         """
         super().__init__(name="nettop-peer", daemon=True)
         self._shown = Peer((hosts[0], short(hosts[1])), f"connecting to {hosts[1]}")
+        self._prefix = safe(" ".join(prefix.parse(hosts[1])))  # as sentences have it
         self.pairs: tuple[Pair, ...] = ()
         self.tell = tell
         self._connect = near, far
-        self._both: _Both | None = None
+        self._both: BothEnds | None = None
         self._offered: Observation | None = None
         self._due = threading.Event()
         self._failed, self._again = 0, 0.0
@@ -61,9 +65,24 @@ class Peering(threading.Thread):
         text = f"{self._shown.hosts[1]} has not answered for {waits:.0f} s"
         return replace(self._shown, message=text)
 
+    @property
+    def far(self) -> Distant | None:
+        """The other host; None before it is connected."""
+        source = None if self._both is None else self._both.observer.source
+        return source if isinstance(source, Distant) else None
+
     def offer(self, observation: Observation) -> None:
         """Join this observation next, in place of one that still waits."""
         self._offered = observation
+        self._due.set()
+
+    def restart(self) -> None:
+        """A running host does not begin again."""
+
+    def refresh(self) -> None:
+        """The other host was changed: read all its tables again."""
+        if self._both is not None:
+            self._both.fresh = True
         self._due.set()
 
     def stop(self) -> None:
@@ -72,7 +91,7 @@ class Peering(threading.Thread):
         self._due.set()
 
     def run(self) -> None:
-        """Join each offered observation; a failure is told once and tried again."""
+        """Join each offered observation; a failure is reported once, and the host tried again."""
         while True:
             self._due.wait()
             self._due.clear()
@@ -87,7 +106,7 @@ class Peering(threading.Thread):
         try:
             if self._both is None:
                 near, far = self._connect[0](), self._connect[1]()
-                self._both = _Both(near, far)
+                self._both = BothEnds(near, far)
                 if not far.root:
                     self.tell(Note(f"{far.name}: {NOT_ROOT}", "bad", time.time()))
             shown, pairs = self._both.step(observation)
@@ -103,6 +122,7 @@ class Peering(threading.Thread):
 
     def _lost(self, message: str) -> None:
         """Keep the picture; the rules of this host judge no flow by what was read before."""
+        message = brief(message, self._prefix)
         if message != self._shown.message:
             self.tell(Note(message, "bad", time.time()))
         self._again = time.monotonic() + WAITS[min(self._failed, len(WAITS) - 1)]
@@ -112,14 +132,14 @@ class Peering(threading.Thread):
 
 def of(options: argparse.Namespace, source: Source, tell: Callable[[Note], None]) -> Peering | None:
     """The thread for --peer; None without it. No prefix may ask on the terminal of the screen."""
-    prefix, host = getattr(options, "peer", None), getattr(options, "host", None)
-    if prefix is None:
+    peer, host = getattr(options, "peer", None), getattr(options, "host", None)
+    if peer is None:
         return None
     near = (lambda: behind(host)) if host else Live
-    return Peering((source.host, prefix), near, lambda: behind(prefix), tell)
+    return Peering((source.host, peer), near, lambda: behind(peer), tell)
 
 
-class _Both:
+class BothEnds:
     """The other host from moment to moment, joined with observations of this one."""
 
     def __init__(self, near: Source, far: Source) -> None:
@@ -135,12 +155,25 @@ class _Both:
         self.close = CloseSampler(near, far)
         self.model = Model(self.hosts)
         self.plans = Plans(far)
+        batches = far.batches  # None: a recording
+        there = "" if batches is None else batches.name
+        self.way = f"{there} sudo" if batches is not None and not batches.root else there
+        self.fresh = False  # read everything again
+
+    def begin(self) -> None:
+        """Sample once at the first moment of a recording."""
+        self.observer.sampler.take(self.observer.tables())
+        self.close.take()
 
     def step(self, here: Observation) -> tuple[Peer, tuple[Pair, ...]]:
         """What both ends show, and the pairs of this host. HostLostError."""
         from ..frame.both import Both
         from ..sampling.ahead import prepare
 
+        if self.fresh:
+            self.fresh = False
+            self.observer.sampler.refresh()
+            self.plans.clear()
         frame = self.observer.sampler.take(self.observer.tables())
         both = Both(here.frame, frame, self.close.take())
         sides = self.model.build(both, here.facts, self.observer.facts(frame))
@@ -149,13 +182,13 @@ class _Both:
         found = self.observer.judged(frame, sides.there).judgement.findings
         prepare(self.observer.source, lambda: list(self.plans.of(found)))
         host = self.hosts[1]
-        plans = {
-            f"{id_} at {host}": tuple(_there(one, host) for one in steps)
-            for id_, steps in self.plans.of(found).items()
-        }
+        plans = {f"{id_} at {host}": steps for id_, steps in self.plans.of(found).items()}
         pairs: tuple[Pair, ...] = sides.here.more["pair"]
         marked = tuple(named(one, host) for one in found)
-        return Peer(self.hosts, "", sides.joined, sides.unmatched, marked, plans), pairs
+        shown = Peer(
+            self.hosts, "", sides.joined, sides.unmatched, marked, plans, way=self.way
+        )  # fmt: skip
+        return shown, pairs
 
 
 def named(finding: Finding, host: str) -> Finding:
@@ -165,7 +198,3 @@ def named(finding: Finding, host: str) -> Finding:
         title=f"{host}: {finding.title}",
         cause=f"{finding.cause} at {host}" if finding.cause else "",
     )  # fmt: skip
-
-
-def _there(step: Step, host: str) -> Step:
-    return step if step.because else replace(step, because=f"for {host}: y copies the command")

@@ -25,7 +25,7 @@ from ..views.scene import Scene, View
 from . import alarm, effect, guide, internals, keys, leaving, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
-from .notes import note, recording
+from .notes import not_this_host, note
 from .read_only import REFUSED, refused
 from .reading import EARLY, RowsRead
 from .sampling_keys import record
@@ -287,7 +287,7 @@ class Nettop(App[int]):
         elif ask.verb == "suspend":
             self.action_suspend_process()
         elif self.scene.origin and ask.verb == "record":
-            self.add_note(recording(self.scene.origin), "warn")
+            self.add_note(not_this_host(self.scene.origin), "warn")
         elif ask.verb == "copy":
             self._copy(ask.value)
         elif ask.verb in ("slower", "faster"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..box.past import Past
 
 MINUTE: Final = 60.0
-ALLOWED: Final = HARMLESS | {"stop"}  # what acts on nothing of the moment shown
+ALLOWED: Final = HARMLESS | {"stop"}  # verbs that do not act on the moment shown
 SLACK: Final = 1e-3  # seconds: times closer than that are the same moment
 FIRST: Final = "this is the first moment that is kept"
 READING: Final = "reading the black box"
@@ -51,7 +51,7 @@ class Scrub:
         """Begin in the present."""
         self.moments = moments
         self.follows = False  # show the next sample of a recording that is held
-        self.notice = ""  # what the user is to know of the last move
+        self.notice = ""  # message about the last move
         self._reads = False  # whether a note says that the box is read
         self._awaits: tuple[float, float, bool] | None = None  # from, asked for, backwards
         self._at: tuple[float, Scene] | None = None  # the moment shown; it stays when others go

@@ -18,6 +18,7 @@ from ..terms.errors import Refused
 from .observer import Observer
 
 SAMPLES: Final = 10  # intervals, at the least
+OTHER: Final = "peer"  # the name of the other host in a recording without names
 
 
 class Observers:
@@ -44,15 +45,20 @@ class Observers:
         return both, self.model.build(both, here(both.here), there(both.there))
 
     def watch(self, seconds: float, wanted: Collection[str]) -> Iterator[tuple[Both, Sides]]:
-        """Moments over `seconds`. Refused where the other host is this one."""
-        clock = self.sampler.here.source
+        """Moments over `seconds`, of a recording to its end.
+
+        Refused where the other host is this one.
+        """
+        clock, other = self.sampler.here.source, self.sampler.there.source
         interval = min(0.5, seconds / SAMPLES)
         yield self.step(wanted)
         due = clock.now()
         until = due + seconds
-        while clock.now() < until - interval / 2:
+        while clock.ends or clock.now() < until - interval / 2:
             due = max(due + interval, clock.now())
-            clock.wait(due - clock.now())
+            there = other.now()
+            if not clock.wait(due - clock.now()) or (clock.ends and other.now() == there):
+                return  # the end of the recording of one of them
             frames, sides = self.step(wanted)
             if sides.same:
                 raise Refused(
@@ -62,9 +68,13 @@ class Observers:
 
 
 def names(here: Source, there: Source) -> tuple[str, str]:
-    """The names of both hosts; where they are equal, the other one by its command prefix."""
-    prefix = there.batches.name if there.batches is not None else there.host
-    return here.host, there.host if there.host != here.host else prefix
+    """The names of both hosts; where they are equal, the other one by its command prefix.
+
+    In a recording names are replaced, so that both may be equal.
+    """
+    if there.host != here.host:
+        return here.host, there.host
+    return here.host, there.batches.name if there.batches is not None else OTHER
 
 
 def document(sides: Sides, host: str, frame: Frame) -> dict[str, object]:

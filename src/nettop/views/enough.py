@@ -1,7 +1,7 @@
 """Whether what was read of a host is enough to judge it by.
 
-Rules need rates. A copy of /proc and /sys stands still, a single sample has nothing to compare
-with, and half a recording lacks counters: a host without findings is then not known to be sound.
+Rules need rates. A copy of /proc and /sys does not change, a single sample has nothing to compare
+with, and half a recording lacks counters. A host without findings is then not known to be healthy.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a host is and how it is set: kernel, interfaces with their drivers, settings with values.
+"""The inventory of a host: kernel, interfaces with their drivers, settings with values.
 
 `advise --json` has it as `system`; `nettop fleet` compares hosts by it. Settings that nettop can
-write have their address and their canonical value (`ring.rx@eth0` is `4096`). What it cannot write
-but what differs between hosts has a name of the same form: `nic.speed@eth0`, `host.cpus`.
+write have their address and their canonical value (`ring.rx@eth0` is `4096`). Other properties that
+differ between hosts have names of the same form: `nic.speed@eth0`, `host.cpus`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PROPERTIES: Final = (
     "speed", "duplex", "port_speed", "pcie.speed", "pcie.width", "ring.rx_max", "fec", "iommu",
     "qdisc", "leaf_qdisc", "rps", "rfs", "xps", "sriov_vfs", "xdp",
 )  # fmt: skip
-# the driver moves these while it moderates by itself
+# the driver changes these while adaptive moderation is on
 _MODERATED: Final = {
     "coalesce.rx_usecs": "adaptive_rx", "coalesce.rx_frames": "adaptive_rx",
     "coalesce.tx_usecs": "adaptive_tx", "coalesce.tx_frames": "adaptive_tx",

@@ -9,22 +9,13 @@ from .measured import points, spread
 from .scene import JournalEntry, Paper, Pending, StoredResult
 
 if TYPE_CHECKING:
-    from ..host.source import Source
     from ..settings import Host
 
 Document = Mapping[str, Any]  # JSON of `trials.results`: checked where it is read
 SHOWN: Final = 200  # results listed
 LOWER: Final = frozenset({"p50", "p99"})  # metrics for which a lower value is better
+PEERS: Final = "peer/"  # prefix of the numbers of the other end's journal (--peer)
 ROOTS: Final = "root/"  # prefix of the numbers of root's journal, for users other than root
-
-
-def origin(source: Source) -> str:
-    """The other host, recording or directory that is shown; empty for this host."""
-    if source.live:
-        return ""
-    if source.batches is not None:
-        return f"via {source.batches.name}"
-    return f"replay of {source.host}" if source.ends else f"directory {source.host}"
 
 
 def stored() -> tuple[StoredResult, ...]:
@@ -128,11 +119,10 @@ def result_of(document: Document) -> StoredResult:
 
 def study_of(document: Document) -> StoredResult:
     """A stored study: the published and measured value of each point."""
-    from ..trials.report import published
-    from ..trials.report import told as texts_of
+    from ..trials.report import cells_of, published
 
     rows = tuple(
-        (str(row["point"]), published(row["published"]), *texts_of(row)) for row in document["rows"]
+        (str(row["point"]), published(row["published"]), *cells_of(row)) for row in document["rows"]
     )
     measured = sum("measured" in row for row in document["rows"])
     name = str(document["study"])
@@ -194,7 +184,7 @@ def notices() -> tuple[str, ...]:
     book = Journal()
     messages = guard.notices(book)
     if messages:
-        book.told()
+        book.mark_shown()
     return messages
 
 
@@ -204,7 +194,7 @@ def root_journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
     from ..changes import text as value_text
 
     try:
-        entries = privilege.told(["journal"])["changes"]
+        entries = privilege.document_of(["journal"])["changes"]
     except (OSError, KeyError):
         return (), ()
     changes = tuple(

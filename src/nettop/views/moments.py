@@ -2,8 +2,8 @@
 
 The last few are references to scenes. Of older ones a moment is packed every `STEP` seconds, more
 often when findings begin or end, less often on a host whose scenes are large: packing costs about a
-thousandth of a core. Over the bound, the moment that is closest to its neighbours for its age goes,
-so that the steps grow with the age.
+thousandth of a core. When the bound is exceeded, the moment that is closest to its neighbours for
+its age is dropped, so that the steps grow with the age.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Moments:
         return before or (self.recent[0] if self.recent else None)
 
     def _forget(self, wall: float) -> None:
-        """The clock was set back: the moments from then on would stand before the present."""
+        """The clock was set back: drop the moments that are later than the present."""
         self.packed = [one for one in self.packed if one.wall < wall]
         self.size = sum(len(one.data) for one in self.packed)
         self.recent.clear()
@@ -139,7 +139,7 @@ class Moments:
         return since >= step * OFTEN if changed else since >= step
 
     def _pack(self, scene: Scene) -> None:
-        """Add a packed moment; if the space is used up, others go."""
+        """Add a packed moment; if the space is used up, others are dropped."""
         frame = self._drawn(scene.frame)
         values = {name: getattr(scene, name) for name in _PACKED} | {"frame": frame}
         raw = pickle.dumps(values, pickle.HIGHEST_PROTOCOL)

@@ -97,7 +97,7 @@ class Observer:
         tables, before = self.tables(shown), self.sampler.last
         waits = dict(self.refresh_policy.of(before, shown))
         stretched: Mapping[str, float] = {}
-        if self.source.live and self.budget.dear:
+        if self.source.live and self.budget.expensive:
             passed = self.passed
             pace = {name: max(passed, self.sampler.every(name, waits)) for name in tables}
             stretched = self.budget.stretched(pace)

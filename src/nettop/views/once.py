@@ -15,7 +15,7 @@ T = TypeVar("T")
 def once(make: Callable[Concatenate[Scene, P], T]) -> Callable[Concatenate[Scene, P], T]:
     """The function, whose result is kept in the scene; further arguments must be hashable.
 
-    The result is shared, so it must be immutable. The scene is, and so is what is computed of it.
+    The result is shared, so it must be immutable, as the scene is.
     """
 
     @wraps(make)

@@ -16,6 +16,7 @@ from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
 from .options import Options
+from .origin import SceneOrigin
 from .past import History, PortRates, Summary
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class JournalEntry:
     user: str = ""
     because: str = ""
     since: str = ""  # how something else changed the setting since
+    host: str = ""  # the other end of the flows, where it was made there
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ class Question:
     files: tuple[tuple[str, str], ...] = ()  # of keep: path, text
     identities: tuple[str, ...] = ()  # the device or process of each change, "" where unknown
     whole: bool = True  # every row must have been shown
+    host: str = ""  # the other end of the flows, where it is done there
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,8 @@ class Peer:
     unmatched: tuple[Unmatched, ...] = ()
     findings: tuple[Finding, ...] = ()  # of the other host; ids, targets and titles name it
     plans: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by finding id
+    clock: str = ""  # of a recorded pair: how far the clocks are apart
+    way: str = ""  # the words before `nettop` that run it there
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +216,7 @@ class Scene:
     pending: tuple[Pending, ...] = field(default=(), metadata=_KEPT)
     question: Question | None = field(default=None, metadata=_KEPT)
     mutes: tuple[str, ...] = field(default=(), metadata=_KEPT)  # the list of muted findings
-    origin: str = field(default="", metadata=_KEPT)  # "replay of web3.txt"; empty: this host
+    origin: SceneOrigin | None = field(default=None, metadata=_KEPT)  # None: this host
     units: Units = field(default_factory=Units, metadata=_KEPT)
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
@@ -222,7 +227,7 @@ class Scene:
     @property
     def distant(self) -> bool:
         """Whether another host is shown (--host), where an installed nettop can make changes."""
-        return self.origin.startswith("via ")
+        return self.origin is not None and self.origin.kind == "host"
 
     def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""

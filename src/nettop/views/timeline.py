@@ -1,7 +1,8 @@
 """Rates and losses of an interface by equal steps of time, and the events on the same axis.
 
 Steps are bound to absolute time, and only whole pairs of steps are given. A graph with two steps to
-a cell therefore moves by whole cells, every second step, and stays as it is in between.
+a cell therefore moves by whole cells, every second step, and stays as it is in between. While there
+are few samples, each has one cell or more, so that the graph is not empty for its first minutes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from operator import attrgetter
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from ..terms.text import repeats
 from .past import History, Summary, Trace
 from .scene import Scene
 
-LONGEST: Final = 15  # steps for which a rate may stand: it is a mean since the sample before
+LONGEST: Final = 15  # steps for which a rate may be repeated: it is a mean since the sample before
 _Values = tuple[float | None, float | None, float | None]
 _NONE: Final[_Values] = (None, None, None)
 SERIOUS: Final = ("critical", "warning")
@@ -51,17 +53,22 @@ class Event:
 def timeline(past: History, nic: str, steps: int, interval: float = 1.0) -> Timeline:
     """The last `steps` steps of an interface; a step is `interval`, at least a second.
 
-    The same object is given as long as nothing in it changes.
+    A step is a part of that while the samples seen need fewer steps. The same object is given as
+    long as nothing in it changes.
     """
     step, last = last_step(past, interval)
     moments = past.fine
     if not moments or steps < 2:
         return Timeline(step, 0.0)
-    first = bisect_left(moments, (last - steps + 1) * step, key=_at)
+    each = repeats(last - int(moments[0].at // step) + 1, steps)
+    if each > 1:  # a step is at least a cell
+        last = int(moments[-1].at // step)
+    whole = -(-steps // each)
+    first = bisect_left(moments, (last - whole + 1) * step, key=_at)
     end = bisect_left(moments, (last + 1) * step, key=_at)
     if end < len(moments) and (not end or moments[end - 1].at < last * step):
         end += 1  # the last steps have no sample of their own
-    return _track(moments[first:end], nic, steps, step, last)
+    return _track(moments[first:end], nic, steps, each, step, last)
 
 
 def last_step(past: History, interval: float) -> tuple[float, int]:
@@ -75,10 +82,13 @@ _at: Final = attrgetter("at")
 
 
 @lru_cache(maxsize=4)
-def _track(moments: tuple[Summary, ...], nic: str, steps: int, step: float, last: int) -> Timeline:
-    """The steps up to number `last`; a rate stands since the sample before it."""
-    start = last - steps + 1
-    known: list[_Values | None] = [None] * steps
+def _track(
+    moments: tuple[Summary, ...], nic: str, steps: int, each: int, step: float, last: int
+) -> Timeline:
+    """The steps up to number `last`, each repeated; a rate covers the time since the one before."""
+    whole = -(-steps // each)
+    start = last - whole + 1
+    known: list[_Values | None] = [None] * whole
     before: int | None = None
     for moment in moments:
         number = int(moment.at // step)
@@ -92,8 +102,8 @@ def _track(moments: tuple[Summary, ...], nic: str, steps: int, step: float, last
         if number <= last:
             known[number - start] = values
         before = number
-    columns = zip(*[_NONE if values is None else values for values in known], strict=True)
-    return Timeline(step, (last + 1) * step, *columns)
+    repeated = [values or _NONE for values in known for _ in range(each)][-steps:]
+    return Timeline(step / each, (last + 1) * step, *zip(*repeated, strict=True))
 
 
 _KNOWN: Final[WeakKeyDictionary[Summary, dict[str, _Values | None]]] = WeakKeyDictionary()

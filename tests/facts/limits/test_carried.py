@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from limit_frames import flow, limits, moment
 
-from nettop.facts.limits.stages._budget import TOLD, carried
+from nettop.facts.limits.stages._budget import WIDEST, carried
 from nettop.facts.limits.stages.cpu import Thread
 
 G = 1e9
@@ -36,7 +36,7 @@ def test_what_a_thread_that_is_seldom_woken_could_carry(costs: tuple[float, floa
     assert reach is None
     assert capacity is not None
     least, most = capacity
-    assert least <= WRITER * G <= most <= TOLD * least
+    assert least <= WRITER * G <= most <= WIDEST * least
     assert abs((least + most) / 2 - WRITER * G) <= 0.25 * WRITER * G
 
 

@@ -175,6 +175,11 @@ def test_the_cpu_of_the_other_end_bounds_as_well() -> None:
     assert following(here, ends(reading("peer"), unknown)) is None
 
 
+def test_what_the_other_end_calls_its_peer_is_this_end() -> None:
+    here = ends(FULL, WIRE)
+    assert following(here, ends(reading("application"), reading("peer", (2 * G, 3 * G)))) == WIRE
+
+
 def test_of_two_shapers_that_are_full_neither_is_next() -> None:
     twin = reading("pacing", (0.9 * G, 1.05 * G), held=0.9)
     assert following(ends(FULL, twin, WIRE)) == WIRE

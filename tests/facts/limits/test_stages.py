@@ -32,6 +32,14 @@ SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "stopped": ({"ran": 0.2, "state": "T"}, "thread", "here"),
     "quota": ({"ran": 0.2, "group": "/one/two", "throttled": 0.9}, "thread", "here"),
+    "most of a quota that is seldom used up": (
+        {"ran": 0.18, "group": "/one/two", "throttled": 0.1, "gauges": {"notsent": 0}},
+        "application", "here",
+    ),
+    "a quota that is often used up": (
+        {"ran": 0.18, "group": "/one/two", "throttled": 0.4, "gauges": {"notsent": 0}},
+        "thread", "here",
+    ),
     "sleeping writer": ({"gauges": {"notsent": 0}, "rates": {"busy_time": 100_000}},
                         "application", "here"),
     "constant writer": ({"gauges": {"notsent": 0}}, "application", "here"),
@@ -71,6 +79,29 @@ SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
                     "delivery_rate": 130_000_000}, "rates": {"total_retrans": 8000}},
         "path", "there",
     ),
+    "BBR, which paces without loss": (
+        {"gauges": {"min_rtt": 100, "rtt": 5000, "congestion": "bbr", "pacing_rate": 150_000_000,
+                    "delivery_rate": 900_000_000}}, "path", "there",
+    ),
+    "BBR on a short path": (
+        {"gauges": {"congestion": "bbr", "pacing_rate": 150_000_000}}, "unknown", "there"
+    ),
+    "heavy loss under BBR, whose window is not full": (
+        {"gauges": {"unacked": 40, "min_rtt": 100, "rtt": 5000, "congestion": "bbr",
+                    "pacing_rate": 400_000_000, "delivery_rate": 400_000_000},
+         "rates": {"total_retrans": 15_000}}, "path", "there",
+    ),
+    "a small window over delay and a sender that paces": (
+        {"rates": {"rwnd_limited": 350_000},
+         "gauges": {"min_rtt": 20_000, "snd_wnd": 2_700_000, "unacked": 1600, "cwnd": 4000}},
+        "rwnd", "there",
+    ),
+    "a window of which half is in flight": (
+        {"rates": {"rwnd_limited": 350_000},
+         "gauges": {"min_rtt": 20_000, "snd_wnd": 2_700_000, "unacked": 900, "cwnd": 4000}},
+        "unknown", "there",
+    ),
+    "less than a segment held back": ({"gauges": {"notsent": 1000}}, "application", "here"),
     "nothing visible": ({}, "unknown", "there"),
 }  # fmt: skip
 
@@ -83,6 +114,13 @@ def test_what_limits_a_sender(case: dict[str, Any], stage: str, end: str) -> Non
     assert found.rate == pytest.approx(1e9)
 
 
+def test_what_bbr_measured_of_a_flow_that_wants_no_more_is_no_capacity() -> None:
+    gauges = {"notsent": 0, "rtt": 5000, "congestion": "bbr", "pacing_rate": 150_000_000}
+    found = flow(limits(lambda s: moment(s, gauges={**gauges, "delivery_rate": 140_000_000})))
+    assert found.stage.stage == "application"
+    assert all(one.stage != "path" for one in found.ladder)
+
+
 RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
     "thread": ({"ran": 0.94}, "thread", "here"),
     "slow reader": ({"gauges": {**AWAY, "recv_q": 3_000_000, "rmem_alloc": 4_000_000}},
@@ -93,6 +131,14 @@ RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "buffer over delay": ({"gauges": {**AWAY, "rcvbuf": 131_072, "rcv_rtt": 20_000},
                            "rates": {"bytes_received": 3_000_000}}, "rcvbuf", "here"),
+    "a window without scaling": (
+        {"gauges": {**AWAY, "rcvbuf": 433_702, "rcv_rtt": 20_000, "wscale": False},
+         "rates": {"bytes_received": 2_600_000}}, "rcvbuf", "here",
+    ),
+    "the same rate with scaling": (
+        {"gauges": {**AWAY, "rcvbuf": 433_702, "rcv_rtt": 20_000, "wscale": True, "rcv_wscale": 7},
+         "rates": {"bytes_received": 2_600_000}}, "peer", "there",
+    ),
     "keeps up": ({}, "peer", "there"),
 }  # fmt: skip
 

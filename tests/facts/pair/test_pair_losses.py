@@ -7,38 +7,13 @@ from typing import Any
 
 import pytest
 from flow_tables import socket
+from pair_looks import MSS, look
 
 from nettop.facts.pair import BETWEEN, HERE, THERE, Losses
-from nettop.facts.pair.counts import Counts
-from nettop.facts.pair.losses import Look, losses
-
-MSS = 1000
+from nettop.facts.pair.losses import FlowRows, losses
 
 
-def look(
-    at: float, *, sent: int, lost: int = 0, flying: int = 0, refused: int = 0, ahead: int = 0,
-    drops: int = 0, merged: int = 1, leaving: dict[str, float] | None = None,
-    arriving: dict[str, float] | None = None,
-) -> Look:  # fmt: skip
-    """`sent` new segments, `lost` of them sent again; `ahead` are sent while the other is read."""
-
-    def sender(new: int) -> Any:
-        return socket(
-            1, mss=MSS, data_segs_out=new + lost + refused, bytes_sent=(new + lost + refused) * MSS,
-            bytes_retrans=lost * MSS, total_retrans=lost, dsack_dups=0, unacked=flying, notsent=0,
-            bytes_acked=(new - flying) * MSS, send_q=flying * MSS,
-        )  # fmt: skip
-
-    arrived = sent - flying
-    far = socket(2, data_segs_in=arrived // merged, bytes_received=arrived * MSS, drops=drops)
-    names = {"qdisc": "tbf", "backlog": "backlog of its CPUs", "ring": "eth0"}
-    return Look(
-        at, (sender(sent), sender(sent + ahead)), (far, far),
-        Counts(leaving or {"qdisc": 0.0}, names), Counts(arriving or {"backlog": 0.0}, names),
-    )  # fmt: skip
-
-
-def made(last: Look, first: Look | None = None, *, sends: bool = True) -> Losses:
+def made(last: FlowRows, first: FlowRows | None = None, *, sends: bool = True) -> Losses:
     found = losses(first or look(0.0, sent=1000), last, sends=sends)
     assert found is not None
     return found
@@ -125,5 +100,5 @@ def test_a_receiver_that_merges_is_counted_in_bytes() -> None:
 def test_a_kernel_without_the_counters_says_nothing() -> None:
     first, last = look(0.0, sent=1000), look(5.0, sent=9000)
     row: Any = socket(2, data_segs_in=None, bytes_received=9000 * MSS, drops=0)
-    assert losses(first, Look(5.0, last.sender, (row, row), last.leaving, last.arriving),
+    assert losses(first, FlowRows(5.0, last.sender, (row, row), last.leaving, last.arriving),
                   sends=True) is None  # fmt: skip

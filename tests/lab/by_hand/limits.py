@@ -1,35 +1,44 @@
-"""Staged limits that need netem, fq, cake or a policer, which a guest's kernel has.
+"""Staged limits that need netem, fq, cake, a policer or a kind of interface that a guest has.
 
-    python tests/lab/boot.py no-numa --timeout 3000 -- \
-        python tests/lab/by_hand/limits.py [--looks 3] [WORD…]
+    python -m compileall -q src tests/support && python tests/lab/boot.py two-nodes \\
+        --out FOLDER --timeout 3000 -- python tests/lab/by_hand/limits.py [--looks 3] [WORD…]
 
-Plays those whose name contains a word, or all, one after the other, as tests/limits_ward.py does.
-A case takes one to three minutes.
-Nothing here depends on CPUs: those of a guest are emulated. Exit code 1 when a look is wrong.
+Plays those whose name contains a word, or all, two at a time, as tests/limits_ward.py does; a case
+takes about a minute. The rows are in FOLDER/limits.txt, and
+
+    python tests/lab/by_hand/limits.py --page FOLDER/limits.txt…
+
+writes docs/limits-guest.md of them. Nothing here depends on CPUs: those of a guest are emulated.
+Exit code 1 when a look is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import limits_ward
-from staged_limits import FAR, PATH, Case
+from staged_case import FAR, PATH, Case
+from staged_more import over
 
-SETTLED = 20.0  # s: Python starts slowly in a guest
+SETTLED = 12.0  # s: Python starts slowly in a guest
+TOGETHER = 2
 MODULES = (
-    "sch_netem",
-    "sch_fq",
-    "sch_cake",
-    "sch_tbf",
-    "sch_ingress",
-    "act_police",
-    "cls_matchall",
+    "sch_netem", "sch_fq", "sch_cake", "sch_tbf", "sch_htb", "sch_prio", "sch_ingress",
+    "act_police", "cls_matchall", "tcp_bbr", "bonding", "8021q", "ipip", "ip_gre", "vxlan",
+)  # fmt: skip
+PAGE = Path(__file__).parents[3] / "docs" / "limits-guest.md"
+ABOUT = (
+    "As [limits.md](limits.md), for limits that need a queue, policer or kind of interface that "
+    "an ordinary kernel has as a module: played with Debian's kernel in an emulated guest "
+    "(`tests/lab/by_hand/limits.py`), one or two at a time. Rates are those of an emulated CPU."
 )
 OPEN = "here: qdisc del dev eth0 root"
 
@@ -50,23 +59,57 @@ def policed(rate: str) -> tuple[str, ...]:
     )
 
 
+def here(words: str) -> tuple[str, ...]:
+    """A queue of the interface that sends."""
+    return (f"here: qdisc add dev eth0 root {words}",)
+
+
 DELAY = "netem delay 20ms limit 10000"
+SHAPED = here("tbf rate 20mbit burst 32k latency 50ms")
+BOND = tuple(
+    f"{end}: ip link add over type bond mode active-backup miimon 100 && "
+    "ip link set eth0 down && ip addr flush dev eth0 && ip link set eth0 master over && "
+    f"ip addr add 10.94.0.{own}/24 dev over && ip link set over up"
+    for end, own in (("here", 1), ("there", 2))
+)  # fmt: skip
+IPIP = over("type ipip local 10.94.0.{own} remote 10.94.0.{other}", "10.98.0")
+GRE = over("type gre local 10.94.0.{own} remote 10.94.0.{other}", "10.98.0")
+VLAN = over("link eth0 type vlan id 7", "10.98.0")
+VXLAN = over("type vxlan id 7 dstport 4789 local 10.94.0.{own} remote 10.94.0.{other}", "10.98.0")
+TUNNEL = "10.98.0.2"
 CASES = (
-    Case("fq-maxrate", "qdisc pacing", "peer", lift=OPEN,
-         tc=("here: qdisc add dev eth0 root fq maxrate 20mbit",)),
-    Case("fq-pace", "pacing", "peer", writer="pace=2500000", lift="writer",
-         tc=("here: qdisc add dev eth0 root fq",)),
-    Case("cake-20mbit", "qdisc", lift=OPEN,
-         tc=("here: qdisc add dev eth0 root cake bandwidth 20mbit",)),
-    Case("cake-5mbit", "qdisc", lift=OPEN,
-         tc=("here: qdisc add dev eth0 root cake bandwidth 5mbit",)),
-    Case("netem-rate", "qdisc", lift=OPEN,
-         tc=("here: qdisc add dev eth0 root netem rate 10mbit",)),
+    Case("fq-maxrate", "qdisc pacing", "peer", tc=here("fq maxrate 20mbit"), lift=OPEN),
+    Case("fq-pace", "pacing", "peer", writer="pace=2500000", tc=here("fq"), lift="writer"),
+    Case("cake-20mbit", "qdisc", tc=here("cake bandwidth 20mbit"), lift=OPEN),
+    Case("cake-5mbit", "qdisc", tc=here("cake bandwidth 5mbit"), lift=OPEN),
+    Case("netem-rate", "qdisc", tc=here("netem rate 10mbit"), lift=OPEN),
+    Case("tbf-fq-codel", "qdisc", tc=(
+        "here: qdisc add dev eth0 root handle 1: tbf rate 20mbit burst 32k latency 50ms",
+        "here: qdisc add dev eth0 parent 1:1 fq_codel"), lift=OPEN),
+    Case("htb-fq-codel", "qdisc", tc=(
+        "here: qdisc add dev eth0 root handle 1: htb default 10",
+        "here: class add dev eth0 parent 1: classid 1:10 htb rate 20mbit",
+        "here: qdisc add dev eth0 parent 1:10 fq_codel"), lift=OPEN),
+    Case("prio-tbf", "qdisc", tc=(
+        "here: qdisc add dev eth0 root handle 1: prio",
+        *(f"here: qdisc add dev eth0 parent 1:{band} tbf rate 20mbit burst 32k latency 50ms"
+          for band in (1, 2, 3))), lift=OPEN),
+    Case("bond-tbf", "qdisc", run=BOND, tc=SHAPED),
+    Case("vlan-tbf", "qdisc", to=TUNNEL, run=VLAN, tc=SHAPED),
+    Case("ipip-tbf", "qdisc", to=TUNNEL, run=IPIP, tc=SHAPED),
+    Case("gre-tbf", "qdisc", to=TUNNEL, run=GRE, tc=SHAPED),
+    Case("vxlan-tbf", "qdisc", to=TUNNEL, run=VXLAN, tc=SHAPED),
+    Case("vlan-fq-maxrate", "qdisc pacing", to=TUNNEL, run=VLAN, tc=here("fq maxrate 20mbit")),
     Case("delay-sndbuf", "sndbuf", to=FAR, tc=beyond(DELAY), writer="sndbuf=32768"),
     Case("delay-rcvbuf", "rwnd", "rcvbuf", to=FAR, tc=beyond(DELAY), reader="rcvbuf=32768"),
     Case("delay-pace", "pacing", "peer", to=FAR, tc=beyond(DELAY), writer="pace=1250000"),
     Case("delay-sleep", "application", "peer", to=FAR, tc=beyond(DELAY),
          writer="sleep=0.02 size=10000"),
+    Case("delay-clamp", "rwnd", "rcvbuf", to=FAR, tc=beyond(DELAY), reader="set=6:10:20000"),
+    Case("delay-no-scaling", "rwnd", "rcvbuf", to=FAR, tc=beyond(DELAY),
+         sysctls={"there:net.ipv4.tcp_window_scaling": "0"}),
+    Case("delay-reader", "peer rwnd", "application rcvbuf", to=FAR, tc=beyond(DELAY),
+         reader="sleep=0.02 size=10000"),
     Case("loss-1", PATH, to=FAR, tc=beyond(f"{DELAY} loss 1%")),
     Case("loss-5", PATH, to=FAR, tc=beyond(f"{DELAY} loss 5%")),
     Case("loss-bbr", PATH, to=FAR, tc=beyond("netem delay 20ms loss 1% rate 20mbit limit 100"),
@@ -74,7 +117,11 @@ CASES = (
     Case("reorder", PATH, to=FAR, tc=beyond("netem delay 20ms reorder 75% 50% limit 10000")),
     Case("police-5mbit", PATH, tc=policed("5mbit")),
     Case("police-20mbit", PATH, tc=policed("20mbit")),
+    Case("police-fq", PATH, tc=(*here("fq"), *policed("10mbit"))),
     Case("cake-beyond", PATH, "peer", to=FAR, tc=beyond("cake bandwidth 20mbit")),
+    Case("fq-codel-beyond", PATH, "peer", to=FAR, tc=(
+        "middle: qdisc add dev right root handle 1: tbf rate 20mbit burst 32k latency 50ms",
+        "middle: qdisc add dev right parent 1:1 fq_codel")),
 )  # fmt: skip
 
 
@@ -83,20 +130,47 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Play staged limits in the guest of the lab.")
     parser.add_argument("words", nargs="*", metavar="WORD", help="names that contain one of these")
     parser.add_argument("--looks", type=int, default=3)
+    parser.add_argument("--page", action="store_true", help="write the page of these files")
     args = parser.parse_args()
-    for module in (*MODULES, "tcp_bbr"):
+    if args.page:
+        _write([Path(word) for word in args.words])
+        return 0
+    for module in MODULES:
         subprocess.run(["modprobe", module], check=False)
     limits_ward.SETTLED = SETTLED
+    chosen = [c for c in CASES if not args.words or any(word in c.name for word in args.words)]
+    rows = Path(os.environ.get("NETTOP_LAB_OUT", ".")) / "limits.txt"
     wrong = 0
-    for case in CASES:
-        if args.words and not any(word in case.name for word in args.words):
-            continue
-        try:
-            wrong += sum(limits_ward.tell(one) for one in limits_ward.play(case, args.looks))
-        except (OSError, AssertionError, subprocess.SubprocessError) as error:
-            print(f"??? {case.name}: {error}", flush=True)
-            wrong += 1
+    with ThreadPoolExecutor(TOGETHER) as pool, rows.open("w") as file:
+        done = [(case, pool.submit(limits_ward.play, case, args.looks)) for case in chosen]
+        for case, one in done:
+            try:
+                played = one.result()
+            except (OSError, AssertionError, EOFError, subprocess.SubprocessError) as error:
+                print(f"??? {case.name}: {error}", flush=True)
+                wrong += 1
+                continue
+            wrong += sum(limits_ward.tell(end) for end in played)
+            file.writelines(f"{end.row()}\n" for end in played)
+            file.flush()
     return int(bool(wrong))
+
+
+def _write(files: list[Path]) -> None:
+    """The page of the rows; of a limit in several files the last row counts."""
+    rows = {}
+    for file in files:
+        for line in file.read_text().splitlines():
+            limit, end = (cell.strip() for cell in line.split("|")[1:3])
+            rows[limit, end] = line
+    order = {case.name: place for place, case in enumerate(CASES)}
+    known = sorted((key for key in rows if key[0] in order),
+                   key=lambda key: (order[key[0]], key[1] == "reader"))  # fmt: skip
+    PAGE.write_text(
+        limits_ward.page(
+            [rows[key] for key in known], len(CASES), "Staged limits in a guest", ABOUT
+        )
+    )
 
 
 if __name__ == "__main__":

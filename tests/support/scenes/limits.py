@@ -9,7 +9,7 @@ from nettop.facts.limits import Limit, Reading
 from .found import WALL
 
 RING = Reading(
-    "ring", "here", "receive ring of eth0", "told",
+    "ring", "here", "receive ring of eth0", "reported",
     "1,204 packets/s lost: no receive descriptor free", 1.0, None, 0.8,
 )  # fmt: skip
 WIRE = Reading(

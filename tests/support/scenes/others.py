@@ -12,6 +12,7 @@ from nettop.facts.kinds.nic import Channels, Counters, Nic, Ring
 from nettop.facts.kinds.path import Path, Stage
 from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
+from nettop.views.origin import SceneOrigin
 from nettop.views.scene import Note, Scene
 
 from . import limits
@@ -123,4 +124,4 @@ def hostile() -> Scene:
         captures=captured,
         host=replace(facts.host, name=evil),
     )
-    return replace(scene, facts=facts, notes=(Note(evil),), origin=evil)
+    return replace(scene, facts=facts, notes=(Note(evil),), origin=SceneOrigin("recording", evil))

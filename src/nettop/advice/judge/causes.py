@@ -1,9 +1,9 @@
 """Which finding explains which: a cause comes before its symptoms, with the severity of the worst.
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
-target or on the same interface. An event of the whole host explains only other events of the host,
-and what a setting of the host does to a flow between two hosts (`pair`); a counter of the whole
-host is explained wherever a cause is reported.
+target or on the same interface. A finding about the host explains other findings about the host,
+and findings about a flow between two hosts (`pair`). A finding about a counter of the host may have
+its cause on any target.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log
+from typing import Final
 
+from ...facts.limits.prediction import Prediction
 from ..rules.rule import Finding, Rule
 from ..rules.severity import SEVERITIES
 from .yielding import Held, nics_of
 
 Rank = tuple[int, float, bool, float, str]
+DOUBLE: Final = 2.0  # times the rate of now
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +32,21 @@ class Found:
 
 
 def ordered(found: Sequence[Found]) -> tuple[Finding, ...]:
-    """The findings, the most valuable first, each symptom behind its cause."""
+    """The findings, the most valuable first, each symptom after its cause."""
     causes = {one.finding.id: cause for one in found if (cause := _cause(one, found)) is not None}
     loudest = {one.finding.id: _rank(one.finding) for one in found}
+    severe = {one.finding.id: SEVERITIES.index(one.finding.severity) for one in found}
     seen = {one.finding.id for one in found if one.finding.seen}
     for one in found:
         for cause in _chain(one.finding.id, causes):
             loudest[cause] = min(loudest[cause], (*loudest[one.finding.id][:4], cause))
+            severe[cause] = min(severe[cause], severe[one.finding.id])
             seen |= {cause} if one.finding.seen else set()
     placed = []
     for one in found:
         name = one.finding.id
         chain = _chain(name, causes)
-        severity = SEVERITIES[loudest[name][0]]
+        severity = SEVERITIES[severe[name]]
         finding = replace(
             one.finding, severity=severity, seen=name in seen, cause=causes.get(name, "")
         )
@@ -79,13 +84,25 @@ def _chain(name: str, causes: dict[str, str]) -> list[str]:
     return chain
 
 
+def _doubles(predicted: Prediction | None) -> bool:
+    """Whether the stage that is next is known to carry twice the rate of now."""
+    if predicted is None or predicted.next is None:
+        return False
+    return predicted.expected >= DOUBLE * predicted.rate[0] > 0
+
+
 def _rank(finding: Finding) -> Rank:
     """By severity, then by the predicted gain, then a measured loss before a setting alone.
 
-    Gains count in steps of a quarter, so that findings about alike keep their order.
+    Gains are compared in steps of a quarter, so that small differences do not change the order.
+    Advice that doubles the rate up to a known stage is listed among the warnings: it acts on what
+    limits now.
     """
     gain = 0.0 if finding.predicted is None else finding.predicted.gain
     gain = float(round(log(gain, 1.25))) if gain > 1.0 else 0.0
+    severity = SEVERITIES.index(finding.severity)
+    if finding.severity == "advice" and _doubles(finding.predicted):
+        severity = SEVERITIES.index("warning")
     return (
-        SEVERITIES.index(finding.severity), -gain, not finding.seen, -finding.gain, finding.id,
+        severity, -gain, not finding.seen, -finding.gain, finding.id,
     )  # fmt: skip

@@ -43,15 +43,7 @@ class Judged:
     def of(cls, rule: Rule) -> Judged:
         """Put `when` and `unless` together."""
         condition = whole(rule)
-        earlier = [
-            Earlier(
-                ast.unparse(call), path_of(call.args[0]) or (), float(literal(call.args[1])), sign
-            )
-            for name, sign in EARLIER.items()
-            if name in condition.text
-            for call in condition.calls(name)
-        ]
-        return cls(rule, condition, tuple(earlier))
+        return cls(rule, condition, _earlier(condition))
 
     def holds(self, row: Row, moment: Moment, label: Label) -> bool:
         """Whether it is for this profile and holds on a row, by the three-valued walk."""
@@ -74,3 +66,14 @@ def _joined(when: Expression, exempt: tuple[Expression, ...]) -> Expression:
     parts = [when.tree, *(ast.UnaryOp(ast.Not(), one.tree) for one in exempt)]
     text = " and not ".join(f"({one.text})" for one in (when, *exempt))
     return Expression(text, when.over, ast.BoolOp(ast.And(), parts), SWITCH)
+
+
+@lru_cache(maxsize=1024)
+def _earlier(condition: Expression) -> tuple[Earlier, ...]:
+    """The earlier values that a condition asks for."""
+    return tuple(
+        Earlier(ast.unparse(call), path_of(call.args[0]) or (), float(literal(call.args[1])), sign)
+        for name, sign in EARLIER.items()
+        if name in condition.text
+        for call in condition.calls(name)
+    )

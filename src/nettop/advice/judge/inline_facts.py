@@ -74,7 +74,7 @@ def _fact(kind: str, table: object) -> object:
 
 def _built(where: str, kind: type, table: object, names: Mapping[str, object]) -> object:
     if not isinstance(table, Mapping):
-        raise InlineError(f"{where}: a table is wanted, not {table!r}")
+        raise InlineError(f"{where}: must be a table, not {table!r}")
     known = words(kind)
     for key in table:
         if key not in known:
@@ -85,7 +85,7 @@ def _built(where: str, kind: type, table: object, names: Mapping[str, object]) -
             out[f.name] = _value(f"{where}.{f.name}", known[f.name], table[f.name])
         elif f.default is MISSING and f.default_factory is MISSING:
             if f.name not in names:
-                raise InlineError(f"{where}.{f.name}: must be said")
+                raise InlineError(f"{where}.{f.name}: is required")
             out[f.name] = names[f.name]
         elif f.name in names:
             out[f.name] = names[f.name]
@@ -116,7 +116,7 @@ def _value(where: str, word: Word, value: object) -> object:
     fits = _FITS.get(word.type)
     wrong = fits is not None and not isinstance(value, fits)
     if word.type != ANY and (wrong or (word.type == NUMBER and isinstance(value, bool))):
-        raise InlineError(f"{where}: a {word.type} is wanted, not {value!r}")
+        raise InlineError(f"{where}: a {word.type} is required, not {value!r}")
     return value
 
 

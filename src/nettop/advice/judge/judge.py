@@ -61,7 +61,7 @@ class Judge:
         window: float | None = None,
         earlier: Callable[[str], Calibration | None] | None = None,
     ) -> None:
-        """`muted`: rule, rule@target, or rule@process name. `window`: no rule holds longer (s).
+        """`muted`: rule, rule@target, or rule@process name. `window`: the longest `hold` (s).
 
         `earlier`: how right the predictions of a rule were on this host.
         """
@@ -78,7 +78,7 @@ class Judge:
         self._rested = Rested()
 
     def judge(self, facts: Facts) -> Judgement:
-        """The findings of this moment; none about what is in another network namespace."""
+        """The findings of this moment; targets of other network namespaces have none."""
         facts = facts.here()
         moment = Moment(facts, self._past)
         fresh = self._rested.fresh(facts, self._since)
@@ -132,7 +132,7 @@ class Judge:
         return replace(finding, predicted=replace(known, earlier=earlier))
 
     def _remember(self, moment: Moment, fresh: Fresh) -> None:
-        """Keep the values that the rules' conditions need later; those of what rests stay."""
+        """Keep the values that conditions need later; the values of resting facts stay."""
         for judged in self._judged:
             over = judged.rule.over
             for call in judged.earlier:

@@ -43,7 +43,7 @@ def _parts(conditions: Iterable[Judged]) -> tuple[_Part, ...]:
     )
 
 
-@lru_cache(maxsize=64)  # each observer of a process has a judge of the same rules
+@lru_cache(maxsize=64)  # several observers of one process judge by the same rules
 def _loop(over: str, parts: tuple[_Part, ...]) -> Loop:
     return cast("Loop", compiled(_code(over, parts)))
 

@@ -1,7 +1,7 @@
-"""Facts that rest: of a thousand interfaces or sockets, those that are the same object as before.
+"""Resting facts: the interfaces and sockets that are the same object as in the last frame.
 
-Where there are many of a kind, rules look each time at those that changed and at those with a
-finding, and every `EVERY` seconds at all: a rule may read another fact, such as the host.
+If a kind has many facts, only those that changed and those with a finding are judged in each frame.
+Every `EVERY` seconds all are judged, because a rule may read another fact, such as the host.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MANY: Final = 256  # facts of one kind; up to this number all are judged each ti
 EVERY: Final = 10.0  # seconds
 
 Fresh = Mapping[str, Sequence[object]]
-"""The facts to judge, of each kind of which some rest."""
+"""The facts to judge, for each kind with resting facts."""
 
 
 @dataclass(slots=True)

@@ -36,7 +36,7 @@ class RuleTestResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the rule did what the test says."""
+        """Whether the rule did what the test expects."""
         return not self.why and not self.absent
 
 
@@ -88,11 +88,11 @@ def _keys(table: Table) -> None:
         if key not in _KEYS:
             raise inline.InlineError(f"unknown key {key}{nearest(key, _KEYS)}")
     if not isinstance(table.get("finds"), bool):
-        raise inline.InlineError("finds is true or false")
+        raise inline.InlineError("finds must be true or false")
 
 
 def verdict(rule: Rule, table: Table, facts: Sequence[Facts]) -> str:
-    """How the rule differs from what the test says, in one sentence; empty where it does not."""
+    """How the rule differs from what the test expects, in one sentence; empty if it does not."""
     if "after" in table:
         differs = _hold_differs(rule, table["after"], facts)
         if differs:
@@ -116,7 +116,7 @@ def verdict(rule: Rule, table: Table, facts: Sequence[Facts]) -> str:
 
 
 def _hold_differs(rule: Rule, after: float, moments: Sequence[Facts]) -> str:
-    """How `hold` differs from the seconds that a test says, where the last facts stay the same."""
+    """How `hold` differs from the seconds that a test expects, if the last facts stay the same."""
     judge = Judge((rule,))
     *earlier, facts = moments
     for moment in earlier:

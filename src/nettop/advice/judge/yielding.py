@@ -23,7 +23,7 @@ class Held:
     nics: set[str] = field(default_factory=set)
 
     def meets(self, over: str, target: str, fact: object) -> bool:
-        """Whether it holds on that target, on its interface or, one of the two, on the host."""
+        """Whether it holds on that target or its interface; one of the host always does."""
         if self.over == over:
             return target in self.targets
         return _HOST in (self.over, over) or not self.nics.isdisjoint(nics_of(over, fact))
@@ -32,7 +32,7 @@ class Held:
 class Yields:
     """Where the rules that others yield to are reported, collected while a moment is judged.
 
-    A muted rule, or one that has not held for long enough yet, silences no other.
+    A muted rule does not silence another one, nor does a rule that has not held for long enough.
     """
 
     def __init__(self, names: Collection[str]) -> None:
@@ -41,7 +41,7 @@ class Yields:
         self._held: dict[str, Held] = {}
 
     def add(self, rule: Rule, target: str, fact: object) -> None:
-        """Record that the rule is to be reported on that target, or one that it yields to."""
+        """Record that the rule, or one that it yields to, is reported on that target."""
         if rule.id in self._names:
             held = self._held.setdefault(rule.id, Held(rule.over))
             held.targets.add(target)

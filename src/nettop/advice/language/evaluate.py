@@ -67,7 +67,7 @@ class Walk:
         self.over = over
 
     def word(self, field: ast.expr) -> Word | None:
-        """What the vocabulary says of a field; None for what is no field."""
+        """The vocabulary's entry of a field; None for anything else."""
         return _field(field, self.over)[2] if isinstance(field, ast.Attribute) else None
 
     def visit(self, node: ast.expr) -> Evaluated:

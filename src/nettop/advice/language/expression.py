@@ -49,7 +49,7 @@ def condition(
     """Parse an expression that is true or false; ExpressionError for any other type."""
     expression = parse(text, over, limits, also=also)
     if expression.type != SWITCH:
-        raise ExpressionError(f"a condition must be yes or no, and {text!r} is a {expression.type}")
+        raise ExpressionError(f"a condition must be true or false; {text!r} is a {expression.type}")
     return expression
 
 
@@ -115,10 +115,10 @@ class Checker:
     def want(self, node: ast.expr, *kinds: str) -> str:
         """The type of a node that must be one of these."""
         kind = self.type_of(node)
-        # a yes or no must be certain: the truth of a number or a text is nobody's meaning
+        # a number or a text is no condition: a comparison is missing
         if kind not in kinds and (kind != ANY or kinds == (SWITCH,)):
             expected = " or ".join(kinds)
-            raise ExpressionError(f"{ast.unparse(node)} is a {kind}, and {expected} is wanted")
+            raise ExpressionError(f"{ast.unparse(node)} is a {kind}; {expected} is required")
         return kind
 
     def _constant(self, node: ast.Constant) -> str:
@@ -223,7 +223,7 @@ class Checker:
         one, two = self.type_of(left), self.type_of(right)
         if isinstance(op, _MEMBER):
             if two not in (TUPLE, TEXT, ANY) or (two == TEXT and one not in (TEXT, ANY)):
-                raise ExpressionError(f"{ast.unparse(right)} is a {two}; `in` wants a list")
+                raise ExpressionError(f"{ast.unparse(right)} is a {two}; `in` requires a list")
         elif isinstance(op, (*_ORDER, *_SAME)):
             wrong = one != two and ANY not in (one, two)
             if wrong or (isinstance(op, _ORDER) and {one, two} & {TEXT, SWITCH}):

@@ -1,7 +1,8 @@
 """What a function of the rules' language declares of itself.
 
-The protocols are what a function's hooks may ask of the part that meets the call: the checker
-(`expression`), the evaluation (`evaluate`), the code writer (`native`) and the wording (`words`).
+The protocols describe what a function's hooks may use of the part that processes the call: the
+checker (`expression`), the evaluation (`evaluate`), the code writer (`native`) and the wording
+(`words`).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Evaluation(Protocol):
         """The result of one part."""
 
     def word(self, field: ast.expr) -> Word | None:
-        """What the vocabulary says of a field."""
+        """The vocabulary's entry of a field."""
 
     def read(self, field: str, value: Value | None, word: Word | None) -> Evaluated:
         """The result of reading a field."""
@@ -94,11 +95,11 @@ class Wording(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """Arguments, result and meaning of one function; what is None has the usual form.
+    """Arguments, result and meaning of one function; None means the usual form.
 
     `call` never gets None: an unknown argument makes the result unknown. `call` returns None for
     "unknown" and never raises on values of the declared types. `check`, `value`, `code`,
-    `condition` and `phrase` get the part that meets the call, and the call's syntax.
+    `condition` and `phrase` get the part that processes the call, and the call's syntax.
     """
 
     takes: tuple[str, ...]  # types of the arguments

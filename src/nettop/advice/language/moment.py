@@ -19,7 +19,7 @@ from ...facts.kinds.process import Process
 from ...facts.kinds.queue import Queue
 from .values import Value, setting
 
-_IDLE: Final = 80.0  # percent: a core with less has work of its own
+_IDLE: Final = 80.0  # percent idle: a core with less is busy
 
 
 class Past:
@@ -39,7 +39,7 @@ class Past:
         for target, value in now.items():
             values = targets.setdefault(target, deque())
             if value is not None:
-                while values and values[-1][1] <= value:  # never the largest again
+                while values and values[-1][1] <= value:  # they cannot be the largest again
                     values.pop()
                 values.append((at, value))
             while values and values[0][0] < at - seconds:
@@ -49,7 +49,7 @@ class Past:
                 del targets[target]
 
     def worst(self, call: str, target: str) -> float | None:
-        """The largest value kept; None where there is none."""
+        """The largest value kept; None if there is none."""
         values = self._values.get(call, {}).get(target)
         return values[0][1] if values else None
 

@@ -1,7 +1,7 @@
 """Conditions and values as generated Python code, for judging many targets.
 
 Judging a frame of 1,024 queues on 256 CPUs takes 11 ms by this code and 235 ms by the walk of
-`evaluate`, the goal being 20 ms; 10,000 flows take 0.75 s and 8 s (tests/benchmarks/judge_cost.py).
+`evaluate`, the goal is 20 ms; 10,000 flows take 0.75 s and 8 s (tests/benchmarks/judge_cost.py).
 
 Negations are pushed down to the comparisons; each comparison is guarded by `is not None` on what it
 reads. In that form the code is true exactly when the condition is true in three-valued logic: an
@@ -52,8 +52,8 @@ class Writer:
         self.over = over
         self.limits = limits
         self.certain = {over, "host"} | ({"nic"} if kinds()[over].needs_nic else set())
-        self.certain |= KINDS.keys() - names(over).keys()  # what a fix is spread over
-        self.once: dict[str, str] = {}  # what is the same for all targets of a frame
+        self.certain |= KINDS.keys() - names(over).keys()  # kinds for which a fix may be repeated
+        self.once: dict[str, str] = {}  # values that are the same for all targets of a frame
         self.temporary = count()
 
     def condition(self, node: ast.expr, want: bool) -> str:

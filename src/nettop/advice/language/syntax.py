@@ -12,7 +12,7 @@ Limits: TypeAlias = Mapping[str, Limit]  # by name
 
 
 class ExpressionError(ValueError):
-    """One sentence: what in the expression is wrong, and the nearest right word."""
+    """One sentence: the fault in the expression, and the nearest valid name."""
 
 
 class NoCode(Exception):  # noqa: N818 - not an error: `evaluate` is used instead
@@ -21,7 +21,7 @@ class NoCode(Exception):  # noqa: N818 - not an error: `evaluate` is used instea
 
 @cache
 def literal(node: ast.expr) -> float | str:
-    """A constant that the checker has let pass: a text, or a number that may have a minus.
+    """A constant that the checker accepted: a text, or a number that may have a minus.
 
     Cached, because `ast.literal_eval` leaves a reference cycle at each call.
     """

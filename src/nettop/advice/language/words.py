@@ -212,7 +212,10 @@ class Phraser:
 
     def _subscript(self, node: ast.Subscript) -> str:
         index = int(literal(node.slice))
-        which = _NTH[index] if 0 <= index < len(_NTH) else "last"
+        if index < 0:
+            which = "last" if index == -1 else f"{-index}th last"
+        else:
+            which = _NTH[index] if index < len(_NTH) else f"{index + 1}th"
         return f"the {which} value of {self.phrase(node.value)}"
 
     def _call(self, node: ast.Call) -> str:

@@ -136,7 +136,7 @@ class _Builder:
     def within(self, key: str, low: float, high: float) -> None:
         value = self.data.get(key, low)
         if not bounds.number(value) or not low <= value <= high:
-            raise self.wrong(key, f"a number from {low:g} to {high:g} is wanted, not {value!r}")
+            raise self.wrong(key, f"must be a number from {low:g} to {high:g}, not {value!r}")
 
     def text_of(self, key: str, table: Table | None = None, where: str = "") -> str:
         value = (self.data if table is None else table).get(key, "")
@@ -147,13 +147,13 @@ class _Builder:
     def list_of(self, key: str) -> list[str]:
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.wrong(key, "a list of texts is wanted")
+            raise self.wrong(key, "must be a list of texts")
         return value
 
     def switch(self, key: str, table: Table, where: str = "") -> bool:
         value = table.get(key, False)
         if not isinstance(value, bool):
-            raise self.wrong(f"{where}.{key}" if where else key, "true or false is wanted")
+            raise self.wrong(f"{where}.{key}" if where else key, "must be true or false")
         return value
 
     def names(self, key: str, known: Iterable[str]) -> frozenset[str] | None:
@@ -185,7 +185,7 @@ class _Builder:
     def thresholds(self) -> Limits:
         values = self.data.get("limits", {})
         if not isinstance(values, dict):
-            raise self.wrong("limits", "a table of numbers is wanted")
+            raise self.wrong("limits", "must be a table of numbers")
         limits: dict[str, Limit] = {}
         for key, value in values.items():
             limit = threshold(value)
@@ -205,15 +205,15 @@ class _Builder:
         self.keys(where, table, (*_CITE, "because") if competing else _CITE)
         cite = {key: self.text_of(key, table, where).strip() for key in table}
         if not (table.get("paper") or table.get("doc")):
-            raise self.wrong(where, "a source is a paper or a doc")
+            raise self.wrong(where, "a source has either paper or doc")
         if competing and not table.get("because"):
-            raise self.wrong(where, "no because: say why it loses here")
+            raise self.wrong(where, "because is missing: why this advice does not apply here")
         return cite
 
     def unless(self, where: str, table: Table) -> Unless:
         self.keys(where, table, ("when", "say"))
         if not table.get("when") or not table.get("say"):
-            raise self.wrong(where, "when and say are both wanted")
+            raise self.wrong(where, "when and say are both required")
         when = self.condition(f"{where}.when", self.text_of("when", table, where))
         return Unless(when, self.template(f"{where}.say", self.text_of("say", table, where)))
 
@@ -242,7 +242,7 @@ class _Builder:
         self.keys(where, table, _FIX)
         setting, advice = (self.text_of(key, table, where) for key in ("set", "advice"))
         if bool(setting) != ("to" in table) or not (setting or advice):
-            raise self.wrong(where, "a fix is set and to, or advice")
+            raise self.wrong(where, "a fix has set and to, or advice")
         each = self.text_of("each", table, where) or None
         also: tuple[str, ...] = ()
         if each is not None:
@@ -266,7 +266,7 @@ class _Builder:
         for profile, text in table.items():
             self.one_of(key, profile, (*PROFILES, "default"))
             if not isinstance(text, str):
-                raise self.wrong(key, f"an expression in quotes is wanted, not {text!r}")
+                raise self.wrong(key, f"must be an expression in quotes, not {text!r}")
             one = self.expression(key, _unwrapped(text), also, to=True)
             fits = (NUMBER, TEXT, TUPLE) if expected == CPUS else (expected,)
             if one.type == FACT or (ANY not in (one.type, expected) and one.type not in fits):

@@ -90,7 +90,7 @@ def _of_folder(folder: Path, errors: list[RuleError]) -> dict[str, Rule]:
 
 
 def _check_whole(rule: Rule) -> None:
-    """RuleError if the texts of a user's rule are wrong or a fix names an unknown setting."""
+    """RuleError if the texts of a user's rule are wrong or it names what nettop does not know."""
     from . import settings as address  # asks the kinds of settings, which judging does not need
 
     address.check(rule)
@@ -125,7 +125,7 @@ def read(path: Path) -> Rule:
     stray = None if start is None else _OTHER.search(text, start.start())
     if stray is not None:
         line = text.count("\n", 0, stray.start()) + 2
-        raise RuleError(f"{path}:{line}: all [[test]] stand last in the file")
+        raise RuleError(f"{path}:{line}: all [[test]] must come last in the file")
     return build(path, head)
 
 
@@ -149,7 +149,7 @@ def _override(rules: Mapping[str, Rule], name: str, values: object) -> Rule:
     if rule is None:
         raise RuleError(f"configuration: limits.{name}: no such rule{nearest(name, rules)}")
     if not isinstance(values, Mapping):
-        raise RuleError(f"configuration: limits.{name} is a table of numbers")
+        raise RuleError(f"configuration: limits.{name} must be a table of numbers")
     own: dict[str, Limit] = {}
     for key, value in values.items():
         if key not in rule.limits:

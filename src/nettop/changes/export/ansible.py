@@ -26,9 +26,10 @@ _WIDE, _FOLD = 150, 100  # ansible-lint takes 160 columns
 _PLAIN = re.compile(r"[a-z0-9_./-]+")
 _HEAD = """\
 ---
-# Written by nettop. `ansible-playbook THIS` sets it, as often as you like; with `--tags undo` it
-# puts back what the host showed when this was written. The collection ansible.posix comes with the
-# package ansible; beside ansible-core alone: ansible-galaxy collection install ansible.posix
+# Written by nettop. `ansible-playbook THIS` applies the settings and may be repeated; with `--tags
+# undo` it restores the values that the host had when this was written. The collection ansible.posix
+# comes with the package ansible; beside ansible-core alone: ansible-galaxy collection install
+# ansible.posix
 """
 
 

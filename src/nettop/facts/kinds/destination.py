@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .. import Facts
 
 LEAST: Final = 500  # ports for one address and port: fewer are not listed
+SHARE: Final = 4  # … unless they are that part of the available ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,9 @@ class Destination:
     local: str = gauge("local address", default="")
     ports: int = gauge("local ports in use", "ports", default=0)
     waiting: int | None = gauge("local ports held in TIME_WAIT", "ports", default=None)
+    half: int | None = gauge(
+        "local ports held in FIN_WAIT2: closed here, not by the server", "ports", default=None
+    )
     available: int | None = gauge(
         "ports of ip_local_port_range without the reserved ones", "ports", default=None
     )
@@ -42,7 +46,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
     """The destinations that take many local ports, the most first."""
     entries = frame.tables.get("sockets_tcp", ())
     held = frame.rows("time_wait")
-    if len(entries) < LEAST and not held:
+    available = _available(facts.sysctls)
+    least = LEAST if available is None else min(LEAST, max(1, available // SHARE))
+    if len(entries) < least and not held:
         return ()
     used = Counter(
         (row.local, row.remote, row.remote_port)
@@ -50,16 +56,17 @@ def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
         if (row := entry.now).state != "listen"
     )
     waiting = Counter({(row.local, row.remote, row.remote_port): row.ports for row in held})
+    half = Counter({(row.local, row.remote, row.remote_port): row.half for row in held})
     known = "time_wait" in frame.tables
-    available = _available(facts.sysctls)
     return tuple(
         Destination(
             f"{remote}:{port}", local, used[local, remote, port],
-            waiting[local, remote, port] if known else None, available,
+            waiting[local, remote, port] if known else None,
+            half[local, remote, port] if known else None, available,
             ip_address(remote.partition("%")[0]).is_loopback,
         )
-        for (local, remote, port), count in (used + waiting).most_common()
-        if count >= LEAST
+        for (local, remote, port), count in (used + waiting + half).most_common()
+        if count >= least
     )  # fmt: skip
 
 

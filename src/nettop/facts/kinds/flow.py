@@ -116,6 +116,9 @@ class Flow:
     )
     reorderings_per_s: float | None = gauge("reordering events", "events/s", default=None)
     namespace: str | None = gauge("other network namespace; None: this one", default=None)
+    out_of_order: float | None = gauge(
+        "share of received segments that came out of order, behind a gap", "ratio", default=None
+    )
 
 
 def rate(flow: Flow) -> float | None:

@@ -143,7 +143,16 @@ class HostFact:
     udp_memory_errors: float | None = gauge(
         "datagrams dropped, UDP memory limit", "packets/s", default=None
     )
-    ip_forwarded: float | None = gauge("IPv4 packets forwarded", "packets/s", default=None)
+    ip_forwarded: float | None = gauge("IP packets forwarded", "packets/s", default=None)
+    tcp_checksum_errors: float | None = gauge(
+        "TCP segments with a wrong checksum", "segments/s", default=None
+    )
+    udp_checksum_errors: float | None = gauge(
+        "datagrams with a wrong checksum", "packets/s", default=None
+    )
+    udp_errors: float | None = gauge(
+        "datagrams not delivered to their socket", "packets/s", default=None
+    )
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )

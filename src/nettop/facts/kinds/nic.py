@@ -60,6 +60,12 @@ class Counters:
     xdp_fails: float | None = gauge(
         "packets that XDP_TX or XDP_REDIRECT could not send", "packets", default=None
     )
+    bus_overflows: float | None = gauge(
+        "packets dropped by the card, its buffer to PCI Express full", "packets", default=None
+    )
+    bus_stalls: float | None = gauge(
+        "times that PCI Express did not take what the card received", "events", default=None
+    )
     fec_lost: float | None = gauge("blocks that FEC could not correct", "blocks", default=None)
     interrupts: float | None = gauge("interrupts of all its lines", "interrupts", default=None)
     qdisc_drops: float | None = gauge(

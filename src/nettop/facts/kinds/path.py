@@ -128,7 +128,7 @@ def send(nic: Nic, ends: Ends) -> Path:
     rates = nic.per_s
     host = ends.host if ends.main else None
     stages = (
-        Stage("wire", _speed(nic), rates.tx_packets),  # what it loses the other end counts
+        Stage("wire", _speed(nic), rates.tx_packets),  # the other end counts what the wire loses
         Stage("tx-ring", _ring(nic.ring.tx, nic.ring.tx_max), rates.tx_packets,
               lost=rates.tx_dropped, why="dropped by driver or device on send"),
         Stage("qdisc", nic.leaf_qdisc or nic.qdisc or "", rates.tx_packets, lost=rates.qdisc_drops,
@@ -182,7 +182,7 @@ def _process(process: Process | None, way: str) -> Stage:
     if process.far:
         detail += " (other node)"
     rate = process.rx_per_s if way == "rx" else process.tx_per_s
-    if process.udp and not rate:  # the kernel counts no bytes of datagrams: none of TCP is not none
+    if process.udp and not rate:  # bytes of datagrams are not counted: no rate is known
         rate = None
     return Stage("process", detail, None if rate is None else 8 * rate, "bit/s")
 

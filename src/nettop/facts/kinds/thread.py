@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -20,10 +21,18 @@ class Thread:
     ran: float | None = gauge("time on a CPU", "%", default=None)
     waited: float | None = gauge("time waiting for a CPU (run queue)", "%", default=None)
     cpu: int | None = gauge("CPU it last ran on", default=None)
+    group: int = gauge("threads of its name in the process", "threads", default=1)
+    rest: float | None = gauge("time on a CPU of the busiest other thread of the group", "%",
+                               default=None)  # fmt: skip
 
 
 def build(frame: Frame, facts: object) -> tuple[Thread, ...]:  # noqa: ARG001
     """One fact for each thread that was read."""
+    groups: dict[tuple[int, str], list[float]] = defaultdict(list)
+    for entry in frame.tables.get("threads", ()):
+        groups[entry.now.pid, _stem(entry.now.name)].append(entry.rate("ran") or 0.0)
+    for shares in groups.values():
+        shares.sort(reverse=True)
     return tuple(
         Thread(
             entry.now.tid,
@@ -32,9 +41,23 @@ def build(frame: Frame, facts: object) -> tuple[Thread, ...]:  # noqa: ARG001
             _percent(entry.rate("ran")),
             _percent(entry.rate("waited")),
             entry.now.cpu,
+            len(group := groups[entry.now.pid, _stem(entry.now.name)]),
+            _rest(group, entry.rate("ran")),
         )
         for entry in frame.tables.get("threads", ())
     )
+
+
+def _stem(name: str) -> str:
+    """The name without a number at its end: worker-3 and worker-11 are of one group."""
+    return name.rstrip("0123456789").rstrip("-_:/#")
+
+
+def _rest(group: list[float], ran: float | None) -> float | None:
+    """The largest share of the group but for this thread's; None for a thread alone."""
+    if len(group) < 2 or ran is None:
+        return None
+    return _percent(group[1] if ran >= group[0] else group[0])
 
 
 def _percent(share: float | None) -> float | None:

@@ -23,6 +23,7 @@ OVERHEAD: Final = {
     "vxlan": 50, "geneve": 50, "gre": 24, "gretap": 38, "ipip": 20, "sit": 20, "wireguard": 60,
     "ip6tnl": 40, "ip6gre": 44, "ip6gretap": 58,
 }  # fmt: skip
+ENCRYPTED: Final = ("xfrm", "vti", "vti6")  # by IPsec: the overhead depends on the cipher
 _CARRIERS: Final = ("nic", "bond", "vlan", "wireless", "veth")  # and a bridge with a port to them
 
 
@@ -32,7 +33,7 @@ class Tunnel:
 
     name: str = label("tunnel interface")
     nic: str | None = gauge("interface that carries it", default=None)
-    kind: str = gauge("kind of tunnel: vxlan geneve wireguard gre ipip …", default="")
+    kind: str = gauge("kind of tunnel: vxlan geneve wireguard gre ipip xfrm …", default="")
     mtu: int | None = gauge("MTU", "bytes", default=None)
     room: int | None = gauge(
         "largest MTU that needs no fragments: MTU below less the headers", "bytes", default=None
@@ -43,8 +44,8 @@ class Tunnel:
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
-    """The tunnels of kinds whose overhead is known."""
-    links = [row for row in frame.rows("links") if row.kind in OVERHEAD]
+    """The tunnels of kinds whose overhead is known, and those of IPsec."""
+    links = [row for row in frame.rows("links") if row.kind in OVERHEAD or row.kind in ENCRYPTED]
     nics = {nic.name: nic for nic in facts.nics} if links else {}
     found = []
     for link in links:
@@ -56,7 +57,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
         found.append(
             Tunnel(
                 name, below[0].name if len(below) == 1 else None, link.kind, nic.mtu,
-                least - OVERHEAD[link.kind] if least is not None else None,
+                least - OVERHEAD[link.kind] if least and link.kind in OVERHEAD else None,
                 nic.per_s.rx_packets, nic.per_s.tx_packets, nic.threaded,
             )
         )  # fmt: skip

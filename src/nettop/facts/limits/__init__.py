@@ -1,10 +1,9 @@
 """What limits each flow, interface and datagram socket, and what would limit it next.
 
 Takes frames and the facts of each, gives a `Limit` for each target. `window` keeps the last ten
-seconds, `looks` makes of them one `Look` for each target, the modules of `stages` say how full each
-stage is, `judge` chooses the stage that binds and orders the others by capacity, `following` says
-which comes next, `steady` holds a verdict against flapping. A new stage is one new file in
-`stages`.
+seconds, `looks` builds one `Look` for each target, the modules of `stages` say how full each stage
+is, `judge` chooses the stage that binds and orders the others by capacity, `following` says which
+comes next, `steady` keeps a verdict from flapping. A new stage is one new file in `stages`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ STAGES: Final = (
     "core", "backlog", "ring", "port", "slot", "wire", "provider", "rcvbuf", "path", "peer",
     "unknown",
 )  # fmt: skip
-KINDS: Final = ("told", "measured", "computed", "inferred")
+KINDS: Final = ("reported", "measured", "computed", "inferred")
 
 Interval = tuple[float, float]
 
@@ -34,7 +33,7 @@ class Reading:
     stage: str = label("stage")
     end: str = label("here or there")
     name: str = gauge("name of the stage", default="")
-    kind: str = gauge("kind of evidence: told measured computed inferred", default="inferred")
+    kind: str = gauge("kind of evidence: reported measured computed inferred", default="inferred")
     because: str = gauge("measurement behind it", default="")
     utilisation: float | None = gauge("utilisation", "ratio", default=None)
     capacity: Interval | None = gauge("capacity, least and most", "bit/s", default=None)

@@ -1,7 +1,7 @@
 """Looks at the flows and interfaces of other network namespaces: pods, containers, `ip netns`.
 
-Their sysctls are not read. What their sockets, qdiscs, threads and quotas say is as good as in this
-namespace.
+Their sysctls are not read. Their sockets, qdiscs, threads and quotas are as reliable as those of
+this namespace.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from .. import Facts
 from .looks import FLOWS, QUIET, Look, end, name, wanting
 from .window import INTERFACES, Window, mean
 
-COUNTED: Final = 1.0  # lost packets a second: fewer are an accident
+COUNTED: Final = 1.0  # lost packets a second: fewer may be chance
 
 
 def looks(window: Window, facts: Facts) -> list[Look]:
     """A look for each flow that wants to move, socket that drops, and interface that moves.
 
-    Of flows and of interfaces the busiest.
+    Only the busiest flows and interfaces.
     """
     found = sorted(_streams(window, facts), key=lambda look: -look.rate)
     devices = sorted(_devices(window, facts), key=lambda look: -look.rate)

@@ -1,10 +1,11 @@
 """The stage that would limit next, if the one that limits did not.
 
 It is the smallest capacity of the other stages that does not itself depend on what limits now. A
-capacity that is computed (a shaper, a window over a round trip, a link) is told as next only if it
-is less than what the threads and cores on the way, and the window of the peer, surely carry. Below
-half full a CPU says little of its capacity: the cost of a byte falls as batches grow and rises by
-contention (`stages/_budget`). Between the least and the most of these the next stage is not known.
+capacity that is computed (a shaper, a window over a round trip, a link) is named as next only if
+the threads and cores on the way, and the window of the peer, certainly carry more. A CPU that is
+less than half full says little about its capacity: the cost of a byte falls as batches grow, and
+rises with contention (`stages/_budget`). If the capacity lies between the bounds of these, the next
+stage is not known.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from . import Limit, Reading
 
 BINDS: Final = 0.5  # of wall time
 GROWS: Final = frozenset({"cwnd", "rwnd"})
-FED_BACK: Final = frozenset({"cwnd", "rwnd", "path", "sndbuf"})  # what a full queue makes look full
+FED_BACK: Final = frozenset({"cwnd", "rwnd", "path", "sndbuf"})  # a full queue fills these too
 QUEUES: Final = frozenset({
     "provider", "pause", "wire", "slot", "tx-ring", "qdisc", "ring", "port", "backlog",
 })  # fmt: skip
@@ -25,7 +26,7 @@ CPU: Final = frozenset({"thread", "core"})
 
 
 def following(limit: Limit, other: Limit | None = None) -> Reading | None:
-    """The next stage, of those of the other end of the flow too; None where it is not known."""
+    """The next stage, at either end of the flow; None if it is not known."""
     rest = _rest(limit, other)
     found = nearest(limit, rest)
     if found is None or found.capacity is None or found.stage in CPU:
@@ -40,7 +41,8 @@ def bound(limit: Limit) -> Reading | None:
 
 
 def _rest(limit: Limit, other: Limit | None) -> list[Reading]:
-    every = dict.fromkeys((*limit.ladder, *(other.ladder if other is not None else ())))
+    there = other.ladder if other is not None else ()  # whose peer is this end
+    every = dict.fromkeys((*limit.ladder, *(one for one in there if one.stage != "peer")))
     return [one for one in every if not limits(limit, one)]
 
 
@@ -61,12 +63,13 @@ def limits(limit: Limit, one: Reading) -> bool:
 
 
 def independent(one: Reading, first: Reading, rate: float) -> Reading:
-    """The reading, without a capacity that is only what the stage that limits makes of it.
+    """The reading, without a capacity that is only an effect of the stage that limits.
 
     A congestion window and the window that the peer offers grow once nothing else limits. A full
     queue fills the windows and the send buffer, and loses segments. A thread that is busy although
-    a queue behind it is full may only ask again and again. A path whose loss fills the window while
-    another stage limits may carry no more at all. Nor may the peer's window if it is full already.
+    a queue behind it is full may only be polling. A path whose loss fills the window while another
+    stage limits may have no more capacity. The same holds for a window of the peer that is full
+    already.
     """
     if one.stage in CPU and one.held >= BINDS and first.stage not in CPU:
         return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))

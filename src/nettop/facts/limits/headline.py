@@ -1,8 +1,8 @@
 """The limit that the headline names, from sample to sample, for a log: one entry per change.
 
-A change is another owner, direction or stage; other figures are none. The first limit is reported
-at once. Another one has to last as long as a verdict of `steady`, since flows of about the same
-rate take turns as the busiest one, and short connections come and go.
+Another owner, direction or stage is a change; other figures are not. The first limit is reported at
+once. Another one has to last as long as a verdict of `steady`, since flows of about the same rate
+take turns as the busiest one, and short connections come and go.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHARE: Final = 0.5  # of the highest rate, down to which the flow named before s
 class Headline:
     """Remembers the limit reported last, and the one that would replace it."""
 
-    limit: Limit | None = None  # the one reported last; None: none was, or it ended
+    limit: Limit | None = None  # reported last; None: nothing was reported, or it ended
     _last: Limit | None = None  # of the sample before
     _rival: Limit | None = None
     _since: float | None = None  # monotonic time of the first sample of the rival
@@ -57,7 +57,7 @@ class Headline:
 
 
 def _same(one: Limit | None, other: Limit | None) -> bool:
-    """Whether both are the same stage of one flow or of one process, whose name may come later."""
+    """Whether both are the same stage of one flow or process; a process may get its name later."""
     if one is None or other is None:
         return one is other
     return (one.direction, one.stage.stage, one.stage.end) == (

@@ -1,8 +1,8 @@
 """Which stage binds, what binds with it, and the others by capacity.
 
-A stage binds when work waited before it, and not behind it, for at least half of the wall time. Of
-several the one farthest along the way binds: what waits there waits before all others too. A busy
-thread yields to a queue or window behind it that is known to be full, since it may spin.
+A stage binds when work waited before it, and not behind it, for at least half of the wall time. If
+several do, the one farthest along the way binds: data that waits there fills the stages before it.
+A busy thread yields to a queue or window behind it that is known to be full, since it may spin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .following import BINDS, following, independent
 from .looks import Look
 from .stages import readings
 
-MOST: Final = 0.8  # of an interface's rate: a flow stands for it
+MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 # the farther along, the earlier; a path with loss explains a small congestion window
 ORDER: Final = (
@@ -52,26 +52,27 @@ def judge(look: Look) -> Limit:
 
 
 def _half(known: Sequence[Reading]) -> Reading:
-    """Where no stage binds: a thread in use for half of the time, or what this end cannot see.
+    """If no stage binds: a thread that is busy half of the time, else `unknown`.
 
-    A writer and a reader that wait for one another are each less than busy.
+    A writer and a reader that wait for each other are both less than busy.
     """
     busy = [one for one in known if one.stage == "thread" and (one.utilisation or 0.0) >= BINDS]
     return busy[0] if busy else _UNSEEN
 
 
-def _rank(one: Reading) -> int:
+def _rank(one: Reading) -> float:
     """Its place on the way.
 
-    The peer's slow reader is told by the window, as rwnd is. The buffer of a UDP socket that drops
-    is always full at times: a reader that is always behind explains it. So does a busy writer whose
-    bursts fill the send buffer: did it wait for room, it would sleep.
+    A slow reader at the peer shows in the window, as rwnd does; how the window shrinks is measured,
+    and a busy writer explains as much. The buffer of a UDP socket that drops is full at times in
+    any case, so a reader that is always behind explains it. A busy writer explains a send buffer
+    that its bursts fill: a writer that waits for room sleeps.
     """
     if one.stage == "sndbuf" and one.kind == "measured":
         return _PLACE["path"]
-    if one.stage == "peer" and one.kind == "told":
-        return _PLACE["rwnd"]
-    if one.stage == "rcvbuf" and one.kind == "told":
+    if one.stage == "peer" and one.kind in ("reported", "measured"):
+        return _PLACE["rwnd"] if one.kind == "reported" else _PLACE["path"] - 0.5
+    if one.stage == "rcvbuf" and one.kind == "reported":
         return _PLACE["unknown"]
     return _PLACE[one.stage]
 
@@ -121,9 +122,9 @@ def _ladder(
 def paired(limits: Sequence[Limit]) -> list[Limit]:
     """Limits of flows whose other end is on this host too: that end's own verdict is known.
 
-    A receiver that sees nothing waiting takes its sender's verdict, a sender that waits for its
-    peer that of the receiver. The next stage is that of both ends. The other end may be in another
-    network namespace.
+    A receiver that sees nothing waiting takes the verdict of its sender. A sender that waits for
+    its peer takes the verdict of the receiver. The next stage is that of both ends. The other end
+    may be in another network namespace.
     """
     flows: dict[tuple[str, str], list[Limit]] = {}
     for one in limits:
@@ -149,7 +150,7 @@ def _other_end(one: Limit, flows: Mapping[tuple[str, str], Sequence[Limit]]) -> 
     """The verdict at the other end of a flow.
 
     Two namespaces may use the same addresses: the same namespace is tried first, and another one
-    only where a single flow has those addresses, which are no loopback addresses.
+    only if a single flow has those addresses and they are not loopback.
     """
     local, _, remote = one.target.partition(">")
     ends = flows.get((f"{remote}>{local}", "rx" if one.direction == "tx" else "tx"), ())
@@ -160,7 +161,7 @@ def _other_end(one: Limit, flows: Mapping[tuple[str, str], Sequence[Limit]]) -> 
 
 
 def of_interfaces(limits: Sequence[Limit]) -> list[Limit]:
-    """Interfaces whose own stages are not full: limited as their largest flow is."""
+    """Interfaces whose own stages are not full; each is limited as its largest flow."""
     largest: dict[object, Limit] = {}
     for one in limits:
         if one.over != "flow":
@@ -186,7 +187,7 @@ def _way(limit: Limit) -> object:
 
 
 def _as_flow(one: Limit, flow: Limit) -> Limit:
-    """An interface limited as its largest flow is.
+    """An interface that is limited as its largest flow.
 
     The capacities are those of the interface only if that flow is most of its rate.
     """

@@ -13,7 +13,7 @@ from ..kinds.nic import Nic
 from .window import INTERFACES, Window, mean, share
 
 FLOWS: Final = 64  # TCP flows that are judged, the busiest first
-QUIET: Final = 100e3  # bit/s; a flow that moves less, and holds nothing, wants nothing
+QUIET: Final = 100e3  # bit/s; a flow that moves less and holds no data is idle
 
 
 @dataclass(frozen=True, slots=True)

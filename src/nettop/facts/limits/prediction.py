@@ -2,8 +2,8 @@
 
 If nothing else limits now, the next stage is that of the limit itself (`following`), so that a
 prediction and `nettop why` agree. Its capacity is the most that the rate can become. Where the next
-stage is not known, the most is the capacity of the nearest stage that is. The least is the rate of
-now: a fix that lifts a limit may still change nothing.
+stage is not known, the most is the capacity of the nearest stage that is. The least is the present
+rate: a fix that lifts a limit may still change nothing.
 
 If another stage limits as well and the fix does not relieve it, that one stays the limit. A stage
 that is full only because of what is lifted does not stay: the congestion window grows until the
@@ -41,19 +41,19 @@ class Prediction:
     """What a fix may bring to one flow or interface."""
 
     limit: Limit  # before the fix
-    rate: Interval  # bit/s: the rate of now, and the most that `bound` carries
+    rate: Interval  # bit/s: the present rate, and the most that `bound` carries
     next: Reading | None  # the stage that limits after the fix; None: not known
     bound: Reading  # the stage that the rate cannot exceed; `next` where that is known
     earlier: Calibration | None = None  # None: no earlier prediction of the rule was measured
 
     @property
     def expected(self) -> float:
-        """The rate of which the next stage is full, or the bound where that is not known, bit/s."""
+        """The rate at which the next stage is full, or the bound if that is not known, bit/s."""
         return expected(self.rate, self.bound.capacity or self.rate)
 
     @property
     def gain(self) -> float:
-        """The expected rate less the rate of now, bit/s."""
+        """The expected rate less the present rate, bit/s."""
         return self.expected - self.rate[0]
 
 

@@ -1,9 +1,10 @@
 """A verdict is held: it changes only when another one lasts.
 
-In the first five seconds of a target each look counts, since it knows more than the one before.
-Then another stage has to last three seconds, and the held one has to have lost its hold: it limited
-less than a quarter of the window. Within a minute after a change it must have lost it wholly, for
-ten seconds. While the held stage is a joint limit of the new look it stays.
+In the first five seconds of a target the verdict follows each look, because each look knows more
+than the one before. After that, another stage must last for three seconds, and the held stage must
+have limited for less than a quarter of the window. Within a minute after a change, the held stage
+must not have limited at all, for ten seconds. A held stage stays while it is a joint limit of the
+new look.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ Stage = tuple[str, str]
 
 @dataclass(slots=True)
 class _Held:
-    """The verdict on one target that is told, and the one that would replace it."""
+    """The reported verdict on one target, and the one that would replace it."""
 
     stage: Stage
     since: float  # wall clock
-    told: Limit
+    limit: Limit
     begun: float = 0.0
     changed: float = float("-inf")
     rival: Stage | None = None
@@ -46,7 +47,7 @@ class Steady:
     held: dict[Key, _Held] = field(default_factory=dict)
 
     def hold(self, limits: Iterable[Limit], at: float, wall: float) -> tuple[Limit, ...]:
-        """The verdicts at `at` (monotonic) and `wall` seconds; who is gone is forgotten."""
+        """The verdicts at `at` (monotonic) and `wall` seconds; targets that are gone drop out."""
         out = []
         now: dict[Key, _Held] = {}
         for limit in limits:
@@ -65,7 +66,7 @@ class Steady:
                 if at - held.begun > FRESH:
                     held.changed = at
                 held.stage, held.since, held.rival = seen, wall, None
-            held.told = limit
+            held.limit = limit
             now[key] = held
             out.append(replace(limit, since=held.since))
         self.held = now
@@ -91,9 +92,9 @@ def _settled(held: _Held, seen: Stage, limit: Limit, at: float) -> bool:
 
 
 def _kept(held: _Held, limit: Limit) -> Limit:
-    """The held stage with the figures of now."""
+    """The held stage with the present figures."""
     stage = next((one for one in limit.ladder if (one.stage, one.end) == held.stage), None)
-    kept: Reading = stage if stage is not None else held.told.stage
+    kept: Reading = stage if stage is not None else held.limit.stage
     joint = tuple(dict.fromkeys((limit.stage.stage, *limit.joint)))
     rest = tuple(one for one in limit.ladder if one is not kept)
     same = limit.next is not None and limit.next.stage == kept.stage

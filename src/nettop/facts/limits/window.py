@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ...frame.rates import Entry, Frame
-from .. import elsewhere
+from .. import elsewhere, port
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 
 SECONDS: Final = 10.0
-INTERFACES: Final = 64  # where there are more, virtual ones that rest are not judged
+INTERFACES: Final = 64  # if there are more, resting virtual ones are not judged
 CROWD: Final = 1000  # TCP sockets: of more, only those that may be limited are followed
-SLOW: Final = 3000.0  # bytes/s: a quarter of what a flow that is judged moves at the least
+SLOW: Final = 3000.0  # bytes/s: a quarter of the lowest rate of a judged flow
 LITTLE: Final = 1000.0  # bytes/s, both directions: an interface that moves less rests
 
 _Key = TypeVar("_Key")
@@ -37,14 +37,14 @@ class Track:
     wanted: Callable[[Entry[Any]], bool]
     series: dict[Hashable, Series] = field(default_factory=dict)
     last: object = None
-    at: float = 0.0  # when that was read
-    changes: int = 0  # of the entries, so far
+    at: float = 0.0  # when it was read
+    changes: int = 0  # number of changes of the entries
     last_wanted: dict[Hashable, float] = field(default_factory=dict)  # when it was, by key
-    oldest: float = float("-inf")  # no entry is older: until that is too old, none is forgotten
+    oldest: float = float("-inf")  # time of the oldest entry; nothing is forgotten before
     brisk: Callable[[Entry[Any]], bool] | None = None  # also asked of a table with `CROWD` rows
 
     def add(self, at: float, table: Any) -> None:
-        """Take in a table unless it is the one of last time; forget what is too old.
+        """Add a table unless it is the same as last time; forget what is too old.
 
         A key is followed until none of its entries in the window was wanted.
         """
@@ -138,12 +138,14 @@ class Window:
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     spaces: Mapping[int, str] = field(default_factory=dict)  # other network namespaces, by inode
     idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
+    below: Mapping[str, set[str]] = field(default_factory=dict)  # interfaces below each, one level
+    _links: tuple[object, object] = (None, None)  # the tables of which that was made
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
     def add(
         self, frame: Frame, nics: Sequence[Nic], load: Mapping[int, Load] | None = None
     ) -> None:
-        """Take in one frame, the interfaces as they are in it, and the load of each CPU.
+        """Add one frame, its interfaces, and the load of each CPU.
 
         The load is computed from the frame where none is given.
         """
@@ -160,11 +162,18 @@ class Window:
         if self.tcp.changes != before:
             self.idle.clear()
         self.spaces = elsewhere.names(frame)
+        links = frame.tables.get("links"), frame.tables.get("netclass")
+        if any(new is not old for new, old in zip(links, self._links, strict=True)):
+            self._links = links
+            self.below = port.directly_below(
+                {row.interface: row for row in frame.rows("links")},
+                {row.name: row for row in frame.rows("netclass")},
+            )
         _keep(self.cores, loads(frame) if load is None else load, frame.at)
         _keep(self.nics, {nic.name: nic for nic in self._watched(nics)}, frame.at)
 
     def _watched(self, nics: Sequence[Nic]) -> Sequence[Nic]:
-        """The interfaces to keep: of many not the virtual ones that rest."""
+        """The interfaces to keep; if there are many, without resting virtual ones."""
         if len(nics) <= INTERFACES:
             return nics
         for name, past in list(self.nics.items()):
@@ -214,7 +223,7 @@ class Window:
         return self.once((device, counter), lambda: mean(entry.rate(counter) for entry in entries))
 
     def rests(self, nic: Nic) -> bool:
-        """Whether an interface moved and lost next to nothing in the whole window."""
+        """Whether an interface moved and lost almost nothing in the whole window."""
         return _rests(nic) and all(_rests(one) for _, one in self.nics.get(nic.name, ()))
 
     def of_interface(

@@ -1,7 +1,7 @@
-"""What the counters of one host lost: of all flows, so each is a range for one flow.
+"""What one host lost, by its counters. They count all flows, so each gives a range for one flow.
 
-A qdisc above others counts their drops too (net/sched/sch_htb.c, htb_enqueue()), so of an interface
-the larger of the root's count and the sum of the others is taken.
+A qdisc also counts the drops of its children (net/sched/sch_htb.c, htb_enqueue()). So the drops of
+an interface are the larger of the root's count and the sum of the others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Counts:
     received: tuple[float, float] | None = None  # bytes and packets of the interface
 
     def mean(self, before: Counts) -> float:
-        """Bytes of a packet received meanwhile, several segments merged; 0 if not known."""
+        """Mean bytes of a received packet, which may be several merged segments; 0 if not known."""
         if self.received is None or before.received is None:
             return 0.0
         size, count = (now - was for now, was in zip(self.received, before.received, strict=True))

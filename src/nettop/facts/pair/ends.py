@@ -21,7 +21,7 @@ def pairs(
     names: Iterable[tuple[Tuple4, TcpRow, TcpRow]], frame: Frame, here: Facts, there: Facts,
     hosts: tuple[str, str],
 ) -> tuple[Pair, ...]:  # fmt: skip
-    """The pairs as the facts `here` see them; each name with the socket of here and of there."""
+    """The pairs as the facts `here` see them; each by name, with the sockets of here and there."""
     out = []
     for name, near, far in names:
         own, other = _flow(here, near), _flow(there, far)
@@ -79,7 +79,7 @@ def _switch(facts: Facts, name: str) -> bool | None:
 
 
 def _direct(frame: Frame, name: Tuple4) -> bool | None:
-    """Whether the other end is in the network of the own address; None: that is not known."""
+    """Whether the other end is in the network of this end's address; None if not known."""
     own = next((row for row in frame.rows("addresses") if row.address == name[0]), None)
     if own is None:
         return None

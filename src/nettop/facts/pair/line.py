@@ -17,8 +17,7 @@ RECEIVING: Final = (
     "provider", "pause", "wire", "slot", "port", "ring", "core", "backlog", "rwnd", "rcvbuf",
     "thread", "application",
 )  # fmt: skip
-NETWORK: Final = frozenset({"path", "provider", "pause"})  # beyond a host, not at the other one
-GUESSED: Final = frozenset({"peer", "unknown"})  # what one end alone says of the other
+NETWORK: Final = frozenset({"path", "provider", "pause"})  # between the hosts
 
 
 def stages(sender: Limit | None, receiver: Limit | None, ends: tuple[str, str]) -> list[Reading]:

@@ -3,9 +3,9 @@
 A stack counts a segment with data when it hands it to the device (data_segs_out,
 net/ipv4/tcp_output.c, __tcp_transmit_skb()) and when it arrives, before the socket's own backlog
 (data_segs_in, net/ipv4/tcp.c, tcp_segs_in()). The difference is what is on the way, what the
-sender's own queues refused, and what was lost. What is on the way is bounded by what was sent and
-not yet received, and what the clocks do not tell by what was counted before and after the other
-host was read.
+sender's own queues refused, and what was lost. Data on the way is at most what was sent and not yet
+received. The clocks differ, so this host is read before and after the other one, and both counts
+bound the result.
 
 Refused locally: bytes sent, without retransmitted ones, that are neither acknowledged nor in
 flight. A qdisc that takes a large packet apart, or drops it later, does not refuse it.
@@ -34,7 +34,7 @@ _FAR_FIRST: Final = ("rcvbuf", "backlog", "ring", "port", "tx-ring", "qdisc", "p
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FlowRows:
     """The rows of one flow, read close together, and what both hosts lost until then.
 
     `sender` and `receiver`: the earliest and the latest row that may be of the same moment.
@@ -47,7 +47,7 @@ class Look:
     arriving: Counts
 
 
-def losses(first: Look, last: Look, *, sends: bool) -> Losses | None:
+def losses(first: FlowRows, last: FlowRows, *, sends: bool) -> Losses | None:
     """What was lost between two looks; `sends`: this host is the sender. None: not counted."""
     out, mss = _grown(first.sender, last.sender, "data_segs_out"), last.sender[0].mss
     arrived = _grown(first.receiver, last.receiver, "data_segs_in")
@@ -72,8 +72,8 @@ def losses(first: Look, last: Look, *, sends: bool) -> Losses | None:
     )
 
 
-def _unrepaired(first: Look, last: Look) -> float:
-    """What can have been lost at the most: what was sent again, or waits for its answer still."""
+def _unrepaired(first: FlowRows, last: FlowRows) -> float:
+    """The most that can have been lost: segments sent again or not yet acknowledged."""
     now, was = last.sender[1], first.sender[0]
     if now.total_retrans is None or was.total_retrans is None or now.unacked is None:
         return inf
@@ -85,7 +85,7 @@ def _grown(first: tuple[TcpRow, TcpRow], last: tuple[TcpRow, TcpRow], name: str)
     return None if was is None or now is None or now < was else float(now - was)
 
 
-def _missing(look: Look, mss: int, *, merged: bool) -> Interval | None:
+def _missing(look: FlowRows, mss: int, *, merged: bool) -> Interval | None:
     """Segments that were sent until this look and have neither arrived nor are on the way."""
     early, late = look.sender
     before, after = look.receiver
@@ -105,7 +105,7 @@ def _missing(look: Look, mss: int, *, merged: bool) -> Interval | None:
 
 
 def _unarrived(sender: TcpRow, receiver: TcpRow, mss: int) -> float:
-    """Segments on the way at the most: sent and not yet received in order."""
+    """The most segments that can be on the way: sent and not yet received in order."""
     acked, got = sender.bytes_acked, receiver.bytes_received
     flying = float(sender.unacked or 0)
     if acked is None or got is None:
@@ -114,11 +114,11 @@ def _unarrived(sender: TcpRow, receiver: TcpRow, mss: int) -> float:
 
 
 def _refused(now: TcpRow, was: TcpRow, mss: int) -> float | None:
-    """Segments that the own host refused to send; each is sent again, and counted again.
+    """Segments that the sending host itself refused; each is sent again, and counted again.
 
-    What is in flight is counted in bytes and in segments. The kernel reads the bytes first and
-    waits for the lock of the socket before it reads the other figures, so on a busy host they may
-    be of an earlier moment; a segment may be smaller than the MSS.
+    Data in flight is counted in bytes and in segments. The kernel reads the bytes first and waits
+    for the lock of the socket before it reads the other figures, so on a busy host they may be of
+    an earlier moment; a segment may be smaller than the MSS.
     """
     queued, counted = [], []
     for row in (now, was):
@@ -131,14 +131,20 @@ def _refused(now: TcpRow, was: TcpRow, mss: int) -> float | None:
 
 
 def _places(
-    first: Look, last: Look, between: Interval, refused: float, again: Interval, *, sends: bool
+    first: FlowRows,
+    last: FlowRows,
+    between: Interval,
+    refused: float,
+    again: Interval,
+    *,
+    sends: bool,
 ) -> tuple[Place, ...]:
     """Each counter of a host that grew, the network, and the socket; the most likely first."""
     sender, receiver = (HERE, THERE) if sends else (THERE, HERE)
     repaired, spurious = again
     mss = last.sender[0].mss or 1
     lost = between[1] + refused
-    found: list[tuple[float, Place]] = []  # with about how many segments it explains
+    found: list[tuple[float, Place]] = []  # with the number of segments that it explains, about
     for stage, count in _grew(first.leaving, last.leaving):
         # each packet refused by a qdisc is one count, of many segments
         sizes = max(refused, 0.0), min(count * ceil(PACKET / mss), lost)
@@ -160,7 +166,7 @@ def _places(
         weight = max(network[0], sum(between) / 4)
         found.append((weight, Place(BETWEEN, "path", _way(sends=sends), network, why)))
     drops = _grown(first.receiver, last.receiver, "drops") or 0.0
-    if drops - spurious >= 1:  # the socket drops segments that it has already, too
+    if drops - spurious >= 1:  # the socket also drops segments that it has already
         why = f"{units.count(drops)} packets dropped at the socket, after they were counted"
         place = Place(receiver, "rcvbuf", SOCKET, (drops - spurious, drops), why)
         found.append((drops - spurious, place))
@@ -187,6 +193,6 @@ def _way(*, sends: bool) -> str:
 
 
 def _likely(known: tuple[float, Place]) -> tuple[float, int]:
-    """What explains most first; of two that explain the same the farther one."""
+    """The place that explains most first; of two equal ones the farther one."""
     weight, place = known
     return -weight, _FAR_FIRST.index(place.stage)

@@ -14,7 +14,7 @@ from ..limits import Limit
 from ..limits.window import SECONDS
 from . import HERE, THERE, Joined, Losses, Unmatched, counts, ends, match
 from .line import stages
-from .losses import Look, losses
+from .losses import FlowRows, losses
 from .match import Tuple4
 from .verdict import verdict
 
@@ -168,9 +168,9 @@ def _program(flow: Flow | None, end: tuple[str, int]) -> str:
     return f"{end[0]}:{end[1]}"
 
 
-def _look(moment: _Moment, name: Tuple4, *, sends: bool) -> Look:
+def _look(moment: _Moment, name: Tuple4, *, sends: bool) -> FlowRows:
     near, far = moment.near[name], moment.far[name]
     here, there = zip((HERE, THERE), moment.interfaces[name], strict=True)
     if sends:
-        return Look(moment.at, near, (far, far), moment.leaving[here], moment.arriving[there])
-    return Look(moment.at, (far, far), near, moment.leaving[there], moment.arriving[here])
+        return FlowRows(moment.at, near, (far, far), moment.leaving[here], moment.arriving[there])
+    return FlowRows(moment.at, (far, far), near, moment.leaving[there], moment.arriving[here])

@@ -99,7 +99,7 @@ def _lossy(
 ) -> Reading:
     place = losses.place if losses is not None else None
     if place is not None and place.end != BETWEEN:
-        return replace(said, stage=place.stage, end=place.end, name=place.name, kind="told",
+        return replace(said, stage=place.stage, end=place.end, name=place.name, kind="reported",
                        because=f"{place.because}; {said.because}")  # fmt: skip
     if read is not None and read.end == "here" and read.stage in ARRIVING:
         return replace(read, end=ends[1])

@@ -18,7 +18,7 @@ MANY: Final = 3  # unmatched flows that are named
 
 
 def short(name: str) -> str:
-    """The name of a host for one line: of a command prefix the last word that is no option."""
+    """The short name of a host: the last word of a command prefix that is not an option."""
     words = [word for word in name.split() if not word.startswith("-")]
     return words[-1] if words else name
 
@@ -138,7 +138,7 @@ class Matched(Protocol):
 
 
 def unmatched(sides: Matched, hosts: tuple[str, str]) -> Iterator[str]:
-    """What is said where flows of this host have no other end there."""
+    """Sentences about flows of this host that have no other end there."""
     missing: Sequence[Unmatched] = sides.unmatched
     if not sides.joined and not missing:
         yield from ("", f"no flow between {hosts[0]} and {hosts[1]} wants to move data")

@@ -72,7 +72,7 @@ def names(data: bytes) -> dict[int, str]:
     except KeyError:
         raise OSError(
             errno.EOPNOTSUPP,
-            "this kernel tells no reasons for its drops (they came with Linux 5.17)",
+            "this kernel reports no reasons for its drops (Linux 5.17 added them)",
         ) from None
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from None
@@ -94,7 +94,7 @@ def _types() -> bytes:
             return file.read()
     except FileNotFoundError:
         raise FileNotFoundError(
-            errno.ENOENT, "this kernel does not tell the names of its drop reasons", _TYPES
+            errno.ENOENT, "this kernel does not report the names of its drop reasons", _TYPES
         ) from None
 
 

@@ -1,8 +1,8 @@
 """TCP sockets by sock_diag (net/ipv4/inet_diag.c, tcp_diag.c).
 
 A dump walks the kernel's whole table of connections (a quarter of a million places with 8 GiB of
-memory, 0.3 ms though all are empty) and gives those of the family asked for. The question of Linux
-2.6.14 names no family, so that one walk gives both; what does not know it is asked for each.
+memory, 0.3 ms though all are empty) and gives those of the family asked for. The request of Linux
+2.6.14 names no family, so one walk gives both; where it is not known, each family is requested.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BOTH: Final = Request(
 def tcp(source: Source, space: Space | None = None) -> bytes:
     """Every TCP socket that moves data or listens, with tcp_info and its memory.
 
-    Those of another network namespace with `space`: then one question is all.
+    With `space`, those of another network namespace, by one request only.
     """
     if space is not None:
         return source.netlink(replace(_BOTH, name=f"{_BOTH.name}@{space.inode}", space=space))
@@ -65,8 +65,9 @@ def _family(source: Source, family: int) -> bytes:
 
 
 def time_wait(source: Source, low: int, high: int) -> bytes:
-    """Every TCP socket in TIME_WAIT whose local port is from `low` to `high`.
+    """Every TCP socket in TIME_WAIT or FIN_WAIT2 whose local port is from `low` to `high`.
 
+    A socket in FIN_WAIT2 waits for the peer's close, and is soon kept as one in TIME_WAIT is.
     The kernel selects them by INET_DIAG_REQ_BYTECODE: two comparisons, each with the steps to the
     next one where it holds, and past the end where it does not.
     """
@@ -74,6 +75,6 @@ def time_wait(source: Source, low: int, high: int) -> bytes:
         struct.pack("=BBHBBH", comparison, 8, end, 0, 0, port)
         for comparison, end, port in ((_LOCAL_PORT_FROM, 20, low), (_LOCAL_PORT_TO, 12, high))
     )
-    states = 1 << STATES.index("time-wait")
+    states = 1 << STATES.index("time-wait") | 1 << STATES.index("fin-wait-2")
     body = struct.pack("=4x48xI4xHH", states, 4 + len(code), _BYTECODE) + code
     return source.netlink(Request("sock_diag", EVERY_FAMILY, body, "sock_diag/time-wait", True))

@@ -1,4 +1,4 @@
-"""What only the ethtool ioctl tells: driver, its own statistics, RSS on every kernel, steering.
+"""What only the ethtool ioctl reports: driver, its own statistics, RSS on every kernel, steering.
 
 Structures: include/uapi/linux/ethtool.h. Each function makes one or two calls; errors are OSError
 (EOPNOTSUPP: the driver has none) or ValueError (an answer too short to mean anything).

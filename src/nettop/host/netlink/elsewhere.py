@@ -38,7 +38,7 @@ def ask(request: Request, space: Space) -> bytes:
         try:
             raise question.error
         finally:
-            question.error = None  # it would hold every frame that it passes
+            question.error = None  # it would keep every frame that it passed
     return question.answer
 
 

@@ -1,4 +1,4 @@
-"""The kernel's own door: netlink sockets and the ethtool ioctl.
+"""Requests to the kernel: netlink sockets and the ethtool ioctl.
 
 `ask` reads, `change` writes, `ioctl` does either. An error is an OSError with the kernel's number
 and, where it gave one (NETLINK_EXT_ACK, Linux 4.12), its own sentence.
@@ -79,7 +79,8 @@ class Kernel:
     def change(self, family: str, kind: int, body: bytes, flags: int = 0) -> None:
         """Send a message that changes something and wait for the acknowledgement.
 
-        An acknowledgement is no effect: read back what was really set. Never sent twice.
+        An acknowledgement does not mean an effect: read back what was really set. It is never sent
+        twice.
         """
         self._talk(family, kind, body, _REQUEST | _ACK | flags, tries=1)
 
@@ -198,7 +199,7 @@ class Kernel:
             try:
                 raise error
             finally:
-                del error  # by its name here it would hold every frame that it passes
+                del error  # a name for it here would keep every frame that it passed
         if interrupted:
             raise InterruptedError
         return answer

@@ -57,7 +57,7 @@ def strings(source: Source, which: str) -> tuple[str, ...]:
 
 
 def _feature_names(source: Source) -> tuple[str, ...]:
-    """The names that the first device with an answer tells; none if no device answers."""
+    """The names that the first device with an answer reports; none if no device answers."""
     with suppress(OSError):
         for device in names(source).values():
             with suppress(OSError):
@@ -82,7 +82,7 @@ def features(source: Source, device: str) -> Attributes:
 def linkmodes(source: Source, device: str) -> Attributes:
     """Speed, duplex, connector and modes of one link; OSError, ValueError.
 
-    The first call tells, as a negative number, how many words a set of modes has.
+    The first call returns, as a negative number, how many words a set of modes has.
     """
     raw = source.statistics(device, _link_request(0), f"link-size/{device}")
     count = -struct.unpack_from("=b", raw, 15)[0] if len(raw) >= _MODES_AT else 0

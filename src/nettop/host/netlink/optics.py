@@ -1,7 +1,7 @@
-"""What a pluggable module tells of itself: SFF-8472 (SFP), SFF-8636 (QSFP), CMIS (QSFP-DD, OSFP).
+"""The memory of pluggable modules: SFF-8472 (SFP), SFF-8636 (QSFP), CMIS (QSFP-DD, OSFP).
 
 `read` gives bytes of a page (ETHTOOL_MSG_MODULE_EEPROM_GET, Linux 5.13; root only). Powers are in
-units of 0.1 µW, temperatures in 1/256 °C. ValueError for a module that tells nothing of this.
+units of 0.1 µW, temperatures in 1/256 °C. ValueError for a module that reports none of these.
 """
 
 from __future__ import annotations
@@ -95,5 +95,5 @@ def _weakest(raw: bytes) -> float | None:
 
 
 def dbm(tenths: int) -> float | None:
-    """Tenths of a microwatt in dBm; None for darkness."""
+    """Tenths of a microwatt in dBm; None without light."""
     return round(10 * math.log10(tenths / 10_000), 2) if tenths else None

@@ -25,8 +25,8 @@ class Vector(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
-class Mmsghdr(ctypes.Structure):
-    """struct mmsghdr: a msghdr and the number of bytes sent."""
+class Msghdr(ctypes.Structure):
+    """struct msghdr."""
 
     _fields_ = (
         ("name", ctypes.c_void_p),
@@ -36,8 +36,13 @@ class Mmsghdr(ctypes.Structure):
         ("control", ctypes.c_void_p),
         ("control_length", ctypes.c_size_t),
         ("flags", ctypes.c_int),
-        ("sent", ctypes.c_uint),
     )
+
+
+class Mmsghdr(ctypes.Structure):
+    """struct mmsghdr: a msghdr, with its padding, and the number of bytes sent."""
+
+    _fields_ = (("header", Msghdr), ("sent", ctypes.c_uint))
 
 
 def paced(sock: socket.socket, size: int, point: int, count: int, spacing: float) -> int:
@@ -71,8 +76,8 @@ def flood(sock: socket.socket, size: int, seconds: float, rate: float) -> int:
     vector = Vector(ctypes.addressof(payload), size)
     batch = (Mmsghdr * BATCH)()
     for message in batch:
-        message.vectors = ctypes.addressof(vector)
-        message.vector_count = 1
+        message.header.vectors = ctypes.addressof(vector)
+        message.header.vector_count = 1
     sendmmsg = ctypes.CDLL(None, use_errno=True).sendmmsg
     number = sock.fileno()
     clock = time.perf_counter

@@ -12,7 +12,7 @@ from ..values import field_value
 from ..vocabulary import NUMBER, find, names
 
 EARLIER: Final = {"worst": 1.0, "increase": -1.0}
-"""The functions that need earlier values, with the sign by which the one they need is largest."""
+"""The functions of earlier values, each with the sign that makes the needed value the largest."""
 
 
 def _check_earlier(checker: TypeCheck, node: ast.Call) -> None:

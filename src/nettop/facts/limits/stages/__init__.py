@@ -1,7 +1,7 @@
 """Stages on the way of data that can be full: a family of stages a module, listed from this folder.
 
-A module has `readings(look) -> Iterable[Reading]`: what it knows of its stages for that target, and
-nothing where it knows nothing. Readings name stages of `limits.STAGES`. A newcomer adds one file.
+A module has `readings(look) -> Iterable[Reading]`: what it knows of its stages for that target;
+empty if it knows nothing. Readings name stages of `limits.STAGES`. A newcomer adds one file.
 """
 
 from __future__ import annotations

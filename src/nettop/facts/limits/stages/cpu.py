@@ -1,8 +1,8 @@
-"""CPUs: threads, by what they ran and waited for a core, quotas, interrupt cores, the backlog.
+"""CPUs: threads, quotas, interrupt cores, the backlog.
 
-A thread that ran or waited for a core nearly all the time limits, although no core may be full: it
-moves between cores. Time that the hypervisor or a quota (cpu.stat, nr_throttled) took counts too,
-and so does time in which it was stopped by a signal.
+A thread that ran or waited for a core nearly all the time limits. No core need be full, because a
+thread may move between cores. Time that the hypervisor or a quota (cpu.stat, nr_throttled) took
+counts too, and so does time in which it was stopped by a signal.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from ..window import mean, share
 from . import _kernel_threads as kernel_threads
 from ._budget import BUSY, HALF, HIDDEN, WAKE, Carried, carried
 
-STOPPED: Final = 0.3  # of the samples: between the stops nothing tells what it would do
+STOPPED: Final = 0.3  # of the samples: what it would do without the stops is not known
 CORE: Final = 0.95  # of a core in use
+USED_UP: Final = 0.25  # of the periods in which a quota is used up: it limits
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
 
 
@@ -41,7 +42,7 @@ class Thread(NamedTuple):
 
     @property
     def used(self) -> float:
-        """The share of time in which it ran or could not although it wanted."""
+        """The share of time in which it ran, or wanted to run and could not."""
         if self.throttled >= HALF or self.stopped >= STOPPED:
             return 1.0
         return min(1.0, max(self.wanted, self.allowed) / (1.0 - self.stopped))
@@ -53,12 +54,12 @@ class Thread(NamedTuple):
 
     @property
     def wanted(self) -> float:
-        """The share of the time that its core had in which it ran or waited for it."""
+        """The share of the available time of its core in which it ran or waited for it."""
         return min(1.0, (self.ran + self.waited + self.interrupts) / self.given)
 
     @property
     def allowed(self) -> float:
-        """The part of its quota that it ran."""
+        """The part of its quota that it used."""
         return self.ran / self.quota if self.quota else 0.0
 
     @property
@@ -72,7 +73,7 @@ class Thread(NamedTuple):
         """Its capacity and its reach, by its quota or by its core."""
         if self.allowed >= self.wanted or (not self.ran and self.used >= BUSY):
             return carried(rate, self.used, woken=self.woken)
-        if not self.ran:  # it only waited: that tells no cost
+        if not self.ran:  # it only waited, so the cost of a byte is not known
             return None, (rate, max(rate, HIDDEN))
         return carried(rate, self.used, self.ran / self.given,
                        self.ran / (self.ran + self.waited), self.woken)  # fmt: skip
@@ -108,7 +109,7 @@ def threads(look: Look, pid: int) -> list[Thread]:
 
 
 def _process(look: Look, pid: int) -> list[Thread]:
-    """The process as a whole, where its threads are not known: if it has one, that is the same."""
+    """The process as a whole, if its threads are not known; of one thread this is the same."""
     return [
         Thread(f"{one.name}[{pid}]", min(1.0, ((one.user or 0.0) + (one.system or 0.0)) / 100),
                (one.wait or 0.0) / 100, 0.0, 0.0, None, None, one.cpu,
@@ -168,7 +169,8 @@ def _stolen(look: Look, cpu: int | None) -> float:
 def _quota(look: Look, group: str | None) -> tuple[float, float | None, str | None]:
     """The share of periods in which a cgroup or one above it was throttled, with its quota.
 
-    Of several the one that was throttled most; of those that were not, the smallest quota.
+    Of several cgroups the one throttled most; if none was throttled, the one with the smallest
+    quota.
     """
     worst: tuple[float, float | None, str | None] = 0.0, None, None
     for name in look.window.groups.series:
@@ -207,8 +209,11 @@ def _thread(look: Look, one: Thread) -> Reading:
     if one.stolen >= 0.05:
         parts.append(f"the hypervisor took {units.share(one.stolen)} of core {one.cpu}")
     used = one.used
-    # who waits for a core for half of the time wants more than it gets, however long it sleeps
-    held = used if used >= BUSY or one.waited >= HALF else used / 2
+    # a quota that is seldom used up has room, though much of it is used
+    full = used >= BUSY and (one.throttled >= USED_UP or one.allowed <= one.wanted)
+    # a thread that waits for a core half of the time wants more than it gets, however long it
+    # sleeps
+    held = used if full or one.waited >= HALF else used / 2
     capacity, reach = one.carried(look.rate)
     return Reading(
         "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach
@@ -236,4 +241,4 @@ def _backlog(look: Look) -> Iterator[Reading]:
     if lost >= COUNTED and (look.over != "nic" or look.rate > 0):
         why = f"{units.per_second(lost, 'packets')} dropped, the backlog full (net.core."
         why += "netdev_max_backlog)"
-        yield Reading("backlog", "here", "backlog of the CPUs", "told", why, 1.0, None, 0.9)
+        yield Reading("backlog", "here", "backlog of the CPUs", "reported", why, 1.0, None, 0.9)

@@ -13,6 +13,7 @@ from ....terms import formulas, units
 from ...kinds.nic import Nic
 from .. import Reading
 from ..looks import Look
+from ..stack import stack
 
 FULL: Final = 0.95  # of what the wire carries
 SLOT: Final = 0.80  # of the slot's rate after coding: data
@@ -20,12 +21,17 @@ COUNTED: Final = 1.0  # packets a second
 
 
 def readings(look: Look) -> Iterator[Reading]:
-    """The stages of the interface's hardware; virtual interfaces have none."""
-    nic = look.nic
+    """The stages of the hardware of the interface, or of one below it; virtual ones have none."""
     if look.over == "nic" and look.device is not None:
         yield from _elsewhere(look)
-    if nic is None or look.over == "socket":  # what a device loses reaches no socket
+    if look.over == "socket":  # what a device loses reaches no socket
         return
+    for one in stack(look):
+        if one.nic is not None:
+            yield from _interface(one, one.nic)
+
+
+def _interface(look: Look, nic: Nic) -> Iterator[Reading]:
     yield from _provider(look)
     if nic.kind == "nic":
         yield from _wire(look, nic)
@@ -38,12 +44,12 @@ def readings(look: Look) -> Iterator[Reading]:
 
 
 def _elsewhere(look: Look) -> Iterator[Reading]:
-    """What an interface of another namespace loses; of what kind it is, is not read there."""
+    """The losses of an interface of another namespace; its kind is not read there."""
     lost = look.counted(f"{look.direction}_dropped")
     if lost:
         stage, way = ("tx-ring", "transmit") if look.sends else ("ring", "receive")
         why = f"{units.per_second(lost, 'packets')} dropped on {way}"
-        yield Reading(stage, "here", look.target, "told", why)
+        yield Reading(stage, "here", look.target, "reported", why)
 
 
 def _wire(look: Look, nic: Nic) -> Iterator[Reading]:
@@ -82,7 +88,7 @@ def _provider(look: Look) -> Iterator[Reading]:
         rate = look.counted(counter)
         if rate is not None and rate >= COUNTED:
             why = f"{units.per_second(rate, 'packets')} over the allowance"
-            yield Reading("provider", "there", f"allowance of {what}", "told", why, 1.0,
+            yield Reading("provider", "there", f"allowance of {what}", "reported", why, 1.0,
                           (0.9 * look.rate, 1.1 * look.rate), 1.0)  # fmt: skip
             return
 
@@ -96,5 +102,6 @@ def _lost(stage: str, name: str, lost: float | None, what: str) -> Iterator[Read
     if not lost:
         return
     full = lost >= COUNTED
-    yield Reading(stage, "here", name, "told", f"{units.per_second(lost, 'packets')} lost: {what}",
-                  1.0 if full else None, None, 0.8 if full else 0.0)  # fmt: skip
+    why = f"{units.per_second(lost, 'packets')} lost: {what}"
+    yield Reading(stage, "here", name, "reported", why, 1.0 if full else None, None,
+                  0.8 if full else 0.0)  # fmt: skip

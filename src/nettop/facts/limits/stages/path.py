@@ -1,7 +1,8 @@
 """The path: how much a congestion control carries at its loss and round trip.
 
-Loss-based controls: MSS / RTT x 1.22 / sqrt(p) (Mathis, Semke, Mahdavi, Ott 1997). BBR sends at the
-bandwidth that it measured. What the receiver reports twice (DSACK, RFC 2883) was not lost.
+Loss-based controls: MSS / RTT x 1.22 / sqrt(p) (Mathis, Semke, Mahdavi, Ott 1997). BBR paces at the
+bandwidth that it measured, also where nothing is lost. What the receiver reports twice (DSACK, RFC
+2883) was not lost.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from ..window import mean
 LOSSY: Final = 1e-4  # of the segments
 MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
+WINDOW: Final = 0.2  # of the time limited by the peer's window
 REACHED: Final = 0.7  # of the bandwidth that BBR measured
-SPREAD: Final = 1.4  # the formula is right by this factor
+SPREAD: Final = 1.4  # the formula is right within this factor
 HEAVY: Final = 0.02  # of the segments: timeouts, which the formula leaves out, cost as much
-COUNTED: Final = 10  # retransmissions: of fewer losses the share is an accident
+LONG: Final = 1000  # us; on shorter round trips the CPU may limit the rate that BBR measures
+COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
 
 
 def readings(look: Look) -> Iterator[Reading]:
-    """The path of a TCP flow that sends; nothing without loss."""
+    """The path of a TCP flow that sends; without loss only where BBR paces."""
     if look.over != "flow" or not look.sends or not look.tcp:
         return
     lost, sent = _lost(look), look.rated("segs_out") or 0.0
@@ -34,9 +37,10 @@ def readings(look: Look) -> Iterator[Reading]:
     if not sent or not rtt or not mss:
         return
     ratio = lost / sent
-    if ratio < LOSSY or lost < 0.05:
-        return
     bbr = str(look.now("congestion")).startswith("bbr")
+    lossy = ratio >= LOSSY and lost >= 0.05
+    if not lossy and not (bbr and rtt >= LONG):
+        return
     speed = 8.0 * (look.now("delivery_rate") or 0) if bbr else (
         8 * mss * MATHIS / (rtt / 1e6 * sqrt(ratio))
     )  # fmt: skip
@@ -44,13 +48,22 @@ def readings(look: Look) -> Iterator[Reading]:
     why = f"{ratio:.2%} of the segments lost at {units.seconds(rtt / 1e6)} round trip"
     model = "BBR's estimate" if bbr else "Mathis' formula"
     waits = look.often("notsent")
-    reached = bbr and bool(speed) and look.rate >= REACHED * speed  # it paces: its window has room
+    free = lossy or look.part("rwnd_limited") < WINDOW  # else BBR measures the peer's window
+    reached = bbr and free and (ratio >= HEAVY or _paced(look, speed))  # its window has room
     held = max(full, waits) if (full >= FLIGHT or reached) and waits >= 0.5 else 0.0
+    if not lossy and not held:
+        return
     known = bbr or held or (_counted(look) >= COUNTED and ratio <= HEAVY)
     capacity = (speed / SPREAD, speed * SPREAD) if speed and known else None
     used = min(1.0, look.rate / speed) if speed else None
     name = f"path to {look.flow.remote if look.flow else 'the peer'} ({model})"
     yield Reading("path", "there", name, "computed", why, used, capacity, held)
+
+
+def _paced(look: Look, speed: float) -> bool:
+    """Whether BBR sends about what it measured, by the last delivery or by its pacing."""
+    pacing = 8 * (mean(entry.now.pacing_rate for entry in look.tcp) or 0.0)
+    return any(one and look.rate >= REACHED * one for one in (speed, pacing))
 
 
 def _lost(look: Look) -> float:

@@ -3,8 +3,8 @@
 A rate limit binds when data waits before it and about its rate passes; the counter `overlimits`
 proves nothing (a shaper counts them below its rate too). It also binds when data waits in nearly
 all samples although less passes: the bucket is too small for the time between two turns of the
-queue, and tokens are lost (tc-tbf(8), `burst`). fq's flow limit binds single flows. The transmit
-ring shows by its drops, and by byte queue limits (BQL) that are reached.
+queue, and tokens are lost (tc-tbf(8), `burst`). fq's flow limit binds single flows. A full transmit
+ring shows in its drops and in byte queue limits (BQL) that are reached.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from ....frame.rates import Entry
 from ....terms import units
 from .. import Reading
 from ..looks import Look
+from ..stack import stack
 from ..window import mean, share
 
-HEADERS: Final = 1.1  # by this factor a queue counts more than the payload, at most
+HEADERS: Final = 1.1  # a queue counts more than the payload by at most this factor
 NEAR: Final = 0.85  # of a configured rate: it is reached
-STANDING: Final = 0.9  # of the samples with waiting packets; a shaper in order has them at its load
+STANDING: Final = 0.9  # of the samples with waiting packets; normally equal to the shaper's load
 LEAST: Final = 0.3  # of a configured rate that passes although packets always wait
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
@@ -31,14 +32,15 @@ PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause fram
 
 
 def readings(look: Look) -> Iterator[Reading]:
-    """The queues of the interface that the data leaves by."""
+    """The queues of the interface by which the data leaves, and of those below it."""
     if not look.sends:
         return
-    yield from _shapers(look)
-    if look.over == "flow":
-        yield from _flow_rate(look)
-    yield from _ring(look)
-    yield from _pause(look)
+    for one in stack(look):
+        yield from _shapers(one)
+        if one.over == "flow":
+            yield from _flow_rate(one)
+        yield from _ring(one)
+        yield from _pause(one)
 
 
 def _queues(look: Look) -> Iterator[list[Entry[Any]]]:
@@ -78,7 +80,7 @@ def _shapers(look: Look) -> Iterator[Reading]:
             if lost >= COUNTED and row.kind not in ("htb", "noqueue"):
                 why = f"{units.per_second(lost, 'packets')} dropped, its queue full"
                 name = f"{row.kind} {row.handle} of {row.interface}"
-                yield Reading("qdisc", "here", name, "told", why, 1.0, None, _queued(entries))
+                yield Reading("qdisc", "here", name, "reported", why, 1.0, None, _queued(entries))
     for rate, entries in _classes(look):
         row = entries[-1].now
         if rate:
@@ -186,7 +188,7 @@ def _ring(look: Look) -> Iterator[Reading]:
     if look.counted("tx_dropped") is None:
         return
     why = f"{units.per_second(lost, 'packets')} dropped on transmit"
-    yield Reading("tx-ring", "here", f"transmit ring of {nic.name}", "told", why,
+    yield Reading("tx-ring", "here", f"transmit ring of {nic.name}", "reported", why,
                   1.0 if full else None, None, 0.8 if full else 0.0)  # fmt: skip
 
 
@@ -226,5 +228,5 @@ def _pause(look: Look) -> Iterator[Reading]:
     held = frames * PAUSE_BITS / nic.speed if nic.speed else 1.0
     why = f"the link partner sends {units.per_second(frames, 'pause frames')}"
     binds = frames >= COUNTED and held >= PAUSED
-    yield Reading("pause", "there", f"link partner of {nic.name}", "told", why, min(1.0, held),
+    yield Reading("pause", "there", f"link partner of {nic.name}", "reported", why, min(1.0, held),
                   None, 0.9 if binds else 0.0)  # fmt: skip

@@ -1,7 +1,7 @@
 """The receiving socket: its reader, its buffer, and what lies before it.
 
-Unread data means that the program reads no faster. An empty queue and a window that allows, at the
-receiver's own round trip (tcp_rcv_rtt_measure()), about the rate means that the buffer limits.
+Unread data means that the program reads no faster. The buffer limits if the queue is empty and the
+window allows just about the present rate at the receiver's own round trip (tcp_rcv_rtt_measure()).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ FILLED: Final = 0.4  # of the buffer is payload that arrives in a round trip: wi
 # size of packets in memory (scaling_ratio in include/linux/tcp.h)
 OFFERED: Final = (0.5, 0.7)
 FIXED: Final = 0.9  # of the largest buffer that autotuning makes
+SCALED: Final = 0.6  # of the largest window that can be offered arrives in a round trip
 LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is no measure
 
 
@@ -42,7 +43,7 @@ def _stream(look: Look) -> Iterator[Reading]:
     waiting = mean(entry.now.recv_q for entry in look.tcp) or 0.0
     flow = look.flow
     name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
-    # a reader sleeps while data waits by its own choice; else it waits for a core, or runs
+    # a reader that sleeps while data waits does so by choice; else it waits for a core, or runs
     known = cpu.threads(look, flow.pid) if flow is not None and flow.pid is not None else []
     sleeps = 1.0 - max((one.used for one in known), default=0.0)
     stands = max(behind, unread if behind else 0.0)
@@ -65,9 +66,15 @@ def _buffer(look: Look, size: int, unread: float) -> Reading:
     trip = (mean(entry.now.rcv_rtt for entry in look.tcp) or 0.0) / 1e6
     flying = formulas.bdp(look.rate, trip)
     final = most is None or size >= FIXED * most or size < triple[1] * 2
-    full = trip >= LONG and final and flying >= FILLED * size and unread < 0.5
+    scale = 0 if look.now("wscale") is False else look.now("rcv_wscale")
+    window = float("inf") if scale is None else 65_535 << scale
+    unscaled = window < OFFERED[0] * size  # the rest of the buffer cannot be offered
+    filled = flying >= SCALED * window if unscaled else final and flying >= FILLED * size
+    full = trip >= LONG and filled and unread < 0.5
     owner = "net.ipv4.tcp_rmem" if most is not None and size >= FIXED * most else "SO_RCVBUF"
     name = f"receive buffer {units.size(size)}" + (f", {owner}" if full else "")
+    if unscaled:
+        name = f"receive window {units.size(window)} at the most, by its scale"
     why = f"{units.size(flying)} arrive in a round trip of {units.seconds(trip)}"
     largest = size if full or most is None else max(size, most)
     # the queue of what limits now is part of `trip`; the handshake was measured without it
@@ -75,8 +82,9 @@ def _buffer(look: Look, size: int, unread: float) -> Reading:
     capacity = (0.9 * look.rate, 1.1 * look.rate) if full else None
     if capacity is None and alone >= LONG:
         whole = formulas.window_cap(largest, alone)
-        capacity = OFFERED[0] * whole, OFFERED[1] * whole
-    used = min(1.0, flying / size) if trip >= LONG else None
+        bound = formulas.window_cap(window, alone)
+        capacity = min(OFFERED[0] * whole, SCALED * bound), min(OFFERED[1] * whole, bound)
+    used = min(1.0, flying / (window if unscaled else size)) if trip >= LONG else None
     return Reading("rcvbuf", "here", name, "computed", why, used, capacity, 1.0 if full else 0.0)
 
 
@@ -87,7 +95,7 @@ def _datagrams(look: Look) -> Iterator[Reading]:
     why = f"{units.per_second(lost, 'datagrams')} dropped, the buffer full"
     flow = look.flow
     name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
-    yield Reading("rcvbuf", "here", "receive buffer of the socket", "told", why, 1.0, None,
+    yield Reading("rcvbuf", "here", "receive buffer of the socket", "reported", why, 1.0, None,
                   1.0 - waits / 2)  # fmt: skip
     yield Reading("application", "here", name, "measured",
                   f"datagrams wait to be read in {units.share(waits)} of the samples", waits, None,

@@ -15,14 +15,18 @@ from ....terms import formulas, units
 from .. import Interval, Reading
 from ..looks import Look
 from ..window import mean, share
+from . import _peer_reader, _timer
 
 FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken
 EMPTY: Final = 0.1  # of the send buffer unsent: less is nothing
 WINDOW_FULL: Final = 0.9  # of the congestion window in flight
+WINDOW_SENT: Final = 0.8  # of the peer's window in flight: a sender that paces does not fill it
 PACED: Final = 0.8  # of the pacing limit: payload is less than what pacing counts
-HALF: Final = 0.5  # of a window in use, below which no capacity is told on a short path
-LONG: Final = 1000  # us; of shorter round trips queues and the CPU make most
-STRETCHED: Final = 4.0  # a round trip by so much longer than the shortest is made of queues
+LATE: Final = 0.3  # of the pacing limit that is reached although data waits
+FREE: Final = 0.25  # of the time that a window may be full, at most, where pacing is late
+HALF: Final = 0.5  # of a window in use; below it no capacity is given on a short path
+LONG: Final = 1000  # us; shorter round trips are mostly queues and CPU time
+STRETCHED: Final = 4.0  # a round trip longer than the shortest by this factor is due to queues
 SLACK: Final = 2.0  # a window that allows so many times the rate does not limit it
 SET: Final = 0.9  # of the largest buffer that autotuning makes
 
@@ -31,10 +35,13 @@ def readings(look: Look) -> Iterator[Reading]:
     """The stages of a TCP socket that sends."""
     if look.over != "flow" or not look.sends or not look.tcp:
         return
+    reader = _peer_reader.reading(look, _waits(look))
     yield _application(look)
-    yield from _buffer(look)
+    yield from _buffer(look, slow_reader=reader is not None)
     yield from _pacing(look)
-    yield from _congestion(look)
+    yield from _congestion(look, slow_reader=reader is not None)
+    if reader is not None:
+        yield reader
     yield from _window(look)
 
 
@@ -50,8 +57,21 @@ def _application(look: Look) -> Reading:
 
 
 def _room(row: Any) -> bool:
-    """Whether the program could write more and everything it wrote was sent."""
-    return not row.notsent and not _full(row)
+    """Whether the program could write more and all full segments that it wrote were sent.
+
+    Less than a segment waits for more data by Nagle's algorithm or TCP_CORK (tcp_nagle_test()).
+    """
+    return (row.notsent or 0) < (row.mss or 1) and not _full(row)
+
+
+def _waits(look: Look) -> float:
+    """The share of samples in which the congestion window or the send buffer is full."""
+    return share(_filled(entry.now) or _full(entry.now) for entry in look.tcp)
+
+
+def _filled(row: Any) -> bool:
+    """Whether the congestion window is full and data waits."""
+    return bool(row.cwnd and (row.unacked or 0) >= WINDOW_FULL * row.cwnd and row.notsent)
 
 
 def _full(row: Any) -> bool:
@@ -62,7 +82,7 @@ def _full(row: Any) -> bool:
     return bool(small and row.wmem_queued >= FULL * row.sndbuf)
 
 
-def _buffer(look: Look) -> Iterator[Reading]:
+def _buffer(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     size = look.now("sndbuf")
     if not size:
         return
@@ -71,7 +91,9 @@ def _buffer(look: Look) -> Iterator[Reading]:
     full = held = max(clock, filled)
     waits = min(1.0, full + look.part("rwnd_limited"))  # the kernel counts one or the other
     beyond = _beyond(look, size) if full >= EMPTY and waits >= 0.5 else ""
-    if beyond:
+    if slow_reader:
+        held = 0.0
+    elif beyond:
         name = "other end, or the path to it"
         yield Reading("peer", "there", name, "inferred", beyond, None, None, waits)
         held = 0.0
@@ -83,15 +105,15 @@ def _buffer(look: Look) -> Iterator[Reading]:
     name = f"send buffer {units.size(size)}, {owner}"
     why = f"{units.size(size)} buffer full {units.share(full)} of the time"
     capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
-    kind = "told" if clock >= 0.5 else "measured"
+    kind = "reported" if clock >= 0.5 else "measured"
     yield Reading("sndbuf", "here", name, kind, why, full, capacity, held)
 
 
 def _beyond(look: Look, size: float) -> str:
-    """Why a full send buffer is only where data waits for what is farther on; empty: it is not.
+    """Why data in a full send buffer only waits for a later stage; empty if the buffer limits.
 
-    At the shortest round trip the buffer would carry a multiple of the rate. What is in it waits
-    for a queue, or for a reader that gets no CPU.
+    At the shortest round trip the buffer would carry a multiple of the rate. Its data waits for a
+    queue, or for a reader that gets no CPU.
     """
     rtt = mean(entry.now.rtt for entry in look.tcp)
     least = look.now("min_rtt")
@@ -115,18 +137,25 @@ def _pacing(look: Look) -> Iterator[Reading]:
     capacity = (0.9 * limit, limit)
     name = "pacing limit of the socket"
     yield Reading("pacing", "here", name, "computed", f"{why} of the time", used, capacity, held)
+    if LATE <= used < PACED and _open(look):
+        yield _timer.reading(look, limit, waits)
 
 
-def _congestion(look: Look) -> Iterator[Reading]:
+def _open(look: Look) -> bool:
+    """Whether both windows have room and nothing waits below TCP: then only pacing holds data."""
+    return max(
+        share(_filled(entry.now) for entry in look.tcp),
+        look.part("rwnd_limited"), look.often("wmem_alloc", 4096),
+    ) <= FREE  # fmt: skip
+
+
+def _congestion(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     cwnd, mss, rtt = look.now("cwnd"), look.now("mss"), look.now("rtt")
     if not cwnd or not mss or not rtt:
         return
-    filled = share(
-        bool(e.now.cwnd and (e.now.unacked or 0) >= WINDOW_FULL * e.now.cwnd and e.now.notsent)
-        for e in look.tcp
-    )
+    filled = share(_filled(entry.now) for entry in look.tcp)
     allowed = formulas.window_cap(cwnd * mss, rtt / 1e6)
-    held = filled if allowed <= SLACK * look.rate else 0.0
+    held = filled if allowed <= SLACK * look.rate and not slow_reader else 0.0
     why = f"{cwnd} segments in flight at most, full in {units.share(filled)} of the samples"
     used = min(1.0, look.rate / allowed) if allowed else None
     capacity = (0.75 * allowed, 1.25 * allowed) if used is not None and used >= HALF else None
@@ -139,25 +168,37 @@ def _window(look: Look) -> Iterator[Reading]:
     held = look.part("rwnd_limited")
     offered, rtt = look.now("snd_wnd"), look.now("min_rtt") or look.now("rtt")
     allowed = formulas.window_cap(offered, rtt / 1e6) if offered and rtt else None
+    if allowed and allowed <= SLACK * look.rate:
+        held = max(held, share(_window_sent(entry.now) for entry in look.tcp))
     why = f"the peer's window was full {units.share(held)} of the time"
     if held >= 0.5 and _by_distance(look):
-        yield Reading("rwnd", "there", "window that the peer offers", "told", why, held,
+        yield Reading("rwnd", "there", "window that the peer offers", "reported", why, held,
                       _around(look.rate), held)  # fmt: skip
         return
     if held >= 0.5:
         name = "program at the other end"
         why = f"{why}: it reads no faster"
-        yield Reading("peer", "there", name, "told", why, held, _around(look.rate), held)
+        yield Reading("peer", "there", name, "reported", why, held, _around(look.rate), held)
         return
     known = allowed and (rtt >= LONG or allowed <= look.rate / HALF)
     capacity = (0.75 * allowed, 1.25 * allowed) if allowed and known else None
     reach = _grows(look, allowed, rtt) if allowed and rtt else None
-    yield Reading("rwnd", "there", "window that the peer offers", "told", why, held, capacity, held,
-                  reach)  # fmt: skip
+    yield Reading("rwnd", "there", "window that the peer offers", "reported", why, held, capacity,
+                  held, reach)  # fmt: skip
+
+
+def _window_sent(row: Any) -> bool:
+    """Whether about all of the peer's window is in flight and data waits.
+
+    The kernel's clock runs only while the window stops a segment: where the sender paces (BBR)
+    that is less than the time.
+    """
+    flying = (row.unacked or 0) * (row.mss or 0)
+    return bool(row.snd_wnd and flying >= WINDOW_SENT * row.snd_wnd and row.notsent)
 
 
 def _by_distance(look: Look) -> bool:
-    """Whether the window is in flight, not unread at the peer: then the round trip makes it small.
+    """Whether the window is in flight, not unread at the peer: then it is small for the round trip.
 
     A reader that is behind acknowledges all and offers no window: nothing is in flight.
     """
@@ -184,7 +225,7 @@ def _per_trip(look: Look, size: float) -> Interval | None:
 
 
 def _grows(look: Look, allowed: float, rtt: float) -> Interval | None:
-    """To what a window that is not full may grow; None over a short path, where it matters little.
+    """The size to which a window that is not full may grow; None on a short path.
 
     The peer chose the scale of its window for the largest buffer that it may have
     (tcp_select_initial_window()): within a factor of two. About half of a buffer is window.

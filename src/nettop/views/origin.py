@@ -1,0 +1,37 @@
+"""What a scene shows if it is not this host: another host, a recording or a directory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from ..host.source import Source
+
+_TEXTS: Final = {"host": "via", "recording": "replay of", "directory": "directory"}
+
+
+@dataclass(frozen=True, slots=True)
+class SceneOrigin:
+    """The other host (`name` is its command prefix), recording or directory.
+
+    `command` is what runs a command there as root, such as `ssh web1 sudo`; only of a host.
+    """
+
+    kind: Literal["host", "recording", "directory"]
+    name: str
+    command: str = ""
+
+    @property
+    def text(self) -> str:
+        """The origin in a few words: `via ssh web1`, `replay of web1`."""
+        return f"{_TEXTS[self.kind]} {self.name}"
+
+
+def origin_of(source: Source) -> SceneOrigin | None:
+    """The origin of the scenes of a source; None for this host."""
+    if source.live:
+        return None
+    far = source.batches
+    if far is not None:
+        return SceneOrigin("host", far.name, f"{far.name}{'' if far.root else ' sudo'}")
+    return SceneOrigin("recording" if source.ends else "directory", source.host)

@@ -1,0 +1,106 @@
+"""What each file and message of a recorded host changes in the rows, one change at a time.
+
+An answer of the kernel is absent, empty, cut off, without a line, or has another figure. A line of
+the expected output has the change and the fields that differ, or the error. A collector that
+remembers is asked a second time, too: after the plain answers it sees the changed one.
+`pytest tests/collect/test_raw_varied.py --update` writes it anew.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from altered import ABSENT, Altered, others
+from golden_text import same
+from recorded_hosts import HERE
+
+from nettop import collect
+from nettop.host.recording import Replay, load
+
+GOLDEN = Path(__file__).parents[1] / "golden/raw"
+HOSTS = ("vm-vmxnet3-drops", "netns-send")
+SHOWN = 2
+GROUPS = 8  # kinds of files of one collector
+
+
+@cache
+def first(host: str) -> Replay:
+    """The first moment of a recording, which no reading changes."""
+    return Replay(load(str(HERE / f"hosts/{host}.host")))
+
+
+def rows(name: str, source: Any, memory: dict[type, object]) -> Sequence[Any] | str:
+    """The rows, or the error in words."""
+    module = collect.collector(name)
+    try:
+        found = module.update(source, memory) if hasattr(module, "update") else module.read(source)
+        return list(found)
+    except (OSError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def fields_of(found: Sequence[Any] | str) -> dict[str, str]:
+    if isinstance(found, str):
+        return {"error": found}
+    return {
+        f"[{number}].{field.name}": str(getattr(row, field.name))
+        for number, row in enumerate(found)
+        for field in fields(row)
+    }
+
+
+def told(was: dict[str, str], found: Sequence[Any] | str) -> str:
+    """What differs: the first fields, and a checksum where there are more."""
+    now = fields_of(found)
+    changes = [
+        f"{name} {was.get(name, '-')[:40]} → {now.get(name, '-')[:120]}"
+        for name in {**was, **now}
+        if was.get(name) != now.get(name)
+    ]
+    if isinstance(found, str):
+        return found[:160]
+    text = "; ".join(changes[:SHOWN])
+    if changes[SHOWN:]:
+        text += f"; {len(changes)} in all, {zlib.crc32(repr(changes).encode()):08x}"
+    return text
+
+
+def varied(host: str, name: str) -> Iterator[str]:
+    plain = Altered(first(host))
+    known = rows(name, plain, {})
+    was = fields_of(known)
+    yield f"{host}: {known if isinstance(known, str) else f'{len(known)} rows'}"
+    if isinstance(known, str):
+        return
+    groups: dict[str, str] = {}
+    for answer in plain.kept:
+        groups.setdefault(re.sub(r"\d+|(?<=/net/)[^/ ]+", "#", answer), answer)
+    for answer in list(groups.values())[:GROUPS]:
+        for what, other in others(answer, plain.kept[answer]):
+            once = told(was, rows(name, Altered(first(host), answer, other), {}))
+            memory: dict[type, object] = {}
+            rows(name, Altered(first(host)), memory)
+            again = told(was, rows(name, Altered(first(host), answer, other), memory))
+            if once:
+                yield f"  {answer} {what}: {once}"
+            if again != once:
+                yield f"  {answer} {what}, the second time: {again or 'the same'}"
+
+
+# `nicstats_raw` reads as `nicstats` does
+@pytest.mark.parametrize("name", [one for one in collect.always() if one != "nicstats_raw"])
+def test_what_a_changed_answer_changes(name: str, update: bool) -> None:
+    text = "\n".join(line for host in HOSTS for line in varied(host, name)) + "\n"
+    same(GOLDEN / f"{name}.txt", text, update)
+
+
+def test_absent_is_no_answer() -> None:
+    with pytest.raises(FileNotFoundError):
+        Altered(first(HOSTS[0]), "/proc/stat", ABSENT).text("/proc/stat")

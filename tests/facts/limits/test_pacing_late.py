@@ -1,0 +1,58 @@
+"""A paced socket that sends less than its rate although data waits and both windows have room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from limit_frames import flow, limits, moment
+
+from nettop.collect import cpu
+from nettop.facts.limits import Limit
+from nettop.facts.limits.words import line
+
+SLOW = {"max_pacing_rate": 250_000_000}  # the flow moves half of it
+
+
+def seen(stolen: float = 0.0, idle: float = 1.0, **more: Any) -> Limit:
+    """The limit where each CPU is idle and taken by the hypervisor for those shares of time."""
+
+    def at(second: float) -> Any:
+        user = 1 - idle - stolen
+        rows = [cpu.Row(n, user * second, 0.0, 0.0, idle * second, steal=stolen * second)
+                for n in range(4)]  # fmt: skip
+        gauges = {**SLOW, **more.get("gauges", {})}
+        return moment(second, gauges=gauges, rates=more.get("rates"), more={"cpu": rows})
+
+    return flow(limits(at))
+
+
+def test_the_pacing_timer_is_late_on_a_core_with_idle_time() -> None:
+    found = seen(idle=0.6)
+    assert (found.stage.stage, found.stage.name) == ("pacing", "pacing timer"), line(found)
+    assert "50% of the pacing limit" in found.stage.because
+    assert found.stage.capacity == pytest.approx((0.9e9, 1.1e9))
+
+
+@pytest.mark.parametrize(("stolen", "idle"), [(0.3, 0.2), (0.0, 0.02)])
+def test_a_core_that_is_taken_away_or_full_is_named(stolen: float, idle: float) -> None:
+    found = seen(stolen, idle)
+    assert (found.stage.stage, found.stage.end) == ("core", "here"), line(found)
+    assert found.stage.name == "core 0, where the pacing timer runs"
+    assert ("taken by the hypervisor" in found.stage.because) == (stolen > 0)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"gauges": {"notsent": 0}},
+        {"gauges": {"unacked": 400}},
+        {"gauges": {"wmem_alloc": 90_000}},
+        {"gauges": {"max_pacing_rate": 1_250_000_000}},
+        {"rates": {"rwnd_limited": 400_000}},
+    ],
+    ids=["nothing waits", "window full", "packets below TCP", "far below the limit", "peer"],
+)
+def test_it_is_not_the_timer(more: dict[str, Any]) -> None:
+    found = seen(0.3, 0.2, **more)
+    assert found.stage.stage not in ("core", "pacing"), line(found)

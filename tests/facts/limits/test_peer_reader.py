@@ -1,0 +1,61 @@
+"""A reader at the other end that is behind, told by the window that its host offers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from limit_frames import flow, limits, moment
+
+from nettop.facts.limits import Limit
+from nettop.facts.limits.words import line
+
+FULL = {"cwnd": 400, "unacked": 400, "rtt": 8000, "min_rtt": 30}
+
+
+def seen(windows: tuple[int, ...], **more: Any) -> Limit:
+    """The limit of a sender to which these windows are offered, in turns."""
+
+    def at(second: float) -> Any:
+        gauges = {**FULL, "snd_wnd": windows[int(second) % len(windows)], **more.get("gauges", {})}
+        return moment(second, gauges=gauges, rates=more.get("rates"))
+
+    return flow(limits(at))
+
+
+def test_a_window_that_shrinks_by_more_than_is_in_flight() -> None:
+    found = seen((27_000_000, 25_000_000, 21_000_000))
+    assert (found.stage.stage, found.stage.end) == ("peer", "there"), line(found)
+    assert "reads late" in found.stage.because
+    assert next(one for one in found.ladder if one.stage == "cwnd").held == 0.0
+
+
+@pytest.mark.parametrize(
+    ("windows", "more"),
+    [
+        ((3_000_000,), {}),  # a queue on the path leaves the window as it is
+        ((3_000_000, 2_990_000), {}),
+        ((100_000, 1_000_000, 3_000_000, 9_000_000, 20_000_000, 30_000_000, 40_000_000), {}),
+        ((27_000_000, 21_000_000), {"gauges": {"rtt": 90}}),  # acknowledged at once
+        ((27_000_000, 21_000_000), {"rates": {"total_retrans": 900}}),  # it waits for lost ones
+    ],
+    ids=["the same", "about the same", "it grows", "no late acknowledgment", "loss"],
+)
+def test_what_is_no_late_reader(windows: tuple[int, ...], more: dict[str, Any]) -> None:
+    found = seen(windows, **more)
+    assert found.stage.stage != "peer", line(found)
+
+
+def test_a_reader_that_is_behind_does_not_limit_while_nothing_waits_here() -> None:
+    found = seen((27_000_000, 21_000_000), gauges={"unacked": 20})
+    assert found.stage.stage != "peer", line(found)
+    assert all(one.capacity is None for one in found.ladder if one.stage == "peer")
+    assert found.next is None or found.next.stage != "peer"
+
+
+def test_a_full_window_counts_with_the_time_in_which_it_was_closed() -> None:
+    found = seen((900_000,), rates={"rwnd_limited": 450_000}, gauges={"unacked": 100})
+    assert found.stage.stage != "peer", line(found)
+    both = seen((900_000,), rates={"rwnd_limited": 450_000, "sndbuf_limited": 100_000},
+                gauges={"unacked": 100})  # fmt: skip
+    assert both.stage.stage == "peer", line(both)

@@ -1,0 +1,57 @@
+"""Faults between card and socket: checksums, filters, the bus, IPsec, programs behind TUN."""
+
+from __future__ import annotations
+
+from random import Random
+
+from generated.model import Host, Port
+from generated.plant_nic import busy_port, lose
+
+
+def checksums(host: Host, draw: Random) -> None:
+    """A sender computes checksums of TCP or UDP wrongly."""
+    rate = draw.uniform(10, 900)
+    if draw.random() < 0.5:
+        host.snmp |= {"Tcp.InCsumErrors": rate, "Tcp.InErrs": rate}
+    else:
+        host.snmp |= {"Udp.InCsumErrors": rate, "Udp.InErrors": rate}
+
+
+def refused(host: Host, draw: Random) -> None:
+    """A filter of a socket refuses its datagrams."""
+    host.snmp |= {"Udp.InErrors": draw.uniform(100, 9000), "Udp.InDatagrams": 900.0}
+
+
+def bus_stalls(host: Host, draw: Random) -> None:
+    """The bus takes too slowly what the card received."""
+    port = busy_port(host)
+    lose(host, port, draw.choice(("bus", "bus stalls")), draw.uniform(2, 900))
+    if draw.random() < 0.5:
+        lose(host, port, "port", draw.uniform(10, 900))
+
+
+def ipsec_core(host: Host, draw: Random) -> None:
+    """One tunnel brings more than a core decrypts."""
+    index = max(port.index for port in host.ports) + 1
+    host.ports.append(Port("ipsec0", kind="xfrm", bus="", mtu=1400, index=index, type=65534,
+                           rx_packets=draw.uniform(3e4, 2e5), tx_packets=9e3,
+                           qdisc="noqueue", address="10.201.0.1"))  # fmt: skip
+    host.softirq[host.cpus - 1] = draw.uniform(0.92, 0.97)
+
+
+def long_chain(host: Host, draw: Random) -> None:
+    """Every packet is compared with hundreds of rules."""
+    port = busy_port(host, 0.2)
+    for cpu in set(port.cpus):
+        host.softirq[cpu] = draw.uniform(0.7, 0.88)
+    host.firewall = [*host.firewall, *[(True, 0.0)] * draw.randrange(600, 1500)]
+
+
+def tun_slow(host: Host, draw: Random) -> None:
+    """A VPN program does not read what the kernel hands to it."""
+    index = max(port.index for port in host.ports) + 1
+    rate = draw.uniform(900, 3e4)
+    host.ports.append(Port("tun9", driver="tun", kind="tun", bus="", mtu=1500, index=index,
+                           type=65534, rx_packets=500, tx_packets=rate, qdisc="fq_codel",
+                           link={"tx_dropped": rate * draw.uniform(0.02, 0.4)},
+                           address="10.202.0.1"))  # fmt: skip

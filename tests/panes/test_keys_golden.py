@@ -1,0 +1,86 @@
+"""What each key changes on the screen of each pane, as golden text.
+
+`pytest tests/panes/test_keys_golden.py --update` writes the files anew. Each key has the request
+that it makes, and the rows that differ from those before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scenes import lossy, storied
+
+from nettop import panes
+from nettop.panes import page
+from nettop.terms.text import text_of
+from nettop.tui import keys
+from nettop.views.scene import Scene, View
+
+GOLDEN = Path(__file__).parents[1] / "golden/panes-keys"
+WIDTH, HEIGHT = 110, 30
+MOST = 9  # rows of one change
+# the help and the panes themselves are compared elsewhere
+LEFT_OUT = ("help", "open", "next", "previous", "full")
+# several keys at once: from the state before them
+TYPED = (
+    *(">" * n for n in range(2, 13)), *(">" * n + "I" for n in (1, 3, 5)), "jj", "jjj", "G", "Gk",
+    "jjjjjj", "jn", "jnn", "jN", "ll", "llll", "lllh", "/eth\r", "/nothing\r", "/3\r", "jjjz", "zj",
+    "j\r", "jj\r", "jjj\r", "G\r", "ja", "je", "jy",
+    "Gu", "Gy", "Ge", "Gm", "[[", "]]", "iI", "zRI",
+)  # fmt: skip
+
+
+def rows(scene: Scene, view: View) -> list[str]:
+    return [text_of(row).rstrip() for row in page.compose(scene, view, WIDTH, HEIGHT)]
+
+
+def pressed(scene: Scene, view: View, typed: str) -> tuple[View, list[str]]:
+    """The view after these keys, and the requests that they made."""
+    asked = []
+    for name, char in [("enter", "\r") if key == "\r" else (key, key) for key in typed]:
+        view, ask = keys.press(name, char, view, scene)
+        asked += [f"asks {ask}"] if ask is not None else []
+    return view, asked
+
+
+def changes(scene: Scene, name: str) -> list[str]:
+    start = View(pane=name)
+    before = rows(scene, start)
+    out = []
+    single = [one for key in keys.KEYS if key.action not in LEFT_OUT for one in key.keys]
+    for typed in (*single, *TYPED):
+        if typed in single and len(typed) > 1:
+            view, ask = keys.press(typed, None, start, scene)
+            asked = [f"asks {ask}"] if ask is not None else []
+        else:
+            view, asked = pressed(scene, start, typed)
+        after = rows(scene, view) if view.pane == name else [f"opens {view.pane}"]
+        known = set(before)
+        new = [f"{n:2} {row}" for n, row in enumerate(after) if row not in known]
+        if asked or new:
+            shown = typed.replace("\r", "⏎")
+            out += [f"── {shown}", *asked, *new[:MOST]]
+            out += [f"   … {len(new) - MOST} more"] if len(new) > MOST else []
+    return out
+
+
+@pytest.mark.parametrize("name", panes.names())
+def test_golden(name: str, update: bool) -> None:
+    out = ["== storied", *changes(storied(), name), "== lossy", *changes(lossy(), name)]
+    text = "\n".join(out) + "\n"
+    path = GOLDEN / f"{name}.txt"
+    if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.exists(), "no golden file yet: pytest --update"
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_a_pane_without_a_host_takes_every_key() -> None:
+    for name in panes.names():
+        for scene in (Scene(), replace(lossy(), facts=None, frame=None)):
+            for typed in TYPED:
+                view, _ = pressed(scene, View(pane=name), typed)
+                assert len(rows(scene, view)) == HEIGHT

@@ -1,0 +1,104 @@
+"""A user who is logged in by ssh: sshd in one namespace, ssh in another, a veth pair between."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+SSHD: Final = "/usr/sbin/sshd"
+POSSIBLE: Final = bool(os.path.exists(SSHD) and shutil.which("ssh") and shutil.which("ssh-keygen"))
+# Root may be locked on this machine, and sshd lets nobody locked in: here it is not.
+SERVE: Final = (
+    'mkdir -p /run/sshd && mount --bind "$1/shadow" /etc/shadow && exec /usr/sbin/sshd -D '
+    '-f "$1/config" -E "$1/log"'
+)
+
+
+def run(*words: str) -> str:
+    """What a command prints."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout
+
+
+class Login:
+    """The far user's end: every command comes over the link.
+
+    The server is in namespace `here` (10.79.0.1 on va), the user in `there` (10.79.0.2 on vb).
+    """
+
+    def __init__(self, folder: Path, here: str, there: str) -> None:
+        self.folder, self.here, self.there = folder, here, there
+        for name in ("host", "user"):
+            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name))
+        (folder / "shadow").write_text("root:*:20000:0:99999:7:::\n")
+        (folder / "config").write_text(
+            f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\nPidFile none\n"
+            "Port 2222\nListenAddress 10.79.0.1\nUsePAM no\nStrictModes no\nPermitRootLogin yes\n"
+            f"SetEnv PATH={folder}/bin:{os.environ['PATH']} NETTOP_STATE={folder}/state\n"
+        )
+        self.client = [
+            "ssh", "-p", "2222", "-i", str(folder / "user"), "-o", "StrictHostKeyChecking=no",
+            "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-o", "BatchMode=yes",
+            "root@10.79.0.1",
+        ]  # fmt: skip
+        self.ssh = ["ip", "netns", "exec", there, *self.client]
+
+    def install(self) -> None:
+        """Let the user's shell there find a `nettop`."""
+        program = self.folder / "bin/nettop"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m nettop "$@"\n')
+        program.chmod(0o755)
+
+    def line(self, *words: str) -> str:
+        """What the far user's shell there is given."""
+        state = f"NETTOP_STATE={self.folder}/state"
+        return shlex.join(["env", state, sys.executable, "-m", "nettop", *words])
+
+    def nettop(self, *words: str) -> list[dict[str, Any]]:
+        """The changes that a command of the nettop there prints."""
+        done = subprocess.run(
+            [*self.ssh, self.line(*words, "--json")], capture_output=True, text=True, check=False,
+            timeout=60,
+        )  # fmt: skip
+        assert done.stdout, done.stderr
+        found: list[dict[str, Any]] = json.loads(done.stdout)["changes"]
+        return found
+
+
+@contextmanager
+def logged_in(folder: Path, here: str, there: str) -> Iterator[Login]:
+    """Make both namespaces and the server, and remove them."""
+    try:
+        run("ip", "netns", "add", here)
+        run("ip", "netns", "add", there)
+        run(*f"ip link add va netns {here} type veth peer name vb netns {there}".split())
+        for place, name, number in ((here, "va", 1), (there, "vb", 2)):
+            run("ip", "-n", place, "address", "add", f"10.79.0.{number}/24", "dev", name)
+            run("ip", "-n", place, "link", "set", name, "up")
+        user = Login(folder, here, there)
+        words = ["ip", "netns", "exec", here, "unshare", "-m", "sh", "-c", SERVE, "sh"]
+        with subprocess.Popen([*words, str(folder)]) as server:
+            try:
+                for _ in range(100):
+                    done = subprocess.run([*user.ssh, "true"], capture_output=True, check=False)
+                    if not done.returncode:
+                        break
+                    time.sleep(0.1)
+                assert not done.returncode, (done.stderr, (folder / "log").read_text())
+                yield user
+            finally:
+                server.kill()
+    finally:
+        for place in (here, there):
+            subprocess.run(["ip", "netns", "del", place], check=False)

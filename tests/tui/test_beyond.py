@@ -1,0 +1,191 @@
+"""Changes at the other end of the flows (--peer): made, undone and confirmed there by key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scenes import lossy
+from test_away import ENTRY, FILES, KEPT, PLANNED, SACK, There
+
+from nettop.advice.rules.rule import Finding, Wanted
+from nettop.panes import hints, listed
+from nettop.panes.journal import command, exports
+from nettop.panes.journal import lines as journal_lines
+from nettop.terms.text import text_of
+from nettop.tui.actions import Actions
+from nettop.tui.beyond import Beyond
+from nettop.tui.leaving import in_force, question
+from nettop.tui.peering import named
+from nettop.views.scene import JournalEntry, Peer, Pending, Scene, Spot, Step, View
+
+HOST = "web2"
+OWN = JournalEntry("3", 5e8, SACK, "1", "0", "applied")
+
+
+def finding(*, experiment: bool = False) -> Finding:
+    wanted = (Wanted(SACK, "1", experiment=experiment),)
+    known = Finding(
+        "tcp-sack-off@host", "tcp-sack-off", "host", "warning", "SACK is off", "", 3.0, (), (), (),
+        (), (), (), "",
+    )  # fmt: skip
+    known = replace(known, wanted=wanted)
+    return named(known, HOST)
+
+
+class Pair(There):
+    """This machine with an own change, and another end with a nettop of prepared answers."""
+
+    def __init__(self, folder: Path, *, connected: bool = True) -> None:
+        super().__init__(folder)
+        far = self.actions.source
+        one = finding()
+        peer = Peer(("web1", HOST), findings=(one,), way="ssh web2",
+                    plans={one.id: (Step(SACK, "0", "1", "sysctl -w x"),)})  # fmt: skip
+        self.heard.scene = replace(lossy(), journal=(OWN,), peer=peer, origin=None)
+        from nettop.host.source import Live
+
+        self.actions = Actions(Live(), self.heard, lambda: None)
+        peering: Any = SimpleNamespace(far=far if connected else None, shown=peer)
+        self.actions.beyond = Beyond(peering, self.heard, self.actions.altered)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Pair:
+    return Pair(tmp_path)
+
+
+def entry(**more: object) -> Mapping[str, object]:
+    return {**ENTRY, "time": 2e9, "finding": "tcp-sack-off@host", **more}
+
+
+def test_a_finding_of_the_other_end_is_applied_there_after_its_plan_was_shown(pair: Pair) -> None:
+    pair.answers("plan", PLANNED)
+    shown = pair.do("apply", finding().id).question
+    assert shown is not None
+    assert (shown.host, shown.title) == (HOST, "Apply tcp-sack-off@host at web2")
+    assert shown.changes == ((SACK, "0", "1"),)
+    pair.log.write_text("")
+    pair.answers("set", {**PLANNED, "id": 7, "state": "applied"})
+    pair.answers("journal", entry())
+    scene = pair.do("agree")
+    assert pair.ran[:3] == ["set", SACK, "1"]
+    assert "--finding=tcp-sack-off@host" in pair.ran
+    assert [one.id for one in scene.journal if one.host] == ["peer/7"]
+    assert [one.finding for one in scene.journal if one.host] == [finding().id]
+    assert scene.notes[-1].text == f"web2: {SACK}: 0 → 1: applied"
+
+
+def test_the_newest_change_is_undone_at_its_end(pair: Pair) -> None:
+    theirs = JournalEntry("peer/7", 2e9, SACK, "0", "1", "applied", host=HOST)
+    pair.heard.scene = replace(pair.heard.scene, journal=(OWN, theirs))
+    shown = pair.do("undo").question
+    assert shown is not None
+    assert (shown.host, shown.entries) == (HOST, ("peer/7",))
+    assert shown.title == "Undo 1 change at web2"
+    pair.log.write_text("")
+    pair.answers("undo", {**PLANNED, "id": 7, "state": "undone", "after": 0})
+    pair.answers("journal")
+    pair.do("agree")
+    assert pair.ran[:2] == ["undo", "7"]
+
+
+def test_a_newer_change_of_this_host_is_undone_here(pair: Pair) -> None:
+    theirs = JournalEntry("peer/7", 1e8, SACK, "0", "1", "applied", host=HOST)
+    pair.heard.scene = replace(pair.heard.scene, journal=(OWN, theirs))
+    shown = pair.do("undo").question
+    assert shown is not None
+    assert (shown.host, shown.entries) == ("", ("3",))
+    assert pair.ran == []
+
+
+def test_confirm_confirms_there_what_waits_there(pair: Pair) -> None:
+    waits = Pending("peer/7", SACK, 9e9)
+    pair.heard.scene = replace(pair.heard.scene, pending=(waits,))
+    pair.answers("confirm", {**PLANNED, "id": 7, "state": "applied"})
+    pair.answers("journal", entry())
+    scene = pair.do("confirm")
+    assert pair.ran[:2] == ["confirm", "7"]
+    assert scene.pending == ()
+    assert "applied" in scene.notes[-1].text
+
+
+def test_a_change_that_waits_there_is_read_again_and_named_when_leaving(pair: Pair) -> None:
+    pair.answers("plan", PLANNED)
+    pair.do("apply", finding().id)
+    pair.answers("set", {**PLANNED, "id": 7, "state": "pending", "deadline": 4e9})
+    pair.answers("journal", entry(state="pending", deadline=4e9))
+    scene = pair.do("agree")
+    assert [one.id for one in scene.pending] == ["peer/7"]
+    asked = question(scene)
+    assert asked is not None
+    text = "".join(text_of(row) for row in asked.sheets[0][1])
+    assert "ssh web2 nettop confirm 7" in text
+    rows = in_force(pair.actions.changes_made(), 1e9, "", "ssh web2")
+    assert rows[0].endswith("ssh web2 nettop undo 7")
+    assert rows[0].startswith("nettop: in force: web2: ")
+
+
+def test_a_journal_that_cannot_be_read_keeps_what_was_read(pair: Pair) -> None:
+    pair.answers("plan", PLANNED)
+    pair.do("apply", finding().id)
+    pair.answers("set", {**PLANNED, "id": 7, "state": "applied"})
+    pair.answers("journal", entry())
+    pair.do("agree")
+    (pair.folder / "journal.json").unlink()
+    pair.actions.reload()
+    scene = pair.heard.scene
+    assert [one.id for one in scene.journal if one.host] == ["peer/7"]
+    assert scene.notes[-1].text.startswith("journal of web2: ")
+
+
+def test_a_finding_and_a_change_of_the_other_end_persist_there(pair: Pair) -> None:
+    theirs = JournalEntry("peer/7", 2e9, SACK, "0", "1", "applied", finding().id, host=HOST)
+    pair.heard.scene = replace(pair.heard.scene, journal=(OWN, theirs))
+    for target in (finding().id, "peer/7"):
+        pair.answers("plan", {**PLANNED, "state": "unchanged"}, KEPT, files=FILES)
+        shown = pair.do("persist", target).question
+        assert shown is not None
+        assert (shown.verb, shown.host) == ("keep", HOST)
+        pair.log.write_text("")
+        pair.answers("set", {**PLANNED, "id": 8, "state": "unchanged"})
+        pair.answers("journal", entry())
+        pair.do("agree")
+        assert "--finding=tcp-sack-off@host" in pair.ran
+
+
+@pytest.mark.parametrize("verb", ["prove", "mute"])
+def test_what_works_on_this_host_only_is_said(verb: str, pair: Pair) -> None:
+    scene = pair.do(verb, finding().id)
+    assert scene.notes[-1].text.startswith(f"this is a finding of web2: {verb} works on this host")
+    assert pair.ran == []
+
+
+def test_before_the_first_answer_nothing_is_done(tmp_path: Path) -> None:
+    scene = Pair(tmp_path, connected=False).do("apply", finding().id)
+    assert scene.notes[-1].text == "web2 is not connected yet: y copies the command"
+
+
+def test_the_keys_of_a_finding_of_the_other_end(pair: Pair) -> None:
+    scene, id_ = pair.heard.scene, finding().id
+    known = hints.of_row(scene, id_)
+    assert [one.key for one in known] == ["a", "y"]
+    only = replace(scene.peer or Peer(("", "")), findings=(finding(experiment=True),))
+    assert [one.key for one in hints.of_row(replace(scene, peer=only), id_)] == ["y"]
+    row = next(one for one in listed.listed(scene) if one.id == id_)
+    assert listed.planned(row.id, scene)
+
+
+def test_the_journal_names_the_other_end_and_its_command() -> None:
+    theirs = JournalEntry("peer/7", 2e9, SACK, "0", "1", "applied", host=HOST)
+    scene = Scene(journal=(theirs,))
+    view = View(pane="journal", spots={"journal": Spot(on="peer/7")})
+    text = "\n".join(text_of(row) for row in journal_lines(scene, view, 120, 30))
+    assert f"web2: {SACK}: 0 → 1" in text
+    assert command("peer/7") == "nettop undo 7"
+    assert exports(replace(scene, journal=(OWN, theirs))) == [OWN]
+    assert [one.key for one in hints.of_row(scene, "peer/7")] == ["u", "s"]

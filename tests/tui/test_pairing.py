@@ -1,0 +1,127 @@
+"""A recorded pair on the screen: both ends are of the moment that is shown."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop.commands import open_peer
+from nettop.commands.top import demo
+from nettop.host.abreast import Mark, other_end
+from nettop.host.recording import Replay, load
+from nettop.tui import app, pairing
+from nettop.tui.engine import Engine
+from nettop.tui.pairing import Pairing
+from nettop.views.scene import Note, Peer, Scene, View
+
+HERE, THERE = Mark("0123abcd", True, 1.5, 0.002), Mark("0123abcd", False, -1.5, 0.002)
+
+
+class Canned:
+    """Stands in for both hosts; `step` gives the moment of the other end."""
+
+    made = 0
+
+    def __init__(self, _near: Replay, far: Replay) -> None:
+        self.far = far
+        Canned.made += 1
+
+    def begin(self) -> None:
+        """Nothing is remembered."""
+
+    def step(self, here: object) -> tuple[Peer, tuple[Any, ...]]:
+        if here == "broken":
+            raise ValueError(here)
+        return Peer(("host", "peer"), message=self.far.text("/n").strip()), ("pair",)
+
+
+def archive(mark: Mark, wall: float, count: int) -> str:
+    name = "-- /proc/sys/kernel/hostname --\nhost\n"
+    moments = (f"-- @{n}.000 wall {wall + n:.3f} --\n-- /n --\n{n}\n{name}" for n in range(count))
+    return f"A host.{mark.words()}\n{''.join(moments)}"
+
+
+@pytest.fixture
+def ends(tmp_path: Path) -> tuple[Replay, Replay]:
+    near = Replay(archive(HERE, 100.0, 4), loop=True)
+    path = tmp_path / "far.host"
+    path.write_text(archive(THERE, 101.5, 3))
+    return near, other_end(near, str(path), HERE)
+
+
+def test_both_ends_go_on_together_and_begin_again_together(
+    ends: tuple[Replay, Replay], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairing, "BothEnds", Canned)
+    notes: list[Note] = []
+    near, far = ends
+    both = Pairing(near, far, HERE, notes.append)
+    both.start()
+    assert [one.text for one in notes] == [
+        "recorded at both ends; the clock of peer is 1.5000 s ahead, within 0.0020 s"
+    ]
+    shown: list[str] = []
+    pairs: list[Any] = []
+    for _ in range(8):
+        if near.opening:
+            both.restart()
+        else:
+            both.offer(near.text("/n"))  # type: ignore[arg-type]
+        shown.append(both.shown.message)
+        pairs.append(both.pairs)
+        near.wait(0)
+    absent = "peer was not recorded at this moment"
+    assert shown[1:] == ["1", "2", absent, absent, "1", "2", absent]
+    assert pairs[1:4] == [("pair",), ("pair",), ()]
+    assert Canned.made == 2
+    assert both.shown.clock.startswith("recorded at both ends")
+
+
+def test_what_cannot_be_judged_is_a_sentence(
+    ends: tuple[Replay, Replay], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairing, "BothEnds", Canned)
+    both = Pairing(*ends, HERE, lambda _note: None)
+    both.restart()
+    ends[0].wait(0)
+    both.offer("broken")  # type: ignore[arg-type]
+    assert both.shown.message == "peer cannot be judged: broken"
+    assert both.pairs == ()
+
+
+def test_a_recording_without_another_end_has_nothing_to_show(ends: tuple[Replay, Replay]) -> None:
+    told: list[Scene] = []
+    assert app._other_end(argparse.Namespace(), ends[0], None, told.append) is None  # type: ignore[arg-type]
+    made = app._other_end(argparse.Namespace(), *ends, told.append)  # type: ignore[arg-type]
+    assert isinstance(made, Pairing)
+
+
+def test_the_demo_of_both_ends_names_the_limit_and_its_host() -> None:
+    source = Replay(load(demo("ends")), loop=True)
+    args = argparse.Namespace(replay=demo("ends"), peer=None)
+    told: list[Scene] = []
+    engine = Engine(source, told.append, 0.0, View())
+    engine.peering = app._other_end(args, source, open_peer(args, source), lambda _note: None)
+
+    def post(scene: Scene) -> None:
+        told.append(scene)
+        engine.stopping = len(told) == 2 * len(source.moments)
+
+    engine.post = post
+    engine.run()
+    late = [scene.peer for scene in told if scene.peer is not None and scene.peer.joined]
+    assert len(late) > len(source.moments)
+    named = set()
+    for peer in late[len(source.moments) // 2 : len(source.moments) - 2]:
+        (flow,) = peer.joined
+        assert peer.hosts == ("web1", "web2")
+        # BBR: the window is full half of the time, so the rate it measures is as near
+        named.add((flow.limit.stage.stage, flow.limit.stage.end))
+        assert any(one.rule == "receive-cap-below-bdp" for one in peer.findings)
+        assert flow.losses is not None  # the sockets were read within milliseconds
+        assert flow.losses.between[1] < 0.02 * flow.losses.sent
+    assert ("rcvbuf", "there") in named
+    assert named <= {("rcvbuf", "there"), ("path", "between")}
