@@ -109,5 +109,6 @@ def test_a_setting_that_a_recording_read_again_is_read_although_its_interval_has
     sampler = Sampler(replay)
     sampler.take(["sysctls"])
     replay.wait(1.0)
-    (row,) = [one for one in sampler.take(["sysctls"]).rows("sysctls") if one.name == "net.ipv4.tcp_sack"]
-    assert row.value == read
+    assert {row.name: row.value for row in sampler.take(["sysctls"]).rows("sysctls")} == {
+        "net.ipv4.tcp_sack": read
+    }
