@@ -1,4 +1,4 @@
-"""`--peer` of `why` and `advise` between two namespaces: the host, the stage, the losses."""
+"""`--peer` of `why` and `advise` between two namespaces: the host and the stage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from staged import NEAR, Stage
-from staged_both import LIMITS, LOSSES, BothCase, both
+from staged_both import LIMITS, both
 
 pytestmark = [
     pytest.mark.netns,
@@ -47,38 +47,6 @@ def test_the_host_and_the_stage_of_a_limit_are_named_from_both_ends(name: str) -
         for sending in (True, False):
             limit = flow_of(both(stage, sending=sending))["limit"]["limit"]
             assert case.right(limit["stage"], limit["end"], sending=sending), limit
-
-
-def dropped(stage: Stage) -> int:
-    """What the qdisc of the writer's host has dropped."""
-    done = subprocess.run(
-        stage.inside(stage.here, "tc", "-j", "-s", "qdisc", "show", "dev", "eth0"),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return sum(int(one.get("drops", 0)) for one in json.loads(done.stdout))
-
-
-def test_what_the_own_qdisc_drops_is_placed_there_and_within_the_bound() -> None:
-    case: BothCase = LOSSES["own-tbf"]
-    with Stage("both-tbf") as stage:
-        case.case.make(stage)
-        if case.whole:
-            for name in (stage.here, stage.there):
-                subprocess.run(
-                    stage.inside(name, "ethtool", "-K", "eth0", "tso", "off", "gso", "off",
-                                 "gro", "off"), check=True, capture_output=True,
-                )  # fmt: skip
-        time.sleep(SETTLED)
-        before = dropped(stage)
-        flow = flow_of(both(stage, seconds=4.0))
-        after = dropped(stage)
-    limit, losses = flow["limit"]["limit"], flow["losses"]
-    assert (limit["stage"], limit["end"]) == ("qdisc", "here")
-    assert after > before
-    low, high = losses["between"]
-    assert low <= after - before  # the look is a part of this time
-    assert high > 0
-    assert (losses["places"][0]["end"], losses["places"][0]["stage"]) == ("here", "qdisc")
 
 
 def test_a_test_stores_which_end_limits_and_at_which_stage() -> None:

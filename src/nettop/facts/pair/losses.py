@@ -149,7 +149,7 @@ def _places(
         # each packet refused by a qdisc is one count, of many segments
         sizes = max(refused, 0.0), min(count * ceil(PACKET / mss), lost)
         place = Place(sender, stage, last.leaving.names[stage], _ordered(sizes), _words(count))
-        found.append((sizes[1] if refused >= 1 else count, place))
+        found.append((sizes[1] if refused >= 1 else min(count, lost), place))
     if refused >= 1 and not found:
         place = Place(sender, "qdisc", "queues of the sender", (refused, refused), _UNCOUNTED)
         found.append((refused, place))
