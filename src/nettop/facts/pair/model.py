@@ -65,8 +65,9 @@ class Model:
             self.moments.popleft()
         near = [(name, pair[1], moment.far[name]) for name, pair in moment.near.items()]
         far = [(match.turned(name), row, own) for name, own, row in near]
-        own = ends.pairs(near, both.here, here, there, self.hosts)
-        other = ends.pairs(far, both.there, there, here, self.hosts[::-1])
+        ahead = ends.clock_ahead(both.close)
+        own = ends.pairs(near, both.here, here, there, self.hosts, ahead)
+        other = ends.pairs(far, both.there, there, here, self.hosts[::-1], -ahead)
         return Sides(
             replace(here, more={**here.more, "pair": own}),
             replace(there, more={**there.more, "pair": other}),
