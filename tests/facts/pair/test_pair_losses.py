@@ -76,6 +76,16 @@ def test_a_few_drops_of_other_flows_do_not_explain_the_loss() -> None:
     assert found.place.end == BETWEEN
 
 
+def test_a_wide_bound_does_not_hide_the_counter_that_explains_what_was_sent_again() -> None:
+    first = look(0.0, sent=1000, flying=83, leaving={"tx-ring": 0.0})
+    last = look(5.0, sent=9000, lost=2, flying=83, leaving={"tx-ring": 2.0})
+    found = made(last, first)
+    assert found.between[0] == 0 < 80 < found.between[1]
+    assert [(one.end, one.stage) for one in found.places] == [
+        (HERE, "tx-ring"), (BETWEEN, "path"),
+    ]  # fmt: skip
+
+
 def test_of_two_counters_that_count_the_same_drops_the_farther_one_is_the_place() -> None:
     """A veth counts as its own what the other end's backlog refuses (drivers/net/veth.c)."""
     found = made(
