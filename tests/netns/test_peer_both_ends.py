@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 from staged import NEAR, Stage
 from staged_both import LIMITS, both
+from staged_case import FAR
+from staged_losses import MADE
 
 pytestmark = [
     pytest.mark.netns,
@@ -47,6 +50,63 @@ def test_the_host_and_the_stage_of_a_limit_are_named_from_both_ends(name: str) -
         for sending in (True, False):
             limit = flow_of(both(stage, sending=sending))["limit"]["limit"]
             assert case.right(limit["stage"], limit["end"], sending=sending), limit
+
+
+def test_a_flow_behind_translated_addresses_is_named_and_not_joined() -> None:
+    with Stage("both-nat") as stage:
+        stage.chain()
+        stage.run(stage.middle, f"{sys.executable} {MADE} masquerade")
+        stage.reader()
+        stage.writer("pace=2500000", to=FAR)
+        time.sleep(SETTLED)
+        for sending in (True, False):
+            document = both(stage, sending=sending)["peer"]
+            assert document["flows"] == []
+            (flow,) = document["unmatched"]
+            ours, theirs = ("10.96.0.2", "10.97.0.1") if sending else ("10.97.0.1", "10.96.0.2")
+            assert ours in flow["target"]
+            (candidate,) = flow["candidates"]
+            assert theirs in candidate
+        text = said(stage)
+    assert "its addresses are translated on the way (NAT)" in text
+    assert "same port and about the same rate there, not joined: " in text
+
+
+def said(stage: Stage, seconds: float = 4.0) -> str:
+    """What `nettop why --peer` prints, with spaces for line ends."""
+    done = subprocess.run(
+        stage.inside(stage.here, sys.executable, "-m", "nettop", "why", "--seconds", f"{seconds}",
+                     "--peer", f"ip netns exec {stage.there}"),
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
+def watched(stage: Stage) -> bool:
+    """Whether a reader runs at the other end."""
+    words = ("ip", "netns", "pids", stage.there)
+    found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    lines = (Path(f"/proc/{pid}/cmdline") for pid in found)
+    return any(b"-I\0-S\0-u\0" in one.read_bytes() for one in lines if one.exists())
+
+
+def test_a_flow_that_ends_while_it_is_watched_is_said() -> None:
+    with Stage("both-ended") as stage:
+        stage.reader()
+        writer = stage.writer("pace=2500000")
+
+        def end() -> None:
+            while not watched(stage):
+                time.sleep(0.2)
+            time.sleep(4)  # some frames
+            writer.kill()
+
+        thread = threading.Thread(target=end, daemon=True)
+        thread.start()
+        text = said(stage, 9.0)
+        thread.join()
+    assert "10.94.0.2:7300 ended while it was watched" in text
 
 
 def test_a_test_stores_which_end_limits_and_at_which_stage() -> None:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 MERGED: Final = 1.1  # segments' worth of bytes in what the receiver counts as one
 PACKET: Final = 65_536  # bytes of the largest packet before segmentation
 _UNCOUNTED: Final = "no counter of the host says which"
+COUNTED: Final = (  # fields of tcp_info without which nothing is counted: of sender, of receiver
+    ("data_segs_out", "bytes_sent", "bytes_retrans", "bytes_acked", "unacked"),
+    ("data_segs_in", "bytes_received"),
+)
 SOCKET: Final = "receiving socket"
 _FAR_FIRST: Final = ("rcvbuf", "backlog", "ring", "port", "tx-ring", "qdisc", "path")
 
