@@ -73,6 +73,7 @@ def test_a_finding_of_the_other_end_is_applied_there_after_its_plan_was_shown(pa
     assert shown is not None
     assert (shown.host, shown.title) == (HOST, "Apply tcp-sack-off@host at web2")
     assert shown.changes == ((SACK, "0", "1"),)
+    assert "written by the nettop at web2" in shown.warnings
     pair.log.write_text("")
     pair.answers("set", {**PLANNED, "id": 7, "state": "applied"})
     pair.answers("journal", entry())

@@ -77,7 +77,7 @@ class Away:
         from .. import settings
 
         rows = [row for one in planned for row in lines(one)]
-        warnings = (f"written by the nettop at {self.batches.name}", *notes)
+        warnings = (f"written by the nettop at {self.peer or self.batches.name}", *notes)
         known = [settings.parse(one.setting) for one in planned]
         question = Question(
             title if self.peer else f"{title} at {self.source.host}", (("", tuple(rows)),),
