@@ -1,4 +1,4 @@
-"""`--peer` of `why` and `advise` between two namespaces: the host, the stage, the losses."""
+"""`--peer` of `why` and `advise` between two namespaces: the host and the stage."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from staged import NEAR, Stage
-from staged_both import LIMITS, LOSSES, BothCase, both
+from staged_both import LIMITS, both
+from staged_case import FAR
+from staged_losses import MADE
 
 pytestmark = [
     pytest.mark.netns,
@@ -49,36 +52,61 @@ def test_the_host_and_the_stage_of_a_limit_are_named_from_both_ends(name: str) -
             assert case.right(limit["stage"], limit["end"], sending=sending), limit
 
 
-def dropped(stage: Stage) -> int:
-    """What the qdisc of the writer's host has dropped."""
-    done = subprocess.run(
-        stage.inside(stage.here, "tc", "-j", "-s", "qdisc", "show", "dev", "eth0"),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return sum(int(one.get("drops", 0)) for one in json.loads(done.stdout))
-
-
-def test_what_the_own_qdisc_drops_is_placed_there_and_within_the_bound() -> None:
-    case: BothCase = LOSSES["own-tbf"]
-    with Stage("both-tbf") as stage:
-        case.case.make(stage)
-        if case.whole:
-            for name in (stage.here, stage.there):
-                subprocess.run(
-                    stage.inside(name, "ethtool", "-K", "eth0", "tso", "off", "gso", "off",
-                                 "gro", "off"), check=True, capture_output=True,
-                )  # fmt: skip
+def test_a_flow_behind_translated_addresses_is_named_and_not_joined() -> None:
+    with Stage("both-nat") as stage:
+        stage.chain()
+        stage.run(stage.middle, f"{sys.executable} {MADE} masquerade")
+        stage.reader()
+        stage.writer("pace=2500000", to=FAR)
         time.sleep(SETTLED)
-        before = dropped(stage)
-        flow = flow_of(both(stage, seconds=4.0))
-        after = dropped(stage)
-    limit, losses = flow["limit"]["limit"], flow["losses"]
-    assert (limit["stage"], limit["end"]) == ("qdisc", "here")
-    assert after > before
-    low, high = losses["between"]
-    assert low <= after - before  # the look is a part of this time
-    assert high > 0
-    assert (losses["places"][0]["end"], losses["places"][0]["stage"]) == ("here", "qdisc")
+        for sending in (True, False):
+            document = both(stage, sending=sending)["peer"]
+            assert document["flows"] == []
+            (flow,) = document["unmatched"]
+            ours, theirs = ("10.96.0.2", "10.97.0.1") if sending else ("10.97.0.1", "10.96.0.2")
+            assert ours in flow["target"]
+            (candidate,) = flow["candidates"]
+            assert theirs in candidate
+        text = said(stage)
+    assert "its addresses are translated on the way (NAT)" in text
+    assert "same port and about the same rate there, not joined: " in text
+
+
+def said(stage: Stage, seconds: float = 4.0) -> str:
+    """What `nettop why --peer` prints, with spaces for line ends."""
+    done = subprocess.run(
+        stage.inside(stage.here, sys.executable, "-m", "nettop", "why", "--seconds", f"{seconds}",
+                     "--peer", f"ip netns exec {stage.there}"),
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
+def watched(stage: Stage) -> bool:
+    """Whether a reader runs at the other end."""
+    words = ("ip", "netns", "pids", stage.there)
+    found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    lines = (Path(f"/proc/{pid}/cmdline") for pid in found)
+    return any(b"-I\0-S\0-u\0" in one.read_bytes() for one in lines if one.exists())
+
+
+def test_a_flow_that_ends_while_it_is_watched_is_said() -> None:
+    with Stage("both-ended") as stage:
+        stage.reader()
+        writer = stage.writer("pace=2500000")
+
+        def end() -> None:
+            while not watched(stage):
+                time.sleep(0.2)
+            time.sleep(4)  # some frames
+            writer.kill()
+
+        thread = threading.Thread(target=end, daemon=True)
+        thread.start()
+        text = said(stage, 9.0)
+        thread.join()
+    assert "10.94.0.2:7300 ended while it was watched" in text
 
 
 def test_a_test_stores_which_end_limits_and_at_which_stage() -> None:

@@ -20,6 +20,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
     pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
 ]
+CLOCK = Path(__file__).parents[1] / "support/other_clock.py"
 SWITCHES = ("tcp_timestamps", "tcp_sack", "tcp_window_scaling", "tcp_ecn")
 
 
@@ -29,12 +30,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path))
 
 
-def findings(stage: Stage, *, sending: bool) -> set[tuple[str, bool]]:
-    """Each rule that finds something about a joined flow, and whether it does so at the peer."""
+def findings(stage: Stage, *, sending: bool, clock: float = 0.0) -> set[tuple[str, bool]]:
+    """Each rule that finds something about a joined flow, and whether it does so at the peer.
+
+    The clock of the peer is ahead by so many seconds.
+    """
     near, far = (stage.here, stage.there) if sending else (stage.there, stage.here)
+    prefix = f"ip netns exec {far} {sys.executable} {CLOCK} {clock:g}"
     done = subprocess.run(
         stage.inside(near, sys.executable, "-m", "nettop", "advise", "--json", "--fail-on", "never",
-                     "--seconds", "4", "--peer", f"ip netns exec {far}"),
+                     "--seconds", "4", "--peer", prefix),
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, (done.returncode, done.stderr)
@@ -82,3 +87,16 @@ def test_a_window_too_small_for_the_path_is_a_finding_of_the_receiver() -> None:
         CASES["rmem-65536"].make(stage)
         time.sleep(1)
         assert ("window-held-down-by-this-end", True) in findings(stage, sending=True)
+
+
+def test_clocks_and_distance_are_findings_across_ends() -> None:
+    with Stage("rules-clocks") as stage:
+        CASES["pace-delay"].make(stage)
+        time.sleep(1)
+        rules = {"clocks-differ-between-ends", "far-apart-in-one-network"}
+        here = {(rule, False) for rule in rules}
+        assert findings(stage, sending=True, clock=300.0) & here == here
+        behind = findings(stage, sending=True, clock=-300.0)
+        assert {one for one in behind if one[0] in rules} == {
+            ("clocks-differ-between-ends", True), ("far-apart-in-one-network", False),
+        }  # fmt: skip

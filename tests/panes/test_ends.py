@@ -66,6 +66,19 @@ def test_nothing_lost_is_said_with_its_bound() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("why", "text"),
+    [
+        ("", "   losses: not counted yet"),
+        ("the kernel of web2 does not count bytes_received",
+         "   losses: not counted: the kernel of web2 does not count bytes_received"),
+    ],
+)  # fmt: skip
+def test_why_losses_are_not_counted_is_said(why: str, text: str) -> None:
+    one = replace(JOINED, losses=None, uncounted=why)
+    assert rows(replace(PEER, joined=(one,)))[-1] == text
+
+
 def test_a_flow_behind_nat_is_named_and_not_joined() -> None:
     missing = (Unmatched("10.0.0.1:5>10.0.0.2:7"),)
     (row,) = rows(Peer(("web1", "web2"), unmatched=missing))

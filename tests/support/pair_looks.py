@@ -28,7 +28,7 @@ def look(
 
     arrived = sent - flying
     far = socket(2, data_segs_in=arrived // merged, bytes_received=arrived * MSS, drops=drops)
-    names = {"qdisc": "tbf", "backlog": "backlog of its CPUs", "ring": "eth0"}
+    names = {"qdisc": "tbf", "backlog": "backlog of its CPUs", "ring": "eth0", "tx-ring": "eth0"}
     return FlowRows(
         at, (sender(sent), sender(sent + ahead)), (far, far),
         Counts(leaving or {"qdisc": 0.0}, names), Counts(arriving or {"backlog": 0.0}, names),

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -32,6 +33,8 @@ class Stage:
         self.near: subprocess.Popen[str] | None = None
         self.far: subprocess.Popen[str] | None = None
         self.lift: Callable[[], object] | None = None  # takes the limit away
+        folder = self.held.enter_context(tempfile.TemporaryDirectory())
+        self.lost = Path(folder) / "lost"  # by the link: the number of packets, eight bytes
 
     def __enter__(self) -> Self:
         for space in (self.here, self.there):
@@ -64,8 +67,9 @@ class Stage:
 
     def link(self, delay: float, *options: str) -> None:
         """A link with a delay (seconds, each way) and the options of `LINK`."""
-        self._start(sys.executable, "-c", LINK, self.here, self.there, f"delay={delay}", *options,
-                    ready=True)  # fmt: skip
+        self.lost.write_bytes(bytes(8))
+        self._start(sys.executable, "-c", LINK, self.here, self.there, f"{self.lost}",
+                    f"delay={delay}", *options, ready=True)  # fmt: skip
         for space, address in ((self.here, "10.95.0.1"), (self.there, "10.95.0.2")):
             _run("ip", "-n", space, "addr", "add", f"{address}/24", "dev", "tun0")
             _run("ip", "-n", space, "link", "set", "tun0", "up", "txqueuelen", "5000")
@@ -96,6 +100,10 @@ class Stage:
         words = (*_pinned(cpu), sys.executable, "-c", WRITE, to, "7300", *options)
         self.near = self._start(*self.inside(self.here, *words))
         return self.near
+
+    def flood(self, port: str, *options: str) -> None:
+        """Datagrams to a port of `there` at which nobody listens."""
+        self._start(*self.inside(self.here, sys.executable, "-c", WRITE, NEAR, port, *options))
 
     def measured(self, seconds: float = 2.0) -> float:
         """The rate that leaves `here`, in bit/s, after a moment in which windows grow."""

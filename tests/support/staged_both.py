@@ -1,4 +1,4 @@
-"""Limits and losses whose cause is known by construction, seen by `nettop why --peer`.
+"""Limits whose cause is known by construction, seen by `nettop why --peer`.
 
 Each case says where its cause is for the writer's side: `here` the writer's host, `there` the
 reader's, `between` the network. Seen from the reader's host here and there change places.
@@ -13,32 +13,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from staged import SLOW, Stage
-from staged_case import FAR, Case
+from staged import Stage
+from staged_case import Case
 from staged_limits import CASES
 
 _TURNED: Final[Mapping[str, str]] = {"here": "there", "there": "here", "between": "between"}
-_WHOLE: Final = "here: qdisc add dev eth0 root tbf rate 50mbit burst 32k limit 30000"
 
 
 @dataclass(frozen=True, slots=True)
 class BothCase:
-    """A staged case, the right stages and the host of the cause; `loses`: the place of losses."""
+    """A staged case, the right stages and the host of the cause."""
 
     case: Case
     stages: str
     end: str
-    loses: str = ""  # END STAGE
-    whole: bool = False  # one segment a packet: TSO and GSO off
 
     def right(self, stage: str, end: str, *, sending: bool) -> bool:
         """Whether that is the cause, seen from the host that sends or from the other."""
         return stage in self.stages.split() and end == (self.end if sending else _TURNED[self.end])
-
-    def place(self, *, sending: bool) -> tuple[str, str]:
-        """Host and stage of the losses."""
-        end, _, stage = self.loses.partition(" ")
-        return (end if sending else _TURNED[end]), stage
 
 
 LIMITS: Final = {
@@ -55,19 +47,6 @@ LIMITS: Final = {
     "tbf-20mbit": BothCase(CASES["tbf-20mbit"], "qdisc", "here"),
     "loss-100": BothCase(CASES["loss-100"], "path cwnd", "between"),
 }
-LOSSES: Final = {
-    "own-tbf": BothCase(Case("own-tbf", tc=(_WHOLE,)), "qdisc", "here", "here qdisc", whole=True),
-    "own-htb": BothCase(CASES["htb-leaf"], "qdisc", "here", "here qdisc"),
-    "police-20mbit": BothCase(CASES["police-20mbit"], "path cwnd", "between", "between path"),
-    "police-5mbit": BothCase(CASES["police-5mbit"], "path cwnd", "between", "between path"),
-    "lossy-link": BothCase(CASES["loss-30"], "path cwnd", "between", "between path"),
-    "lossy-far-link": BothCase(CASES["loss-100-0.02"], "path cwnd", "between", "between path"),
-    "router-queue": BothCase(
-        Case("router", to=FAR, tc=(
-            "middle: qdisc add dev right root tbf rate 50mbit burst 32k limit 20000",)),
-        "path cwnd", "between", "between path"),
-    "reorder": BothCase(CASES["reorder-100"], "path cwnd", "between"),
-}  # fmt: skip
 
 
 def both(stage: Stage, *words: str, sending: bool = True, seconds: float = 3.0) -> dict[str, Any]:
@@ -83,4 +62,4 @@ def both(stage: Stage, *words: str, sending: bool = True, seconds: float = 3.0) 
     return document
 
 
-__all__ = ["LIMITS", "LOSSES", "SLOW", "BothCase", "both"]
+__all__ = ["LIMITS", "BothCase", "both"]

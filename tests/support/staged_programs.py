@@ -79,24 +79,35 @@ print("ready", flush=True)
 doors = [listener] if plain else [listener.accept()[0] for _ in range(int(options.get("flows", 1)))]
 piece, pause = bytearray(int(options.get("size", 131072))), float(options.get("sleep", 0))
 answer = b"x" * int(options.get("answer", 0))
+shrink = int(options.get("shrink", 0))  # bytes of the receive buffer while it does not read
+whole = socket.MSG_WAITALL if answer or shrink else 0
 def lift(*_):
     global piece, pause
     piece, pause = bytearray(131072), 0
 signal.signal(signal.SIGUSR1, lift)
 while True:
     for door in doors if len(doors) == 1 else select.select(doors, [], [])[0]:
-        if not door.recv_into(piece, len(piece), socket.MSG_WAITALL if answer else 0):
+        if not door.recv_into(piece, len(piece), whole):
             sys.exit()
         if answer:
             door.sendall(answer)
-    if pause:
-        time.sleep(pause)
+    for size in (shrink, 1 << 20) if shrink else (0,):
+        if size:
+            doors[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
+        if pause and size == shrink:
+            time.sleep(pause)
 """
 # A link between two tun devices. Each packet arrives `delay` seconds later; of full packets every
 # `lose`th never, every `reorder`th `late` seconds later, and those above `police` bytes/s never.
+# The number of packets that never arrive is in the file of the third word.
 LINK: Final = """
 import ctypes, fcntl, heapq, os, select, struct, sys, time
-options = {name: float(value) for name, value in (word.split("=") for word in sys.argv[3:])}
+options = {name: float(value) for name, value in (word.split("=") for word in sys.argv[4:])}
+count_file, never = os.open(sys.argv[3], os.O_WRONLY), 0
+def lost():
+    global never
+    never += 1
+    os.pwrite(count_file, struct.pack("Q", never), 0)
 delay, police = options.get("delay", 0.0), options.get("police", 0.0)
 lose, reorder = int(options.get("lose", 0)), int(options.get("reorder", 0))
 ends, libc = [], ctypes.CDLL(None)
@@ -123,12 +134,14 @@ while True:
             if full:
                 count += 1
                 if lose and count % lose == 0:
+                    lost()
                     continue
                 if reorder and count % reorder == 0:
                     due += options.get("late", 0.004)
                 if police:
                     tokens, filled = min(65536.0, tokens + (now - filled) * police), now
                     if tokens < len(packet):
+                        lost()
                         continue
                     tokens -= len(packet)
             heapq.heappush(waiting, (due, number, ends[end == ends[0]], packet))

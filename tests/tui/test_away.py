@@ -266,7 +266,16 @@ def test_a_finding_of_another_host_is_muted_in_the_list_of_the_user(
     assert there.ran == []
 
 
-@pytest.mark.parametrize("verb", ["prove", "test", "tune"])
+def test_a_proof_of_another_host_is_a_command_to_type(there: There) -> None:
+    finding = next(one for one in there.heard.scene.findings if one.wanted)
+    text = there.do("prove", finding.id).notes[-1].text
+    assert text.startswith("a proof runs at that host; type: env ")
+    assert f"nettop prove {finding.id} --to ADDRESS" in text
+    assert "nothing under the cursor" in there.do("prove", "none").notes[-1].text
+    assert there.ran == []
+
+
+@pytest.mark.parametrize("verb", ["test", "tune"])
 def test_other_keys_do_nothing_there(there: There, verb: str) -> None:
     there.do(verb, SACK)
     assert there.ran == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from nettop.tui.actions import Actions
 from nettop.tui.beyond import Beyond
 from nettop.tui.leaving import in_force, question
 from nettop.tui.peering import named
+from nettop.views.ask import Ask
+from nettop.views.build import merge
 from nettop.views.scene import JournalEntry, Peer, Pending, Scene, Spot, Step, View
 
 HOST = "web2"
@@ -46,6 +49,7 @@ class Pair(There):
         one = finding()
         peer = Peer(("web1", HOST), findings=(one,), way="ssh web2",
                     plans={one.id: (Step(SACK, "0", "1", "sysctl -w x"),)})  # fmt: skip
+        self.peer = peer
         self.heard.scene = replace(lossy(), journal=(OWN,), peer=peer, origin=None)
         from nettop.host.source import Live
 
@@ -69,6 +73,7 @@ def test_a_finding_of_the_other_end_is_applied_there_after_its_plan_was_shown(pa
     assert shown is not None
     assert (shown.host, shown.title) == (HOST, "Apply tcp-sack-off@host at web2")
     assert shown.changes == ((SACK, "0", "1"),)
+    assert "written by the nettop at web2" in shown.warnings
     pair.log.write_text("")
     pair.answers("set", {**PLANNED, "id": 7, "state": "applied"})
     pair.answers("journal", entry())
@@ -158,11 +163,71 @@ def test_a_finding_and_a_change_of_the_other_end_persist_there(pair: Pair) -> No
         assert "--finding=tcp-sack-off@host" in pair.ran
 
 
-@pytest.mark.parametrize("verb", ["prove", "mute"])
-def test_what_works_on_this_host_only_is_said(verb: str, pair: Pair) -> None:
-    scene = pair.do(verb, finding().id)
-    assert scene.notes[-1].text.startswith(f"this is a finding of web2: {verb} works on this host")
+def test_a_proof_of_a_finding_there_is_a_command_to_type(pair: Pair) -> None:
+    text = pair.do("prove", finding().id).notes[-1].text
+    assert text.startswith("a proof runs at that host; type: env ")
+    assert text.endswith(" 'nettop prove tcp-sack-off@host --to ADDRESS'")
     assert pair.ran == []
+
+
+def test_another_key_that_works_on_this_host_only_says_so(pair: Pair) -> None:
+    scene = pair.do("spread", finding().id)
+    assert scene.notes[-1].text.startswith("this is a finding of web2: spread works on this host")
+    assert pair.ran == []
+
+
+def test_a_finding_of_the_other_end_is_muted_and_unmuted_by_its_name_with_the_host(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    name = finding().id
+    shown = pair.do("mute", name).question
+    assert shown is not None
+    assert (shown.verb, shown.host) == ("mute", "")
+    scene = pair.do("agree")
+    assert (tmp_path / "own/nettop/muted").read_text().splitlines() == [name]
+    assert [(one.id, one.state) for one in listed.listed(scene) if one.id == name] == [
+        (name, "muted")
+    ]
+    again = merge(scene, replace(lossy(), peer=pair.peer))
+    assert [one.state for one in listed.listed(again) if one.id == name] == ["muted"]
+    pair.do("mute", name)
+    scene = pair.do("agree")
+    assert [one.state for one in listed.listed(scene) if one.id == name] == [""]
+    assert all(not one.host for one in scene.findings)
+    assert pair.ran == []
+
+
+def test_a_finding_of_the_other_end_that_ended_after_a_fix_is_done_and_undone_there(
+    pair: Pair,
+) -> None:
+    scene, id_ = pair.heard.scene, finding().id
+    fixed = merge(scene, replace(scene, peer=replace(pair.peer, findings=(), plans={})))
+    made = JournalEntry("peer/7", fixed.wall, SACK, "0", "1", "applied", id_, host=HOST)
+    pair.heard.scene = replace(fixed, journal=(OWN, made))
+    (row,) = (one for one in listed.listed(pair.heard.scene) if one.id == id_)
+    assert (row.state, [one.id for one in row.changes]) == ("done", ["peer/7"])
+    assert [one.key for one in hints.of_row(pair.heard.scene, id_)] == ["u"]
+    pair.actions.do(Ask("undo", id_), View(pane="advisor"), pair.heard.scene)
+    assert pair.actions.wait(60)
+    shown = pair.heard.scene.question
+    assert shown is not None
+    assert (shown.host, shown.entries) == (HOST, ("peer/7",))
+    back = merge(replace(pair.heard.scene, question=None), replace(scene, peer=pair.peer))
+    assert [one.state for one in listed.listed(back) if one.id == id_] == [""]
+
+
+def test_the_journal_there_has_the_time_of_this_host(pair: Pair) -> None:
+    beyond: Any = pair.actions.beyond
+    beyond.peering.far.wall = lambda: time.time() - 3600.0
+    pair.answers("plan", PLANNED)
+    pair.do("apply", finding().id)
+    pair.answers("set", {**PLANNED, "id": 7, "state": "pending", "deadline": 2e9 + 30})
+    pair.answers("journal", entry(state="pending", deadline=2e9 + 30))
+    scene = pair.do("agree")
+    (made,) = (one for one in scene.journal if one.host)
+    assert made.wall == pytest.approx(2e9 + 3600, abs=60)
+    assert scene.pending[0].deadline - made.wall == pytest.approx(30)
 
 
 def test_before_the_first_answer_nothing_is_done(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from nettop.commands import open_peer
 from nettop.commands.top import demo
 from nettop.host.abreast import Mark, other_end
 from nettop.host.recording import Replay, load
-from nettop.tui import app, pairing
+from nettop.tui import app, pairing, peering
 from nettop.tui.engine import Engine
 from nettop.tui.pairing import Pairing
 from nettop.views.scene import Note, Peer, Scene, View
@@ -114,14 +114,25 @@ def test_the_demo_of_both_ends_names_the_limit_and_its_host() -> None:
     engine.run()
     late = [scene.peer for scene in told if scene.peer is not None and scene.peer.joined]
     assert len(late) > len(source.moments)
-    named = set()
+    assert {
+        (flow.limit.stage.stage, flow.limit.stage.end) for peer in late for flow in peer.joined
+    } == {("rcvbuf", "there")}
     for peer in late[len(source.moments) // 2 : len(source.moments) - 2]:
         (flow,) = peer.joined
         assert peer.hosts == ("web1", "web2")
-        # BBR: the window is full half of the time, so the rate it measures is as near
-        named.add((flow.limit.stage.stage, flow.limit.stage.end))
         assert any(one.rule == "receive-cap-below-bdp" for one in peer.findings)
         assert flow.losses is not None  # the sockets were read within milliseconds
         assert flow.losses.between[1] < 0.02 * flow.losses.sent
-    assert ("rcvbuf", "there") in named
-    assert named <= {("rcvbuf", "there"), ("path", "between")}
+
+
+def test_a_name_that_mutes_a_finding_here_mutes_none_of_the_other_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "nettop").mkdir()
+    (tmp_path / "nettop/muted").write_text("receive-cap-below-bdp@host\n")
+    source = Replay(load(demo("ends")))
+    far = open_peer(argparse.Namespace(replay=demo("ends"), peer=None), source)
+    assert far is not None
+    both = peering.BothEnds(source, far)
+    assert both.observer.judge.muted == frozenset()

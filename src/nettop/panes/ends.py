@@ -80,7 +80,8 @@ def lost(one: Joined, peer: Peer) -> Line:
     """The segments lost between the stacks, with the bound, and the most likely place."""
     losses = one.losses
     if losses is None:
-        return line(("   losses: not counted yet", "dim"))
+        why = f": {one.uncounted}" if one.uncounted else " yet"
+        return line((f"   losses: not counted{why}", "dim"))
     if not _loses(losses):
         most = losses.between[1]
         bound = f" (at most {most:,.0f} of {losses.sent:,})" if most >= 1 else ""

@@ -6,6 +6,8 @@ the nettop there made; it writes exactly that, into its own journal, under its o
 
 from __future__ import annotations
 
+import shlex
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -23,7 +25,7 @@ from .changing import CONFIRM, changes_of, sentence
 from .notes import Post, Update, ask_question, note
 from .planning import WARNINGS, Planning, Wanted, risk_text
 
-VERBS: Final = frozenset({"agree", "apply", "confirm", "persist", "set", "spread", "undo"})
+VERBS: Final = frozenset({"agree", "apply", "confirm", "persist", "prove", "set", "spread", "undo"})
 
 
 class Away:
@@ -75,7 +77,7 @@ class Away:
         from .. import settings
 
         rows = [row for one in planned for row in lines(one)]
-        warnings = (f"written by the nettop at {self.batches.name}", *notes)
+        warnings = (f"written by the nettop at {self.peer or self.batches.name}", *notes)
         known = [settings.parse(one.setting) for one in planned]
         question = Question(
             title if self.peer else f"{title} at {self.source.host}", (("", tuple(rows)),),
@@ -87,6 +89,20 @@ class Away:
             host=self.peer,
         )  # fmt: skip
         self.post(ask_question(question))
+
+    def proof(self, finding: str) -> str:
+        """What to type to prove a finding there: an experiment runs at the host that it changes."""
+        root = "" if self.batches.root else "sudo "
+        words = shlex.join([*self.batches.prefix, f"{root}nettop prove {finding} --to ADDRESS"])
+        return f"a proof runs at that host; type: {words}"
+
+    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+        """Say what to type for the finding under the cursor."""
+        finding = scene.finding(ask.target)
+        if finding is None or not finding.wanted:
+            self.post(note("nothing under the cursor to prove: select a finding with ↑ ↓", "warn"))
+            return
+        self.post(note(self.proof(finding.id.removesuffix(f" at {self.peer}")), "warn"))
 
     def do_agree(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Do there what the question showed."""
@@ -149,11 +165,14 @@ class Away:
         """The journal there; OSError."""
         documents = self.remote.journal()
         self.used = True
+        later = time.time() - self.source.wall() if self.peer else 0.0  # the clocks differ
         try:
-            entries = tuple(self._entry(one) for one in documents)
+            entries = tuple(self._entry(one, later) for one in documents)
             pending = tuple(
                 Pending(
-                    self.mark + _text(one, "id"), _text(one, "setting"), float(str(one["deadline"]))
+                    self.mark + _text(one, "id"),
+                    _text(one, "setting"),
+                    float(str(one["deadline"])) + later,
                 )
                 for one in documents
                 if one["state"] == "pending" and one.get("deadline") is not None
@@ -163,13 +182,17 @@ class Away:
         self.entries = entries
         return entries, pending
 
-    def _entry(self, one: Document) -> JournalEntry:
-        """One entry; KeyError, TypeError or ValueError if it is none."""
+    def _entry(self, one: Document, later: float) -> JournalEntry:
+        """One entry; KeyError, TypeError or ValueError if it is none.
+
+        At the host of --peer it has the time of this host's clock, which is `later`.
+        """
         entry = _entry(one)
         if not self.peer:
             return entry
         finding = f"{entry.finding} at {self.peer}" if entry.finding else ""
-        return replace(entry, id=self.mark + entry.id, finding=finding, host=self.peer)
+        wall = entry.wall + later
+        return replace(entry, id=self.mark + entry.id, wall=wall, finding=finding, host=self.peer)
 
 
 def _of(scene: Scene, peer: str) -> Scene:

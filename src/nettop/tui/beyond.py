@@ -51,7 +51,7 @@ class Beyond:
     def concerns(self, ask: Ask, view: View, scene: Scene) -> bool:
         """Whether the request is for the other end."""
         finding = scene.finding(ask.target) if ask.target else None
-        if finding is not None and finding.host and ask.verb != "undo":
+        if finding is not None and finding.host and ask.verb not in ("undo", "mute"):
             return True
         if ask.verb == "persist":
             return ask.target.startswith(PEERS)
@@ -79,6 +79,8 @@ class Beyond:
             away.do_persist(ask, view, scene)
         elif ask.verb == "undo":
             away.ask_undo(ask, view, theirs(scene))
+        elif ask.verb == "prove":
+            away.do_prove(ask, view, scene)
         else:
             why = f"this is a finding of {self.host}: {ask.verb} works on this host only"
             self.post(note(f"{why}; a applies it there, y copies its commands", "warn"))

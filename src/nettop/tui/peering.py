@@ -152,6 +152,7 @@ class BothEnds:
         one, other = names(near, far)
         self.hosts = short(one), short(other)
         self.observer = Observer(far)
+        self.observer.judge.muted = frozenset()  # the list has names with the host: `views.mutes`
         self.close = CloseSampler(near, far)
         self.model = Model(self.hosts)
         self.plans = Plans(far)

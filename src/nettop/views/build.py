@@ -93,11 +93,13 @@ def merge(old: Scene, new: Scene) -> Scene:
 
 
 def ending(old: Scene, new: Scene) -> tuple[Ended, ...]:
-    """The ended findings of the next scene, latest first, without those that hold again."""
-    holding = {finding.id for finding in (*new.findings, *new.muted)}
+    """The ended findings of both ends, latest first, without those that hold again."""
+    there = new.peer.findings if new.peer is not None else ()
+    holding = {finding.id for finding in (*new.findings, *new.muted, *there)}
+    known = (*old.findings, *(old.peer.findings if old.peer is not None else ()))
     gone = [
-        Ended(finding, old.plans.get(finding.id, ()), new.wall)
-        for finding in old.findings
+        Ended(finding, old.steps(finding.id), new.wall)
+        for finding in known
         if finding.id not in holding
     ]
     before = [

@@ -23,18 +23,22 @@ def may_mute(name: str, finding: Finding) -> bool:
 
 
 def sorted_by_mutes(scene: Scene) -> Scene:
-    """The scene with `findings` and `muted` split by its list of muted names.
+    """The scene with the findings of both ends and `muted` split by its list of muted names.
 
     A finding that the judge muted by a process name stays muted while such a name is listed.
     """
     names = scene.mutes
+    there = scene.peer.findings if scene.peer is not None else ()
     muted = tuple(f for f in scene.muted if any(may_mute(name, f) for name in names))
-    muted += tuple(f for f in scene.findings if any(mutes(name, f) for name in names))
+    muted += tuple(f for f in (*scene.findings, *there) if any(mutes(name, f) for name in names))
     if muted == scene.muted:
         return scene
-    every = (*scene.findings, *scene.muted)
     muted_ids = {f.id for f in muted}
+    every = (*scene.findings, *there, *scene.muted)
+    rest = [one for one in every if one.id not in muted_ids]
     ended = tuple(one for one in scene.ended if one.finding.id not in names)
-    return replace(
-        scene, findings=tuple(f for f in every if f.id not in muted_ids), muted=muted, ended=ended
-    )
+    peer = scene.peer
+    if peer is not None:
+        peer = replace(peer, findings=tuple(one for one in rest if one.host))
+    own = tuple(one for one in rest if not one.host)
+    return replace(scene, findings=own, muted=muted, ended=ended, peer=peer)

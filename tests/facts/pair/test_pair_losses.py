@@ -76,6 +76,29 @@ def test_a_few_drops_of_other_flows_do_not_explain_the_loss() -> None:
     assert found.place.end == BETWEEN
 
 
+def test_a_wide_bound_does_not_hide_the_counter_that_explains_what_was_sent_again() -> None:
+    first = look(0.0, sent=1000, flying=83, leaving={"tx-ring": 0.0})
+    last = look(5.0, sent=9000, lost=2, flying=83, leaving={"tx-ring": 2.0})
+    found = made(last, first)
+    least, most = found.between
+    assert least == 0
+    assert most > 80
+    assert [(one.end, one.stage) for one in found.places] == [
+        (HERE, "tx-ring"), (BETWEEN, "path"),
+    ]  # fmt: skip
+
+
+def test_of_two_counters_that_count_the_same_drops_the_farther_one_is_the_place() -> None:
+    """A veth counts as its own what the other end's backlog refuses (drivers/net/veth.c)."""
+    found = made(
+        look(5.0, sent=9000, lost=200, leaving={"tx-ring": 9000.0}, arriving={"backlog": 5000.0}),
+        look(0.0, sent=1000, leaving={"tx-ring": 0.0}),
+    )
+    assert [(one.end, one.stage) for one in found.places[:2]] == [
+        (THERE, "backlog"), (HERE, "tx-ring"),
+    ]  # fmt: skip
+
+
 def test_what_dies_at_the_socket_stands_beside_the_difference() -> None:
     found = made(look(5.0, sent=9000, drops=50))
     assert found.between == (0, 0)

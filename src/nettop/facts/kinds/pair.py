@@ -64,6 +64,9 @@ class Pair:
     sack: bool | None = gauge("SACK in use", default=None)
     wscale: bool | None = gauge("window scaling in use", default=None)
     ecn: bool | None = gauge("ECN in use", default=None)
+    ahead: float | None = gauge(
+        "clock of the other end is ahead by at least this; below 0: behind", "s", default=None
+    )
     here: PairEnd = gauge("this end", default=PairEnd())
     there: PairEnd = gauge("other end", default=PairEnd())
 

@@ -62,6 +62,7 @@ class Joined:
     reader: str
     line: tuple[Reading, ...] = ()  # from the writer to the reader
     losses: Losses | None = None
+    uncounted: str = ""  # why the losses are not counted; empty: they are
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
+from ...frame.both import Close
 from ...frame.rates import Frame
 from .. import Facts, single
 from ..kinds.flow import Flow
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 
 def pairs(
     names: Iterable[tuple[Tuple4, TcpRow, TcpRow]], frame: Frame, here: Facts, there: Facts,
-    hosts: tuple[str, str],
+    hosts: tuple[str, str], ahead: float | None = None,
 ) -> tuple[Pair, ...]:  # fmt: skip
-    """The pairs as the facts `here` see them; each by name, with the sockets of here and there."""
+    """The pairs as the facts `here` see them; each by name, with the sockets of here and there.
+
+    `ahead`: seconds by which the clock there is ahead of the one here, at the least.
+    """
     out = []
     for name, near, far in names:
         own, other = _flow(here, near), _flow(there, far)
@@ -33,9 +37,18 @@ def pairs(
         out.append(
             Pair(f"{_shown(name[0])}:{name[1]}>{_shown(name[2])}:{name[3]}", own.nic, sends, rate,
                  _direct(frame, name), near.timestamps, near.sack, near.wscale,
-                 near.ecn, first, last)
+                 near.ecn, ahead, first, last)
         )  # fmt: skip
     return tuple(out)
+
+
+def clock_ahead(close: Close) -> float:
+    """Seconds by which the clock of the other host is ahead at the least; below 0: behind.
+
+    It was read between the two frames of this host, so the difference is known within a range.
+    """
+    least, most = close.there.wall - close.after.wall, close.there.wall - close.before.wall
+    return 0.0 if least <= 0.0 <= most else min(least, most, key=abs)
 
 
 def _shown(address: str) -> str:

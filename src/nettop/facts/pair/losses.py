@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 MERGED: Final = 1.1  # segments' worth of bytes in what the receiver counts as one
 PACKET: Final = 65_536  # bytes of the largest packet before segmentation
 _UNCOUNTED: Final = "no counter of the host says which"
+COUNTED: Final = (  # fields of tcp_info without which nothing is counted: of sender, of receiver
+    ("data_segs_out", "bytes_sent", "bytes_retrans", "bytes_acked", "unacked"),
+    ("data_segs_in", "bytes_received"),
+)
 SOCKET: Final = "receiving socket"
 _FAR_FIRST: Final = ("rcvbuf", "backlog", "ring", "port", "tx-ring", "qdisc", "path")
 
@@ -144,12 +148,14 @@ def _places(
     repaired, spurious = again
     mss = last.sender[0].mss or 1
     lost = between[1] + refused
+    about = min(max(repaired, between[0]), between[1])  # what was sent again tells the middle
+    likely = about + refused
     found: list[tuple[float, Place]] = []  # with the number of segments that it explains, about
     for stage, count in _grew(first.leaving, last.leaving):
         # each packet refused by a qdisc is one count, of many segments
         sizes = max(refused, 0.0), min(count * ceil(PACKET / mss), lost)
         place = Place(sender, stage, last.leaving.names[stage], _ordered(sizes), _words(count))
-        found.append((sizes[1] if refused >= 1 else count, place))
+        found.append((min(sizes[1] if refused >= 1 else count, likely), place))
     if refused >= 1 and not found:
         place = Place(sender, "qdisc", "queues of the sender", (refused, refused), _UNCOUNTED)
         found.append((refused, place))
@@ -158,12 +164,13 @@ def _places(
         most = count * (ceil(PACKET / mss) if stage == "backlog" else 1)
         place = Place(receiver, stage, last.arriving.names[stage], (0.0, min(most, lost)),
                       _words(count))  # fmt: skip
-        found.append((min(count * merged, lost), place))
+        found.append((min(count * merged, likely), place))
     explained = sum(place.segments[1] for _, place in found) - refused
     network = max(0.0, between[0] - max(0.0, explained)), between[1]
     if network[1] >= 1 and (between[0] >= 1 or repaired >= 1):
         why = "no counter of either host accounts for it" if found else "no host counts a drop"
-        weight = max(network[0], sum(between) / 4)
+        rest = about - max(0.0, sum(weight for weight, _ in found) - refused)
+        weight = max(network[0], rest)
         found.append((weight, Place(BETWEEN, "path", _way(sends=sends), network, why)))
     drops = _grown(first.receiver, last.receiver, "drops") or 0.0
     if drops - spurious >= 1:  # the socket also drops segments that it has already

@@ -14,7 +14,7 @@ from ..limits import Limit
 from ..limits.window import SECONDS
 from . import HERE, THERE, Joined, Losses, Unmatched, counts, ends, match
 from .line import stages
-from .losses import FlowRows, losses
+from .losses import COUNTED, FlowRows, losses
 from .match import Tuple4
 from .verdict import verdict
 
@@ -33,6 +33,7 @@ class Sides:
     joined: tuple[Joined, ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
     same: bool = False  # the other host is this one
+    ended: tuple[str, ...] = ()  # joined flows that ended in the last ten seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Model:
 
     hosts: tuple[str, str]
     moments: deque[_Moment] = field(default_factory=deque)
+    _seen: dict[Tuple4, tuple[str, float]] = field(default_factory=dict)  # joined: target, when
 
     def build(self, both: Both, here: Facts, there: Facts) -> Sides:
         """The flows that both hosts see, and those that only this one sees."""
@@ -65,13 +67,29 @@ class Model:
             self.moments.popleft()
         near = [(name, pair[1], moment.far[name]) for name, pair in moment.near.items()]
         far = [(match.turned(name), row, own) for name, own, row in near]
-        own = ends.pairs(near, both.here, here, there, self.hosts)
-        other = ends.pairs(far, both.there, there, here, self.hosts[::-1])
+        ahead = ends.clock_ahead(both.close)
+        own = ends.pairs(near, both.here, here, there, self.hosts, ahead)
+        other = ends.pairs(far, both.there, there, here, self.hosts[::-1], -ahead)
+        joined = tuple(self._joined(moment, here, there))
         return Sides(
             replace(here, more={**here.more, "pair": own}),
             replace(there, more={**there.more, "pair": other}),
-            tuple(self._joined(moment, here, there)),
+            joined,
             match.unmatched(here.limits, moment.near.keys(), there.limits),
+            ended=self._ended(moment, joined),
+        )
+
+    def _ended(self, moment: _Moment, joined: tuple[Joined, ...]) -> tuple[str, ...]:
+        """The flows that were joined at an earlier moment and have no connection any more."""
+        self._seen |= {match.parts(one.limit.target): (one.limit.target, moment.at)
+                       for one in joined}  # fmt: skip
+        for name, (_, at) in list(self._seen.items()):
+            if moment.at - at > SECONDS:
+                del self._seen[name]
+        return tuple(
+            target
+            for name, (target, _) in self._seen.items()
+            if name not in moment.near or moment.near[name][1].state != "established"
         )
 
     def _joined(self, moment: _Moment, here: Facts, there: Facts) -> Iterator[Joined]:
@@ -81,23 +99,32 @@ class Model:
             if one is None and other is None:
                 continue
             sends, sender, receiver = _sides(one, other)
-            lost = self._losses(name, sends=sends)
+            lost, uncounted = self._losses(name, sends=sends)
             hosts = (HERE, THERE) if sends else (THERE, HERE)
             line = stages(sender, receiver, hosts)
             writer, reader = programs if sends else programs[::-1]
             limit = verdict(sender, receiver, lost, sends=sends, line=line, reader=reader)
             if limit is not None:
-                yield Joined(limit, writer, reader, tuple(line), lost)
+                yield Joined(limit, writer, reader, tuple(line), lost, uncounted)
 
-    def _losses(self, name: Tuple4, *, sends: bool) -> Losses | None:
-        """What was lost since the flow was first seen by both, at most ten seconds ago."""
+    def _losses(self, name: Tuple4, *, sends: bool) -> tuple[Losses | None, str]:
+        """What was lost since the flow was first seen by both, at most ten seconds ago.
+
+        Where that is not counted: why.
+        """
         known = [one for one in self.moments if name in one.near and name in one.far]
         if len(known) < 2 or known[-1].at - known[0].at < LEAST:
-            return None
+            return None, f"both ends were seen for less than {LEAST:g} s"
         first, last = (_look(one, name, sends=sends) for one in (known[0], known[-1]))
         if first.sender[0].cookie != last.sender[0].cookie:
-            return None
-        return losses(first, last, sends=sends)
+            return None, "another connection has these addresses now"
+        hosts = self.hosts if sends else self.hosts[::-1]
+        for host, row, fields in zip(hosts, (last.sender[0], last.receiver[0]), COUNTED,
+                                     strict=True):  # fmt: skip
+            lacks = [one for one in fields if getattr(row, one) is None]
+            if lacks:
+                return None, f"the kernel of {host} does not count {', '.join(lacks)}"
+        return losses(first, last, sends=sends), ""
 
 
 def _moment(both: Both, here: Facts, there: Facts) -> _Moment:

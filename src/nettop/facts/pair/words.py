@@ -32,7 +32,17 @@ def text(sides: Sides, hosts: tuple[str, str], chosen: Callable[[str], bool]) ->
         for socket in facts.limits:
             if socket.over == "socket" and (chosen(socket.target) or facts is sides.there):
                 yield from datagrams(socket, host)
+    yield from gone(sides)
     yield from unmatched(sides, hosts)
+
+
+def gone(sides: Sides) -> Iterator[str]:
+    """The flows that ended while they were watched."""
+    for target in sides.ended[:MANY]:
+        yield ""
+        yield from wrap(f"{target} ended while it was watched", WIDE, subsequent_indent="  ")
+    if len(sides.ended) > MANY:
+        yield f"and {len(sides.ended) - MANY:,} flows more that ended"
 
 
 def headline(sides: Sides, hosts: tuple[str, str]) -> Iterator[str]:
@@ -40,6 +50,7 @@ def headline(sides: Sides, hosts: tuple[str, str]) -> Iterator[str]:
     if sides.joined:
         limit = max((one.limit for one in sides.joined), key=lambda one: one.rate or 0.0)
         yield f"{words.line(limit)}{_at(limit.stage, hosts)}"
+    yield from gone(sides)
     yield from unmatched(sides, hosts)
 
 
@@ -60,6 +71,8 @@ def flow(one: Joined, hosts: tuple[str, str]) -> Iterator[str]:
         )
     if one.losses is not None:
         yield from lost(one.losses)
+    elif one.uncounted:
+        yield from _wrapped(f"losses are not counted: {one.uncounted}")
 
 
 def datagrams(limit: Limit, host: str) -> Iterator[str]:

@@ -1,0 +1,66 @@
+"""Where both ends say that segments of a flow were lost, beside the kernel's count of them.
+
+Each loss is made at one known place between namespaces (`staged_losses`). The count of the place
+lies in the bound that is printed, within 2 % or one segment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from staged import Stage
+from staged_ends import Seen, seen
+from staged_losses import LOSSES, Loss, names
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+]
+LOOKS = 6  # at the most, until one has seen a loss
+BEGUN = 30.0  # seconds: only against waiting without end
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+
+def looked(stage: Stage, loss: Loss, *, sending: bool) -> Seen:
+    """A look in which segments were lost."""
+    counted = names(stage)
+    first, end = loss.lost(counted), time.monotonic() + BEGUN
+    while loss.lost(counted) == first:
+        assert time.monotonic() < end, "nothing is lost"
+        time.sleep(0.2)
+    for _ in range(LOOKS):
+        found = seen(counted, loss.lost, sending=sending, ring=loss.ring)
+        if found.lost[0] >= 1 and found.losses is not None:
+            return found
+    raise AssertionError("no look saw a loss")
+
+
+@pytest.mark.parametrize(
+    ("name", "sending"),
+    [(name, at % 2 == 0) for at, name in enumerate(LOSSES) if not LOSSES[name].quiet],
+)
+def test_a_loss_is_placed_where_it_is_made_and_its_count_is_in_the_bound(
+    name: str, sending: bool
+) -> None:
+    loss = LOSSES[name]
+    with Stage(f"lost{list(LOSSES).index(name)}") as stage:
+        loss.case.make(stage)
+        found = looked(stage, loss, sending=sending)
+    assert found.losses is not None
+    assert found.losses.places, found
+    place = found.losses.places[0]
+    assert (place.end, place.stage) == loss.where(sending=sending), found
+    if loss.exact:
+        least, most = place.segments
+        assert least - max(1, 0.02 * least) <= found.lost[1], found
+        assert found.lost[0] <= most + max(1, 0.02 * most), found
