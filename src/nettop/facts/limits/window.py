@@ -112,6 +112,7 @@ class Window:
     udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
     netns_tcp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _moves))
     netns_udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
+    multipath: Track = field(default_factory=lambda: Track(lambda row: row.inode, _always))
     threads: Track = field(default_factory=lambda: Track(lambda row: (row.pid, row.tid), _always))
     groups: Track = field(default_factory=lambda: Track(lambda row: row.cgroup, _always))
     kernel: Track = field(  # kernel threads
@@ -137,7 +138,7 @@ class Window:
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     spaces: Mapping[int, str] = field(default_factory=dict)  # other network namespaces, by inode
-    idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
+    idle: set[str] = field(default_factory=set)  # TCP flows that want nothing
     below: Mapping[str, set[str]] = field(default_factory=dict)  # interfaces below each, one level
     _links: tuple[object, object] = (None, None)  # the tables of which that was made
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
@@ -153,7 +154,8 @@ class Window:
         before = self.tcp.changes
         for track, table in (
             (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
-            (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
+            (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"),
+            (self.multipath, "sockets_tcp_multipath"), (self.threads, "threads"),
             (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
             (self.netns_qdiscs, "netns_qdiscs"), (self.netns_links, "netns_links"),
