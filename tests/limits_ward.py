@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -241,7 +242,7 @@ def main() -> int:
             for case, done in [(case, pool.submit(play, case, args.looks)) for case in some]:
                 try:
                     played = done.result()
-                except (OSError, AssertionError) as error:
+                except (OSError, AssertionError, subprocess.SubprocessError) as error:
                     print(f"??? {case.name}: {error}", flush=True)
                     continue
                 wrong += sum(tell(one) for one in played)

@@ -8,6 +8,7 @@ from typing import Final
 from staged import LOCAL, SLOW, Stage
 from staged_case import FAR, PATH, Case
 from staged_more import MORE
+from staged_strange import STRANGE
 
 
 def _quota(cpus: float, *, reader: bool = False) -> Callable[[Stage], None]:
@@ -198,6 +199,7 @@ CASES: Final = {case.name: case for case in (
     Case("next-tbf-thread", "qdisc", "peer", lift=_OPEN, quiet=True,
          more=_share_of_measured(0.6, shaper=True)),
     *MORE,
+    *STRANGE,
 )}  # fmt: skip
 SHORT: Final = (
     "tbf-50mbit", "htb-50mbit", "pace-50mbit", "rcvbuf-32768", "loss-100",
