@@ -34,8 +34,9 @@ HEAD = (
 )
 ABOUT = (
     "Each limit is created on purpose between network namespaces, so its stage is known. `nettop "
-    "why` looked at each five times, from the end named, for two seconds. `make limits` plays all "
-    "and rewrites this page."
+    "why` looked at each five times, from the end named, for two seconds. A look is right if it "
+    "names one of the right stages, alone or as a joint limit. `make limits` plays all and "
+    "rewrites this page."
 )
 NEXT = (
     "`next` is the stage predicted to limit next, with its capacity; `lifted` is the rate measured "
@@ -129,7 +130,8 @@ def _take(one: Played, seen: dict[str, Any] | None) -> None:
         one.named.append("nothing")
         return
     stage_name, end = seen["limit"]["stage"], seen["limit"]["end"]
-    good = right(one.expected, stage_name, end)
+    joint = seen["limit"]["joint"]
+    good = right(one.expected, stage_name, end) or not set(joint).isdisjoint(one.expected.split())
     one.named.append(stage_name)
     one.good += good
     one.rate = seen["rate"]
