@@ -140,6 +140,7 @@ class Window:
     spaces: Mapping[int, str] = field(default_factory=dict)  # other network namespaces, by inode
     idle: set[str] = field(default_factory=set)  # TCP flows that want nothing
     below: Mapping[str, set[str]] = field(default_factory=dict)  # interfaces below each, one level
+    ends: Mapping[int, str] = field(default_factory=dict)  # of veth pairs into other namespaces
     _links: tuple[object, object] = (None, None)  # the tables of which that was made
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
@@ -167,6 +168,10 @@ class Window:
         links = frame.tables.get("links"), frame.tables.get("netclass")
         if any(new is not old for new, old in zip(links, self._links, strict=True)):
             self._links = links
+            self.ends = {
+                row.index: row.interface for row in frame.rows("links")
+                if row.kind == "veth" and row.link_netns is not None
+            }  # fmt: skip
             self.below = port.directly_below(
                 {row.interface: row for row in frame.rows("links")},
                 {row.name: row for row in frame.rows("netclass")},

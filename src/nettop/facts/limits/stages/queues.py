@@ -16,7 +16,7 @@ from ....frame.rates import Entry
 from ....terms import units
 from .. import Reading
 from ..looks import Look
-from ..stack import stack
+from ..stack import outside, stack
 from ..window import mean, share
 
 HEADERS: Final = 1.1  # a queue counts more than the payload by at most this factor
@@ -33,8 +33,14 @@ PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause fram
 
 
 def readings(look: Look) -> Iterator[Reading]:
-    """The queues of the interface by which the data leaves, and of those below it."""
+    """The queues of the interface by which the data leaves, and of those below it.
+
+    Of a receiver in another namespace those by which the data leaves for it.
+    """
     if not look.sends:
+        outer = outside(look)
+        if outer is not None:
+            yield from _shapers(outer)
         return
     for one in stack(look):
         yield from _shapers(one)
