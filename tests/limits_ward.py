@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -33,8 +34,9 @@ HEAD = (
 )
 ABOUT = (
     "Each limit is created on purpose between network namespaces, so its stage is known. `nettop "
-    "why` looked at each five times, from the end named, for two seconds. `make limits` plays all "
-    "and rewrites this page."
+    "why` looked at each five times, from the end named, for two seconds. A look is right if it "
+    "names one of the right stages, alone or as a joint limit. `make limits` plays all and "
+    "rewrites this page."
 )
 NEXT = (
     "`next` is the stage predicted to limit next, with its capacity; `lifted` is the rate measured "
@@ -128,7 +130,8 @@ def _take(one: Played, seen: dict[str, Any] | None) -> None:
         one.named.append("nothing")
         return
     stage_name, end = seen["limit"]["stage"], seen["limit"]["end"]
-    good = right(one.expected, stage_name, end)
+    joint = seen["limit"]["joint"]
+    good = right(one.expected, stage_name, end) or not set(joint).isdisjoint(one.expected.split())
     one.named.append(stage_name)
     one.good += good
     one.rate = seen["rate"]
@@ -241,7 +244,7 @@ def main() -> int:
             for case, done in [(case, pool.submit(play, case, args.looks)) for case in some]:
                 try:
                     played = done.result()
-                except (OSError, AssertionError) as error:
+                except (OSError, AssertionError, subprocess.SubprocessError) as error:
                     print(f"??? {case.name}: {error}", flush=True)
                     continue
                 wrong += sum(tell(one) for one in played)

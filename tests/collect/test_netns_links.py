@@ -6,7 +6,7 @@ import struct
 from collections import Counter
 
 import pytest
-from netlink_bytes import link, message
+from netlink_bytes import link, message, number
 
 from nettop.collect import Memory, namespaces, netns_links
 from nettop.frame.rates import Partly
@@ -39,7 +39,7 @@ class Pods(Live):
         if request.space.inode == self.closed:
             raise PermissionError(1, "not permitted")
         if request.name.startswith("route/links"):
-            return link(self.index, f"eth{self.index}")
+            return link(self.index, f"eth{self.index}", number(5, 70 + self.index))
         self.sent[request.space.inode] += self.steps[request.space.inode]
         words = [0] * 25
         words[1], words[3], words[7] = 5, self.sent[request.space.inode], self.dropped
@@ -62,6 +62,7 @@ def test_counters_of_an_interface_with_its_namespace() -> None:
     pods.steps[POD] = STEP
     (row,) = read(pods, memory)
     assert (row.namespace, row.interface, row.tx_bytes, row.tx_dropped) == (POD, "eth2", STEP, 3)
+    assert row.peer == 72
     assert pods.asked == [f"route/links@{POD}", f"route/counters@{POD}"]
     (row,) = read(pods, memory)
     assert row.tx_bytes == 2 * STEP

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scenes import storied
 
@@ -22,6 +22,7 @@ def letters(rows: list[Line]) -> str:
 
 
 @given(st.lists(st.tuples(words, st.sampled_from(["", "dim"])), max_size=4), st.integers(12, 50))
+@example([("aaaaaaaaaaa", ""), ("漢 ", "")], 12)
 def test_wrapping_loses_no_letter_and_fits(parts: list[tuple[str, str]], width: int) -> None:
     row = line(*parts)
     found = asking.wrapped(row, width)

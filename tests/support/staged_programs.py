@@ -1,7 +1,8 @@
 """The programs of a staged limit: writer, reader and link, each run by `python -c`.
 
-Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket. SIGUSR1 lifts
-what a writer or reader was slowed by.
+Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket. `how` is
+`tls`, `sendfile`, `splice` or `proxy`: the data then comes from, or goes to, another process by a
+Unix socket, and that one sleeps. SIGUSR1 lifts what a writer or reader was slowed by.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 WRITE: Final = r"""
-import signal, socket, sys, threading, time
+import os, signal, socket, ssl, sys, tempfile, threading, time
 options = dict(word.split("=") for word in sys.argv[3:])
+how = options.get("how", "")
 kind = socket.SOCK_DGRAM if "datagrams" in options else socket.SOCK_STREAM
 family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
 piece, pause = b"x" * int(options.get("size", 131072)), float(options.get("sleep", 0))
@@ -30,13 +32,40 @@ def opened():
     for word in options.get("set", "").split(",") if "set" in options else ():
         door.setsockopt(*map(int, word.split(":")))
     door.connect((sys.argv[1], int(sys.argv[2])))
+    if how == "tls":
+        door = secret.wrap_socket(door)
     doors.append(door)
     return door
+if how == "tls":  # without a certificate
+    secret = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    secret.check_hostname, secret.verify_mode = False, ssl.CERT_NONE
+    secret.maximum_version = ssl.TLSVersion.TLSv1_2
+    secret.set_ciphers("AECDH:@SECLEVEL=0")
+def hand(door):
+    if how == "sendfile":
+        os.sendfile(door.fileno(), file.fileno(), 0, len(piece))
+    elif how == "proxy":
+        door.sendall(near.recv(131072))
+    else:
+        door.sendall(piece)
+if how == "sendfile":
+    file = tempfile.TemporaryFile()
+    file.write(piece)
+    file.flush()
+if how == "proxy":
+    near, far = socket.socketpair()
+    if os.fork() == 0:
+        near.close()
+        while True:
+            far.sendall(piece)
+            time.sleep(pause)
+    pause = 0
+    far.close()
 def move(door):
     while True:
         try:
             for _ in range(times):
-                door.sendall(piece)
+                hand(door)
                 if answer and not door.recv(answer, socket.MSG_WAITALL):
                     return
         except ConnectionRefusedError:
@@ -51,13 +80,15 @@ def lift(*_):
         if "sndbuf" in options:
             door.setsockopt(socket.SOL_SOCKET, 32, 4 << 20)
 signal.signal(signal.SIGUSR1, lift)
+idle = [opened() for _ in range(int(options.get("idle", 0)))]
 for _ in range(int(options.get("flows", 1)) - 1):
     threading.Thread(target=move, args=(opened(),), daemon=True).start()
 move(opened())
 """
 READ: Final = """
-import select, signal, socket, sys, time
+import os, select, signal, socket, ssl, sys, time
 options = dict(word.split("=") for word in sys.argv[2:])
+how = options.get("how", "")
 plain = "datagrams" in options
 listener = socket.socket(
     socket.AF_INET6, socket.SOCK_DGRAM if plain else socket.SOCK_STREAM,
@@ -78,6 +109,27 @@ if not plain:
 print("ready", flush=True)
 doors = [listener] if plain else [listener.accept()[0] for _ in range(int(options.get("flows", 1)))]
 piece, pause = bytearray(int(options.get("size", 131072))), float(options.get("sleep", 0))
+if how == "tls":
+    secret = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    secret.set_ciphers("AECDH:@SECLEVEL=0")
+    doors = [secret.wrap_socket(door, server_side=True) for door in doors]
+if how == "splice":
+    out, into = os.pipe()
+    null = os.open("/dev/null", os.O_WRONLY)
+if how == "proxy":
+    near, far = socket.socketpair()
+    if os.fork() == 0:
+        while far.recv_into(piece):
+            time.sleep(pause)
+    pause = 0
+def take(door):
+    if how == "splice":
+        count = os.splice(door.fileno(), into, len(piece))
+        return count and os.splice(out, null, count)
+    count = door.recv_into(piece, len(piece), whole)
+    if count and how == "proxy":
+        near.sendall(piece[:count])
+    return count
 answer = b"x" * int(options.get("answer", 0))
 shrink = int(options.get("shrink", 0))  # bytes of the receive buffer while it does not read
 whole = socket.MSG_WAITALL if answer or shrink else 0
@@ -87,7 +139,7 @@ def lift(*_):
 signal.signal(signal.SIGUSR1, lift)
 while True:
     for door in doors if len(doors) == 1 else select.select(doors, [], [])[0]:
-        if not door.recv_into(piece, len(piece), whole):
+        if not take(door):
             sys.exit()
         if answer:
             door.sendall(answer)

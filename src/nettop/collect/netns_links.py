@@ -48,6 +48,9 @@ class Row:
     tx_errors: int = counter("transmit errors", "packets")
     rx_dropped: int = counter("packets dropped on receive", "packets")
     tx_dropped: int = counter("packets dropped on transmit", "packets")
+    peer: int | None = gauge(
+        "index of the lower interface or other end of a veth, in its own namespace", default=None
+    )
 
 
 @dataclass
@@ -59,6 +62,7 @@ class _Space:
     rests: int = 0  # readings for which it is not asked
     at: float = -inf  # when the names were read
     names: Mapping[int, str] = field(default_factory=dict)
+    peers: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -116,15 +120,21 @@ def _count(kept: _Space, rows: Sequence[Row]) -> None:
 
 def _read(inside: Inside, inode: int, kept: _Space, now: float) -> Iterator[Row]:
     if now - kept.at >= _NAMED:
-        kept.at, kept.names = now, route.names(inside)
+        _name(inside, kept, now)
     reply = route.counters(inside)
     try:
         found, _ = link_stats.parse(reply, kept.names, {})
     except KeyError:  # a new interface; one that is gone has no row
-        kept.at, kept.names = now, route.names(inside)
+        _name(inside, kept, now)
         found, _ = link_stats.parse(reply, link_stats.known_names(reply, kept.names), {})
     for row in found[:INTERFACES]:
         yield Row(
             inode, row.interface, row.index, row.rx_packets, row.tx_packets, row.rx_bytes,
             row.tx_bytes, row.rx_errors, row.tx_errors, row.rx_dropped, row.tx_dropped,
+            kept.peers.get(row.index),
         )  # fmt: skip
+
+
+def _name(inside: Inside, kept: _Space, now: float) -> None:
+    reply = route.links(inside)
+    kept.at, kept.names, kept.peers = now, dict(route.names_in(reply)), route.peers_in(reply)

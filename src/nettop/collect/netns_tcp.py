@@ -33,6 +33,7 @@ class Known:
 
     seen: dict[int, dict[bytes, sockets_tcp.Seen]] = field(default_factory=dict)
     rests: dict[int, int] = field(default_factory=dict)
+    subflows: set[int] = field(default_factory=set)  # namespaces with subflows of MPTCP sockets
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -46,6 +47,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     now: dict[int, dict[bytes, sockets_tcp.Seen]] = {}
     closed: list[int] = []
     why = ""
+    last.subflows = set()
     last.rests = {inode: left - 1 for inode, left in last.rests.items() if left > 0}
     for space in around.spaces:
         if last.rests.get(space.inode):
@@ -65,6 +67,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         connected = [row for row in found if row.state != "listen"]
         rows += connected
         now[space.inode] = seen
+        if diag.SUBFLOW in reply:
+            last.subflows.add(space.inode)
         if not connected:
             last.rests[space.inode] = _REST + 1
     last.seen = now

@@ -150,6 +150,7 @@ class Known:
 
     seen: dict[bytes, Seen] = field(default_factory=dict)  # by cookie
     names: dict[int, str] = field(default_factory=dict)  # interfaces by index
+    subflows: bool = False  # whether one belongs to an MPTCP socket
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -162,8 +163,9 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
             last.names = dict(route.names(source))
         return last.names.setdefault(index, str(index))
 
-    rows = parse(diag.tcp(source), last.seen, seen, name_of)
-    last.seen = seen
+    reply = diag.tcp(source)
+    rows = parse(reply, last.seen, seen, name_of)
+    last.seen, last.subflows = seen, diag.SUBFLOW in reply
     return rows
 
 

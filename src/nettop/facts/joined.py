@@ -43,8 +43,8 @@ NEEDS: Final = (
     "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
     "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
-    "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls", "threads", "throttling",
-    "topology", "xdp_sockets",
+    "sockets_tcp_multipath", "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls",
+    "threads", "throttling", "topology", "xdp_sockets",
 )  # fmt: skip
 """The tables that facts are built from (and `netdev` if `link_stats` cannot be read)."""
 

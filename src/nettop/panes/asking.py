@@ -92,9 +92,10 @@ def wrapped(row: Line, width: int) -> list[Line]:
     for text, role in row:
         rest = text
         while used + cells(rest) > width - 1:
-            fits = _fitting(rest, max(1, width - 1 - used))
+            room = width - 1 - used
+            fits = _fitting(rest, room)
             cut = rest.rfind(" ", 1, fits + 1)
-            if cut < 1 and used > len(INDENT):
+            if used > len(INDENT) and (cut < 1 or cells(rest[:cut]) > room):
                 cut = 0  # the whole word moves to the next row
             elif cut < 1:
                 cut = fits

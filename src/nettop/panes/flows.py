@@ -23,7 +23,9 @@ LEGEND: Final = (
     "DISTANCE is the distance between them. –: unknown. z: by process. A filter may name columns: "
     "limit:cwnd peer:10.0.0.2"
 )
-NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp", "netns_tcp", "netns_udp")
+NEEDS: tuple[str, ...] = (
+    "sockets_tcp", "sockets_tcp_multipath", "sockets_udp", "netns_tcp", "netns_udp",
+)  # fmt: skip
 DRAWS: Final = ("threads",)  # of an opened flow; sockets are drawn from facts
 COLUMNS: Final = (
     Column("PROCESS", 14, grow=2),

@@ -43,7 +43,7 @@ def test_a_slow_reader_on_this_host_is_named_at_both_ends() -> None:
 
 
 def test_a_reader_whose_core_is_full_limits_its_sender() -> None:
-    ends = by_direction(limits(lambda s: local(s, 0.95)))
+    ends = by_direction(limits(lambda s: local(s, 0.95, 700_000)))
     for end in ends.values():
         assert (end.stage.stage, end.stage.name) == ("thread", "reader[8]")
 

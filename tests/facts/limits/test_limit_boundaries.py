@@ -92,7 +92,7 @@ SITUATIONS: dict[str, tuple[Mapping[str, Any], str]] = {
                           "unacked cwnd mss rtt"),
     "quota": (QUOTA, "throttled ran waited"),
     "busy core": (BUSY_CORE, "softirq ran waited"),
-    "receiver": (TAKES, "recv_q ran waited bytes_received rcv_rtt rcvbuf"),
+    "receiver": (TAKES, "recv_q rmem_alloc ran waited bytes_received rcv_rtt rcvbuf"),
     "unread": (UNREAD, "rmem_alloc recv_q ran waited"),
     "receive buffer": (DELAYED, "rcv_rtt rcvbuf min_rtt bytes_received recv_q"),
 }  # fmt: skip

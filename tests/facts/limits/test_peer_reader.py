@@ -47,7 +47,7 @@ def test_what_is_no_late_reader(windows: tuple[int, ...], more: dict[str, Any]) 
 
 
 def test_a_reader_that_is_behind_does_not_limit_while_nothing_waits_here() -> None:
-    found = seen((27_000_000, 21_000_000), gauges={"unacked": 20})
+    found = seen((27_000_000, 25_000_000), gauges={"unacked": 20})
     assert found.stage.stage != "peer", line(found)
     assert all(one.capacity is None for one in found.ladder if one.stage == "peer")
     assert found.next is None or found.next.stage != "peer"
@@ -59,3 +59,20 @@ def test_a_full_window_counts_with_the_time_in_which_it_was_closed() -> None:
     both = seen((900_000,), rates={"rwnd_limited": 450_000, "sndbuf_limited": 100_000},
                 gauges={"unacked": 100})  # fmt: skip
     assert both.stage.stage == "peer", line(both)
+
+
+@pytest.mark.parametrize(
+    ("least", "flying", "stage"),
+    [(17_000_000, 300, "peer"), (25_000_000, 300, "application"), (17_000_000, 0, "application")],
+    ids=["much is unread", "less is unread", "nothing is in flight"],
+)
+def test_a_writer_that_has_room_between_its_bursts(least: int, flying: int, stage: str) -> None:
+    def at(second: float) -> Any:
+        burst = int(second) % 3 == 0
+        gauges = {"notsent": 500_000 * burst, "unacked": 400 if burst else flying,
+                  "wmem_queued": 600_000, "cwnd": 4000, "rtt": 8000, "min_rtt": 30,
+                  "snd_wnd": 27_000_000 if burst else least}  # fmt: skip
+        return moment(second, gauges=gauges, ran=0.2)
+
+    found = flow(limits(at))
+    assert found.stage.stage == stage, line(found)

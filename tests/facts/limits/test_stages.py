@@ -121,8 +121,15 @@ def test_what_bbr_measured_of_a_flow_that_wants_no_more_is_no_capacity() -> None
     assert all(one.stage != "path" for one in found.ladder)
 
 
+BEHIND = {**AWAY, "recv_q": 500_000, "rmem_alloc": 610_000}  # a tenth of the buffer
 RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
-    "thread": ({"ran": 0.94}, "thread", "here"),
+    "thread": ({"ran": 0.94, "gauges": BEHIND}, "thread", "here"),
+    "thread that polls": ({"ran": 1.0}, "peer", "there"),
+    "busy thread that reads all": ({"ran": 0.94, "gauges": {**BEHIND, "rmem_alloc": 590_000}},
+                                   "peer", "there"),
+    "busy thread beside its interrupts": (
+        {"ran": 0.75, "idle": (0.0,) * 4, "softirq": 0.21}, "thread", "here"),
+    "thread that waits for a core": ({"ran": 0.7, "waited": 0.21}, "thread", "here"),
     "slow reader": ({"gauges": {**AWAY, "recv_q": 3_000_000, "rmem_alloc": 4_000_000}},
                     "application", "here"),
     "reader that waits for a core while data waits": (

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import Facts
+from . import multipath
 from .looks import FLOWS, QUIET, Look, end, name, wanting
 from .window import INTERFACES, Window, mean
 
@@ -48,7 +49,7 @@ def _streams(window: Window, facts: Facts) -> Iterator[Look]:
     for flow in facts.flows:
         if flow.namespace is None or flow.protocol != "tcp":
             continue
-        entries = window.netns_tcp.entries(flow.inode)
+        entries = multipath.entries(window.netns_tcp, window.multipath, flow)
         if not entries:
             continue
         row = entries[-1].now

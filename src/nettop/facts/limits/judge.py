@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import Final
 
 from . import Limit, Reading
-from .following import BINDS, following, independent
+from .following import BINDS, QUEUES, following, independent
 from .looks import Look
 from .stages import readings
 
 MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
+FULL: Final = 0.9  # of a configured rate in use: it may limit as much as what is found full
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 # the farther along, the earlier; a path with loss explains a small congestion window
 ORDER: Final = (
@@ -43,9 +44,10 @@ def judge(look: Look) -> Limit:
         key=lambda one: (_rank(one), -one.held),
     )
     first = binding[0] if binding else _half(known)
+    others = [*binding[1:], *(one for one in known if _nearly_full(first, one))]
     joint = tuple(
         dict.fromkeys(
-            one.stage for one in binding[1:] if one.stage != first.stage and _close(first, one)
+            one.stage for one in others if one.stage != first.stage and _close(first, one)
         )
     )
     return _limit(look, first, joint, known)
@@ -75,6 +77,15 @@ def _rank(one: Reading) -> float:
     if one.stage == "rcvbuf" and one.kind == "reported":
         return _PLACE["unknown"]
     return _PLACE[one.stage]
+
+
+def _nearly_full(first: Reading, one: Reading) -> bool:
+    """Whether a configured rate is nearly reached, though its queue is empty in many samples.
+
+    So it is where a busy thread fills it in bursts.
+    """
+    shaped = one.stage in QUEUES or one.stage == "pacing"
+    return one is not first and shaped and (one.utilisation or 0.0) >= FULL
 
 
 def _close(first: Reading, one: Reading) -> bool:

@@ -10,6 +10,7 @@ from ...frame.rates import Entry
 from .. import Facts, single
 from ..kinds.flow import Flow
 from ..kinds.nic import Nic
+from . import multipath
 from .window import INTERFACES, Window, mean, share
 
 FLOWS: Final = 64  # TCP flows that are judged, the busiest first
@@ -72,14 +73,14 @@ def looks(window: Window, facts: Facts) -> list[Look]:
     }
     for flow in facts.here().flows:  # those of others: `elsewhere`
         nic = nics.get(flow.nic or "")
-        if flow.inode in window.idle:
+        if flow.id in window.idle:
             continue
         if flow.protocol == "tcp" and len(found) < FLOWS:
-            entries = window.tcp.entries(flow.inode)
+            entries = multipath.entries(window.tcp, window.multipath, flow)
             wanted = wanting(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
                                   triples=triples))  # fmt: skip
             if not wanted:
-                window.idle.add(flow.inode)
+                window.idle.add(flow.id)
             found += wanted
         elif flow.protocol == "udp":
             entries = window.udp.entries(flow.inode)

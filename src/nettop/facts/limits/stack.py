@@ -1,5 +1,7 @@
 """The interfaces that packets pass below the one of a flow: of a bond, bridge, VLAN or tunnel.
 
+Also the end of a veth pair that is outside of the network namespace of the flow.
+
 Of several below, the one that moves at least as much as the flow; where several do, none is known.
 Which interface a tunnel uses is decided by the route of its remote address, which no table has: it
 is the only other one that moves as much.
@@ -27,6 +29,22 @@ def stack(look: Look) -> tuple[Look, ...]:
     return look.window.once(
         ("stack", look.over, look.target, look.direction), lambda: tuple(_stack(look, nic))
     )
+
+
+def outside(look: Look) -> Look | None:
+    """This host's end of the veth pair by which a receiver of another namespace is reached.
+
+    What that end sends, the receiver takes: a shaper of it limits the flow.
+    """
+    if look.device is None:
+        return None
+    entries = look.window.netns_links.entries(look.device)
+    name = look.window.ends.get(entries[-1].now.peer) if entries else None
+    nic = next((one for one in look.facts.nics if one.name == name), None)
+    if nic is None:
+        return None
+    same = replace(look, nic=nic, device=None, direction="tx")
+    return same if 8 * _moved(same, nic) >= MOVES * look.rate else None
 
 
 def _stack(look: Look, nic: Nic) -> Iterator[Look]:

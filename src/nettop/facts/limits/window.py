@@ -112,6 +112,7 @@ class Window:
     udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
     netns_tcp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _moves))
     netns_udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
+    multipath: Track = field(default_factory=lambda: Track(lambda row: row.inode, _always))
     threads: Track = field(default_factory=lambda: Track(lambda row: (row.pid, row.tid), _always))
     groups: Track = field(default_factory=lambda: Track(lambda row: row.cgroup, _always))
     kernel: Track = field(  # kernel threads
@@ -137,8 +138,9 @@ class Window:
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     spaces: Mapping[int, str] = field(default_factory=dict)  # other network namespaces, by inode
-    idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
+    idle: set[str] = field(default_factory=set)  # TCP flows that want nothing
     below: Mapping[str, set[str]] = field(default_factory=dict)  # interfaces below each, one level
+    ends: Mapping[int, str] = field(default_factory=dict)  # of veth pairs into other namespaces
     _links: tuple[object, object] = (None, None)  # the tables of which that was made
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
@@ -153,7 +155,8 @@ class Window:
         before = self.tcp.changes
         for track, table in (
             (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
-            (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
+            (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"),
+            (self.multipath, "sockets_tcp_multipath"), (self.threads, "threads"),
             (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
             (self.netns_qdiscs, "netns_qdiscs"), (self.netns_links, "netns_links"),
@@ -165,6 +168,10 @@ class Window:
         links = frame.tables.get("links"), frame.tables.get("netclass")
         if any(new is not old for new, old in zip(links, self._links, strict=True)):
             self._links = links
+            self.ends = {
+                row.index: row.interface for row in frame.rows("links")
+                if row.kind == "veth" and row.link_netns is not None
+            }  # fmt: skip
             self.below = port.directly_below(
                 {row.interface: row for row in frame.rows("links")},
                 {row.name: row for row in frame.rows("netclass")},

@@ -8,7 +8,7 @@ memory, 0.3 ms though all are empty) and gives those of the family asked for. Th
 from __future__ import annotations
 
 import struct
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -23,6 +23,10 @@ STATES: Final = (
     "unknown", "established", "syn-sent", "syn-recv", "fin-wait-1", "fin-wait-2", "time-wait",
     "close", "close-wait", "last-ack", "listen", "closing", "new-syn-recv",
 )  # fmt: skip
+MPTCP: Final = 262  # IPPROTO_MPTCP: more than the byte of the request holds
+# INET_DIAG_ULP_INFO of a subflow begins with the name "mptcp" (INET_ULP_INFO_NAME)
+SUBFLOW: Final = struct.pack("=HH", 10, 1) + b"mptcp\0"
+_PROTOCOL: Final = 3  # INET_DIAG_REQ_PROTOCOL
 _BYTECODE, _LOCAL_PORT_FROM, _LOCAL_PORT_TO = 1, 2, 3  # INET_DIAG_REQ_BYTECODE, _BC_S_GE, _BC_S_LE
 LISTEN: Final = STATES.index("listen")
 # sockets that can still move data, and those that listen; not the many that only wait to be gone
@@ -62,6 +66,23 @@ def _family(source: Source, family: int) -> bytes:
     body = struct.pack("=BBBxI48x", family, TCP, _EXTENSIONS, _WANTED)
     name = "sock_diag/tcp4" if family == IPV4 else "sock_diag/tcp6"
     return source.netlink(Request("sock_diag", BY_FAMILY, body, name, dump=True))
+
+
+def mptcp(source: Source, space: Space | None = None) -> bytes:
+    """Every MPTCP socket that moves data, with mptcp_info and its memory (net/mptcp/mptcp_diag.c).
+
+    The request has the protocol as an attribute, since Linux 5.9; older kernels refuse protocol 0.
+    """
+    found = b""
+    for family, name in ((IPV4, "sock_diag/mptcp4"), (IPV6, "sock_diag/mptcp6")):
+        body = struct.pack("=BBBxI48xHHI", family, 0, _EXTENSIONS, _WANTED & ~(1 << LISTEN),
+                           8, _PROTOCOL, MPTCP)  # fmt: skip
+        asked = name if space is None else f"{name}@{space.inode}"
+        with suppress(FileNotFoundError) if family == IPV6 else nullcontext():  # without IPv6
+            found += source.netlink(
+                Request("sock_diag", BY_FAMILY, body, asked, dump=True, space=space)
+            )
+    return found
 
 
 def time_wait(source: Source, low: int, high: int) -> bytes:

@@ -22,6 +22,7 @@ _SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: equal links are equal by
 
 IFINFO: Final = struct.Struct("=BxHiII")  # family, ARPHRD type, index, flags, change
 _IFNAME: Final = 3
+_LINK: Final = 5
 
 _KIND: Final = {
     **numbered(1, "kind:text data:raw xstats:raw slave_kind:text"),
@@ -122,6 +123,22 @@ def names_in(reply: bytes) -> Mapping[int, str]:
             if number == _IFNAME:
                 found[IFINFO.unpack_from(reply, start)[2]] = text(reply[a:e])
                 break
+    return found
+
+
+def peers_in(reply: bytes) -> dict[int, int]:
+    """In an answer to RTM_GETLINK, the lower interface or end of a veth pair (IFLA_LINK), by index.
+
+    Its index is that of its own namespace.
+    """
+    found = {}
+    for kind, start, end in messages(reply):
+        if kind != NEWLINK or end - start < IFINFO.size:
+            continue
+        for number, a, e in attributes(reply, start + IFINFO.size, end):
+            if number == _LINK and e - a == 4:
+                (peer,) = struct.unpack_from("=I", reply, a)
+                found[IFINFO.unpack_from(reply, start)[2]] = peer
     return found
 
 

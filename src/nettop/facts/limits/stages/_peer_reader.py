@@ -22,6 +22,7 @@ LONG: Final = 1000  # us; the window is full by the distance from here on
 STRETCHED: Final = 4.0  # a round trip by so much longer than the shortest: acknowledged late
 UNREAD: Final = 0.5  # of what is in flight, by which the window shrinks
 LOSSY: Final = 1e-3  # of the segments: what arrives after a lost one waits to be read as well
+MUCH: Final = 0.1  # of the largest window, unread on average: whatever is in flight waits for it
 CLOSED: Final = 0.25  # of the time that the window is closed, over a path too short to fill it
 
 
@@ -39,6 +40,8 @@ def reading(look: Look, waits: float) -> Reading | None:
     unread = _unread(offered)
     if not flying or (unread < UNREAD * flying and (closed < CLOSED or least >= LONG)):
         return None
+    if unread >= MUCH * max(offered):  # between two bursts of its writer as well
+        waits = max(waits, look.often("unacked"))
     why = (
         f"its window is {units.size(unread)} smaller than it was, with {units.size(flying)} in "
         f"flight: it reads late, and its host acknowledges late ({units.seconds(rtt / 1e6)})"

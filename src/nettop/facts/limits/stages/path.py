@@ -2,7 +2,8 @@
 
 Loss-based controls: MSS / RTT x 1.22 / sqrt(p) (Mathis, Semke, Mahdavi, Ott 1997). BBR paces at the
 bandwidth that it measured, also where nothing is lost. What the receiver reports twice (DSACK, RFC
-2883) was not lost.
+2883) was not lost. What a queue of this host drops is not lost on the path: cake and other queues
+that manage delay drop before they are full.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Final
 
 from ....terms import units
 from .. import Reading
+from ..following import BINDS
 from ..looks import Look
 from ..window import mean
+from . import queues
 
 LOSSY: Final = 1e-4  # of the segments
 MATHIS: Final = 1.22
@@ -24,6 +27,7 @@ REACHED: Final = 0.7  # of the bandwidth that BBR measured
 SPREAD: Final = 1.4  # the formula is right within this factor
 HEAVY: Final = 0.02  # of the segments: timeouts, which the formula leaves out, cost as much
 LONG: Final = 1000  # us; on shorter round trips the CPU may limit the rate that BBR measures
+OWN: Final = 0.5  # of the lost segments: a queue of this host drops as many packets
 COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
 
 
@@ -56,6 +60,12 @@ def readings(look: Look) -> Iterator[Reading]:
     known = bbr or held or (_counted(look) >= COUNTED and ratio <= HEAVY)
     capacity = (speed / SPREAD, speed * SPREAD) if speed and known else None
     used = min(1.0, look.rate / speed) if speed else None
+    queue = queues.dropping(look, OWN * lost) if lossy and held else None
+    if queue is not None:
+        around = (0.9 * look.rate, 1.1 * look.rate) if held >= BINDS else None
+        yield Reading("qdisc", "here", queue, "reported", f"{why}, as many as it drops", used,
+                      around, held)  # fmt: skip
+        return
     name = f"path to {look.flow.remote if look.flow else 'the peer'} ({model})"
     yield Reading("path", "there", name, "computed", why, used, capacity, held)
 

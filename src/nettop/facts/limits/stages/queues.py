@@ -16,11 +16,12 @@ from ....frame.rates import Entry
 from ....terms import units
 from .. import Reading
 from ..looks import Look
-from ..stack import stack
+from ..stack import outside, stack
 from ..window import mean, share
 
 HEADERS: Final = 1.1  # a queue counts more than the payload by at most this factor
 NEAR: Final = 0.85  # of a configured rate: it is reached
+PAID: Final = 0.8  # of fq's rate for a flow, in payload: fq counts the headers of each packet
 STANDING: Final = 0.9  # of the samples with waiting packets; normally equal to the shaper's load
 LEAST: Final = 0.3  # of a configured rate that passes although packets always wait
 COUNTED: Final = 1.0  # drops a second
@@ -32,8 +33,14 @@ PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause fram
 
 
 def readings(look: Look) -> Iterator[Reading]:
-    """The queues of the interface by which the data leaves, and of those below it."""
+    """The queues of the interface by which the data leaves, and of those below it.
+
+    Of a receiver in another namespace those by which the data leaves for it.
+    """
     if not look.sends:
+        outer = outside(look)
+        if outer is not None:
+            yield from _shapers(outer)
         return
     for one in stack(look):
         yield from _shapers(one)
@@ -41,6 +48,18 @@ def readings(look: Look) -> Iterator[Reading]:
             yield from _flow_rate(one)
         yield from _ring(one)
         yield from _pause(one)
+
+
+def dropping(look: Look, least: float) -> str | None:
+    """The queue of this host that drops most of what leaves; None: less than `least` packets/s."""
+    lost = [
+        (mean(entry.rate("drops") for entry in entries) or 0.0, entries[-1].now)
+        for one in stack(look)
+        for entries in _queues(one)
+        if entries[-1].now.parent != "ingress"
+    ]
+    most, row = max(lost, key=lambda one: one[0], default=(0.0, None))
+    return f"{row.kind} {row.handle} of {row.interface}" if row and most >= least else None
 
 
 def _queues(look: Look) -> Iterator[list[Entry[Any]]]:
@@ -172,7 +191,7 @@ def _flow_rate(look: Look) -> Iterator[Reading]:
     waits = max(look.often("notsent"), look.often("wmem_alloc", 4096))
     why = f"{units.scaled(rate, 'b/s')} for each flow (maxrate), {units.share(used)} of it used"
     yield Reading("qdisc", "here", f"fq {row.handle} of {row.interface}", "computed", why,
-                  min(1.0, used), (0.9 * rate, rate), waits if used >= NEAR else 0.0)  # fmt: skip
+                  min(1.0, used), (0.9 * rate, rate), waits if used >= PAID else 0.0)  # fmt: skip
 
 
 def _ring(look: Look) -> Iterator[Reading]:

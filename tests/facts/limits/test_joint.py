@@ -1,0 +1,39 @@
+"""Two limits that are as close as a tenth are both named."""
+
+from __future__ import annotations
+
+import pytest
+from flow_tables import Tables
+from limit_frames import flow, limits, moment
+
+from nettop.collect import qdiscs
+from nettop.facts.limits import Limit
+from nettop.facts.limits.words import line
+
+
+def seen(rate: float, used: float, ran: float = 0.93) -> Limit:
+    """The limit of a busy writer above a shaper that is used so much, its queue mostly empty."""
+
+    def at(second: float) -> Tables:
+        backlog = 90_000 if second % 3 == 0 else 0
+        sent = int(rate / 8 * used * second)
+        queue = qdiscs.Row("eth0", "root", "1:", "tbf", True, backlog, 9, sent, rate=rate)
+        return moment(second, ran=ran, queue=queue)
+
+    return flow(limits(at))
+
+
+def test_a_shaper_that_a_busy_thread_fills_in_bursts_limits_as_well() -> None:
+    found = seen(1.1e9, 0.92)
+    assert (found.stage.stage, found.joint) == ("thread", ("qdisc",)), line(found)
+    assert found.next is None or found.next.stage != "qdisc"
+
+
+@pytest.mark.parametrize(
+    ("rate", "used", "ran"),
+    [(1.1e9, 0.88, 0.93), (1.1e9, 0.92, 0.86), (1.1e9, 0.92, 0.6)],
+    ids=["it has room", "the thread carries more", "the thread has room"],
+)
+def test_what_is_not_joint(rate: float, used: float, ran: float) -> None:
+    found = seen(rate, used, ran)
+    assert "qdisc" not in found.joint, line(found)

@@ -1,0 +1,58 @@
+"""A shaper at this host's end of a pod's veth pair: seen by `nettop why` on the host."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from staged import Stage
+from staged_case import FAR
+from staged_programs import READ, WRITE
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+    pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare (util-linux)"),
+]
+# The router is a host of its own: process 1 is in its network namespace, both ends are its pods.
+HOST = """
+import json, subprocess, sys, time
+pods = json.loads(sys.argv[1])
+def start(pod, words):
+    return subprocess.Popen(["nsenter", f"--net=/run/netns/{pod}", *words], stdout=subprocess.PIPE)
+reader = start(*pods[0])
+assert reader.stdout.readline() == b"ready\\n"
+writer = start(*pods[1])
+time.sleep(3)
+sys.exit(subprocess.call([sys.executable, "-m", "nettop", "why", "--json", "--seconds", "3"]))
+"""
+
+
+def test_the_shaper_limits_the_flow_of_the_pod() -> None:
+    with Stage("outside") as stage:
+        stage.chain()
+        stage.tc("qdisc add dev right root tbf rate 20mbit burst 32k limit 60000", stage.middle)
+        pods = [
+            (stage.there, (sys.executable, "-c", READ, "7300")),
+            (stage.here, (sys.executable, "-c", WRITE, FAR, "7300")),
+        ]
+        done = subprocess.run(
+            stage.inside(stage.middle, "unshare", "--pid", "--fork", "--mount-proc",
+                         "--kill-child", sys.executable, "-c", HOST, json.dumps(pods)),
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found = {
+            (one["over"], one["direction"]): one for one in json.loads(done.stdout)["limits"]
+            if one["over"] == "flow"
+        }  # fmt: skip
+        reads = found["flow", "rx"]
+        assert reads["namespace"], reads
+        limit = reads["limit"]
+        assert (limit["stage"], limit["end"]) == ("qdisc", "here"), limit
+        assert limit["name"].endswith("of right"), limit
+        assert found["flow", "tx"]["limit"]["stage"] == "path"
