@@ -1,0 +1,82 @@
+"""The parts of Overview: findings with their figures, small graphs of flows, users of cores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pane_text import words
+from scenes import big, lossy, storied
+
+from nettop.facts.kinds.nic import Counters
+from nettop.panes import findinglist, flowlist, grid, interfaces, listed, nic
+from nettop.terms.text import text_of
+from nettop.views.origin import SceneOrigin
+from nettop.views.past import History
+from nettop.views.scene import View
+
+RECORDING = SceneOrigin("recording", "web1")
+
+
+def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor() -> None:
+    scene = lossy()
+    first = listed.listed(scene, muted=False)[0]
+    assert first.finding is not None
+    many = len(listed.listed(scene, muted=False))
+    rows = [text_of(row) for row in findinglist.lines(scene, View(), 100, many + 3, framed=True)]
+    assert len(rows) == many + 5  # with the frame
+    assert "packets/s" in rows[many + 1]
+    full = [text_of(row) for row in findinglist.lines(scene, View(), 100, many, framed=True)]
+    assert "packets/s" not in full[many]
+
+
+def test_a_recording_offers_the_copy_of_a_command_and_no_change() -> None:
+    scene = lossy()
+    one = listed.listed(scene, muted=False)[0]
+    assert findinglist.keys_of(scene, one) == "a apply  p prove "
+    assert findinglist.keys_of(replace(scene, origin=RECORDING), one) == "y copy "
+    away = replace(scene, origin=SceneOrigin("host", "ssh web1"))
+    assert findinglist.keys_of(away, one) == "a apply "
+
+
+@pytest.mark.parametrize(("known", "title"), [(9, "LAST 15 s"), (29, "LAST 30 s"),
+                                              (300, "LAST MINUTE")])  # fmt: skip
+def test_the_small_graphs_are_as_long_as_what_is_known(known: int, title: str) -> None:
+    scene = storied()
+    moments = scene.past.fine
+    young = tuple(one for one in moments if one.at >= moments[-1].at - known)
+    scene = replace(scene, past=History(young))
+    rows = flowlist.lines(scene, flowlist.busiest(scene), 118, 4)
+    assert title in text_of(rows[0])
+
+
+def test_a_core_names_first_who_takes_its_time_and_an_interface_once() -> None:
+    facts = big().facts
+    assert facts is not None
+    queues = ("eth0/rx-0", "eth0/tx-0", "eth1/rx-3")
+    core = replace(facts.cores[0], idle=10.0, irq=0.0, steal=0.0, queues=queues,
+                   processes=("iperf3[7]",))  # fmt: skip
+    busy = replace(core, user=80.0, system=0.0, softirq=10.0)
+    soft = replace(core, user=10.0, system=0.0, softirq=80.0)
+    assert text_of(grid.users_of(busy)) == "iperf3[7] eth0/rx-0 tx-0 eth1/rx-3"
+    assert text_of(grid.users_of(soft)) == "eth0/rx-0 tx-0 eth1/rx-3 iperf3[7]"
+
+
+def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    one = scene.facts.nics[1]
+    idle = replace(one, name="veth", master="br0", per_s=Counters(rx_bytes=0.0, tx_bytes=0.0))
+    ports = tuple(replace(idle, name=f"veth{number}") for number in range(20))
+    scene = replace(scene, facts=replace(scene.facts, nics=(*scene.facts.nics, *ports)))
+    assert ", 20 in br0: 0 b/s together" in words(interfaces.lines(scene, View(), 90, 4))
+
+
+def test_the_interface_begins_with_what_it_loses() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    one = replace(scene.facts.nics[1], per_s=Counters(rx_dropped=3.0, ring_drops=1200.0))
+    assert [text_of(row).strip() for row in nic.losses(one, 78)] == [
+        "✗ ring_drops 1,200/s · rx_dropped 3.0/s"
+    ]
+    assert nic.losses(replace(one, per_s=Counters(rx_dropped=0.0)), 78) == []
