@@ -154,6 +154,8 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
 
 def keys_of(finding: Finding, scene: Scene) -> str:
     """The keys that act on a finding; an experiment can only be proved, a recording not changed."""
+    if not any(one.id == finding.id and not one.state for one in listed.listed(scene)):
+        return ""  # done, ended or muted: its state says what can be done
     if scene.origin and not scene.distant:
         return "y copy"
     sure = any(not one.experiment for one in finding.wanted)

@@ -14,6 +14,7 @@ PAST: Final = (
     Hint("←", "back", "earlier"),
     Hint("→", "on", "later"),
 )
+FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 HELP: Final = Hint("?", "help", "help")
 QUIT: Final = Hint("q", "quit", "quit")
 
