@@ -26,8 +26,10 @@ def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor(
     rows = [text_of(row) for row in findinglist.lines(scene, View(), 100, many + 3, framed=True)]
     assert len(rows) == many + 5  # with the frame
     assert "packets/s" in rows[many + 1]
-    full = [text_of(row) for row in findinglist.lines(scene, View(), 100, many, framed=True)]
-    assert "packets/s" not in full[many]
+    for fewer in range(1, many + 1):
+        full = [text_of(one) for one in findinglist.lines(scene, View(), 100, fewer, framed=True)]
+        assert len(full) == fewer + 2
+        assert full[-1].startswith("╰")
 
 
 def test_a_recording_offers_the_copy_of_a_command_and_no_change() -> None:
@@ -80,3 +82,12 @@ def test_the_interface_begins_with_what_it_loses() -> None:
         "✗ ring_drops 1,200/s · rx_dropped 3.0/s"
     ]
     assert nic.losses(replace(one, per_s=Counters(rx_dropped=0.0)), 78) == []
+
+
+def test_a_filter_for_settings_leaves_the_counters() -> None:
+    def shown(text: str) -> str:
+        return words(nic.counters(lossy(), View(pane="nic").at(filter=text), 60))
+
+    assert shown("no such") == shown("")
+    assert "ring_drops" in shown("drops")
+    assert "rx_bytes" not in shown("drops")

@@ -44,10 +44,9 @@ def lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     if len(rows) > hold:
         remark = f"{hold} hold, {len(rows) - hold} done or ended"
     shown = filled(listing(rows, cursor, inner, height), height, framed)
-    if framed:
-        shown[len(rows) :] = filled(
-            _figures(every[max(0, cursor)], inner), height - len(rows), True
-        )
+    free = height - len(rows)
+    if framed and free > 0:
+        shown[len(rows) :] = filled(_figures(every[max(0, cursor)], inner), free, framed)
     return part("FINDINGS", remark, shown, width, framed=framed)
 
 

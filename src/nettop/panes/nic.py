@@ -246,9 +246,9 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
     )
     sizes = widths(columns, width)
     rows: list[tuple[tuple[bool, bool, str], Line]] = []
-    for name, rate, total, bad in _values(scene, view, nic):
-        if not matches(view.spot.filter, name):
-            continue
+    every = list(_values(scene, view, nic))
+    named = [one for one in every if matches(view.spot.filter, one[0])]
+    for name, rate, total, bad in named or every:  # a filter may be meant for the settings alone
         role = "bad" if bad and rate else "warn" if bad and total else "" if rate else "dim"
         each = scene.units.rate(rate) if name in ("rx_bytes", "tx_bytes") else per_second(rate)
         text = row(((f" {name}", role), (each, role), (count(total), role)), columns, sizes)
