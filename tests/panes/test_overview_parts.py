@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from pane_text import words
 from scenes import big, lossy, storied
 
 from nettop.facts.kinds.nic import Counters
-from nettop.panes import findinglist, flowlist, grid, interfaces, listed, nic
+from nettop.panes import cores, findinglist, flowlist, grid, history, interfaces, listed, nic, tests
 from nettop.terms.text import text_of
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
@@ -91,3 +92,32 @@ def test_a_filter_for_settings_leaves_the_counters() -> None:
     assert shown("no such") == shown("")
     assert "ring_drops" in shown("drops")
     assert "rx_bytes" not in shown("drops")
+
+
+def test_before_there_is_a_result_a_test_proposes_what_it_can_prove() -> None:
+    scene = replace(lossy(), results=(), progress=None)
+    assert "ring.rx@eth0: 256 → 512" in words(tests.side(scene, View(pane="tests"), "", 60, 20))
+    assert len(tests.side(scene, View(pane="tests"), "", 60, 2)) == 2
+    none = replace(scene, findings=(), ended=())
+    assert "no finding has a change" in words(tests.side(none, View(pane="tests"), "", 60, 20))
+
+
+def test_the_load_of_few_cores_has_several_rows_each_and_moves_every_second_sample() -> None:
+    scene = storied()
+    few = tuple(replace(one, cpus=(0, 1), busy=bytes([90, 10]), softirq=bytes(2))
+                for one in scene.past.fine)  # fmt: skip
+    drawn = [history.load(replace(scene, past=History(few[:count])), 60, 9) for count in (40, 41)]
+    drawn += [history.load(replace(scene, past=History(few[:42])), 60, 9)]
+    assert len(drawn[0]) == 9
+    assert [text_of(row).split()[0] for row in drawn[0][1:3]] == ["core", "90%"]
+    assert sum(a == b for a, b in pairwise(drawn)) == 1
+
+
+def test_queues_of_containers_at_rest_are_behind_those_that_move() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    one = scene.facts.queues[0]
+    rest = tuple(replace(one, nic=f"c{n}", irq=None, irq_per_s=None) for n in range(300))
+    scene = replace(scene, facts=replace(scene.facts, queues=(*rest, *scene.facts.queues)))
+    names = [name for name, _ in cores.rows_of(scene, View(pane="cores"))]
+    assert names[-300:] == [f"c{n}/rx-0" for n in range(300)]

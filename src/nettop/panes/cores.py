@@ -18,7 +18,7 @@ from ..terms.text import Line, cells, clauses, fit, fit_line, level, line
 from ..terms.units import brief, packets, percent
 from ..views.ask import Hint
 from ..views.scene import Scene, Spot, View, under
-from . import corelist, grid, history
+from . import corelist, grid, history, interfaces
 from .parts import (
     Column,
     core_load,
@@ -83,7 +83,14 @@ def rows_of(scene: Scene, view: View) -> list[Row]:
         rows.reverse()
     if len(rows) > MANY:
         hot = {c.cpu for c in facts.cores if (core_load(c) or 0.0) >= HOT}
-        rows.sort(key=lambda r: not any(q.cpu in hot and q.irq_per_s for q in r[1]))
+        moving = {nic.name for nic in facts.nics if interfaces.rate(nic) > interfaces.BUSY}
+        rows.sort(
+            key=lambda r: (
+                not any(q.cpu in hot and q.irq_per_s for q in r[1]),
+                # queues of containers at rest have no interrupt, and there may be hundreds
+                r[1][0].irq is None and r[1][0].nic not in moving,
+            )
+        )
     return rows
 
 

@@ -44,7 +44,7 @@ BESIDE: Final = 104  # columns from which findings and cores are side by side
 STAGES: Final = 15  # rows from which the stages are shown
 GRAPH: Final = 6  # lines of the graph at the least
 TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
-MOST_LOADS: Final = 9  # lines of the load over time
+MOST_LOADS: Final = 13  # lines of the load over time
 SHORT: Final = 3  # lines of a list at the least
 
 
@@ -220,7 +220,7 @@ def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
     legend = "█ softirq ▓ irq ▒ system ░ user"
     remark = "  ".join(filter(None, (legend if inner >= 70 else "", mean)))
     rows = grid.block(facts, inner, height)
-    if framed:
+    if framed and len(facts.cores) <= grid.MANY:
         rows += history.load(scene, inner, height - len(rows))
     return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
 
@@ -314,7 +314,7 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     low = max(1, min(_lists(scene), left - middle - GRAPH, max(SHORT, left // 4)))
     if beside and scene.facts is not None:  # a very high graph says no more: load over time does
         spare = left - middle - low - height * TALL // 100
-        middle += max(0, min(spare, len(scene.facts.cores) + 1, MOST_LOADS))
+        middle += max(0, min(spare, MOST_LOADS)) if len(scene.facts.cores) <= grid.MANY else 0
     drawn = rates(scene, view, width, max(GRAPH, left - middle - low), framed=True)
     out += drawn
     rest = height - len(out) - middle - 2 * (2 if beside else 3)
