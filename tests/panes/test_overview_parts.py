@@ -119,5 +119,9 @@ def test_queues_of_containers_at_rest_are_behind_those_that_move() -> None:
     one = scene.facts.queues[0]
     rest = tuple(replace(one, nic=f"c{n}", irq=None, irq_per_s=None) for n in range(300))
     scene = replace(scene, facts=replace(scene.facts, queues=(*rest, *scene.facts.queues)))
-    names = [name for name, _ in cores.rows_of(scene, View(pane="cores"))]
+    folded = [name for name, _ in cores.rows_of(scene, View(pane="cores"))]
+    assert not any(name.startswith("c") for name in folded)
+    shown = words(cores.lines(scene, View(pane="cores"), 120, 30))
+    assert "300 queues at rest not shown (z)" in shown
+    names = [name for name, _ in cores.rows_of(scene, View(pane="cores", fold_idle=False))]
     assert names[-300:] == [f"c{n}/rx-0" for n in range(300)]

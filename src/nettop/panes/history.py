@@ -234,10 +234,10 @@ def heat(moments: Sequence[Summary], room: int, rows: int) -> list[Line]:
 
 
 def _tall(moments: Sequence[Summary], index: int, room: int, rows: int) -> list[Line]:
-    """The load of one core in several rows."""
+    """The load of one core in several rows, the last one empty: the next core is told apart."""
     cpus = moments[-1].cpus
     values = [float(one.busy[index]) if one.cpus == cpus else None for one in moments]
-    drawn = braille.area(resample(values, 2 * room), rows, 100.0)
+    drawn = (*braille.area(resample(values, 2 * room), rows - 1, 100.0), "")
     labels = [(f"core {cpus[index]}", "dim"), (f"{values[-1]:.0f}%", "strong")]
     labels += [("", "")] * rows
     return [
