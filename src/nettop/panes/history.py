@@ -30,7 +30,7 @@ SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
 _LABEL: Final = 11
 MARGIN: Final = _LABEL + 5  # columns beside a graph
 MOST: Final = 40  # rows of both directions together
-LOAD_MOST: Final = 8  # rows of the load of one core
+LOAD_MOST: Final = 16  # rows of the load of one core
 LOAD_LEAST: Final = 3  # below that, one row with a colour for the kind of work says more
 QUIET: Final = 0.15  # of the scale: a direction that stays below it has fewer rows
 
