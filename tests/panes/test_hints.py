@@ -99,3 +99,9 @@ def test_the_palette_begins_with_what_can_be_done_here() -> None:
     entries = list(palette.commands(view, scene))
     assert [name for _, _, (_, name) in entries[:2]] == ["apply", "prove"]
     assert len(entries) == len(set(entries))
+
+
+def test_in_a_field_no_letter_is_offered_as_a_key() -> None:
+    view = View(pane="tests", editing="form.to", draft="10.0")
+    assert [one.key for one in page.shown_hints(lossy(), view, 120)] == ["Enter", "Esc", "Ctrl-U"]
+    assert "Esc cancel" in text_of(page.footer(lossy(), view, 80))

@@ -92,7 +92,11 @@ def test_the_cursor_follows_its_row() -> None:
 def test_the_first_words_are_the_limit_or_that_there_is_none(size: tuple[int, int]) -> None:
     rows = panes.pane("overview").lines(lossy(), View(), *size)
     assert "WHAT LIMITS eth0 · receive" in text_of(rows[0])
-    assert text_of(rows[1]).strip("│ ").startswith("✗ Limited by the receive ring: 1,204 packets/s")
+    assert (
+        text_of(rows[1])
+        .strip("│ ")
+        .startswith("✗ Limited by the receive ring: mean 1,204 packets/s")
+    )
     told = panes.pane("overview").lines(healthy(), View(), *size)
     assert text_of(told[1]).strip("│ ").startswith("✓ no loss; nothing waits")
 

@@ -93,7 +93,7 @@ def test_the_flow_under_the_cursor_is_opened_below_the_list_where_there_is_room(
     view = View(pane="flows").at(on=second, index=1)
     assert "FLOW sshd[911]" in words(flows.lines(scene, view, 120, 40))
     assert "FLOW sshd[911]" in words(flows.lines(scene, view, 80, 22))
-    assert "FLOW" not in words(flows.lines(scene, view, 80, 18)).replace("FLOWS", "")
+    assert "FLOW" not in words(flows.lines(scene, view, 80, 14)).replace("FLOWS", "")
     assert scene.facts is not None
     many = tuple(replace(scene.facts.flows[0], id=f"f{i}") for i in range(300))
     crowd = replace(scene, facts=replace(scene.facts, flows=many))

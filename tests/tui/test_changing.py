@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -99,3 +100,12 @@ def test_the_interval_goes_from_the_shortest_to_the_longest() -> None:
         program._pace(by)
         seen.append(program.engine.interval)
     assert seen == [0.5, 1.0, 2.0, 5.0, 10.0, 10.0, 5.0]
+
+
+def test_several_changes_are_one_message(heard: Heard) -> None:
+    made = [Result(f"sysctl.net.{name}", "0", "1", "applied", after="1") for name in "ab"]
+    Changing(Live(), heard, lambda: None).report(made)
+    assert heard.last == "2 settings applied: sysctl.net.a, sysctl.net.b"
+    refused = replace(made[1], state="refused", because="not allowed")
+    Changing(Live(), heard, lambda: None).report([made[0], refused])
+    assert heard.last == "sysctl.net.b: not changed: not allowed"

@@ -27,7 +27,7 @@ from nettop.tui.planning import steps_back
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.trying import TrialBench, options_of
 from nettop.views.kept import result_of
-from nettop.views.scene import JournalEntry, Scene, View
+from nettop.views.scene import Ended, JournalEntry, Scene, View
 from nettop.views.spread import spread_of
 
 WIRE = Reading("wire", "here")
@@ -148,6 +148,19 @@ def test_an_export_is_written_as_it_was_shown(
     (file,) = tmp_path.iterdir()
     assert file.suffix == ".conf"
     assert f"\nnet.ipv4.tcp_sack = {now}\n" in file.read_text()
+
+
+def test_an_export_of_a_finding_that_is_done_has_what_was_made_for_it() -> None:
+    wall = lossy().wall
+    made = JournalEntry("1", wall, "sysctl.net.ipv4.tcp_sack", "0", "1", "applied", RING.id)
+    ended = Ended(replace(RING, wanted=()), (), wall)
+    heard = Heard(replace(lossy(), findings=(), journal=(made,), ended=(ended,)))
+    Actions(Live(), heard, lambda: None).planning.do_export(
+        Ask("export", RING.id), View(pane="advisor"), heard.scene
+    )
+    question = heard.scene.question
+    assert question is not None
+    assert question.title == "Export"
 
 
 def test_interrupts_are_spread_over_cores_before_their_siblings() -> None:

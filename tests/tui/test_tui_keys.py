@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from scenes import SCENES, lossy, storied
+from scenes import RING, SCENES, lossy, storied
 from tui_app import Recorder
 
 from nettop import panes
@@ -106,6 +106,24 @@ def test_filter_takes_letters_that_are_keys() -> None:
     assert not view.typing
     view, _ = press("escape", None, view, lossy())
     assert view.spot.filter == ""
+
+
+def test_a_filter_closes_the_detail_that_would_hide_its_rows() -> None:
+    view, _ = typed("/", View(pane="advisor").at(open=RING.id, on=RING.id), lossy())
+    assert view.typing
+    assert view.spot.open == ""
+    marked = View(pane="tests").at(open="result.7")
+    assert typed("/", marked, lossy())[0].spot.open == "result.7"
+
+
+def test_control_u_empties_a_filter_and_a_field() -> None:
+    view, _ = typed("/quail", View(pane="flows"), lossy())
+    view, _ = press("ctrl+u", None, view, lossy())
+    assert view.typing
+    assert view.spot.filter == ""
+    field = View(pane="tests", editing="form.seconds", draft="10")
+    field, _ = press("ctrl+u", None, field, lossy())
+    assert (field.editing, field.draft) == ("form.seconds", "")
 
 
 def test_in_a_form_only_escape_and_control_keys_are_global() -> None:

@@ -69,10 +69,17 @@ def test_the_first_samples_fill_the_graph_and_keep_their_times() -> None:
     assert odd.rx == (None, *drawn.rx)
 
 
-def test_a_graph_that_fills_up_halves_its_scale() -> None:
+def test_a_graph_that_fills_up_changes_its_scale_in_few_steps() -> None:
     samples = [(at + 0.01, float(at)) for at in range(100, 200)]
-    steps = [timeline(past(*samples[:count]), "eth0", 96).step for count in (2, 24, 26, 48, 50, 96)]
-    assert steps == [0.25, 0.25, 0.5, 0.5, 1.0, 1.0]
+    counts = (2, 24, 26, 32, 34, 48, 50, 96)
+    steps = [timeline(past(*samples[:count]), "eth0", 96).step for count in counts]
+    assert steps == [1 / each for each in (4, 4, 3, 3, 2, 2, 1, 1)]
+
+
+def test_where_a_cell_has_parts_of_two_samples_the_graph_moves_by_pairs_of_them() -> None:
+    samples = [(at + 0.01, float(at)) for at in range(100, 130)]
+    ends = [timeline(past(*samples[:count]), "eth0", 96).end for count in (27, 28, 29, 30)]
+    assert ends == [126.0, 128.0, 128.0, 130.0]
 
 
 def test_losses_and_both_directions_share_the_axis() -> None:

@@ -131,7 +131,7 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
         out.append(
             section(
                 "WHAT TO DO",
-                keys_of(finding) if steps else "",
+                keys_of(finding, scene) if steps else "",
                 width,
             )
         )
@@ -152,8 +152,12 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
     return out
 
 
-def keys_of(finding: Finding) -> str:
-    """The keys that act on a finding; an experiment can only be proved."""
+def keys_of(finding: Finding, scene: Scene) -> str:
+    """The keys that act on a finding; an experiment can only be proved, a recording not changed."""
+    if not any(one.id == finding.id and not one.state for one in listed.listed(scene)):
+        return ""  # done, ended or muted: its state says what can be done
+    if scene.origin and not scene.distant:
+        return "y copy"
     sure = any(not one.experiment for one in finding.wanted)
     if finding.host:
         there = f"y copy, for {finding.host}"

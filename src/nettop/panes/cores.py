@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ..facts import Facts
@@ -18,7 +19,7 @@ from ..terms.text import Line, cells, clauses, fit, fit_line, level, line
 from ..terms.units import brief, packets, percent
 from ..views.ask import Hint
 from ..views.scene import Scene, Spot, View, under
-from . import corelist, grid, history
+from . import corelist, grid, history, interfaces
 from .parts import (
     Column,
     core_load,
@@ -83,7 +84,17 @@ def rows_of(scene: Scene, view: View) -> list[Row]:
         rows.reverse()
     if len(rows) > MANY:
         hot = {c.cpu for c in facts.cores if (core_load(c) or 0.0) >= HOT}
-        rows.sort(key=lambda r: not any(q.cpu in hot and q.irq_per_s for q in r[1]))
+        moving = {nic.name for nic in facts.nics if interfaces.rate(nic) > interfaces.BUSY}
+        # queues of containers at rest have no interrupt, and there may be hundreds
+        known: list[Row] = []
+        rest: list[Row] = []
+        for one in rows:
+            serves = one[1][0].irq is not None or one[1][0].nic in moving
+            (known if serves else rest).append(one)
+        if view.fold_idle and known and not text:
+            rest = []
+        known.sort(key=lambda r: not any(q.cpu in hot and q.irq_per_s for q in r[1]))
+        rows = known + rest
     return rows
 
 
@@ -333,6 +344,9 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
         left = min(serving - room // 2, len(cores) - room)
     shown = cores[left : left + room]
     remark = f"{len(rows)} queues × {len(facts.cores)} cores"
+    if view.fold_idle and len(facts.queues) > MANY:
+        idle = len(rows_of(scene, replace(view, fold_idle=False))) - len(rows)
+        remark = f"{idle} queues at rest not shown (z), {remark}" if idle else remark
     if len(shown) < len(facts.cores):
         how = "z unfolds, ← →" if view.fold_idle else "← →, z folds"
         remark += f", {len(facts.cores) - len(shown)} not shown ({how})"

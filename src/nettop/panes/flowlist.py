@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ..facts.kinds.flow import Flow, rate
@@ -32,8 +33,9 @@ COLUMNS: Final = (
 WIDE: Final = 110  # columns from which there is room for the last minute
 NARROW: Final = ("process", "flow", "rate", "limit", "rtt", "retr", "core ← irq")
 LEAST: Final = 62  # columns from which there is room for the addresses
-SPAN: Final = 8  # cells of the last minute
-STEP: Final = 4.0  # seconds of a dot
+TRACE: Final = 11  # cells of the last minute
+TRACED: Final = "LAST MINUTE"
+SPANS: Final = ((15.0, "LAST 15 s"), (30.0, "LAST 30 s"), (60.0, TRACED))
 SMALL: Final = 100.0  # bytes/s below which a flow carries nothing
 
 
@@ -52,11 +54,14 @@ def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int, on: str 
     if height < 2 or not flows:
         return []
     wide = width >= WIDE
-    every = tuple(column.title.lower() for column in COLUMNS)
-    names = tuple(name for name in every if name != "limit") if wide else NARROW
-    if width < LEAST:
+    shown, names = tuple(COLUMNS), tuple(NARROW)
+    if wide:
+        last = _span(scene)[1]
+        shown = tuple(replace(one, title=last) if one.title == TRACED else one for one in COLUMNS)
+        names = tuple(one.title.lower() for one in shown if one.title != "LIMIT")
+    elif width < LEAST:
         names = tuple(name for name in NARROW if name != "flow")
-    table = fitted(COLUMNS, width, names)
+    table = fitted(shown, width, names)
     ids = [flow.id for flow in flows]
     cursor = ids.index(on) if on in ids else -1
     first = max(0, cursor - height + 2)
@@ -90,7 +95,14 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
+def _span(scene: Scene) -> tuple[float, str]:
+    """The seconds of the small graphs, which are filled from the first samples on; their title."""
+    moments = scene.past.fine
+    known = moments[-1].at - moments[0].at if moments else 0.0
+    return next((one for one in SPANS if known <= one[0]), SPANS[-1])
+
+
 def _minute(scene: Scene, flow: Flow) -> str:
-    values = trace(scene.past, flow.id, 2 * SPAN, STEP)
+    values = trace(scene.past, flow.id, 2 * TRACE, _span(scene)[0] / (2 * TRACE))
     top = max((value for value in values if value), default=0.0)
     return braille.area(values, 1, top)[0] if top else ""

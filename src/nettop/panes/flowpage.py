@@ -146,10 +146,8 @@ def figures(flow: Flow, scene: Scene) -> list[Line]:
     return [line((fit(f" {label}", 13), "dim"), text) for label, text in facts]
 
 
-def lines(
-    flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back", most: int = 99
-) -> list[Line]:
-    """One flow in full; a graph has at most `most` rows."""
+def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back") -> list[Line]:
+    """One flow in full; its graphs fill the height."""
     out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", hint, width)]
     place = f"over {flow.nic or '?'}" if flow.namespace is None else f"in {flow.namespace}"
     out.append(
@@ -176,11 +174,11 @@ def lines(
     else:
         out += stages if height >= TALL else []
         out += known if height >= 2 * TALL or (height >= TALL and not stages) else known[:4]
-    out += graphs(flow, scene.past, (width, height - len(out)), most)
+    out += graphs(flow, scene.past, (width, height - len(out)))
     return [fit_line(one, width) for one in out[:height]]
 
 
-def graphs(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[Line]:
+def graphs(flow: Flow, past: History, size: tuple[int, int]) -> list[Line]:
     """Graphs of the last minutes that fill `size`, columns and rows; side by side if wide.
 
     Dots are bound to absolute time, two to a cell: a graph moves every second second only.
@@ -188,7 +186,7 @@ def graphs(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[
     width, height = size
     across = 2 if width >= WIDE else 1
     down = max(1, min(len(TRACES) // across, height // (LEAST + 1)))
-    each, rows = width // across, min(most, height // down - 1)
+    each, rows = width // across, height // down - 1
     if rows < 1:
         return []
     known = traces(past, flow.id, 2 * max(1, each - SCALE - 2), STEP)

@@ -48,6 +48,7 @@ COLUMNS: Final = (
 )
 SPLIT: Final = 28  # lines from which the flow under the cursor is always shown below the list
 BELOW: Final = 14  # lines that it needs
+FEW: Final = 8  # rows from which the flow under the cursor has a part of its own
 _ROWS: Final = 2000  # nobody reads a longer list; it can be filtered
 
 
@@ -189,7 +190,7 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     flow = next((one for one in rows if one.id == on), None)
     if flow is None:
         return []
-    return flowpage.graphs(flow, scene.past, (width, height), height)
+    return flowpage.graphs(flow, scene.past, (width, height))
 
 
 def counted(shown: int, facts: Facts) -> str:
@@ -222,8 +223,9 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
     cursor = chosen(tuple(f.id for f in shown), view.spot)
-    roomy = height >= SPLIT or len(shown) + 2 + BELOW <= height
-    below = max(BELOW, height - 2 - max(5, len(shown))) if shown and roomy else 0
+    left = height - 2 - max(5, len(shown))  # rows that the list does not need
+    below = left if left >= FEW else BELOW if height >= SPLIT else 0
+    below = below if shown else 0
     span = max(0, height - 2 - below)
     lo = max(0, cursor - span)
     near = [table.row(flow_cells(f, scene)) for f in shown[lo : cursor + span + 1]] if shown else []
@@ -234,7 +236,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
         out += [()] * (height - below - len(out))
-        out += flowpage.lines(shown[cursor], scene, width, below, "Enter the whole screen", 6)
+        out += flowpage.lines(shown[cursor], scene, width, below, "Enter the whole screen")
     if not shown:
         out.append(nothing(facts, view))
     return [fit_line(one, width) for one in out[:height]]

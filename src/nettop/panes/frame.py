@@ -34,3 +34,9 @@ def _top(title: str, remark: str, width: int) -> Line:
 def inside(width: int, *, framed: bool) -> int:
     """The columns for the rows of a part."""
     return width - 2 if framed else width
+
+
+def filled(rows: Sequence[Line], height: int, framed: bool) -> list[Line]:
+    """Rows of a frame, padded to its height; without a frame only the rows that fit."""
+    blank = height - len(rows) if framed else 0
+    return [*rows[:height], *([line()] * blank)]

@@ -147,7 +147,7 @@ def _area(
         label, role = ("", "dim")
         if above == rows - 1 and rows > 1:
             label = units.rate(each * rows)
-        elif rows >= 2 * _LEAST and 2 * (above + 1) == rows:
+        elif rows >= 2 * _LEAST and 2 * (above + 1) in (rows, rows + 1):
             label = units.rate(each * (above + 1))
         elif above == 0:
             label, role = f"{name} {'▼' if down else '▲'}", f"{name}-{SHADES - 1}"

@@ -47,12 +47,24 @@ def main_kind(core: Core) -> str:
 
 
 def users_of(core: Core) -> Line:
-    """The queues that interrupt a core and the processes that run on it."""
-    queues = line((" ".join(core.queues[:3]), "accent")) if core.queues else ()
+    """The queues that interrupt a core and the processes that run on it: first what takes most."""
+    queues = line((_short(core.queues[:3]), "accent")) if core.queues else ()
     more = line((f" +{len(core.queues) - 3}", "dim")) if len(core.queues) > 3 else ()
     names = line((" ".join(core.processes[:2]), "user")) if core.processes else ()
     gap = line(" ") if queues and names else ()
+    if main_kind(core) in ("user", "system"):
+        return names + gap + queues + more
     return queues + more + gap + names
+
+
+def _short(queues: Sequence[str]) -> str:
+    """`eth0/rx-0 tx-0`: an interface is named once."""
+    out, before = [], ""
+    for queue in queues:
+        nic, _, name = queue.rpartition("/")
+        out.append(name if nic and nic == before else queue)
+        before = nic
+    return " ".join(out)
 
 
 def core_row(core: Core, width: int, digits: int) -> Line:

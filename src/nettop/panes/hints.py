@@ -14,7 +14,7 @@ PAST: Final = (
     Hint("←", "back", "earlier"),
     Hint("→", "on", "later"),
 )
-COPY: Final = Hint("y", "copy", "copy")
+FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 HELP: Final = Hint("?", "help", "help")
 QUIT: Final = Hint("q", "quit", "quit")
 
@@ -40,10 +40,7 @@ def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
     steps = listed.planned(here, scene)
     if any(entry.id == here and entry.state in IN_FORCE for entry in scene.journal):
         return (Hint("u", "undo", "undo"), Hint("s", "persist", "persist"))
-    known = listed.fixes(one)
-    apply = tuple(hint for hint in known if hint in listed.FIX[:1])  # nothing else is done there
-    fix = apply if scene.distant else () if scene.origin else known
-    return (*fix, COPY) if steps else ()
+    return (*listed.offered(one, scene), listed.COPY) if steps else ()
 
 
 def fitting(known: tuple[Hint, ...], room: int) -> tuple[Hint, ...]:

@@ -30,6 +30,8 @@ SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
 _LABEL: Final = 11
 MARGIN: Final = _LABEL + 5  # columns beside a graph
 MOST: Final = 40  # rows of both directions together
+LOAD_MOST: Final = 16  # rows of the load of one core
+LOAD_LEAST: Final = 3  # below that, one row with a colour for the kind of work says more
 QUIET: Final = 0.15  # of the scale: a direction that stays below it has fewer rows
 
 
@@ -181,6 +183,10 @@ def band(
     if rows == 1:
         labels = [(f"{title} {now}", "head" if known and known[-1] else "dim")]
     labels += [("", "")] * rows
+    if rows >= 8:
+        labels[rows // 2] = (scaled(top * (rows - rows // 2) / rows, unit), "dim")
+    if rows >= 5:
+        labels[rows - 1] = ("0", "dim")
     # the marks below count in columns, so each value has whole ones unless there are two for each
     dots = resample(values, 2 * room)
     if len(values) < 2 * room:
@@ -205,6 +211,9 @@ def heat(moments: Sequence[Summary], room: int, rows: int) -> list[Line]:
             for index, value in enumerate(moment.busy):
                 sums[index] += value
     order = sorted(range(len(cpus)), key=lambda i: -sums[i])[:rows]
+    each = min(LOAD_MOST, rows // max(1, len(cpus)))
+    if each >= LOAD_LEAST:
+        return [row for index in sorted(order) for row in _tall(moments, index, room, each)]
     out = []
     for index in order:
         values: list[float | None] = [
@@ -224,9 +233,27 @@ def heat(moments: Sequence[Summary], room: int, rows: int) -> list[Line]:
     return out
 
 
+def _tall(moments: Sequence[Summary], index: int, room: int, rows: int) -> list[Line]:
+    """The load of one core in several rows, the last one empty: the next core is told apart."""
+    cpus = moments[-1].cpus
+    values = [float(one.busy[index]) if one.cpus == cpus else None for one in moments]
+    drawn = (*braille.area(resample(values, 2 * room), rows - 1, 100.0), "")
+    labels = [(f"core {cpus[index]}", "dim"), (f"{values[-1]:.0f}%", "strong")]
+    labels += [("", "")] * rows
+    return [
+        line((fit(label, _LABEL + 3, ">") + " ", role), *braille.parts(text, "system"))
+        for (label, role), text in zip(labels, drawn, strict=False)
+    ]
+
+
 def load(scene: Scene, width: int, rows: int) -> list[Line]:
-    """The load of the busiest cores over the last minutes; [] before there are two samples."""
-    moments = scene.past.fine[-max(1, width - MARGIN) :]
+    """The load of the busiest cores over the last minutes; [] before there are two samples.
+
+    It moves every second sample, as the graph of rates does: fewer bytes for the terminal.
+    """
+    known = scene.past.fine
+    known = known[:-1] if known and int(known[-1].at) % 2 else known
+    moments = known[-max(1, width - MARGIN) :]
     if rows < 2 or len(moments) < 2:
         return []
     remark = f"last {seconds(moments[-1].at - moments[0].at)}, now at the right"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -93,9 +94,15 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         moved, gone = _together(scene)
         moved = max(0.0, moved - sum(map(rate, shown)))
         gone = max(0.0, gone - sum(lost(one.per_s) or 0.0 for one in shown))
-        text = f"   {more} more: {scene.units.rate(moved)} together"
+        text = f"   {more} more{_members(every, shown)}: {scene.units.rate(moved)} together"
         out.append(line((text, "dim"), (f", {per_second(gone, 'lost')}" if gone else "", "bad")))
     return [fit_line(one, width) for one in out]
+
+
+def _members(every: Sequence[Nic], shown: Sequence[Nic]) -> str:
+    """`, 148 in br0`: how many of those that are not shown belong to each bond or bridge."""
+    many = Counter(one.master for one in every if one.master and not _among(one, shown))
+    return "".join(f", {count} in {name}" for name, count in many.most_common(2))
 
 
 def _among(nic: Nic, nics: Sequence[Nic]) -> bool:

@@ -38,6 +38,7 @@ ADVICE: Final = {  # what to do about a limit for which there is no finding; in 
     "peer": "not this host: look at the other end",
     "unknown": "look at the other end, or for longer",
 }
+CROWDED: Final = "other programs run on its core: move it, or them"
 READS: Final = "the program reads too slowly"
 NAMES: Final = {
     "peer": "PEER", "unknown": "PEER", "rwnd": "PEER", "path": "PATH", "provider": "PROVIDER",
@@ -76,14 +77,20 @@ def verdict(limit: Limit, width: int, keys: Line = ()) -> Line:
     glyph, role = mark(limit)
     text = words.limited(limit)
     head = line((f" {glyph} {text[0].upper()}{text[1:]}", role if role == "bad" else "strong"))
-    because = limit.stage.because
-    if because.startswith(_FLOW):
-        because = because[len(_FLOW) :].partition(": ")[2]
+    because = _because(limit)
+    if limit.stage.kind == "reported" and because[:1].isdigit():  # the stages show the last second
+        because = f"mean {because}"
     rest = f": {because}" if because else ""
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
     if room < 12:
         keys, room = (), width - line_cells(head)
     return ends((*head, *line((clauses(rest, room), ""))), keys, width)
+
+
+def _because(limit: Limit) -> str:
+    """The measurement, without the flow that it is of."""
+    because = limit.stage.because
+    return because[len(_FLOW) :].partition(": ")[2] if because.startswith(_FLOW) else because
 
 
 def further(limit: Limit) -> str:
@@ -101,7 +108,10 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     after = further(limit)
     taken = len(after) + 1
     late = limit.stage.stage == "application" and limit.direction == "rx"
-    text: Line = line("   ", (READS if late else ADVICE.get(limit.stage.stage, ""), "dim"))
+    advice = READS if late else ADVICE.get(limit.stage.stage, "")
+    if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
+        advice = CROWDED
+    text: Line = line("   ", (advice, "dim"))
     if finding is not None:
         steps = scene.steps(finding.id)
         if steps:

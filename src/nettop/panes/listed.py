@@ -21,6 +21,7 @@ SLACK: Final = 5.0  # seconds by which a change may precede the first sample of 
 NARROW: Final = 70  # columns below which the keys of a finding have no words
 NAMED: Final = 96  # columns from which a finding has its id: below, the title would be cut
 FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
+COPY: Final = Hint("y", "copy", "copy")
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
 
 
@@ -67,6 +68,14 @@ def fixes(one: Listed | None) -> tuple[Hint, ...]:
     if finding is not None and finding.host:
         return FIX[:1] if sure else ()
     return FIX if sure else FIX[1:]
+
+
+def offered(one: Listed | None, scene: Scene) -> tuple[Hint, ...]:
+    """Those of the keys that do something in this scene: a recording is not changed."""
+    known = fixes(one)
+    if scene.distant:
+        return tuple(hint for hint in known if hint in FIX[:1])
+    return () if scene.origin else known
 
 
 def planned(id_: str, scene: Scene) -> bool:

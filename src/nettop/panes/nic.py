@@ -9,7 +9,7 @@ from typing import Final
 from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
 from ..facts.kinds.queue import Queue
 from ..terms import cpulist
-from ..terms.text import Line, fit, fit_line, line
+from ..terms.text import Line, clauses, fit, fit_line, line
 from ..terms.units import amount, count, link, packets, per_second, scaled, share
 from ..views.ask import Hint
 from ..views.scene import Scene, View, nic_of, under
@@ -246,9 +246,9 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
     )
     sizes = widths(columns, width)
     rows: list[tuple[tuple[bool, bool, str], Line]] = []
-    for name, rate, total, bad in _values(scene, view, nic):
-        if not matches(view.spot.filter, name):
-            continue
+    every = list(_values(scene, view, nic))
+    named = [one for one in every if matches(view.spot.filter, one[0])]
+    for name, rate, total, bad in named or every:  # a filter may be meant for the settings alone
         role = "bad" if bad and rate else "warn" if bad and total else "" if rate else "dim"
         each = scene.units.rate(rate) if name in ("rx_bytes", "tx_bytes") else per_second(rate)
         text = row(((f" {name}", role), (each, role), (count(total), role)), columns, sizes)
@@ -322,6 +322,14 @@ def setting_cells(setting: Setting) -> tuple[Cell, ...]:
     )
 
 
+def losses(nic: Nic, width: int) -> list[Line]:
+    """One line with the drop and error counters that rise, the fastest first; [] for none."""
+    rising = [(rate, name) for name in _BAD if (rate := getattr(nic.per_s, name, None))]
+    texts = [f"{name} {per_second(rate)}" for rate, name in sorted(rising, reverse=True)]
+    text = f" ✗ {clauses(' · '.join(texts), width - 4)}"
+    return [fit_line(line((text, "bad")), width)] if texts else []
+
+
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """Settings at the left; hardware, counters and queues at the right."""
     waits = waiting(scene.facts, width)
@@ -334,6 +342,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     keys = "Enter sets  i next" if others > 1 else "Enter sets"
     out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}", width)]
     out.append(path.rates(nic, scene.units, width))
+    out += losses(nic, width)
     shown = rows_of(scene, view)
     half = width if width < 100 else width * 11 // 20
     table = fitted(COLUMNS, half - 1, view.columns.get("nic", ()))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from ..facts.kinds.flow import rate
 from ..facts.limits import Limit
 from ..terms.text import Line, crop, fit, fit_line, line, text_of
-from ..terms.units import count, per_second, percent, seconds
+from ..terms.units import per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
-from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
 from ..views.stages import foremost, moves
 from . import (
     ends,
+    findinglist,
     flowlist,
     graph,
     grid,
+    history,
     interfaces,
     limit,
     listed,
@@ -28,8 +28,8 @@ from . import (
     verdict,
 )
 from .cursor import among
-from .frame import inside, part
-from .parts import listing, section, waiting
+from .frame import filled, inside, part
+from .parts import section, waiting
 
 TITLE = "Overview"
 KEY = "1"
@@ -43,6 +43,8 @@ FRAMED: Final = 30  # rows from which parts have frames
 BESIDE: Final = 104  # columns from which findings and cores are side by side
 STAGES: Final = 15  # rows from which the stages are shown
 GRAPH: Final = 6  # lines of the graph at the least
+TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
+MOST_LOADS: Final = 13  # lines of the load over time
 SHORT: Final = 3  # lines of a list at the least
 
 
@@ -97,14 +99,6 @@ def enter(view: View, scene: Scene, here: str) -> Next:
 
 
 undoes = listed.undoes
-
-
-def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
-    """The keys for a finding, without their words where there is little room."""
-    keys = listed.fixes(one) if listed.planned(one.id, scene) else ()
-    if width < listed.NARROW:
-        return "".join(f"{hint.key} " for hint in keys)
-    return "".join(f"{hint.key} {hint.text}  " for hint in keys)[:-1] or "Enter why "
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
@@ -193,7 +187,7 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
     at = under(tuple(one.id for one in every), view.spot)
     keys: Line = ()
     if finding is not None and 0 <= at < len(every) and every[at].id == finding.id:
-        keys = line((keys_of(scene, every[at]), "key"))
+        keys = line((findinglist.keys_of(scene, every[at]), "key"))
     words = [limit.verdict(found, width, keys), limit.remedy(scene, found, finding, width)]
     return [fit_line(row, width) for row in words], f"WHAT LIMITS {name} · {way}"
 
@@ -214,31 +208,6 @@ def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> l
                 framed=framed)  # fmt: skip
 
 
-def findings(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
-    """The top findings in `height` lines and their title, with the keys of the chosen one."""
-    every = listed.listed(scene, muted=False)
-    inner = inside(width, framed=framed)
-    cursor = under(tuple(one.id for one in every), view.spot)
-    longest = max((len(one.id) for one in every), default=0)
-    rows = [
-        listed.row(one, inner, keys_of(scene, one, inner) if at == cursor else "", longest)
-        for at, one in enumerate(every)
-    ]
-    if not rows:
-        silent = len({result.rule for result in scene.silent if result.applies})
-        text = f" none; {silent} silent rules (5 shows why)" if silent else " none"
-        text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
-        text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
-        shown = [line((text, role))]
-        return part("FINDINGS", "", _filled(shown, height, framed), width, framed=framed)
-    hold = sum(not one.state for one in every)
-    remark = count(len(rows)) if len(rows) > height else ""
-    if len(rows) > hold:
-        remark = f"{hold} hold, {len(rows) - hold} done or ended"
-    shown = _filled(listing(rows, cursor, inner, height), height, framed)
-    return part("FINDINGS", remark, shown, width, framed=framed)
-
-
 def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
     """The load of the cores in `height` lines and their title; why they cannot be read."""
     facts = scene.facts
@@ -250,8 +219,10 @@ def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
     mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
     legend = "█ softirq ▓ irq ▒ system ░ user"
     remark = "  ".join(filter(None, (legend if inner >= 70 else "", mean)))
-    rows = _filled(grid.block(facts, inner, height), height, framed)
-    return part("CORES", remark, rows, width, framed=framed)
+    rows = grid.block(facts, inner, height)
+    if framed and len(facts.cores) <= grid.MANY:
+        rows += history.load(scene, inner, height - len(rows))
+    return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
 
 
 def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
@@ -267,13 +238,7 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
         rows, name = [line((" no flow carries data", "dim"))], "FLOWS"
     total = scene.units.rate(sum(rate(one) or 0.0 for one in known))
     remark = f"{len(known)}, together {total}" if known else ""
-    return part(name, remark, _filled(rows, height, framed), width, framed=framed)
-
-
-def _filled(rows: Sequence[Line], height: int, framed: bool) -> list[Line]:
-    """Rows of a frame, padded to its height."""
-    blank = height - len(rows) if framed else 0
-    return [*rows[:height], *([line()] * blank)]
+    return part(name, remark, filled(rows, height, framed), width, framed=framed)
 
 
 def unread(scene: Scene, width: int) -> list[Line]:
@@ -328,12 +293,12 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     left -= len(drawn)
     if drawn or scene.facts is None:
         out += grid.brief(scene.facts, width) if scene.facts is not None else []
-        out += findings(scene, view, width, known, framed=False)
+        out += findinglist.lines(scene, view, width, known, framed=False)
     else:
         low = known + 1
         wanted = grid.needs(scene.facts, width)
         out += cores(scene, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False)
-        out += findings(scene, view, width, known, framed=False)
+        out += findinglist.lines(scene, view, width, known, framed=False)
     left = height - len(out)
     if left >= SHORT:
         out += flows(scene, view, width, left - 1, framed=False)
@@ -347,6 +312,9 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     left = height - len(out) - 2 * (3 if beside else 4)
     middle = _middle(scene, view, width, left)
     low = max(1, min(_lists(scene), left - middle - GRAPH, max(SHORT, left // 4)))
+    if beside and scene.facts is not None:  # a very high graph says no more: load over time does
+        spare = left - middle - low - height * TALL // 100
+        middle += max(0, min(spare, MOST_LOADS)) if len(scene.facts.cores) <= grid.MANY else 0
     drawn = rates(scene, view, width, max(GRAPH, left - middle - low), framed=True)
     out += drawn
     rest = height - len(out) - middle - 2 * (2 if beside else 3)
@@ -384,13 +352,15 @@ def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) 
     many = max(1, len(finding_ids(scene)))
     if not beside:
         upper = min(many, max(1, height // 2))
-        out = findings(scene, view, width, upper, framed=True)
+        out = findinglist.lines(scene, view, width, upper, framed=True)
         return out + cores(scene, width, height - upper, framed=True)
     half = width // 2
     ports = interfaces.needs(scene, view)
     room = height - min(many, max(1, (height - 2) // 2)) - 2
     table = interfaces.lines(scene, view, half - 2, min(ports, room))
-    left = findings(scene, view, half, height - (len(table) + 2 if table else 0), framed=True)
+    left = findinglist.lines(
+        scene, view, half, height - (len(table) + 2 if table else 0), framed=True
+    )
     if table:
         left += part("INTERFACES", "i: next", table, half, framed=True)
     right = cores(scene, width - half, height, framed=True)

@@ -129,8 +129,11 @@ def footer(scene: Scene, view: View, width: int) -> Line:
 
 
 def shown_hints(scene: Scene, view: View, width: int) -> tuple[Hint, ...]:
-    """The keys at the right of the footer, as many as fit."""
+    """The keys at the right of the footer, as many as fit; in a field those that are no letters."""
     taken = sum(2 + len(text) for _, text in tabs(view, width))
+    if view.editing:
+        whole = sum(map(hints.width_of, hints.FIELD)) <= width - taken
+        return hints.FIELD if whole else hints.FIELD[:2]
     return hints.fitting(hints.hints(scene, view), width - taken)
 
 

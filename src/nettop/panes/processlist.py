@@ -49,14 +49,13 @@ def lines(scene: Scene, width: int, height: int) -> list[Line]:
         if process.udp and not any(rates):  # the kernel counts no bytes of datagrams
             rates = (None, None)
         bad = process.far and (sum(r or 0.0 for r in rates) > 1e6 or not any(rates))
-        blank = "bytes unknown" if process.udp and rates == (None, None) else ""
         out.append(
             row(
                 (
                     (f"  {process.name}[{process.pid}]", "user"), _number(process.cpu),
                     _number(process.node), percent(process.user), percent(process.system),
                     scene.units.rate(rates[0]), scene.units.rate(rates[1]),
-                    (f"✗ {where.upper()}" if bad else where or blank, "bad" if bad else "dim"),
+                    (f"✗ {where.upper()}" if bad else where, "bad" if bad else "dim"),
                 ),
                 COLUMNS, sizes,
             )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..terms.text import Line, bar, fit, fit_line, line, line_cells
+from ..terms.text import Line, bar, clauses, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.form import CHOICES, KINDS, fields, kind, peers, provable, values
@@ -14,7 +14,7 @@ from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
 from . import outcome, plots
 from .clock import when
 from .cursor import among, target
-from .parts import Column, heading, listing, matches, row, section, widths
+from .parts import Column, heading, listing, matches, row, section, severity, widths
 from .table import Order, column_of, marked, ordered
 
 TITLE = "Tests"
@@ -235,7 +235,26 @@ def side(scene: Scene, view: View, cursor: str, width: int, height: int) -> list
         last = max(ran, key=lambda r: r.wall, default=None)
         return outcome.paper(study, last, width, height)
     shown = here or max(rows_of(scene, view), key=lambda r: r.wall, default=None)
-    return outcome.result(shown, width, height) if shown is not None else []
+    if shown is None:
+        return proposed(scene, width)[: max(0, height)]
+    return outcome.result(shown, width, height)
+
+
+def proposed(scene: Scene, width: int) -> list[Line]:
+    """Before there is a result: the findings that a test can prove, with their first change."""
+    out = [section("A TEST CAN PROVE", "run: prove, or p on the finding", width)]
+    for name in provable(scene):
+        finding, steps = scene.finding(name), scene.steps(name)
+        if finding is None or not steps:
+            continue
+        mark, role = severity(finding)
+        change = f"{steps[0].setting}: {steps[0].before} → {steps[0].after}"
+        more = f", {len(steps) - 1} more" if len(steps) > 1 else ""
+        out.append(line((f" {mark} ", role), clauses(finding.title, max(8, width - 4))))
+        out.append(line((f"   {change}{more}", "dim")))
+    if len(out) == 1:
+        out.append(line((" no finding has a change; a test shows what the path carries", "dim")))
+    return out
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:

@@ -232,9 +232,12 @@ FEWEST: Final = 24  # samples for which the time axis of a graph has room at lea
 def repeats(count: int, points: int) -> int:
     """How many of the `points` of a graph each of `count` samples has.
 
-    It is a power of two, so that a graph that fills up changes its scale of time rarely.
+    It is 1, 2, 3, 4, 6, 8, 12 and so on: few steps, so that a graph that fills up changes its scale
+    of time rarely, and no large ones, so that from two points a sample on two thirds are filled.
     """
-    return 1 << max(0, (points // max(FEWEST, count)).bit_length() - 1)
+    fits = max(1, points // max(FEWEST, count))
+    power = 1 << (fits.bit_length() - 1)
+    return power * 3 // 2 if power > 1 and fits >= power * 3 // 2 else power
 
 
 def resample(values: Sequence[float | None], points: int) -> list[float | None]:

@@ -216,8 +216,13 @@ class Changing:
     def report(self, results: Iterable[Outcome]) -> None:
         """Post a note for each result; then journal and host are read again."""
         results = tuple(results)
-        for result in results:
-            self.post(note(*sentence(result)))
+        states = {result.state for result in results}
+        if len(results) > 1 and len(states) == 1 and states <= GOOD:  # one note is shown
+            names = ", ".join(result.setting for result in results)
+            self.post(note(f"{len(results)} settings {results[0].state}: {names}", "good"))
+        else:
+            for result in results:
+                self.post(note(*sentence(result)))
         if results:
             self.altered()
 

@@ -195,14 +195,17 @@ def _question_key(name: str, view: View, question: Question) -> Next:
     return replace(view, scroll=max(0, view.scroll + rows)), None
 
 
+_ERASE: Final = {"backspace": -1, "ctrl+u": 0}  # where the text of a field ends then
+
+
 def _type_filter(name: str, character: str | None, view: View) -> View:
     text = view.spot.filter
     if name == "escape":
         return replace(view.at(filter=""), typing=False)
     if name == "enter":
         return replace(view, typing=False)
-    if name == "backspace":
-        return view.at(filter=text[:-1])
+    if name in _ERASE:
+        return view.at(filter=text[: _ERASE[name]])
     if character and character.isprintable():
         return view.at(filter=(text + character)[:80])
     return view
@@ -211,8 +214,8 @@ def _type_filter(name: str, character: str | None, view: View) -> View:
 def _type_value(name: str, character: str | None, view: View) -> Next:
     if name == "escape":
         return replace(view, editing="", draft="", proving=""), None
-    if name == "backspace":
-        return replace(view, draft=view.draft[:-1]), None
+    if name in _ERASE:
+        return replace(view, draft=view.draft[: _ERASE[name]]), None
     if name == "enter":
         done = replace(view, editing="", draft="")
         if view.editing.startswith("form."):

@@ -69,6 +69,13 @@ def _detail(by: int) -> Change:
     return change
 
 
+def _filter(view: View, scene: Scene) -> View:
+    """Type a filter; an opened detail is closed, or the rows that match would not be seen."""
+    here = pane(view.pane)
+    opened = view.spot.open in (here.details or here.items)(scene, view.at(open=""))
+    return replace(view.at(open="", top=0) if opened else view, typing=True)
+
+
 def _turn(by: int) -> Change:
     def turn(view: View, scene: Scene) -> View:  # noqa: ARG001
         known = names()
@@ -101,7 +108,7 @@ CHANGES: Final[dict[str, Change]] = {
     "left": _sideways(-1), "right": _sideways(1), "page_up": _page(-PAGE), "page_down": _page(PAGE),
     "first": _move(-(10**9)), "last": _move(10**9), "end": _end, "escape": _escape,
     "next_detail": _detail(1), "previous_detail": _detail(-1),
-    "filter": lambda v, _s: replace(v, typing=True),
+    "filter": _filter,
     "invert": lambda v, _s: v.at(invert=not v.spot.invert), "interface": _interface,
     "profile": _profile, "fold": lambda v, _s: pane(v.pane).fold(v),
     "driver_names": lambda v, _s: replace(v, driver_names=not v.driver_names),

@@ -161,6 +161,10 @@ class Planning:
             changes = tuple(Change(e.setting, e.before, e.after) for e in exports(scene))
         else:
             changes = plan(self.settings_under(ask.target, scene)[1], self.source)
+        if not changes:  # a finding that is done: what was made for it
+            undoes = pane(view.pane).undoes
+            made = (undoes(scene, ask.target) if undoes is not None else None) or ()
+            changes = tuple(Change(e.setting, e.before, e.after) for e in made)
         if not changes:
             self.post(note("nothing to export: no change is in force or under the cursor", "warn"))
             return

@@ -61,7 +61,7 @@ def timeline(past: History, nic: str, steps: int, interval: float = 1.0) -> Time
     if not moments or steps < 2:
         return Timeline(step, 0.0)
     each = repeats(last - int(moments[0].at // step) + 1, steps)
-    if each > 1:  # a step is at least a cell
+    if each % 2 == 0:  # a step is whole cells; of an odd number of points only a pair is
         last = int(moments[-1].at // step)
     whole = -(-steps // each)
     first = bisect_left(moments, (last - whole + 1) * step, key=_at)

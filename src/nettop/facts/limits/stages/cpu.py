@@ -205,7 +205,11 @@ def _thread(look: Look, one: Thread) -> Reading:
     if one.stopped >= 0.1:
         parts.append(f"was stopped by a signal in {units.share(one.stopped)} of the samples")
     elif one.waited >= 0.05 and one.throttled < HALF:
-        parts.append(f"waited for a core {units.share(one.waited)}")
+        if one.waited > one.ran and len(parts) == 1:  # the larger share comes first
+            parts = [f"waited for a core {units.share(one.waited)} of the time"]
+            parts.append(f"ran {units.share(one.ran)}")
+        else:
+            parts.append(f"waited for a core {units.share(one.waited)}")
     if one.interrupts >= 0.05:
         parts.append(f"interrupts took {units.share(one.interrupts)} of core {one.cpu}")
     if one.stolen >= 0.05:

@@ -1,0 +1,127 @@
+"""The parts of Overview: findings with their figures, small graphs of flows, users of cores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from pane_text import words
+from scenes import big, lossy, storied
+
+from nettop.facts.kinds.nic import Counters
+from nettop.panes import cores, findinglist, flowlist, grid, history, interfaces, listed, nic, tests
+from nettop.terms.text import text_of
+from nettop.views.origin import SceneOrigin
+from nettop.views.past import History
+from nettop.views.scene import View
+
+RECORDING = SceneOrigin("recording", "web1")
+
+
+def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor() -> None:
+    scene = lossy()
+    first = listed.listed(scene, muted=False)[0]
+    assert first.finding is not None
+    many = len(listed.listed(scene, muted=False))
+    rows = [text_of(row) for row in findinglist.lines(scene, View(), 100, many + 3, framed=True)]
+    assert len(rows) == many + 5  # with the frame
+    assert "packets/s" in rows[many + 1]
+    for fewer in range(1, many + 1):
+        full = [text_of(one) for one in findinglist.lines(scene, View(), 100, fewer, framed=True)]
+        assert len(full) == fewer + 2
+        assert full[-1].startswith("╰")
+
+
+def test_a_recording_offers_the_copy_of_a_command_and_no_change() -> None:
+    scene = lossy()
+    one = listed.listed(scene, muted=False)[0]
+    assert findinglist.keys_of(scene, one) == "a apply  p prove "
+    assert findinglist.keys_of(replace(scene, origin=RECORDING), one) == "y copy "
+    away = replace(scene, origin=SceneOrigin("host", "ssh web1"))
+    assert findinglist.keys_of(away, one) == "a apply "
+
+
+@pytest.mark.parametrize(("known", "title"), [(9, "LAST 15 s"), (29, "LAST 30 s"),
+                                              (300, "LAST MINUTE")])  # fmt: skip
+def test_the_small_graphs_are_as_long_as_what_is_known(known: int, title: str) -> None:
+    scene = storied()
+    moments = scene.past.fine
+    young = tuple(one for one in moments if one.at >= moments[-1].at - known)
+    scene = replace(scene, past=History(young))
+    rows = flowlist.lines(scene, flowlist.busiest(scene), 118, 4)
+    assert title in text_of(rows[0])
+
+
+def test_a_core_names_first_who_takes_its_time_and_an_interface_once() -> None:
+    facts = big().facts
+    assert facts is not None
+    queues = ("eth0/rx-0", "eth0/tx-0", "eth1/rx-3")
+    core = replace(facts.cores[0], idle=10.0, irq=0.0, steal=0.0, queues=queues,
+                   processes=("iperf3[7]",))  # fmt: skip
+    busy = replace(core, user=80.0, system=0.0, softirq=10.0)
+    soft = replace(core, user=10.0, system=0.0, softirq=80.0)
+    assert text_of(grid.users_of(busy)) == "iperf3[7] eth0/rx-0 tx-0 eth1/rx-3"
+    assert text_of(grid.users_of(soft)) == "eth0/rx-0 tx-0 eth1/rx-3 iperf3[7]"
+
+
+def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    one = scene.facts.nics[1]
+    idle = replace(one, name="veth", master="br0", per_s=Counters(rx_bytes=0.0, tx_bytes=0.0))
+    ports = tuple(replace(idle, name=f"veth{number}") for number in range(20))
+    scene = replace(scene, facts=replace(scene.facts, nics=(*scene.facts.nics, *ports)))
+    assert ", 20 in br0: 0 b/s together" in words(interfaces.lines(scene, View(), 90, 4))
+
+
+def test_the_interface_begins_with_what_it_loses() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    one = replace(scene.facts.nics[1], per_s=Counters(rx_dropped=3.0, ring_drops=1200.0))
+    assert [text_of(row).strip() for row in nic.losses(one, 78)] == [
+        "✗ ring_drops 1,200/s · rx_dropped 3.0/s"
+    ]
+    assert nic.losses(replace(one, per_s=Counters(rx_dropped=0.0)), 78) == []
+
+
+def test_a_filter_for_settings_leaves_the_counters() -> None:
+    def shown(text: str) -> str:
+        return words(nic.counters(lossy(), View(pane="nic").at(filter=text), 60))
+
+    assert shown("no such") == shown("")
+    assert "ring_drops" in shown("drops")
+    assert "rx_bytes" not in shown("drops")
+
+
+def test_before_there_is_a_result_a_test_proposes_what_it_can_prove() -> None:
+    scene = replace(lossy(), results=(), progress=None)
+    assert "ring.rx@eth0: 256 → 512" in words(tests.side(scene, View(pane="tests"), "", 60, 20))
+    assert len(tests.side(scene, View(pane="tests"), "", 60, 2)) == 2
+    none = replace(scene, findings=(), ended=())
+    assert "no finding has a change" in words(tests.side(none, View(pane="tests"), "", 60, 20))
+
+
+def test_the_load_of_few_cores_has_several_rows_each_and_moves_every_second_sample() -> None:
+    scene = storied()
+    few = tuple(replace(one, cpus=(0, 1), busy=bytes([90, 10]), softirq=bytes(2))
+                for one in scene.past.fine)  # fmt: skip
+    drawn = [history.load(replace(scene, past=History(few[:count])), 60, 9) for count in (40, 41)]
+    drawn += [history.load(replace(scene, past=History(few[:42])), 60, 9)]
+    assert len(drawn[0]) == 9
+    assert [text_of(row).split()[0] for row in drawn[0][1:3]] == ["core", "90%"]
+    assert sum(a == b for a, b in pairwise(drawn)) == 1
+
+
+def test_queues_of_containers_at_rest_are_behind_those_that_move() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    one = scene.facts.queues[0]
+    rest = tuple(replace(one, nic=f"c{n}", irq=None, irq_per_s=None) for n in range(300))
+    scene = replace(scene, facts=replace(scene.facts, queues=(*rest, *scene.facts.queues)))
+    folded = [name for name, _ in cores.rows_of(scene, View(pane="cores"))]
+    assert not any(name.startswith("c") for name in folded)
+    shown = words(cores.lines(scene, View(pane="cores"), 120, 30))
+    assert "300 queues at rest not shown (z)" in shown
+    names = [name for name, _ in cores.rows_of(scene, View(pane="cores", fold_idle=False))]
+    assert names[-300:] == [f"c{n}/rx-0" for n in range(300)]
