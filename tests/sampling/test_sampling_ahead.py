@@ -156,8 +156,8 @@ def test_work_elsewhere_is_prepared_until_nothing_is_missing() -> None:
         except FileNotFoundError:
             return
 
-    prepare(SimpleNamespace(batches=batches), work)  # type: ignore[arg-type]
+    prepare(SimpleNamespace(batches=batches), work)
     assert batches.added == [{A}, {B}]
     assert len(done) == 3
-    prepare(SimpleNamespace(batches=None), work)  # type: ignore[arg-type]
+    prepare(SimpleNamespace(batches=None), work)
     assert len(done) == 3
