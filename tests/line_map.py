@@ -21,7 +21,8 @@ import pytest
 
 # the tests of the map; the others need namespaces, a virtual machine or minutes
 MARK: Final = "not netns and not lab and not slow"
-READ_ALL: Final = "tests/project/test_values.py"
+# these read every module
+READ_ALL: Final = ("tests/project/test_declared_values.py", "tests/project/test_values.py")
 _SECONDS: dict[str, float] = {}
 _STARTED: set[str] = set()
 _STARTS: Final = frozenset(
@@ -100,7 +101,7 @@ class LineMap:
         if names:
             names |= {name for name in self.starting if name.startswith(own)}
         else:
-            names = {READ_ALL}.union(*by_line.values())
+            names = {*READ_ALL}.union(*by_line.values())
             names |= {name.partition("[")[0] for name in self.seconds if name.startswith(own)}
         every = {one for one in self.seconds if one.partition("[")[0] in names}
         every |= names - {one.partition("[")[0] for one in every}
