@@ -72,3 +72,20 @@ def test_what_is_kept_is_what_would_be_made_anew(table: str) -> None:
     both = zip(built(steps, keeps=True), built(steps, keeps=False), strict=True)
     for second, (one, other) in enumerate(both):
         assert not difference(every(other), every(one)), (second, steps[second])
+
+
+@pytest.mark.parametrize(("table", "number", "field", "value"), [
+    ("netclass", 1, "duplex", "half"), ("netclass", 1, "speed", 1e9), ("netclass", 1, "node", 1),
+    ("pci", 1, "width", 1), ("addresses", 0, "interface", "eth1"), ("links", 2, "mtu", 1500),
+    ("link_stats", 3, "rx_dropped", 7),
+])  # fmt: skip
+def test_an_interface_without_traffic_is_made_anew_when_its_port_is_another_one(
+    table: str, number: int, field: str, value: Any
+) -> None:
+    """eth1 has neither interrupts nor counters here, so that nothing else tells of the change."""
+    rests: dict[tuple[str, int], Any] = {("interrupts", 4): None, ("link_stats", 2): None}
+    change = {**rests, (table, number): {field: value}}
+    steps: list[Vary] = [rests, rests, change, change, rests]
+    both = zip(built(steps, keeps=True), built(steps, keeps=False), strict=True)
+    for second, (one, other) in enumerate(both):
+        assert not difference(every(other), every(one)), second
