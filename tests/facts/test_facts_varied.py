@@ -8,8 +8,6 @@ has the value and the facts that differ; of many the first, and a checksum of al
 
 from __future__ import annotations
 
-import dataclasses
-import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 import pytest
 import whole_host
 from golden_text import same
+from varied import described, difference, flat
 from whole_host import MOVING, STILL, declared, facts
 
 from nettop import collect
@@ -25,7 +24,6 @@ from nettop.facts import Facts
 from nettop.facts.kinds import kinds
 
 GOLDEN = Path(__file__).parents[1] / "golden/facts"
-SHOWN = 2  # differences of one value; the others are in the checksum
 WORDS = {
     "state": ("established", "listen", "T", "R"), "kind": ("bond", "tun", "gre", "tbf", "mq"),
     "governor": ("performance",), "function": ("xor",), "hash_tcp4": ("sd",),
@@ -46,19 +44,6 @@ ROWS = {"topology": (4,), "cpufreq": (4,), "cpu": (4,), "cpuidle": (4,), "softne
         "queues": (0, 4), "routes": (0, 1), "classes": (0, 1), "qdiscs": (0, 1)}  # fmt: skip
 
 
-def flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """The fields of a fact below a name, as text."""
-    if dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from flat(f"{name}.{field.name}", getattr(value, field.name))
-    elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
-        yield f"{name}.count", str(len(value))
-        for number, one in enumerate(value):
-            yield from flat(f"{name}[{number}]", one)
-    else:
-        yield name, f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
 Known = dict[str, Any]
 
 
@@ -76,21 +61,6 @@ def every(found: Facts) -> Known:
 @cache
 def base() -> Known:
     return every(facts({}))
-
-
-def difference(found: Facts) -> list[str]:
-    """What differs from the base, as `field: before → after`."""
-    now, was = every(found), base()
-    out = []
-    for name in sorted({*now, *was}):
-        if now.get(name) != was.get(name):
-            left, right = dict(flat(name, was.get(name))), dict(flat(name, now.get(name)))
-            out += [
-                f"{field}: {left.get(field, '-')} → {right.get(field, '-')}"
-                for field in sorted({*left, *right})
-                if left.get(field) != right.get(field)
-            ]
-    return out
 
 
 def values(field: Any, now: Any, *, first: bool) -> Iterator[Any]:
@@ -128,13 +98,7 @@ def varied(table: str) -> Iterator[str]:
 
 
 def line(what: str, found: Facts) -> Iterator[str]:
-    changes = difference(found)
-    if changes:
-        yield what
-        yield from (f"    {change[:180]}" for change in changes[:SHOWN])
-        if changes[SHOWN:]:
-            check = zlib.crc32("\n".join(changes).encode())
-            yield f"    and {len(changes) - SHOWN} more, {check:08x}"
+    return described(what, difference(base(), every(found)))
 
 
 @pytest.mark.parametrize("table", sorted({**STILL, **MOVING}))

@@ -88,6 +88,23 @@ def test_the_fastest_test_of_a_line_comes_first() -> None:
     lines = line_map.LineMap(tests, {"slow": 2.0, "fast": 0.1, "other": 1.0})
     assert lines.of("src/nettop/a.py", range(3, 5)) == ["fast", "slow"]
     assert lines.of("src/nettop/a.py", range(4, 5)) == ["fast"]
-    every = [line_map.READ_ALL, "fast", "other", "slow"]
+    every = [*line_map.READ_ALL, "fast", "other", "slow"]
     assert lines.of("src/nettop/a.py", range(1, 2)) == every
-    assert lines.of("src/nettop/b.py", range(1, 2)) == [line_map.READ_ALL]
+    assert lines.of("src/nettop/b.py", range(1, 2)) == [*line_map.READ_ALL]
+
+
+def test_a_test_with_parameters_is_chosen_with_each_of_them() -> None:
+    seconds = {"t[slow]": 9.0, "t[fast]": 0.1, "u": 1.0, "tt": 0.1}
+    lines = line_map.LineMap({"src/nettop/a.py": {3: {"t", "u"}}}, seconds)
+    assert lines.of("src/nettop/a.py", range(3, 4)) == ["t[fast]", "u", "t[slow]"]
+
+
+def test_tests_that_start_processes_and_lines_without_a_test_are_not_forgotten() -> None:
+    seconds = dict.fromkeys(("tests/x/t.py::a", "tests/x/t.py::b[1]", "tests/y/t.py::c"), 1.0)
+    starting = frozenset({"tests/x/t.py::b", "tests/y/t.py::c"})
+    by_line = {3: {"tests/x/t.py::a"}}
+    lines = line_map.LineMap({"src/nettop/x/m.py": by_line}, seconds, starting)
+    own = ["tests/x/t.py::a", "tests/x/t.py::b[1]"]
+    assert lines.of("src/nettop/x/m.py", range(3, 4)) == own
+    assert lines.of("src/nettop/x/m.py", range(7, 8)) == [*line_map.READ_ALL, *own]
+    assert lines.of("src/nettop/y/m.py", range(7, 8)) == [*line_map.READ_ALL, "tests/y/t.py::c"]

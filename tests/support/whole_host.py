@@ -299,22 +299,20 @@ Vary = Mapping[tuple[str, int], Mapping[str, Any] | None]
 
 @cache
 def _plain(second: float) -> dict[str, Sequence[Any]]:
-    return {table: _rows(table, second, {}) for table in {**STILL, **MOVING}}
-
-
-def _rows(table: str, second: float, vary: Vary) -> Sequence[Any]:
-    numbers = range(len(STILL.get(table) or MOVING[table]))
-    return [
-        row(table, n, second, vary.get((table, n)) or {})
-        for n in numbers
-        if vary.get((table, n), ()) is not None
-    ]
+    every = {**STILL, **MOVING}
+    return {name: [row(name, n, second, {}) for n in range(len(every[name]))] for name in every}
 
 
 def tables(second: float, vary: Vary) -> dict[str, Sequence[Any]]:
     """Every table at a second; a row that `vary` maps to None is left out."""
-    changed = {table: _rows(table, second, vary) for table, _ in vary}
-    return {**_plain(second), **changed}
+    out = dict(_plain(second))
+    for table in {table for table, _ in vary}:
+        out[table] = [
+            row(table, n, second, changed) if changed else same
+            for n, same in enumerate(out[table])
+            if (changed := vary.get((table, n), {})) is not None
+        ]
+    return out
 
 
 def facts(vary: Vary, absent: str = "", missing: str = "") -> Facts:

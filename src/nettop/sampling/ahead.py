@@ -30,12 +30,13 @@ class Ahead:
         """Ask for all that these tables will read; the seconds of the clock there."""
         batches.asked()  # what others asked since the last frame
         new = [name for name in due if name not in self._tables]
-        at = self._fetch(batches, due) if not new else 0.0
-        for round_ in range(_ROUNDS if new else 0):
-            # each round asks for everything again, so that the frame is of one moment
-            missed = batches.rehearse(lambda: self._rehearse(source, batches, new))
-            if round_ and not missed:
+        if new:
+            batches.rehearse(lambda: self._rehearse(source, batches, new))
+        at = self._fetch(batches, due)
+        for _ in range(_ROUNDS - 1 if new else 0):
+            if not batches.rehearse(lambda: self._rehearse(source, batches, new)):
                 break
+            # everything again, so that the frame is of one moment
             at = self._fetch(batches, due)
         return at
 

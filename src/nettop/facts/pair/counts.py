@@ -7,6 +7,7 @@ an interface are the larger of the root's count and the sum of the others.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from ...frame.rates import Frame
@@ -40,7 +41,10 @@ def leaving(frame: Frame, facts: Facts, interface: str | None) -> Counts:
     """What is lost on the way out of an interface."""
     ports = _ports(facts, interface)
     known = Counts()
-    rows = [row for row in frame.rows("qdiscs") if row.interface in {nic.name for nic in ports}]
+    names = {nic.name for nic in ports}
+    rows = [
+        row for row in frame.rows("qdiscs") if row.interface in names and row.parent != "ingress"
+    ]
     drops = _qdiscs(rows)
     if drops is not None:
         known.lost["qdisc"] = drops
@@ -83,13 +87,14 @@ def _add(known: Counts, ports: list[Nic], stages: tuple[str, ...]) -> None:
         ]
         if values:
             known.lost[stage] = float(sum(value for value, _ in values))
-            known.names[stage] = f"{values[-1][1]}, {words}"
+            most = max(values, key=itemgetter(0))[1]
+            known.names[stage] = f"{most}, {words}"
 
 
 def _qdiscs(rows: list[Any]) -> float | None:
     totals: dict[str, list[float]] = {}
     for row in rows:
-        if row.drops is not None and row.parent != "ingress":
+        if row.drops is not None:
             total = totals.setdefault(row.interface, [0.0, 0.0])
             total[0 if row.root else 1] += row.drops
     return sum(max(total) for total in totals.values()) if totals else None

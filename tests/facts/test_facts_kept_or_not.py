@@ -1,0 +1,91 @@
+"""What is kept from one frame to the next changes no fact: two joiners see the same values.
+
+One gets the rows of a table that stays as the same objects, as the sampler gives them, and keeps
+what it made of them. The other gets new rows in each frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import pytest
+from varied import difference
+from whole_host import MOVING, STILL, Vary, declared, tables
+
+from nettop import collect
+from nettop.facts import Facts
+from nettop.facts.joined import Joiner
+from nettop.facts.kinds import kinds
+from nettop.frame.rates import Frame, entries, kept
+
+MOST = 6  # variations of a table
+NUMBER = {"links": 6, "link_stats": 4, "sockets_tcp": 1}  # the row that varies: of what rests
+
+
+def built(varied: Sequence[Vary], *, keeps: bool) -> Iterator[Facts]:
+    """The facts of a host a second apart, each second with other variations."""
+    joiner = Joiner(ssh_peer="10.0.0.2")
+    past: Mapping[str, Any] = {}
+    for second, vary in enumerate(varied):
+        rows = tables(float(second), vary)
+        if keeps:
+            rows = {name: kept(now, past.get(name, ())) for name, now in rows.items()}
+        else:
+            rows = {name: [replace(row) for row in now] for name, now in rows.items()}
+        past = {name: entries(now, past.get(name, ()), 1.0) for name, now in rows.items()}
+        yield joiner.build(Frame(float(second), float(second), past))
+
+
+def every(facts: Facts) -> dict[str, Any]:
+    """Every fact and limit, by name."""
+    known = {f"{kind.name} {kind.target(fact)}": fact for kind in kinds().values()
+             for fact in facts.of(kind)}  # fmt: skip
+    limits = {f"{one.over} {one.target} {one.direction}": one for one in facts.limits}
+    return {**known, **limits, "profile": facts.profile}
+
+
+def variations(table: str) -> Iterator[Vary]:
+    """A row with each field unknown or another one; and without the row."""
+    number = NUMBER.get(table, 0)
+    yield {(table, number): None}
+    now = declared(table, number)
+    for field in collect.collector(table).Row.__dataclass_fields__.values():
+        kind, _, optional = str(field.type).partition(" | ")
+        value = now[field.name]
+        if field.metadata.get("kind") in ("label", "vector"):
+            continue
+        if optional and value is not None:
+            yield {(table, number): {field.name: None}}
+        elif kind in ("int", "float"):
+            yield {(table, number): {field.name: 2 * (value or 3)}}
+        elif kind == "bool":
+            yield {(table, number): {field.name: not value}}
+
+
+@pytest.mark.parametrize("table", sorted({**STILL, **MOVING}))
+def test_what_is_kept_is_what_would_be_made_anew(table: str) -> None:
+    changes = list(islice(variations(table), MOST))
+    steps: list[Vary] = [{}, {}, *changes, {}, {}]
+    both = zip(built(steps, keeps=True), built(steps, keeps=False), strict=True)
+    for second, (one, other) in enumerate(both):
+        assert not difference(every(other), every(one)), (second, steps[second])
+
+
+@pytest.mark.parametrize(("table", "number", "field", "value"), [
+    ("netclass", 1, "duplex", "half"), ("netclass", 1, "speed", 1e9), ("netclass", 1, "node", 1),
+    ("pci", 1, "width", 1), ("addresses", 0, "interface", "eth1"), ("links", 2, "mtu", 1500),
+    ("link_stats", 3, "rx_dropped", 7),
+])  # fmt: skip
+def test_an_interface_without_traffic_is_made_anew_when_its_port_is_another_one(
+    table: str, number: int, field: str, value: Any
+) -> None:
+    """eth1 has neither interrupts nor counters here, so that nothing else tells of the change."""
+    rests: dict[tuple[str, int], Any] = {("interrupts", 4): None, ("link_stats", 2): None}
+    change = {**rests, (table, number): {field: value}}
+    steps: list[Vary] = [rests, rests, change, change, rests]
+    both = zip(built(steps, keeps=True), built(steps, keeps=False), strict=True)
+    for second, (one, other) in enumerate(both):
+        assert not difference(every(other), every(one)), second

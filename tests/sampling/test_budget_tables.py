@@ -1,0 +1,126 @@
+"""What the budget decides around each of its bounds: a table of values, computed by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop.sampling.budget import LONGEST, SLOWEST, Budget
+
+COSTS = st.floats(0.0, 2.0)
+
+
+def read(costs: dict[str, float], percent: float = 1.0, rest: float = 0.0) -> Budget:
+    budget = Budget(percent, rest=rest)
+    for _ in range(2):
+        budget.read(costs)
+    return budget
+
+
+# cost of one table that is read each second → seconds between two readings
+@pytest.mark.parametrize(("cost", "wait"), [
+    (0.0, None), (0.00499, None), (0.005, None),  # at 0.5 % of a core it takes a second
+    (0.0075, None), (0.00751, 2.0), (0.010, 2.0), (0.0101, 3.0), (0.0975, 20.0), (0.2, 20.0),
+])  # fmt: skip
+def test_the_wait_of_one_table(cost: float, wait: float | None) -> None:
+    waits = read({"a": cost}).stretched({"a": 1.0})
+    assert waits == ({} if wait is None else {"a": wait})
+    assert read({"a": cost}).expensive == (cost >= 0.005)
+
+
+@pytest.mark.parametrize(("cheap", "dear", "wait"), [
+    (0.001, 0.03, 8.0),  # 0.5 % less 0.1 % for the cheap one leave the least, 0.4 %
+    (0.0005, 0.03, 7.0),  # 0.45 %
+    (0.004, 0.03, 8.0), (0.0049, 0.03, 8.0),  # never under 0.4 %
+    (0.005, 0.03, 12.0),  # both are dear: a quarter of a percent for each
+    (0.0, 0.03, 6.0),
+])  # fmt: skip
+def test_cheap_tables_are_served_before(cheap: float, dear: float, wait: float) -> None:
+    waits = read({"cheap": cheap, "dear": dear}).stretched({"cheap": 1.0, "dear": 1.0})
+    assert waits["dear"] == wait
+
+
+@pytest.mark.parametrize(("rest", "wait"), [
+    (0.0, 6.0), (0.005, 6.0), (0.0055, 7.0), (0.006, 8.0), (0.007, 8.0), (1.0, 8.0),
+])  # fmt: skip
+def test_what_facts_take_is_not_for_tables(rest: float, wait: float) -> None:
+    assert read({"a": 0.03}, rest=rest).stretched({"a": 1.0}) == {"a": wait}
+
+
+@pytest.mark.parametrize(("every", "wait"), [
+    (0.0, 6.0), (0.05, 6.0), (0.1, 6.0), (2.0, 6.0), (3.9, 6.0), (4.1, None), (60.0, None),
+])  # fmt: skip
+def test_a_wait_is_longer_than_the_interval(every: float, wait: float | None) -> None:
+    waits = read({"a": 0.03}).stretched({"a": every})
+    assert waits == ({} if wait is None else {"a": wait})
+
+
+def test_a_table_that_was_not_read_yet_costs_nothing() -> None:
+    assert read({}).stretched({"a": 1.0}) == {}
+    assert not read({}).expensive
+
+
+def test_of_the_last_two_readings_the_cheaper_counts() -> None:
+    budget = Budget()
+    for cost in (9.0, 0.03, 9.0):
+        budget.read({"a": cost})
+    assert budget.stretched({"a": 1.0}) == {"a": 6.0}
+    budget.read({"a": 0.004})
+    assert budget.stretched({"a": 1.0}) == {}
+
+
+def test_what_facts_take_is_a_mean_of_the_last_frames() -> None:
+    budget = Budget()
+    budget.spent(0.04, 1.0)
+    assert budget.rest == pytest.approx(0.01)
+    budget.spent(0.04, 0.1)  # a frame soon after a key counts as one of half a second
+    assert budget.rest == pytest.approx(0.01 + (0.08 - 0.01) / 4)
+    budget.spent(0.0, 2.0)
+    assert budget.rest == pytest.approx((0.01 + 0.07 / 4) * 0.75)
+
+
+def looked(*costs: float, percent: float = 1.0) -> Budget:
+    budget, total = Budget(percent), 7.0
+    budget.looked(total)
+    for cost in costs:
+        total += cost
+        budget.looked(total)
+    return budget
+
+
+@pytest.mark.parametrize(("cost", "pace"), [
+    (0.0, 1.0), (0.029, 1.0), (0.0301, 2.0), (0.040, 2.0), (0.0401, 3.0), (0.081, 5.0), (9.0, 5.0),
+])  # fmt: skip
+def test_the_pace_of_looks(cost: float, pace: float) -> None:
+    assert looked(cost, cost, cost).pace(1.0) == pace
+    assert looked(9.0, cost, cost).pace(1.0) == pace  # the cheapest of three
+    assert looked(cost, 9.0, 9.0).pace(1.0) == pace
+    assert looked(0.0, cost, cost, cost).pace(1.0) == pace  # only of three
+    assert looked(cost, cost).pace(1.0) == 1.0
+
+
+@pytest.mark.parametrize(("percent", "interval"), [(0.0, 1.0), (-1.0, 1.0), (1.0, 0.0)])
+def test_without_a_budget_or_an_interval_looks_keep_their_pace(
+    percent: float, interval: float
+) -> None:
+    assert looked(9.0, 9.0, 9.0, percent=percent).pace(interval) == interval
+
+
+@given(st.dictionaries(st.sampled_from("abcde"), COSTS), st.floats(0.1, 50.0), st.floats(0.1, 30.0))
+def test_tables_that_wait_fit_the_budget(
+    costs: dict[str, float], percent: float, every: float
+) -> None:
+    waits = read(costs, percent).stretched(dict.fromkeys(costs, every))
+    assert all(every < wait <= max(LONGEST, every) for wait in waits.values())
+    dear = {name: cost for name, cost in costs.items() if cost >= 0.005}
+    assert waits.keys() <= dear.keys()
+    if waits.keys() == dear.keys() and LONGEST not in waits.values():
+        assert sum(dear[name] / wait for name, wait in waits.items()) <= percent / 200 * 1.001
+
+
+@given(st.lists(COSTS, min_size=3, max_size=6), st.floats(0.1, 20.0))
+def test_looks_are_never_closer_than_asked_nor_slower_than_the_slowest(
+    costs: list[float], interval: float
+) -> None:
+    assert interval <= looked(*costs).pace(interval) <= max(interval, SLOWEST)

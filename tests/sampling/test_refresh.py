@@ -1,0 +1,95 @@
+"""How long tables may wait, for frames of sockets with and without known processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nettop import collect
+from nettop.frame.rates import Frame
+from nettop.sampling import both as of_both
+from nettop.sampling.both import BothSampler
+from nettop.sampling.refresh import REST, UNKNOWN, UNSEEN, RefreshPolicy
+
+TABLES = ("sockets_tcp", "sockets_udp", "packet_sockets", "netns_tcp", "netns_udp")
+
+
+def table(*inodes: int) -> Sequence[Any]:
+    return [SimpleNamespace(now=SimpleNamespace(inode=inode)) for inode in inodes]
+
+
+def frame(at: float, **tables: Sequence[Any]) -> Frame:
+    return Frame(at, at, tables)
+
+
+def rests(policy: RefreshPolicy, seen: Frame | None) -> bool:
+    return policy.of(seen, ()).get("socket_owners") == REST
+
+
+def test_tables_that_no_pane_shows_may_wait() -> None:
+    waits = RefreshPolicy().of(None, ("sockets_tcp", "cpu"))
+    assert waits == dict.fromkeys(collect.resting() - {"sockets_tcp", "cpu"}, UNSEEN)
+    assert "sockets_tcp" in collect.resting()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_owners_are_searched_while_a_socket_of_any_table_is_new(name: str) -> None:
+    policy, owners = RefreshPolicy(), table(1, 0)
+    known = {name: table(1, 0)}  # an inode of 0 has no process
+    assert rests(policy, frame(0.0, socket_owners=owners, **known))
+    new = {name: table(1, 2)}
+    assert not rests(policy, frame(1.0, socket_owners=owners, **new))
+    found = {"socket_owners": table(1, 2), **new}
+    assert rests(policy, frame(2.0, **found))
+
+
+def test_a_socket_whose_process_is_not_found_in_a_minute_is_given_up() -> None:
+    policy, tables = RefreshPolicy(), {"socket_owners": table(), "sockets_tcp": table(7)}
+    assert not rests(policy, frame(10.0, **tables))
+    assert not rests(policy, frame(10.0 + UNKNOWN - 0.1, **tables))
+    assert rests(policy, frame(10.0 + UNKNOWN, **tables))
+    later = {**tables, "sockets_tcp": table(7)}  # the same socket, read again
+    assert rests(policy, frame(11.0 + UNKNOWN, **later))
+    other = {**tables, "sockets_tcp": table(7, 8)}
+    assert not rests(policy, frame(12.0 + UNKNOWN, **other))
+    gone = {**tables, "sockets_tcp": table()}
+    assert rests(policy, frame(13.0 + UNKNOWN, **gone))
+    assert not rests(policy, frame(14.0 + UNKNOWN, **later))  # anew
+
+
+def test_tables_that_were_not_read_again_are_not_walked_again() -> None:
+    policy, tables = RefreshPolicy(), {"sockets_tcp": table(7)}
+    policy.of(frame(0.0, **tables), ())
+    met = policy._met
+    policy.of(frame(1.0, **tables), ())
+    assert policy._met is met
+    policy.of(frame(1.0, sockets_tcp=table(7)), ())
+    assert policy._met is not met
+    assert policy._met == {7: 0.0}
+
+
+def test_the_other_host_is_read_first_and_the_sockets_of_both_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[tuple[str, tuple[str, ...]]] = []
+
+    class Taken:
+        def __init__(self, source: Any) -> None:
+            self.source = source
+
+        def take(self, wanted: Any) -> Any:
+            order.append((self.source, tuple(wanted)))
+            return len(order)
+
+    monkeypatch.setattr(of_both, "Sampler", Taken)
+    here: Any = Taken("here")
+    there: Any = Taken("there")
+    seen: Any = BothSampler(here, there).take(["cpu"])
+    sockets = ("sockets_tcp",)
+    assert order == [("there", ("cpu",)), ("here", ("cpu",)), ("here", sockets),
+                     ("there", sockets), ("here", sockets)]  # fmt: skip
+    assert (seen.there, seen.here) == (1, 2)
+    assert (seen.close.before, seen.close.there, seen.close.after) == (3, 4, 5)
