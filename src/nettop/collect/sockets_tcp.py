@@ -150,6 +150,8 @@ class Known:
 
     seen: dict[bytes, Seen] = field(default_factory=dict)  # by cookie
     names: dict[int, str] = field(default_factory=dict)  # interfaces by index
+    reading: int = 0  # its number
+    listening: frozenset[int] = frozenset()  # inodes of sockets that listen
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -164,6 +166,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
     rows = parse(diag.tcp(source), last.seen, seen, name_of)
     last.seen = seen
+    last.reading += 1
+    last.listening = frozenset([row.inode for row in rows if row.state == "listen"])
     return rows
 
 
