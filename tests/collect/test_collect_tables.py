@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from flow_tables import socket
 from net_files import host
 
 from nettop.collect import bonds, isolation, neighbours, socket_owners, sockets_tcp, tcp_files
@@ -35,13 +34,8 @@ def test_open_files_of_processes_that_listen() -> None:
         "8": _ProcessSockets(names=("0", "4"), inodes={"4": 102}),
         "9": _ProcessSockets(names=("0", "1", "2", "5"), inodes={"5": 103}),
     }
-    rows = [
-        socket(inode=101, state="listen"),
-        socket(inode=102, state="established"),
-        socket(inode=103, state="listen"),
-    ]
     memory = {
-        sockets_tcp.Known: sockets_tcp.Known({bytes([n]): (0, 0, r) for n, r in enumerate(rows)}),
+        sockets_tcp.Known: sockets_tcp.Known(listening=frozenset({101, 103})),
         socket_owners.Known: socket_owners.Known(held=held),
     }
     many, few = tcp_files.update(host({"/proc/7/limits": LIMITS}), memory)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from netlink_bytes import Fake, link, message, text
 
 from nettop.collect import sockets_tcp
+from nettop.collect._memory import Memory
 from nettop.host.netlink.codec import attribute
 from nettop.sampling.sampler import Sampler
 
@@ -144,6 +145,15 @@ def test_ipv6_and_an_interface_it_is_bound_to() -> None:
 def test_a_kernel_without_ipv6_shows_its_ipv4_sockets() -> None:
     answers: dict[str, bytes | int] = {"sock_diag/tcp4": socket(), "sock_diag/tcp6": 2}
     assert len(sockets_tcp.update(Fake(answers), {})) == 1
+
+
+def test_the_inodes_of_listening_sockets_are_kept_for_others() -> None:
+    memory: Memory = {}
+    answers: dict[str, bytes | int] = {"sock_diag/tcp4": socket() + socket(2, state=10)}
+    *_, listening = sockets_tcp.update(Fake({**answers, "sock_diag/tcp6": 2}), memory)
+    known = memory[sockets_tcp.Known]
+    assert isinstance(known, sockets_tcp.Known)
+    assert (known.listening, known.reading) == (frozenset({listening.inode}), 1)
 
 
 def test_an_idle_socket_keeps_its_row_whatever_its_timers_say() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
@@ -16,6 +19,7 @@ class Host:
 
     first: float
     each: float
+    loads: float = 0.0  # what the first judgement takes: it loads the rules
     at: float = 100.0
     live: bool = True
     steps: list[float] = field(default_factory=list)
@@ -24,6 +28,8 @@ class Host:
     def source(self) -> Host:
         return self
 
+    sampler = source
+
     def now(self) -> float:
         return self.at
 
@@ -31,11 +37,22 @@ class Host:
         self.at += max(0.0, seconds)
         return True
 
-    def step(self, wanted: Any) -> float:
-        assert wanted == {"cpu"}
+    def tables(self, wanted: Any) -> set[str]:
+        return {"links", *wanted}
+
+    def take(self, tables: Any) -> float:
+        assert tables == {"links", "cpu"}
         self.at += self.each if self.steps else self.first
         self.steps.append(self.at)
         return self.at
+
+    def observation(self, frame: float) -> float:
+        if len(self.steps) == 1:
+            self.at += self.loads
+        return frame
+
+    def step(self, wanted: Any) -> float:
+        return self.observation(self.take(self.tables(wanted)))
 
 
 @pytest.mark.parametrize(
@@ -51,3 +68,29 @@ def test_a_slow_first_reading_costs_no_other(first: float, each: float, steps: i
 def test_less_than_four_seconds_are_four_intervals_all_the_same() -> None:
     host = Host(0.2, 0.001)
     assert len(list(watch(cast("Observer", host), 1.0, {"cpu"}))) == len(host.steps) == 5
+
+
+@pytest.mark.parametrize("loads", [0.2, 0.3, 0.6, 3.0])
+def test_rules_load_after_the_first_sample_and_leave_four_intervals(loads: float) -> None:
+    host = Host(0.1, 0.001, loads)
+    assert len(list(watch(cast("Observer", host), 1.0, {"cpu"}))) == 5
+    assert min(b - a for a, b in pairwise(host.steps)) >= min(0.1, 0.5 / 4)
+    longest = max(1.0, 0.1 + loads + 0.5)  # seconds since the first sample began
+    assert 1.0 - 0.25 / 2 <= host.steps[-1] - 100.0 <= longest + 0.01
+
+
+def test_a_long_look_keeps_its_interval_when_rules_load_slowly() -> None:
+    host = Host(0.1, 0.001, loads=2.0)
+    assert len(list(watch(cast("Observer", host), 30.0, {"cpu"}))) >= 28
+
+
+def test_the_first_sample_needs_no_rule_and_nothing_that_reads_rules() -> None:
+    code = (
+        "import sys; from nettop.views.observer import Observer"
+        "; from nettop.host.source import Live; observer = Observer(Live('/nowhere'))"
+        "; observer.sampler.take(observer.tables())"
+        "; early = [m for m in sys.modules if m.startswith('nettop.advice')]"
+        "; print(early, len(observer.judge.rules) > 100)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[] True\n"

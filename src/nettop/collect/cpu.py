@@ -7,10 +7,14 @@ CPU leaves idle (Documentation/filesystems/proc.rst); the previous value is kept
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from itertools import repeat
+from operator import attrgetter, gt, truediv
 from typing import Final
 
-from ..files.bounds import counts
+from ..files.bounds import BOUNDS, counts
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
@@ -19,6 +23,7 @@ from ._memory import Memory, recall
 KEEP_OPEN = ("/proc/stat",)
 
 USER_HZ: Final = 100
+_WORDS: Final = 11  # of a line since Linux 2.6.33
 _SLIP: Final = 10.0  # seconds; a larger decrease means that the CPU was offline in between
 
 
@@ -57,8 +62,15 @@ def parse(text: str, before: dict[int, Row] | None = None) -> list[Row]:
 
     ValueError for a short line, a wrong number, or a text without CPUs.
     """
+    head = text[: text.find("\nintr ") + 1 or None]
+    rows = _by_column(head, before or {})
+    return rows if rows is not None else by_line(head, before)
+
+
+def by_line(head: str, before: dict[int, Row] | None = None) -> list[Row]:
+    """The rows, line by line; for any number of columns. Errors as `parse`."""
     rows = []
-    for line in text[: text.find("\nintr ") + 1 or None].splitlines():
+    for line in head.splitlines():
         if not line.startswith("cpu"):
             break
         words = line.split()
@@ -77,6 +89,51 @@ def parse(text: str, before: dict[int, Row] | None = None) -> list[Row]:
     if not rows:
         raise ValueError("/proc/stat names no CPU")
     return rows
+
+
+def _by_column(head: str, before: dict[int, Row]) -> list[Row] | None:
+    """The same rows, column by column: a third of the time with a thousand CPUs.
+
+    None unless all lines have the columns of a kernel of today; `by_line` reads them then.
+    """
+    words = head.split()
+    names = words[::_WORDS]
+    if len(words) != _WORDS * len(names) or names[:1] != ["cpu"] or len(names) < 2:
+        return None
+    if len(names) != head.count("\n"):
+        return None
+    cpus = _cpus(tuple(names[1:]))
+    if cpus is None or max(map(len, words)) > BOUNDS["digits"].most:
+        return None
+    try:
+        columns = [
+            list(map(truediv, map(int, words[_WORDS + place :: _WORDS]), repeat(USER_HZ)))
+            for place in range(1, 10)
+        ]
+    except ValueError:
+        return None
+    if tuple(before) == cpus:
+        olds: Sequence[Row | None] = list(before.values())
+    else:
+        olds = [before.get(cpu) for cpu in cpus]
+    for place, value in ((3, attrgetter("idle")), (4, attrgetter("iowait"))):
+        old: list[float | None] = [None if row is None else value(row) for row in olds]
+        new = columns[place]
+        if None in old or any(map(gt, old, new)):  # type: ignore[arg-type]
+            columns[place] = list(map(_held, old, new))
+    return list(map(_make, zip(cpus, *columns, strict=True)))
+
+
+_make: Final = partial(tuple.__new__, Row)  # type: ignore[type-var]
+
+
+@lru_cache(maxsize=4)
+def _cpus(names: tuple[str, ...]) -> tuple[int, ...] | None:
+    """The CPU numbers of these names; None if one is not of a CPU, or is named twice."""
+    if not all(name.startswith("cpu") and name[3:].isdecimal() for name in names):
+        return None
+    cpus = tuple(cpulist.one(name[3:]) for name in names)
+    return cpus if len(set(cpus)) == len(cpus) else None
 
 
 def _held(old: float | None, new: float | None) -> float | None:

@@ -34,6 +34,7 @@ class Known:
     seen: dict[int, dict[bytes, sockets_tcp.Seen]] = field(default_factory=dict)
     rests: dict[int, int] = field(default_factory=dict)
     subflows: set[int] = field(default_factory=set)  # namespaces with subflows of MPTCP sockets
+    reading: int = 0  # its number
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -72,6 +73,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         if not connected:
             last.rests[space.inode] = _REST + 1
     last.seen = now
+    last.reading += 1
     if not closed:
         return rows
     return Partly(

@@ -151,6 +151,8 @@ class Known:
     seen: dict[bytes, Seen] = field(default_factory=dict)  # by cookie
     names: dict[int, str] = field(default_factory=dict)  # interfaces by index
     subflows: bool = False  # whether one belongs to an MPTCP socket
+    reading: int = 0  # its number
+    listening: frozenset[int] = frozenset()  # inodes of sockets that listen
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -166,6 +168,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     reply = diag.tcp(source)
     rows = parse(reply, last.seen, seen, name_of)
     last.seen, last.subflows = seen, diag.SUBFLOW in reply
+    last.reading += 1
+    last.listening = frozenset([row.inode for row in rows if row.state == "listen"])
     return rows
 
 

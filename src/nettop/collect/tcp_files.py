@@ -37,11 +37,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
     held = recall(memory, socket_owners.Known).held
     if not held:
         source.listing("/proc")
-    listening = {
-        row.inode
-        for *_, row in recall(memory, sockets_tcp.Known).seen.values()
-        if row.state == "listen"
-    }
+    listening = recall(memory, sockets_tcp.Known).listening
     found = [
         (len(process.names), pid)
         for pid, process in held.items()

@@ -55,6 +55,8 @@ class Moving:
     cgroups: frozenset[str] = frozenset()
     held: object = None  # of `socket_owners`, and the process of each inode in it
     holders: dict[int, int] = field(default_factory=dict)
+    reading: tuple[int, int] | None = None  # of the TCP sockets that `amounts` is from
+    waiting: tuple[int, ...] = ()  # processes with data that waits in one of them
 
 
 def update(source: Source, memory: Memory) -> list[Row]:
@@ -90,24 +92,36 @@ def _moving(memory: Memory) -> list[int]:
     """The processes that moved data in one of the last readings, the last to move first."""
     known = recall(memory, Moving)
     held = recall(memory, socket_owners.Known).held
+    sockets, others = recall(memory, sockets_tcp.Known), recall(memory, netns_tcp.Known)
+    reading = sockets.reading, others.reading
     if known.held is not held:
-        known.held = held
+        known.held, known.reading = held, None
         known.holders = {
             inode: int(pid) for pid, process in held.items() for inode in process.inodes.values()
         }
     holders = known.holders
     past = known.amounts
-    now: dict[int, int] = {}
     left = {pid: rounds - 1 for pid, rounds in known.rounds.items() if rounds > 1}
-    seen = (recall(memory, sockets_tcp.Known).seen, *recall(memory, netns_tcp.Known).seen.values())
-    for *_, row in chain.from_iterable(one.values() for one in seen):
-        if row.state == "listen" or row.inode not in holders:
-            continue
-        amount = (row.bytes_acked or 0) + (row.bytes_received or 0)
-        now[row.inode] = amount
-        before = past.get(row.inode)
-        if row.notsent or row.recv_q or (before is not None and amount - before >= MOVED):
-            left[holders[row.inode]] = _ROUNDS
+    if known.reading == reading:  # the sockets were not read since: nothing moved
+        now = {inode: amount for inode, amount in past.items() if inode > 0}
+        left |= dict.fromkeys(known.waiting, _ROUNDS)
+    else:
+        waiting: dict[int, None] = {}
+        now = {}
+        for *_, row in chain.from_iterable(
+            one.values() for one in (sockets.seen, *others.seen.values())
+        ):
+            if row.state == "listen" or row.inode not in holders:
+                continue
+            amount = (row.bytes_acked or 0) + (row.bytes_received or 0)
+            now[row.inode] = amount
+            before = past.get(row.inode)
+            waits = row.notsent or row.recv_q
+            if waits:
+                waiting[holders[row.inode]] = None
+            if waits or (before is not None and amount - before >= MOVED):
+                left[holders[row.inode]] = _ROUNDS
+        known.reading, known.waiting = reading, tuple(waiting)
     datagrams: list[sockets_udp.Row | netns_udp.Row] = [*recall(memory, sockets_udp.Known).rows]
     for udp in (*datagrams, *recall(memory, netns_udp.Known).rows):
         if udp.inode in holders and (udp.recv_q or udp.drops > past.get(-udp.inode, udp.drops)):

@@ -13,14 +13,16 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .. import config
-from ..advice.judge.judge import Judgement
-from ..advice.rules.rule import Finding
 from ..advice.rules.severity import SEVERITIES
 from ..files import bounds
 from ..terms.errors import Refused, sentence
+
+if TYPE_CHECKING:
+    from ..advice.judge.judge import Judgement
+    from ..advice.rules.rule import Finding
 
 EPHEMERAL: Final = 32768  # the first port of the kernel's default range
 _PID: Final = re.compile(r"\[\d+\]", re.ASCII)

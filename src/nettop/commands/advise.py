@@ -145,8 +145,11 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     from ..sampling.ahead import prepare
     from ..views import both
     from ..views.enough import shortfall
+    from . import report_faults
 
     observers = _observer(here, args), _observer(there, args, other=True)
+    for observer in observers:
+        report_faults(observer.faults)
     view = both.Observers(here, there, observers)
     for frames, sides in view.watch(args.seconds, observers[0].tables()):
         judged = (
@@ -197,10 +200,9 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
     from ..config import ConfigError
     from ..terms.errors import Refused
     from ..views.observer import Observer
-    from . import report_faults
 
     try:
-        observer = Observer(
+        return Observer(
             source,
             profile=getattr(args, "profile", None),
             interface=None if other else getattr(args, "interface", None),
@@ -208,19 +210,18 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
         )
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
-    report_faults(observer.faults)
-    return observer
 
 
 def observe(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
     from ..terms.errors import Refused
     from ..views.observer import watch
-    from . import known_interface
+    from . import known_interface, report_faults
 
     observer = _observer(source, args)
     last = None
     for last in watch(observer, args.seconds):
+        report_faults(observer.faults)  # the rules are loaded after the first sample
         known_interface(last.frame, getattr(args, "interface", None))
     if last is None or not last.frame.tables:
         raise Refused("no data of this host can be read", 3)

@@ -16,6 +16,7 @@ from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.process import Tasks
 from .landing import Landed, identity
+from .memo import Memo
 from .port import Port
 
 if TYPE_CHECKING:
@@ -71,15 +72,22 @@ class Sites:
 
 def build(
     frame: Frame, owners: Mapping[int, tuple[int, str]], tasks: Tasks, cores: Mapping[int, Core],
-    kept: flows.Kept,
+    kept: flows.Kept, memo: Memo,
 ) -> tuple[Flow, ...]:  # fmt: skip
     """The busiest flows, and UDP sockets that lose or hold datagrams, as those of this namespace.
 
-    `owners` maps an inode to the process and its name. `kept` is for the next call.
+    `owners` maps an inode to the process and its name. `kept` and `memo` are for the next call: the
+    sockets are joined again only after they were read again.
     """
     tcp, udp = frame.tables.get("netns_tcp", ()), frame.tables.get("netns_udp", ())
     if not tcp and not udp:
         return ()
-    sites = Sites(names(frame))
-    sockets = flows.Sockets.of(tcp, udp, sites, owners)
+    spaces = memo.get("spaces", (frame.tables.get("namespaces"),), lambda: names(frame))
+    sites = Sites(spaces)
+    sockets = memo.get(
+        "elsewhere",
+        (tcp, udp, spaces, owners),
+        lambda: flows.Sockets.of(tcp, udp, sites, owners),
+        rates=True,
+    )
     return flows.build(sockets, flows.FlowInputs(sites, {}, {}, cores, tasks, {}, kept=kept))

@@ -151,7 +151,7 @@ class Joiner:
             frame.missing,
         )  # fmt: skip
         own = {kind.name: self._own(kind, frame, facts) for kind in kinds().values() if kind.build}
-        around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere)
+        around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere, self.memo)
         facts = replace(facts, more=own, flows=(*facts.flows, *around)) if own or around else facts
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts, load)))
         return facts if interface is None else only(facts, interface)

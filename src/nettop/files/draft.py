@@ -9,7 +9,6 @@ instead of following it.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from typing import IO, Final
@@ -48,7 +47,7 @@ class Draft:
         return open(handle, "wb")
 
     def _random(self) -> str:
-        return f".{self.name[:200]}.{secrets.token_hex(8)}.part"
+        return f".{self.name[:200]}.{os.urandom(8).hex()}.part"
 
     def keep(self, *, over: bool = True, like: bool = False) -> None:
         """Sync it and give it its name; FileExistsError if the name exists and not `over`.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from itertools import chain, repeat
 from operator import attrgetter, sub, truediv
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from .fields import key_of
 
@@ -72,6 +72,16 @@ class Entry(Generic[_Row]):
             return None
         return (now - was) / self._seconds
 
+    def uncounted(self) -> tuple[_Row, float] | None:
+        """The row before and the seconds since then, if `per_s` is still to be computed."""
+        before = self._before
+        return None if before is None else (before, self._seconds)
+
+    def count(self, rates: _Row) -> None:
+        """Keep the rates that were computed with those of other entries."""
+        self._per_s = rates
+        self._before = None
+
     def __eq__(self, other: object) -> bool:
         """Equal rows and rates."""
         if not isinstance(other, Entry):
@@ -84,6 +94,8 @@ class Entry(Generic[_Row]):
         """The row and its rates."""
         return f"Entry({self.now!r}, {self.per_s!r})"
 
+
+LONG: Final = 32  # rows of a table whose rates are computed by column
 
 Tables = Mapping[str, Sequence[Any]]
 """Rows by table; the name of the table decides their class, that of its collector."""
@@ -202,6 +214,47 @@ def per_second(old: _Row | None, new: _Row, seconds: float) -> _Row | None:
             out[place] = None if step is None or step < 0 else step / seconds
     row: _Row = make(out)
     return row
+
+
+def rated(table: Sequence[Entry[_Row]]) -> list[_Row | None]:
+    """`per_s` of each entry, as a list. A long table of light rows is computed by column.
+
+    That takes a third of the time: a host of a thousand CPUs has thousands of such rows.
+    """
+    run = _run(type(table[0].now)) if len(table) >= LONG else None
+    if run is not None:
+        _by_column(table, run)
+    return [entry.per_s for entry in table]
+
+
+def _by_column(table: Sequence[Entry[Any]], run: slice) -> None:
+    """Compute the missing rates at once if that is simple: none unknown, none decreased."""
+    waiting = [(entry, *one) for entry in table if (one := entry.uncounted()) is not None]
+    if not waiting:
+        return
+    chosen, olds, spans = zip(*waiting, strict=True)
+    seconds = spans[0]
+    if seconds <= 0 or spans.count(seconds) != len(spans):
+        return
+    rows = [entry.now for entry in chosen]
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
+    before = list(zip(*olds, strict=True))
+    rates: list[Sequence[float | None]] = []
+    for now, was in zip(columns[run], before[run], strict=True):
+        if now.count(None) == len(now):  # this kernel does not have the counter
+            rates.append(now)
+            continue
+        try:
+            steps = list(map(sub, now, was))
+        except TypeError:  # a counter is unknown
+            return
+        if min(steps) < 0:
+            return
+        rates.append(list(map(truediv, steps, repeat(seconds))))
+    columns[run] = rates
+    make = partial(tuple.__new__, type(rows[0]))
+    for entry, row in zip(chosen, map(make, zip(*columns, strict=True)), strict=True):
+        entry.count(row)
 
 
 def kept(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> Sequence[_Row]:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .. import config
-from ..advice.judge.judge import Judge, Judgement
-from ..advice.rules.load import load
-from ..advice.rules.rule import Rule
 from ..facts import Facts
 from ..facts.joined import Joiner, needs
 from ..facts.kinds.pair import Pair
-from ..facts.limits.prediction import Calibration
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
 from ..sampling.budget import BUDGET, Budget
 from ..sampling.refresh import RefreshPolicy
 from ..sampling.sampler import Sampler
+
+if TYPE_CHECKING:
+    from ..advice.judge.judge import Judge, Judgement
+    from ..advice.rules.rule import Rule
+    from ..facts.limits.prediction import Calibration
 
 SAMPLES = 4  # the least number of intervals that a command observes
 
@@ -59,15 +62,40 @@ class Observer:
         self.refresh_policy = RefreshPolicy()
         self.budget = Budget(float(settings.get("budget", BUDGET)))
         self.passed = 0.0  # seconds between the last two frames
-        self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
         self.pairs: tuple[Pair, ...] = ()  # flows with the settings of both ends (--peer)
-        faults = [*settings.faults]
-        rules = extra + load(config.rule_folders(), limits=settings.limits, tell=faults.append)
-        self.faults = tuple(faults)  # invalid files of the user, which are ignored
-        # a recording is of another host, or of another time
-        earlier = _earlier if source.live else None
-        self.judge = Judge(rules, muted=settings.muted, window=window, earlier=earlier)
+        self._settings, self._window, self._extra = settings, window, extra
         self._drop_reasons = bool(settings.get("drop_reasons", False)) or _recorded(source)
+
+    # A command waits a second after its first sample. What only judging needs is loaded then.
+
+    @cached_property
+    def joiner(self) -> Joiner:
+        """Joins the tables of a frame."""
+        return Joiner(ssh_peer=ssh_peer() if self.source.live else None)
+
+    @cached_property
+    def _loaded(self) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+        """The rules, and a sentence for each file of the user that is ignored."""
+        from ..advice.rules.load import load
+
+        faults = [*self._settings.faults]
+        rules = load(config.rule_folders(), limits=self._settings.limits, tell=faults.append)
+        return self._extra + rules, tuple(faults)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """A sentence for each invalid file of the user, which is ignored."""
+        return self._loaded[1]
+
+    @cached_property
+    def judge(self) -> Judge:
+        """Judges the facts. RuleError if a packaged rule is wrong."""
+        from ..advice.judge.judge import Judge
+
+        # a recording is of another host, or of another time
+        earlier = _earlier if self.source.live else None
+        muted, window = self._settings.muted, self._window
+        return Judge(self._loaded[0], muted=muted, window=window, earlier=earlier)
 
     @property
     def drop_reasons(self) -> bool:
@@ -143,15 +171,20 @@ def watch(
     """Observations over `seconds`, at least `SAMPLES` intervals; of a recording, up to its end.
 
     The first sample reads all tables, which can take longer than an interval, and has no rates. If
-    it was slow, `seconds` counts from its end.
+    it was slow, `seconds` counts from its end. It is judged in the time until the next one.
     """
     interval = min(1.0, seconds / SAMPLES)
     source = observer.source
     begun = source.now()
-    yield observer.step(wanted)
+    first = observer.sampler.take(observer.tables(wanted))
     now = source.now()
+    yield observer.observation(first)
     due = begun if now - begun < interval else now
     end = due + seconds
+    judged = source.now()
+    if judged - due > interval:  # rather shorter intervals than one of no length, or a longer wait
+        due, end = judged, max(end, judged + seconds / 2)
+        interval = min(1.0, (end - due) / SAMPLES)
     while not source.live or source.now() < end - interval / 2:
         due += interval
         if not source.wait(due - source.now()):

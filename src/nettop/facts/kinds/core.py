@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ...frame.fields import gauge, label, light
-from ...frame.rates import Frame
+from ...frame.rates import Frame, rated
 from ..kind import Kind
 
 RESTING: Final = 50.0  # percent idle above which a CPU could take over work
@@ -127,8 +129,7 @@ def loads(frame: Frame) -> dict[int, Load]:
     A tick is 10 ms, so the parts are divided by their sum and not by the elapsed time.
     """
     found = {}
-    for entry in frame.tables.get("cpu", ()):
-        rate = entry.per_s
+    for rate in rated(frame.tables.get("cpu", ())):
         if rate is None or rate.idle is None or rate.user is None or rate.system is None:
             continue
         user = rate.user + (rate.nice or 0.0)
@@ -144,47 +145,53 @@ def loads(frame: Frame) -> dict[int, Load]:
     return found
 
 
+Columns: TypeAlias = Iterator[tuple[object, ...]]
+
 _UNKNOWN: Final = (None,) * 7
+_NO_SOFT: Final = (None,) * 2
 _NO_WORK: Final = (None,) * 5
+_SOFT: Final = attrgetter("net_rx", "net_tx")
+_WORK: Final = attrgetter("processed", "dropped", "squeezed", "received_rps", "flow_limited")
+_make: Final = partial(tuple.__new__, Core)  # type: ignore[type-var]
 
 
 def build(
     frame: Frame, spots: Sequence[CpuPlace], load: Mapping[int, Load], duty: Duty
 ) -> tuple[Core, ...]:
-    """One `Core` per online CPU."""
-    soft = {rate.cpu: rate for e in frame.tables.get("softirqs", ()) if (rate := e.per_s)}
-    work = {rate.cpu: rate for e in frame.tables.get("softnet", ()) if (rate := e.per_s)}
-    resting = _resting(spots, load)
+    """One `Core` per online CPU, made from columns: there may be a thousand CPUs."""
+    if not spots:
+        return ()
+    cpus = [spot.cpu for spot in spots]
+    soft = {rate.cpu: _SOFT(rate) for rate in rated(frame.tables.get("softirqs", ())) if rate}
+    work = {rate.cpu: _WORK(rate) for rate in rated(frame.tables.get("softnet", ())) if rate}
     zero = 0.0 if duty.counted else None
-    out = []
+
+    def of(values: Mapping[int, object], absent: object = None) -> Iterator[object]:
+        return map(values.get, cpus, repeat(absent))
+
+    def several(values: Mapping[int, Iterable[object]], absent: Iterable[object]) -> Columns:
+        return zip(*map(values.get, cpus, repeat(absent)), strict=True)
+
+    columns = (
+        *list(zip(*spots, strict=True))[:6], *several(load, _UNKNOWN),
+        *several(soft, _NO_SOFT), *several(work, _NO_WORK),
+        of(duty.net_irqs, zero), of(duty.all_irqs, zero),
+        of(duty.nics, ()), of(duty.queues, ()), of(duty.processes, ()), of(duty.ksoftirqd),
+        *several(duty.clocks, _NO_CLOCK), of(duty.deep), _peers(spots, load),
+    )  # fmt: skip
+    return tuple(map(_make, zip(*columns, strict=True)))
+
+
+def _peers(spots: Sequence[CpuPlace], load: Mapping[int, Load]) -> list[int | None]:
+    """The number of other idle CPUs in the node of each CPU."""
+    resting = _resting(spots, load)
+    found = []
     for spot in spots:
-        cpu = spot.cpu
-        user, system, irq, softirq, steal, iowait, idle = load.get(cpu, _UNKNOWN)
-        soft_row, work_row = soft.get(cpu), work.get(cpu)
-        net_rx, net_tx = (soft_row.net_rx, soft_row.net_tx) if soft_row else (None, None)
-        processed, dropped, squeezed, rps, limited = (
-            (
-                work_row.processed, work_row.dropped, work_row.squeezed,
-                work_row.received_rps, work_row.flow_limited,
-            )
-            if work_row
-            else _NO_WORK
-        )  # fmt: skip
-        peers = resting.get(spot.node)
-        if peers is not None and idle is not None and idle > RESTING:
+        peers, one = resting.get(spot.node), load.get(spot.cpu)
+        if peers is not None and one is not None and one.idle > RESTING:
             peers -= 1
-        out.append(
-            Core(
-                cpu, spot.node, spot.package, spot.siblings, spot.l2, spot.l3,
-                user, system, irq, softirq, steal, iowait, idle,
-                net_rx, net_tx, processed, dropped, squeezed, rps, limited,
-                duty.net_irqs.get(cpu, zero), duty.all_irqs.get(cpu, zero),
-                duty.nics.get(cpu, ()), duty.queues.get(cpu, ()), duty.processes.get(cpu, ()),
-                duty.ksoftirqd.get(cpu), *duty.clocks.get(cpu, _NO_CLOCK), duty.deep.get(cpu),
-                peers,
-            )
-        )  # fmt: skip
-    return tuple(out)
+        found.append(peers)
+    return found
 
 
 def _resting(spots: Sequence[CpuPlace], load: Mapping[int, Load]) -> dict[int | None, int]:

@@ -1,0 +1,81 @@
+"""Sockets of other namespaces are joined again only after they were read, with equal answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flow_tables import frames
+from limit_frames import moment
+
+from nettop.collect import namespaces, socket_owners
+from nettop.facts import flows
+from nettop.facts.joined import Joiner
+from nettop.frame.rates import Frame
+
+POD = 4026532179
+
+
+def _host(second: float, name: str = "web-7f") -> dict[str, Any]:
+    """A pod with forty flows."""
+    tables = moment(second)
+    twins = [
+        tables["sockets_tcp"][0]._replace(namespace=POD, cookie=n, inode=200 + n, remote_port=n)
+        for n in range(1, 41)
+    ]
+    owned = [socket_owners.Row(201, 8, "nginx")]
+    return {
+        **tables, "netns_tcp": twins, "namespaces": [namespaces.Row(POD, name, 8, 3)],
+        "socket_owners": [*tables["socket_owners"], *owned],
+    }  # fmt: skip
+
+
+def _rested(frame: Frame, at: float, more: dict[str, Any] | None = None) -> Frame:
+    """A later frame in which tables but those in `more` were not read again."""
+    return replace(frame, at=at, tables={**frame.tables, **(more or {})})
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of sockets of other namespaces in each join."""
+    found: list[int] = []
+    whole = flows.Sockets.of
+
+    def of(tcp: Any, *others: Any) -> flows.Sockets:
+        if tcp and tcp[0].now.namespace:
+            found.append(len(tcp))
+        return whole(tcp, *others)
+
+    monkeypatch.setattr(flows.Sockets, "of", of)
+    return found
+
+
+def test_sockets_that_were_not_read_again_are_not_joined_again(calls: list[int]) -> None:
+    first, second = frames(_host(0.0), _host(1.0))
+    joiner = Joiner()
+    joiner.build(first)
+    joiner.build(second)
+    assert calls == [40, 40]
+    for at in (3.0, 4.0, 5.0):
+        facts = joiner.build(_rested(second, at))
+    assert calls == [40, 40]
+    fresh = Joiner()
+    fresh.build(first)
+    assert [one for one in facts.flows if one.namespace] == [
+        one for one in fresh.build(second).flows if one.namespace
+    ]
+
+
+def test_a_new_name_or_owner_joins_them_again(calls: list[int]) -> None:
+    first, second = frames(_host(0.0), _host(1.0))
+    joiner = Joiner()
+    joiner.build(first)
+    joiner.build(second)
+    renamed = frames(_host(0.0, "db"))[0].tables["namespaces"]
+    facts = joiner.build(_rested(second, 3.0, {"namespaces": renamed}))
+    assert {one.namespace for one in facts.flows} == {None, "db"}
+    owners = [one for one in second.tables["socket_owners"] if one.now.inode != 201]
+    facts = joiner.build(_rested(second, 4.0, {"namespaces": renamed, "socket_owners": owners}))
+    assert {one.pid for one in facts.flows if one.namespace} == {None}
+    assert len(calls) == 4
