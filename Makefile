@@ -8,7 +8,7 @@ WORKERS ?= auto
 # tests of settings in namespaces wait more than they work
 SLEEPERS ?= 4
 
-.PHONY: run quick fast test check map golden mutants lab record lab-full lab-shell clinic clinic-page clinic-full bench zipapp limits clean help
+.PHONY: run quick fast test check map golden mutants chain lab record lab-full lab-shell clinic clinic-page clinic-full bench zipapp limits clean help
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -49,6 +49,9 @@ golden: $(READY) ## rewrite golden files and screenshots
 
 mutants: $(READY) ## list small changes of the code that no test notices (COUNT=25 SEED=1); by hand
 	@$(PY) tests/mutants.py --count $(or $(COUNT),25) --seed $(or $(SEED),1) $(FOLDERS)
+
+chain: $(READY) ## play fault, alert, rollout and undo on three hosts with Ansible and Prometheus
+	@$(PY) tests/chain/run.py --out lab-out/chain
 
 lab: $(READY) ## test with real drivers and two NUMA nodes in a virtual machine
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng

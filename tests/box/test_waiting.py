@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from box_parts import SIZE, WALL, fill, opened
@@ -31,6 +32,17 @@ def test_it_has_the_time_before_and_after(tmp_path: Path) -> None:
     assert times(folder) == list(range(15, 39))
     assert read(folder.incidents()[0]) == ONE
     assert (folder.waiting(), waiting.all) == ([], {})
+
+
+def test_the_time_after_begins_when_the_finding_was_reported(tmp_path: Path) -> None:
+    folder = opened(tmp_path)
+    ring, waiting = Ring(folder), Waiting(folder, 15.0, 8.0)
+    waiting.add(replace(ONE, held=5.0))
+    fill(ring, 0, 60)
+    assert waiting.due(42.9, "one") == []
+    (path,) = waiting.due(43.0, "one")
+    waiting.complete(path)
+    assert times(folder) == list(range(15, 44))
 
 
 def test_two_causes_at_once_name_each_other(tmp_path: Path) -> None:

@@ -96,3 +96,19 @@ def test_a_recording_that_begins_anew_has_no_rates_but_keeps_what_was_made_of_te
     assert [row.by_cpu for row in again.rows("interrupts")] == [{0: 50}, {0: 7}]
     assert again.rows("cpu")[0].idle == 0.5  # not held at what it was later
     assert all(line.lstrip().startswith(b"9:") for line in parsed)
+
+
+@pytest.mark.parametrize(("ages", "read"), [("", "1"), ("2.000 cpu\n", "0")])
+def test_a_setting_that_a_recording_read_again_is_read_although_its_interval_has_not_passed(
+    ages: str, read: str
+) -> None:
+    """An incident may end a few seconds after the setting changed."""
+    path = "/proc/sys/net/ipv4/tcp_sack"
+    moments = f"-- @0.0 --\n-- {path} --\n1\n-- @2.0 --\n-- {path} --\n0\n-- nettop/ages --\n"
+    replay = Replay(f"x\n{moments}{ages}")
+    sampler = Sampler(replay)
+    sampler.take(["sysctls"])
+    replay.wait(1.0)
+    assert {row.name: row.value for row in sampler.take(["sysctls"]).rows("sysctls")} == {
+        "net.ipv4.tcp_sack": read
+    }

@@ -102,7 +102,7 @@ class BlackBox:
     def _incident(self, finding: Finding, at: float, wall: float) -> Incident:
         return Incident(
             finding.rule, finding.target, finding.severity, finding.title, at - finding.held,
-            wall - finding.held, self._boot,
+            wall - finding.held, self._boot, held=finding.held,
         )  # fmt: skip
 
     def _complete(self, at: float) -> None:

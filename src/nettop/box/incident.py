@@ -44,11 +44,17 @@ class Incident:
     wall: float  # seconds since 1970
     boot: str = ""
     also: tuple[str, ...] = ()  # other findings that began before its recording ended
+    held: float = 0.0  # seconds that its condition held before it was reported
 
     @property
     def id(self) -> str:
         """The finding: `RULE@TARGET`."""
         return f"{self.rule}@{self.target}"
+
+    @property
+    def reported(self) -> float:
+        """When the finding was reported, in seconds of the recording's clock."""
+        return self.at + self.held
 
     @property
     def name(self) -> str:
@@ -63,6 +69,9 @@ class Incident:
         return replace(self, also=(*self.also, finding))
 
 
+_ABSENT: Final = {"also": (), "held": 0.0}  # values of files of earlier versions
+
+
 def encode(incident: Incident) -> str:
     """The incident as one line of JSON."""
     return json.dumps(asdict(incident)) + "\n"
@@ -75,9 +84,9 @@ def decode(text: str | bytes) -> Incident:
         raise ValueError("not an incident")  # noqa: TRY004 - as for any other text
     values: dict[str, str | float | tuple[str, ...]] = {}
     for f in fields(Incident):
-        value = found.get(f.name, () if f.name == "also" else "")
-        if f.name in ("at", "wall"):
-            if not bounds.number(value):
+        value = found.get(f.name, _ABSENT.get(f.name, ""))
+        if f.name in ("at", "wall", "held"):
+            if not bounds.number(value) or (f.name == "held" and value < 0):
                 raise ValueError(f"not an incident: {f.name} is {value!r}")
             values[f.name] = float(value)
         elif f.name == "also":

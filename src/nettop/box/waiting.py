@@ -50,7 +50,7 @@ class Waiting:
         """Those whose time after has passed at `at` seconds since that boot."""
         return [
             path for path, incident in self.all.items()
-            if incident.boot != boot or not incident.at <= at < incident.at + self._after
+            if incident.boot != boot or not incident.at <= at < incident.reported + self._after
         ]  # fmt: skip
 
     def segments(self, incident: Incident) -> list[Path]:
@@ -62,7 +62,7 @@ class Waiting:
                 if paths:  # this one and those before are of an earlier boot
                     break
                 continue
-            if at <= incident.at + self._after:
+            if at <= incident.reported + self._after:
                 paths.append(path)
             if at <= incident.at - self._before:
                 break
@@ -108,7 +108,8 @@ class Waiting:
         most = min(half, self._folder.size - used - 8 * BLOCK, used * 5 // 4 + 2 * bounds.PIECE)
         self._folder.make_room(most, segments)
         for share in _SHARES:
-            low, high = incident.at - self._before * share, incident.at + self._after * share
+            low = incident.at - self._before * share
+            high = incident.reported + self._after * share
             if incidents.save(path, incident, _within(segments, low, high), most):
                 self._drop_oldest(path, half)
                 return True

@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the last minutes and incidents in DIR (/var/lib/nettop/box)",
     )  # fmt: skip
     duration_argument(parser, "--before", "time before a finding in its incident (5m)")
-    duration_argument(parser, "--after", "time after the beginning of a finding (2m)")
+    duration_argument(parser, "--after", "time after a finding is reported (2m)")
     parser.add_argument(
         "--size", type=_argument.size(LEAST), metavar="SIZE",
         help="most disk that the box takes, incidents included (200M)",

@@ -114,8 +114,11 @@ class Sampler:
             return False  # the recording has nothing new
         if self.last is None or name in self.stale:
             return True
+        least = self.every(name, waits) * 0.95
+        if rested and _plan(name).every >= SETTINGS:
+            least = SAME  # the recording may end before the interval has passed again
         # a time in the future: the other host has booted
-        return not 0.0 <= passed < self.every(name, waits) * 0.95
+        return not 0.0 <= passed < least
 
     def _read(
         self, name: str, at: float, begun: float, missing: dict[str, str]
