@@ -111,6 +111,8 @@ class BlackBox:
             incident = self._waiting.all[path]
             if name := self._waiting.complete(path):
                 self.report.incident(incident, name)
+            else:
+                self.report.trouble(f"no incident of {incident.id}: its time is not in the box")
 
     @contextmanager
     def _troubled(self, at: float) -> Iterator[bool]:
