@@ -62,7 +62,7 @@ def _head(document: Document) -> Iterator[str]:
     )  # fmt: skip
     unjudged = [one["host"] for one in hosts if one["shortfall"]]
     if unjudged:
-        yield from _names(f"not judged, too little was read: {len(unjudged)}:", unjudged, "")
+        yield from _names(f"not judged: {len(unjudged)}:", unjudged, "")
     left = len(document["left_out"])
     if left:
         yield f"{many(left, 'file')} left out"
