@@ -109,6 +109,7 @@ def test_a_triple_keeps_what_is_there() -> None:
         ("nic.speed and nic.up", "yes/no is required"),
         ("nic.speed == '10G'", "cannot be compared"),
         ("nic.driver < 'x'", "cannot be compared"),
+        ("nic.carrier == 0", "write `not nic.carrier` for no"),
         ("sysctl('net.ipv4.tcp_sack') and nic.up", "yes/no is required"),
         ("nic.mtu + nic.driver > 1", "number is required"),
         ("sysct('x') == 1", "did you mean sysctl?"),

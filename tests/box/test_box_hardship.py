@@ -79,7 +79,7 @@ def test_a_folder_that_another_user_can_change_is_refused(tmp_path: Path, part: 
     assert list(theirs.iterdir()) == []
 
 
-def test_a_full_disk_takes_older_segments_before_the_one_just_written(
+def test_a_full_disk_takes_older_segments_and_never_the_newest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = opened(tmp_path)
@@ -95,7 +95,7 @@ def test_a_full_disk_takes_older_segments_before_the_one_just_written(
         with pytest.raises(OSError, match="No space left"):
             ring.add(30, written(moment(30)), new=new)
         left.append([int(path.name[:10]) for path in folder.segments()])
-    assert left == [[2, 3], [3], [], []]
+    assert left == [[2, 3], [3], [3], [3]]
 
 
 def test_the_only_segment_stays_when_the_disk_gets_full(

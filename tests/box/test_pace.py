@@ -138,6 +138,20 @@ def test_what_is_wanted_at_once_is_read_whatever_it_costs() -> None:
     assert reads["interrupts"] == observer.judgements == 20
 
 
+@pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize("free", [False, True])
+def test_what_is_wanted_at_once_is_saved_later_unless_it_is_free(free: bool) -> None:
+    host = Recorded(WALL)
+    observer = Watched(host, {})
+    steps = Pace(observer, Clock(observer, 0.001, 0.05))
+    for second in range(1000):
+        steps.step(eager=second % 100 == 0, free=free)
+        host.wait(1)
+    spent = 1000 * 0.001 + observer.judgements * 0.05
+    most = 1000 * pace.PERCENT / 100 + 2 * 0.05
+    assert (spent > most) == free
+
+
 def test_what_counts_as_loss_are_counters_of_the_tables() -> None:
     for table, names in pace._LOST.items():
         known = {field.name for field in fields(collect.collector(table).Row)}

@@ -97,7 +97,7 @@ def test_one_that_was_written_before_the_kill_is_not_written_twice(tmp_path: Pat
     waiting.complete(folder.waiting()[0])
     (folder.path / "waiting" / f"{ONE.name}.json").write_bytes(text)
     waiting = Waiting(folder, 5.0, 5.0)
-    assert waiting.complete(folder.waiting()[0]) == ""
+    assert waiting.complete(folder.waiting()[0]) == f"{ONE.name}.host.gz"
     assert len(folder.incidents()) == 1
     assert folder.waiting() == []
 

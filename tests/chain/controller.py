@@ -50,7 +50,7 @@ class Controller:
 
     def __init__(self, folder: Path, nettop: str) -> None:
         """`nettop`: its command on the controller."""
-        self.folder = folder
+        self.folder, self.nettop = folder, nettop
         self.collection = folder / "ansible_collections/nettop/nettop"
         (folder / "services.yml").write_text(SERVICES)
         (folder / "inventory.yml").write_text(json.dumps(_inventory(folder, nettop)))

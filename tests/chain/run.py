@@ -68,7 +68,7 @@ def main() -> int:
     except AssertionError:
         traceback.print_exc()
         return 1
-    print(f"chain: played in full; {args.out}/report.txt, board.html, fleet.html and pictures")
+    print(f"chain: played in full; {args.out}/report.txt, pages and pictures")
     return 0
 
 

@@ -182,6 +182,16 @@ def test_a_closed_stream_s_number_is_not_given_to_a_file(
     assert (tmp_path / "journal").read_text() == ""
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_message_is_there_at_the_end_of_its_line(home: dict[str, str], unbuffered: str) -> None:
+    program = (
+        "import os, sys; from nettop.files import streams; streams.adopt();"
+        "print('x', file=sys.stderr); os._exit(0)"
+    )
+    line, env = [sys.executable, "-c", program], {**home, "PYTHONUNBUFFERED": unbuffered}
+    assert subprocess.run(line, env=env, capture_output=True, check=True).stderr == b"x\n"
+
+
 WATCH = """
 import sys, _signal
 class Watch:

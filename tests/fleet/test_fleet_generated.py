@@ -64,6 +64,34 @@ def test_a_kernel_that_one_host_has_is_named(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("value", ["9000 12000 18000", "100 200 300"])
+def test_a_value_far_from_those_that_the_memory_explains_is_named(
+    tmp_path: Path, value: str
+) -> None:
+    """The usual values all differ a little, so each of them is on one host only."""
+    for number in range(0, 60, 6):
+        host = fleet_hosts.document(number, Random(number))
+        if number == 30:
+            host["system"]["settings"]["sysctl.net.ipv4.tcp_mem"] = value
+        (tmp_path / f"{number}.json").write_text(json.dumps(host))
+    found = outliers(report(tmp_path))
+    assert {key: value for key, (value, _) in found.items()} == {
+        ("web030", "sysctl.net.ipv4.tcp_mem"): value
+    }
+
+
+def test_the_hosts_of_a_small_group_are_named(tmp_path: Path) -> None:
+    for number in range(0, 60, 6):
+        host = fleet_hosts.document(number, Random(number))
+        if number == 30:
+            host["system"]["interfaces"][0]["driver"] = "other"
+        (tmp_path / f"{number}.json").write_text(json.dumps(host))
+    lines = list(text(report(tmp_path)))
+    (at,) = [at for at, line in enumerate(lines) if "other" in line]
+    assert "1 host " in lines[at]
+    assert lines[at + 1].strip() == "web030"
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_few_hosts_have_a_usual_value_from_three_on(tmp_path: Path, count: int) -> None:
     for number in range(count):

@@ -197,3 +197,12 @@ def test_a_host_that_loses_its_link_comes_back_and_stops_the_rollout(
     assert (code, stats["alpha"]["changed"], mtu("alpha")) == (0, 0, FAST), output
     code, stats, output = controller.play("undo", "--limit", "alpha")
     assert (code, stats["alpha"]["changed"], mtu("alpha")) == (0, 1, SLOW), output
+
+
+def test_a_misspelt_rule_is_a_failure_and_not_a_host_without_the_finding(
+    controller: Controller,
+) -> None:
+    wanted = {"tune_rules": ["loss-recovry-crippled"]}
+    code, _, output = controller.play("rollout", "--check", **wanted)
+    assert code != 0
+    assert "did you mean loss-recovery-crippled?" in output

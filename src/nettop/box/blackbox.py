@@ -69,8 +69,9 @@ class BlackBox:
             self.record.anew()
             self.observer.sampler.memory.clear()  # what is read once must be in each segment
             self.observer.sampler.refresh()
-        eager = fresh or bool(self._waiting.all) or not self.record.live
-        observation = self._pace.step(eager=eager)
+        # the first moment of a segment is paid for by later ones, that of an incident is not
+        wanted = bool(self._waiting.all) or not self.record.live
+        observation = self._pace.step(eager=fresh or wanted, free=wanted)
         text = self.record.taken().encode("utf-8", "surrogateescape")
         at = observation.frame.at
         with undisturbed(), self._troubled(at) as able:
@@ -110,6 +111,8 @@ class BlackBox:
             incident = self._waiting.all[path]
             if name := self._waiting.complete(path):
                 self.report.incident(incident, name)
+            else:
+                self.report.trouble(f"no incident of {incident.id}: its time is not in the box")
 
     @contextmanager
     def _troubled(self, at: float) -> Iterator[bool]:

@@ -44,14 +44,17 @@ class Pace:
         self._looked = 0.0  # seconds of the clock: the last full look
         self._soon = False  # whether the next look is a full one: losses have begun
         self._credit = 0.0  # CPU seconds that the box may use now
-        self._free = True  # whether the last step is not charged, because it was requested
+        self._free = True  # whether the last step is not charged
         self._at = self._spent = 0.0  # seconds of the clock and of the CPU at the last step
         self._budget = Budget(PERCENT)
 
-    def step(self, *, eager: bool) -> Observation:
-        """The next observation; `eager` reads all and judges, whatever it costs."""
+    def step(self, *, eager: bool, free: bool = False) -> Observation:
+        """The next observation; `eager` reads all and judges, whatever it costs.
+
+        `free`: that cost is not saved later.
+        """
         observer, last = self._observer, self._last
-        self._pay(observer.source.now(), free=eager or last is None)
+        self._pay(observer.source.now(), free=free or last is None)
         if eager or last is None:
             frame, whole = observer.sample({}), True
         else:

@@ -62,12 +62,10 @@ class Ring:
                 self._file.sync()
                 self._synced = at
         except OSError as error:
-            ended = self.path
             self.close()
-            if error.errno == errno.ENOSPC:  # of the file system: the newest is worth more
-                for oldest in self._folder.segments()[:1]:
-                    if oldest != ended:  # the next attempt may find space
-                        oldest.unlink(missing_ok=True)
+            if error.errno == errno.ENOSPC:  # the next attempt may find space; the newest stays
+                for oldest in self._folder.segments()[:-1][:1]:
+                    oldest.unlink(missing_ok=True)
             raise
 
     def _begin(self, at: float) -> tuple[Path, Growing]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +15,7 @@ from .folder import BLOCK, Folder
 from .incident import BOOT, Incident
 from .stretch import first, stretch
 
-_SHARES: Final = (1.0, 0.5, 0.25, 0.1)  # of the time around, until the recording fits
-_NAMES: Final = 1000  # incidents of one rule in one second
+_SHARES: Final = tuple(0.5**n for n in range(9))  # of the time around, until it fits
 
 
 class Waiting:
@@ -53,8 +53,9 @@ class Waiting:
             if incident.boot != boot or not incident.at <= at < incident.reported + self._after
         ]  # fmt: skip
 
-    def segments(self, incident: Incident) -> list[Path]:
-        """The segments with the time around it, oldest first."""
+    def segments(self, incident: Incident, share: float = 1.0) -> list[Path]:
+        """The segments with that share of the time around it, oldest first."""
+        low, high = self._around(incident, share)
         paths: list[Path] = []
         for path in reversed(self._folder.segments()):
             at, boot = self._begin(path)
@@ -62,11 +63,16 @@ class Waiting:
                 if paths:  # this one and those before are of an earlier boot
                     break
                 continue
-            if at <= incident.reported + self._after:
+            if at <= high:
                 paths.append(path)
-            if at <= incident.at - self._before:
+            if at <= low:
                 break
         return paths[::-1]
+
+    def _around(self, incident: Incident, share: float) -> tuple[float, float]:
+        """From when to when that share of the time around it is, in seconds since the boot."""
+        before, after = self._before * share, self._after * share
+        return incident.at - before, incident.reported + after
 
     def _begin(self, path: Path) -> tuple[float, str]:
         """When a segment begins and its boot; it never changes."""
@@ -80,36 +86,39 @@ class Waiting:
     def complete(self, path: Path) -> str:
         """Write the incident; its file's name, or empty if nothing of it is left. OSError."""
         incident = self.all[path]
-        target = self._name(incident)
-        if target is not None and not self._write(target, incident):
-            target = None
+        target, there = self._name(incident)
+        written = there or self._write(target, incident)
         path.unlink(missing_ok=True)
         del self.all[path]
-        return "" if target is None else target.name
+        return target.name if written else ""
 
-    def _name(self, incident: Incident) -> Path | None:
-        """A free name; None if a run that was killed has written the incident already."""
-        for number in range(1, _NAMES):
+    def _name(self, incident: Incident) -> tuple[Path, bool]:
+        """A free name; or that of the incident, if a run that was killed has written it already."""
+        for number in count(1):
             more = "" if number == 1 else f".{number}"
             path = self._folder.path / f"{incident.name}{more}.host.gz"
             if not path.exists():
-                return path
+                break
             if (there := incidents.read(path)) is not None and (there.id, there.at, there.boot) == (
                 incident.id, incident.at, incident.boot,
             ):  # fmt: skip
-                return None
-        return None
+                return path, True
+        return path, False
 
     def _write(self, path: Path, incident: Incident) -> bool:
-        segments = self.segments(incident)
+        """Write as much of the time around it as fits; False if nothing of it is left. OSError."""
         half = self._folder.size // 2
-        used = self._folder.used(segments)
-        # while it is written, it stands beside the segments that it is made of
-        most = min(half, self._folder.size - used - 8 * BLOCK, used * 5 // 4 + 2 * bounds.PIECE)
-        self._folder.make_room(most, segments)
         for share in _SHARES:
-            low = incident.at - self._before * share
-            high = incident.reported + self._after * share
+            segments = self.segments(incident, share)
+            used = self._folder.used(segments)
+            # while it is written, it stands beside these segments and the one that is open
+            kept = {*segments, *self._folder.segments()[-1:]}
+            room = self._folder.size - self._folder.used(kept) - 8 * BLOCK
+            most = min(half, room, used * 5 // 4 + 2 * bounds.PIECE)
+            if most < BLOCK:
+                continue
+            self._folder.make_room(most, kept)
+            low, high = self._around(incident, share)
             if incidents.save(path, incident, _within(segments, low, high), most):
                 self._drop_oldest(path, half)
                 return True

@@ -109,10 +109,9 @@ def _text(kind: type[_Shown], old: TextIO | None, raw: io.FileIO) -> _Shown:
     """A text stream to `raw` with the encoding and buffering of the stream it replaces."""
     if not isinstance(old, io.TextIOWrapper):
         return kind(io.BufferedWriter(raw), "utf-8", "backslashreplace")
-    return kind(
-        io.BufferedWriter(raw), old.encoding, old.errors,
-        line_buffering=old.line_buffering, write_through=old.write_through,
-    )  # fmt: skip
+    # with PYTHONUNBUFFERED Python has no buffer below the text; this one ends with each line
+    lines = old.line_buffering or old.write_through
+    return kind(io.BufferedWriter(raw), old.encoding, old.errors, line_buffering=lines)
 
 
 def abandon() -> None:

@@ -114,18 +114,30 @@ def differing(states: Sequence[HostState], groups: Sequence[Group]) -> list[Diff
 def usual_values(key: str, counter: Counter[str]) -> list[str]:
     """The usual values by how many hosts have each; none if there are too few or too many."""
     of = counter.total()
+    known = _by_hosts(key, counter)
     usual: list[str] = []
-    rest = dict(counter)
     hosts = least = 0
     while of >= LEAST and hosts < USUAL * of and len(usual) < MOST:
-        value = max(rest, key=lambda text: (rest[text], text))
-        alike = [text for text in rest if same(key, text, value)]
-        least = sum(rest.pop(text) for text in alike)
+        least, value = known[len(usual)]
         hosts += least
         usual.append(value)
     if hosts < USUAL * of or (len(usual) > 1 and least < LEAST):
         return []
-    return sorted(usual) if all(2 * count <= least for count in rest.values()) else []
+    return sorted(usual) if all(2 * count <= least for count, _ in known[len(usual) :]) else []
+
+
+def _by_hosts(key: str, counter: Counter[str]) -> list[tuple[int, str]]:
+    """How many hosts have each value, the most frequent first; the same settings are one value."""
+    order = sorted(((count, text) for text, count in counter.items()), reverse=True)
+    if key not in _BY_MEMORY:
+        return order
+    known: list[tuple[int, str]] = []
+    while order:
+        value = order[0][1]
+        alike = [one for one in order if same(key, one[1], value)]
+        order = [one for one in order if not same(key, one[1], value)]
+        known.append((sum(count for count, _ in alike), value))
+    return sorted(known, reverse=True)
 
 
 def values_of(state: HostState) -> Values:

@@ -14,7 +14,8 @@ from .report import ChangedRow, Document, GroupRow, SettingRow
 WIDTH: Final = 80
 LINES: Final = 3  # of names below a line
 NAMED: Final = 12  # a rule on more hosts is no matter of single hosts
-GROUPS: Final = 8  # groups that have a line
+GROUPS: Final = 16  # lines of groups
+FEW: Final = 3  # hosts of a group that are named
 COLUMNS: Final = 5  # groups that have a column in the matrix
 ROWS: Final = 40  # lines of a section
 _LATEST: Final = 253402300799  # the last second of the year 9999
@@ -23,7 +24,9 @@ _LATEST: Final = 253402300799  # the last second of the year 9999
 def text(document: Document) -> Iterator[str]:
     """The lines."""
     yield from _head(document)
-    yield from _section("Groups", [_group(one) for one in document["groups"]], GROUPS)
+    yield from _section("Groups", [
+        row for one in document["groups"] for row in _group(one)
+    ], GROUPS)  # fmt: skip
     yield from _section("Findings", list(_matrix(document)), ROWS)
     yield from _section("Settings that differ from their group", list(_settings(document)), ROWS)
     yield from _section("Changed between the first and the last file of a host", [
@@ -59,7 +62,7 @@ def _head(document: Document) -> Iterator[str]:
     )  # fmt: skip
     unjudged = [one["host"] for one in hosts if one["shortfall"]]
     if unjudged:
-        yield from _names(f"not judged, too little was read: {len(unjudged)}:", unjudged, "")
+        yield from _names(f"not judged: {len(unjudged)}:", unjudged, "")
     left = len(document["left_out"])
     if left:
         yield f"{many(left, 'file')} left out"
@@ -75,8 +78,10 @@ def _section(title: str, rows: Sequence[str], most: int) -> Iterator[str]:
         yield f"  … and {many(len(rows) - most, 'line')} more; --json and --format html have all"
 
 
-def _group(group: GroupRow) -> str:
-    return f"  {group['group']:<3}{many(len(group['hosts']), 'host'):>10}  {system(group)}"
+def _group(group: GroupRow) -> Iterator[str]:
+    yield f"  {group['group']:<3}{many(len(group['hosts']), 'host'):>10}  {system(group)}"
+    if len(group["hosts"]) <= FEW:
+        yield from _names(" " * 15, group["hosts"], "")
 
 
 def _matrix(document: Document) -> Iterator[str]:

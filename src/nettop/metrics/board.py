@@ -11,12 +11,12 @@ from typing import Final
 
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 _WIDTH: Final = 24  # columns of a dashboard
-_HEIGHT: Final = 8
+_LOW: Final = 4  # rows of a panel of single figures
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One panel: title, query, unit of Grafana, legend, kind of panel, width in columns."""
+    """One panel: title, query, unit of Grafana, legend, kind of panel, size in columns and rows."""
 
     title: str
     query: str
@@ -24,6 +24,7 @@ class Panel:
     legend: str = ""
     kind: str = "timeseries"
     width: int = 12
+    height: int = 8
 
 
 _HERE: Final = 'instance=~"$instance"'
@@ -31,17 +32,21 @@ _RATE: Final = "[$__rate_interval]"
 PANELS: Final = (
     Panel(
         "Findings by severity", f"sum by (severity) (nettop_findings{{{_HERE}}})",
-        legend="{{severity}}", kind="stat", width=8,
+        legend="{{severity}}", kind="stat", width=8, height=_LOW,
     ),
     Panel(
-        "Hosts that cannot be judged", f"sum(1 - nettop_judged{{{_HERE}}})", kind="stat", width=4,
+        "Hosts not judged", f"sum(1 - nettop_judged{{{_HERE}}})", kind="stat", width=4,
+        height=_LOW,
     ),
     Panel(
-        "Changes that wait for a confirmation",
+        "Unconfirmed changes",
         f'sum(nettop_changes{{{_HERE},state="pending"}})', kind="stat", width=4,
+        height=_LOW,
     ),
-    Panel("Settings drifted", f"sum(nettop_settings_drifted{{{_HERE}}})", kind="stat", width=4),
-    Panel("Left out by bounds", f"sum(nettop_left_out{{{_HERE}}})", kind="stat", width=4),
+    Panel("Settings drifted", f"sum(nettop_settings_drifted{{{_HERE}}})", kind="stat", width=4,
+          height=_LOW),
+    Panel("Left out by bounds", f"sum(nettop_left_out{{{_HERE}}})", kind="stat", width=4,
+          height=_LOW),
     Panel(
         "Findings now", f"nettop_finding{{{_HERE}}}",
         legend="{{severity}} {{rule}} {{target}} {{instance}}", kind="table", width=24,
@@ -106,11 +111,12 @@ PANELS: Final = (
 def document() -> dict[str, object]:
     """The dashboard in the JSON model of Grafana 9 and newer."""
     panels: list[dict[str, object]] = []
-    left = top = 0
+    left = top = low = 0
     for number, panel in enumerate(PANELS, 1):
         if left + panel.width > _WIDTH:
-            left, top = 0, top + _HEIGHT
-        place = {"x": left, "y": top, "w": panel.width, "h": _HEIGHT}
+            left, top = 0, low
+        low = max(low, top + panel.height)
+        place = {"x": left, "y": top, "w": panel.width, "h": panel.height}
         panels.append(_panel(panel, number, place))
         left += panel.width
     return {

@@ -228,7 +228,9 @@ class Checker:
             wrong = one != two and ANY not in (one, two)
             if wrong or (isinstance(op, _ORDER) and {one, two} & {TEXT, SWITCH}):
                 shown = f"{ast.unparse(left)} and {ast.unparse(right)}"
-                raise ExpressionError(f"{shown} cannot be compared: {one} with {two}")
+                switch = next((v for v, t in ((left, one), (right, two)) if t == SWITCH), None)
+                write = "" if switch is None else f"; write `not {ast.unparse(switch)}` for no"
+                raise ExpressionError(f"{shown} cannot be compared: {one} with {two}{write}")
         else:
             raise ExpressionError("not allowed in a rule: `is`; write == or known(…)")
 
