@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -42,6 +43,8 @@ def plain(value: Any) -> bool:
     """Whether it is a figure, or has figures and text only."""
     if isinstance(value, bool | int | float | str | bytes | None):
         return True
+    if isinstance(value, WeakKeyDictionary):
+        return False  # kept while it runs
     if isinstance(value, Mapping):
         return all(map(plain, chain(value.keys(), value.values())))
     if isinstance(value, tuple | list | AbstractSet):

@@ -7,6 +7,7 @@ kernel is asked while `sockets_tcp` or `netns_tcp` has a subflow.
 
 from __future__ import annotations
 
+import errno
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,9 +49,11 @@ class Row:
 def update(source: Source, memory: Memory) -> list[Row]:
     """Every connected MPTCP socket of this and other namespaces; OSError, ValueError."""
     rows: list[Row] = []
-    if recall(memory, sockets_tcp.Known).subflows:
+    tcp, with_subflows = recall(memory, sockets_tcp.Known), recall(memory, netns_tcp.Known).subflows
+    if not tcp.reading and not with_subflows:
+        raise OSError(errno.ENODATA, "the TCP sockets could not be read")
+    if tcp.subflows:
         rows += parse(diag.mptcp(source))
-    with_subflows = recall(memory, netns_tcp.Known).subflows
     for space in namespaces.known_of(memory).spaces if with_subflows else ():
         if space.inode not in with_subflows:
             continue

@@ -53,7 +53,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
 
 
 def told(one: Thread) -> Iterator[str]:
-    look: Any = SimpleNamespace(rate=RATE)
+    look: Any = SimpleNamespace(rate=RATE, over="flow", sends=True, tcp=())
     shares = " ".join(
         figure(round(value, 6))
         for value in (one.used, one.given, one.wanted, one.allowed, one.woken)
