@@ -13,25 +13,34 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-LOADS = Path(__file__).parent / "loads.py"
-SERVERS = frozenset(
-    ("deaf", "drain", "slow-reader", "not-accepting", "out-of-files", "echo", "streams")
-)
+LOADS, ILLS = (Path(__file__).parent / name for name in ("loads.py", "ills.py"))
+SERVERS = frozenset((
+    "deaf", "drain", "slow-reader", "not-accepting", "out-of-files", "echo", "streams",
+    "read", "answers", "accepts-slowly", "serves",
+))  # fmt: skip
 PATIENCE = 15.0  # seconds: Python takes that long to start in a guest that is busy
 
 
 @dataclass(frozen=True)
 class Place:
-    """Two ends. `here` and `there` are the words that lead to each; `names` fills `{nic}` …"""
+    """Two ends. `here` and `there` are the words that lead to each; `names` fills `{nic}` …
+
+    `middle` leads to the router between both, where there is one.
+    """
 
     here: tuple[str, ...]
     there: tuple[str, ...]
     names: Mapping[str, str]
+    middle: tuple[str, ...] = ()
 
     def words(self, command: str) -> list[str]:
         """`here ethtool -K {nic} tso off` as the words to start."""
-        end, *rest = shlex.split(command.format(**self.names, loads=f"{sys.executable} {LOADS}"))
-        return [*{"here": self.here, "there": self.there}[end], *rest]
+        programs = {"loads": f"{sys.executable} {LOADS}", "ills": f"{sys.executable} {ILLS}"}
+        end, *rest = shlex.split(command.format(**self.names, **programs))
+        return [*self._end(end), *rest]
+
+    def _end(self, end: str) -> tuple[str, ...]:
+        return {"here": self.here, "there": self.there, "middle": self.middle}[end]
 
     def do(self, command: str) -> str:
         """Run to the end; what it printed. CalledProcessError when it fails."""
@@ -62,10 +71,10 @@ class Place:
 
     def _ready(self, command: str) -> None:
         """Wait until a server listens; what sends needs no waiting for, `settle` is its time."""
-        end, *words = shlex.split(command.format(**self.names, loads="loads"))
+        end, *words = shlex.split(command.format(**self.names, loads="loads", ills="loads"))
         port = served(words)
         deadline = time.monotonic() + PATIENCE
-        asked = [*{"here": self.here, "there": self.there}[end], "ss", "-Hlntu", f"sport = :{port}"]
+        asked = [*self._end(end), "ss", "-Hlntu", f"sport = :{port}"]
         while port and time.monotonic() < deadline and not subprocess.check_output(asked):
             time.sleep(0.05)
 
@@ -79,25 +88,52 @@ def served(words: list[str]) -> str:
 
 
 @contextlib.contextmanager
-def namespaces(queues: int = 1) -> Iterator[Place]:
-    """Two namespaces of our own joined by a veth, thrown away afterwards."""
+def namespaces(queues: int = 1, *, router: bool = False) -> Iterator[Place]:
+    """Two namespaces of our own joined by a veth, thrown away afterwards.
+
+    With `router`, `here` reaches `{behind}` of `there` by way of a third: `left` and `right` there.
+    """
     name = f"nt-clinic-{os.getpid()}"
-    ends = (f"{name}-a", f"{name}-b")
+    spaces = (f"{name}-a", f"{name}-b", *([f"{name}-m"] if router else []))
     try:
-        for space in ends:
+        for space in spaces:
             _ip("netns", "add", space)
-        of = ["numrxqueues", str(queues), "numtxqueues", str(queues)]
-        _ip("link", "add", "eth0", "netns", ends[0], *of, "type", "veth",
-            "peer", "name", "eth0", "netns", ends[1], *of)  # fmt: skip
-        for space, number in zip(ends, (1, 2), strict=True):
-            _ip("-n", space, "addr", "add", f"10.94.0.{number}/24", "dev", "eth0")
-            _ip("-n", space, "link", "set", "eth0", "up")
             _ip("-n", space, "link", "set", "lo", "up")
-        here, there = (("ip", "netns", "exec", space) for space in ends)
-        yield Place(here, there, {"nic": "eth0", "address": "10.94.0.1", "peer": "10.94.0.2"})
+        of = ["numrxqueues", str(queues), "numtxqueues", str(queues)]
+        _ip("link", "add", "eth0", "netns", spaces[0], *of, "type", "veth",
+            "peer", "name", "eth0", "netns", spaces[1], *of)  # fmt: skip
+        for space, number in zip(spaces, (1, 2), strict=False):
+            _address(space, "eth0", f"10.94.0.{number}/24", f"fd94::{number}/64")
+        if router:
+            _route(spaces)
+        here, there, *middle = (("ip", "netns", "exec", space) for space in spaces)
+        names = {"nic": "eth0", "address": "10.94.0.1", "peer": "10.94.0.2", "behind": "10.97.0.2",
+                 "address6": "fd94::1", "peer6": "fd94::2", "behind6": "fd97::2",
+                 "spaces": " ".join(spaces[:2])}  # fmt: skip
+        yield Place(here, there, names, *middle)
     finally:
-        for space in ends:
+        for space in spaces:
             subprocess.run(["ip", "netns", "del", space], check=False, capture_output=True)
+
+
+def _route(spaces: tuple[str, ...]) -> None:
+    """The third namespace forwards between `left` of the first and `right` of the second."""
+    for name in ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"):
+        words = ["ip", "netns", "exec", spaces[2], "sysctl", "-qw", f"{name}=1"]
+        subprocess.run(words, check=True, capture_output=True)
+    for space, number, device, other in ((spaces[0], 96, "left", 97), (spaces[1], 97, "right", 96)):
+        _ip("link", "add", device, "netns", spaces[2], "type", "veth",
+            "peer", "name", device, "netns", space)  # fmt: skip
+        for end, host in ((spaces[2], 1), (space, 2)):
+            _address(end, device, f"10.{number}.0.{host}/24", f"fd{number}::{host}/64")
+        _ip("-n", space, "route", "add", f"10.{other}.0.0/24", "via", f"10.{number}.0.1")
+        _ip("-n", space, "-6", "route", "add", f"fd{other}::/64", "via", f"fd{number}::1")
+
+
+def _address(space: str, device: str, four: str, six: str) -> None:
+    _ip("-n", space, "addr", "add", four, "dev", device)
+    _ip("-n", space, "addr", "add", six, "dev", device, "nodad")
+    _ip("-n", space, "link", "set", device, "up")
 
 
 def guest(driver: str) -> Place:

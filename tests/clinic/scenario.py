@@ -4,6 +4,7 @@ name      what is wrong with the host, or that nothing is
 surface   the folder of rules that is asked: rings, tcp, udp, offloads …
 profile   what the host is for; seen by nettop itself when not said
 seconds   how long nettop looks (4)
+router    true: a third namespace forwards between both; commands there begin with `middle`
 break     commands that mis-tune the host, each beginning with `here` or `there`
 load      commands that run meanwhile; `settle` seconds pass before nettop looks (1.5)
 mend      commands that put a host right again that is not thrown away (the VM)
@@ -32,7 +33,7 @@ LOUD = ("critical", "warning")
 VERDICTS = ("first", "found", "missed", "quiet")
 WORDS = frozenset(
     "name surface profile seconds break load settle mend like facts first expect may never healthy "
-    "obvious cure nic queues".split()
+    "obvious cure nic queues router".split()
 )
 
 

@@ -34,7 +34,8 @@ def patient(scenario: Scenario) -> Iterator[Place]:
         if scenario.ward.startswith("vm"):
             place = guest(str(scenario.told["nic"]))
         else:
-            place = stack.enter_context(namespaces(int(scenario.told.get("queues", 1))))
+            queues, router = int(scenario.told.get("queues", 1)), bool(scenario.told.get("router"))
+            place = stack.enter_context(namespaces(queues, router=router))
         for command in scenario.words("mend"):
             stack.callback(place.do, command)
         for command in scenario.words("break"):

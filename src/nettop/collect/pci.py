@@ -21,6 +21,7 @@ from . import _sysfs
 EVERY: Final = 2.0  # errors of the bus are judged by those counted during a look of 5 s
 
 _NETS: Final = "/sys/class/net"
+_BUS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,9 @@ class Row:
     aer_correctable: int | None = gauge("corrected PCIe errors since boot", "errors", default=None)
     aer_fatal: int | None = gauge("uncorrected PCIe errors since boot", "errors", default=None)
     aspm_l1: bool | None = gauge("PCIe link sleeps while idle (ASPM L1)", default=None)
+    above: str | None = gauge("bridge with the slowest PCIe link above the slot", default=None)
+    above_speed: float | None = gauge("PCIe lane speed of that bridge", "GT/s", default=None)
+    above_width: int | None = gauge("PCIe lanes of that bridge", "lanes", default=None)
 
 
 def read(source: Source) -> list[Row]:
@@ -67,7 +71,35 @@ def _row(source: Source, nic: str, place: str, speed: str) -> Row:
         aer_correctable=total(_sysfs.word(source, f"{place}/aer_dev_correctable")),
         aer_fatal=sum(known) if known else None,
         aspm_l1=None if sleeps is None else sleeps == 1,
+        **_above(source, nic),  # type: ignore[arg-type]
     )
+
+
+def _above(source: Source, nic: str) -> dict[str, str | float]:
+    """The slowest link of the bridges above the device, by the folders of sysfs it lies in.
+
+    The link of a port below a switch is the device's own; that of the switch to the root port is
+    shared by all that is below it.
+    """
+    try:
+        folders = source.link(f"{_NETS}/{nic}").split("/")
+    except OSError:
+        return {}
+    first = next((place for place, name in enumerate(folders) if name.startswith("pci")), None)
+    if first is None:
+        return {}
+    names = [name for name in folders[first + 1 :] if _BUS.fullmatch(name)]
+    links = []
+    for place, name in enumerate(names[:-1], 1):
+        path = "/".join(["/sys/devices", folders[first], *names[:place]])
+        speed = rate(_sysfs.word(source, f"{path}/current_link_speed"))
+        width = _sysfs.number(source, f"{path}/current_link_width")
+        if speed and width and width < 255:
+            links.append((speed * width, name, speed, width))
+    if not links:
+        return {}
+    _, name, speed, width = min(links)
+    return {"above": name, "above_speed": speed, "above_width": width}
 
 
 def rate(text: str | None) -> float | None:

@@ -48,6 +48,8 @@ _SUMS: Final[Mapping[str, str]] = {
     "ip_forwarded": "Ip.ForwDatagrams 6.Ip6OutForwDatagrams",
     "frag_creates": "Ip.FragCreates 6.Ip6FragCreates",
     "reasm_fails": "Ip.ReasmFails 6.Ip6ReasmFails",
+    "reasm_needed": "Ip.ReasmReqds 6.Ip6ReasmReqds", "reasm_done": "Ip.ReasmOKs 6.Ip6ReasmOKs",
+    "delayed_acks": "TcpExt.DelayedACKs",
     "udp_in": "Udp.InDatagrams 6.Udp6InDatagrams", "udp_out": "Udp.OutDatagrams 6.Udp6OutDatagrams",
     "udp_errors": "Udp.InErrors 6.Udp6InErrors", "udp_no_ports": "Udp.NoPorts 6.Udp6NoPorts",
     "udp_rcvbuf_errors": "Udp.RcvbufErrors 6.Udp6RcvbufErrors",
@@ -100,6 +102,9 @@ class Row:
     ip_forwarded: int | None = counter("IP packets forwarded", "packets")
     frag_creates: int | None = counter("IP fragments created", "fragments")
     reasm_fails: int | None = counter("failed reassemblies", "events")
+    reasm_needed: int | None = counter("IP fragments received", "fragments")
+    reasm_done: int | None = counter("packets reassembled", "packets")
+    delayed_acks: int | None = counter("delayed ACKs sent by the timer", "events")
     udp_in: int | None = counter("datagrams delivered", "packets")
     udp_out: int | None = counter("datagrams sent", "packets")
     udp_errors: int | None = counter("datagrams not delivered", "packets")

@@ -104,10 +104,15 @@ def _fuller(
         return known
     if known is not None and known.drops >= drops:
         return known
+    return Full(drops, name_of(row, owners), row.send_q)
+
+
+def name_of(row: TcpRow, owners: Mapping[int, tuple[int, str]]) -> str:
+    """A listening socket by process and address: `app[7], 0.0.0.0:80`."""
     owner = owners.get(row.inode)
     place = f"[{row.local}]" if ":" in row.local else row.local
     name = f"{place}:{row.local_port}"
-    return Full(drops, f"{owner[1]}[{owner[0]}], {name}" if owner else name, row.send_q)
+    return f"{owner[1]}[{owner[0]}], {name}" if owner else name
 
 
 def _uses(sockets: Sockets) -> dict[int, Use]:
@@ -183,11 +188,11 @@ def _tcp(
     if old is not None and old[0] is entry and old[1] == inputs[1]:
         return old[2]
     rate = entry.per_s
-    rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered, gaps, came = (
+    rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered, gaps, came, carried = (
         (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
          rate.rwnd_limited, rate.sndbuf_limited, rate.drops, rate.dsack_dups, rate.reord_seen,
-         rate.rcv_ooopack, rate.data_segs_in)
-        if rate is not None else (None,) * 12
+         rate.rcv_ooopack, rate.data_segs_in, rate.data_segs_out)
+        if rate is not None else (None,) * 13
     )  # fmt: skip
     rtt, min_rtt = _seconds(row.rtt), _seconds(row.min_rtt)
     trip = rtt if rtt is not None else _seconds(row.rcv_rtt)
@@ -215,6 +220,11 @@ def _tcp(
         reordered,
         site.namespace,
         gaps / came if gaps is not None and came else None,
+        row.rmem_alloc if row.rcv_ooopack and not row.recv_q else 0,
+        row.bytes_received,
+        came,
+        carried,
+        max(0.0, sent - carried) if sent is not None and carried is not None else None,
     )
     rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
     flow = Flow(*values, rests, why, *last)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..frame.rates import Entry, Frame
-from . import Facts, elsewhere, flows, profile, single, sums, traffic, witness
+from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, witness
 from .changed import NicInputs
 from .kind import Kind
 from .kinds import capture, core, kinds, path, process, queue
@@ -38,7 +38,8 @@ _Result = TypeVar("_Result")
 
 NEEDS: Final = (
     "addresses", "bql", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
-    "drvinfo", "eee", "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats",
+    "drvinfo", "eee", "features", "fec", "half_open", "interrupts", "iommu", "irqs", "kernel",
+    "link_stats",
     "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_links",
     "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
@@ -137,7 +138,10 @@ class Joiner:
         host = sums.build(
             frame, still, load,
             sums.Sums(
-                cores, moment.nics, found, len(captures), len(sockets.tcp), sockets.full
+                cores, moment.nics, found, len(captures), len(sockets.tcp), sockets.full,
+                handshakes.full(
+                    tables.get("half_open", ()), tables.get("sockets_tcp", ()), holders
+                ),
             ),
         )  # fmt: skip
         chosen = self.chooser.choose(profile, guess(moment.nics, found, captures), frame.at)

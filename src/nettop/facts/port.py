@@ -249,10 +249,16 @@ def _coalesce(row: object, info: object) -> Coalesce:
 
 
 def pcie(row: PciRow | None) -> Pcie:
-    """The PCI Express link of a NIC, with the bit/s that it carries after line coding."""
+    """The PCI Express link of a NIC, with the bit/s that it carries after line coding.
+
+    It carries what the slot and the bridges above do, whichever is less.
+    """
     link = _picked(row, Pcie)
-    usable = formulas.pcie_usable(link.speed, link.width) if link.speed and link.width else None
-    return replace(link, usable=usable)
+    own = formulas.pcie_usable(link.speed, link.width) if link.speed and link.width else None
+    if own is None or not link.above_speed or not link.above_width:
+        return replace(link, usable=own)  # nothing is known of the bridges above
+    above = formulas.pcie_usable(link.above_speed, link.above_width)
+    return replace(link, usable=min(own, above), narrow=above < own)
 
 
 def _bit(flags: int | None, bit: int) -> bool | None:

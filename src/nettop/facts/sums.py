@@ -29,6 +29,7 @@ RATES: Final = (
     "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
+    "reasm_needed", "reasm_done", "delayed_acks",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)
@@ -49,6 +50,7 @@ class Sums:
     captures: int = 0
     tcp_flows: int = 0
     full: Full | None = None
+    half_open: Full | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,8 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         firewall=_firewall(frame, track),
         full_listener=sums.full.name if sums.full is not None else None,
         full_backlog=sums.full.backlog if sums.full is not None else None,
+        syn_listener=sums.half_open.name if sums.half_open is not None else None,
+        syn_backlog=sums.half_open.backlog if sums.half_open is not None else None,
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,

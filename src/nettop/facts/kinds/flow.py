@@ -119,6 +119,17 @@ class Flow:
     out_of_order: float | None = gauge(
         "share of received segments that came out of order, behind a gap", "ratio", default=None
     )
+    behind_gap: int | None = gauge(
+        "memory of segments that wait behind a missing one, while no byte is unread",
+        "bytes",
+        default=None,
+    )
+    received: int | None = gauge(
+        "bytes received in order since the connection began", "bytes", default=None
+    )
+    data_in: float | None = gauge("segments received with data", "segments/s", default=None)
+    data_out: float | None = gauge("segments sent with data", "segments/s", default=None)
+    acks_out: float | None = gauge("segments sent without data", "segments/s", default=None)
 
 
 def rate(flow: Flow) -> float | None:

@@ -43,6 +43,10 @@ class HostFact:
     )
     full_listener: str | None = gauge("listening socket with a full accept queue", default=None)
     full_backlog: int | None = gauge("backlog of that socket", "connections", default=None)
+    syn_listener: str | None = gauge("listening socket with a full SYN queue", default=None)
+    syn_backlog: int | None = gauge(
+        "backlog of the socket with a full SYN queue", "connections", default=None
+    )
     listen_drops: float | None = gauge("SYNs dropped", "events/s", default=None)
     rcvq_drops: float | None = gauge(
         "packets dropped, no socket memory (TCPRcvQDrop)", "packets/s", default=None
@@ -69,6 +73,9 @@ class HostFact:
     )
     frag_creates: float | None = gauge("IP fragments created", "fragments/s", default=None)
     reasm_fails: float | None = gauge("failed reassemblies", "events/s", default=None)
+    reasm_needed: float | None = gauge("IP fragments received", "fragments/s", default=None)
+    reasm_done: float | None = gauge("packets reassembled", "packets/s", default=None)
+    delayed_acks: float | None = gauge("delayed ACKs sent by the timer", "events/s", default=None)
     tcp_mem_pages: int | None = gauge("memory of all TCP sockets", "pages", default=None)
     tcp_inuse: int | None = gauge("TCP sockets", "sockets", default=None)
     time_wait: int | None = gauge("sockets in TIME_WAIT", "sockets", default=None)

@@ -151,6 +151,10 @@ class Pcie:
     aer_correctable: int | None = gauge("corrected PCIe errors", "errors", default=None)
     aer_fatal: int | None = gauge("uncorrected PCIe errors", "errors", default=None)
     aspm_l1: bool | None = gauge("PCIe link sleeps while idle (ASPM L1)", default=None)
+    above: str | None = gauge("bridge with the slowest PCIe link above the slot", default=None)
+    above_speed: float | None = gauge("PCIe lane speed of that bridge", "GT/s", default=None)
+    above_width: int | None = gauge("PCIe lanes of that bridge", "lanes", default=None)
+    narrow: bool | None = gauge("a bridge above carries less than the slot", default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,3 +99,13 @@ def time_wait(source: Source, low: int, high: int) -> bytes:
     states = 1 << STATES.index("time-wait") | 1 << STATES.index("fin-wait-2")
     body = struct.pack("=4x48xI4xHH", states, 4 + len(code), _BYTECODE) + code
     return source.netlink(Request("sock_diag", EVERY_FAMILY, body, "sock_diag/time-wait", True))
+
+
+def half_open(source: Source) -> bytes:
+    """Every connection request in SYN_RECV, IPv4 and IPv6.
+
+    The state of request sockets in the table is TCP_NEW_SYN_RECV since Linux 4.4; the kernel gives
+    them where SYN_RECV is asked for (net/ipv4/inet_diag.c, inet_diag_dump_icsk()).
+    """
+    body = struct.pack("=4x48xI4x", 1 << STATES.index("syn-recv"))
+    return source.netlink(Request("sock_diag", EVERY_FAMILY, body, "sock_diag/syn-recv", True))

@@ -1,0 +1,47 @@
+"""TLS in the kernel: /proc/net/tls_stat (net/tls/tls_proc.c, Documentation/networking/tls.rst).
+
+The file is there while the module `tls` is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame.fields import counter, gauge
+from ..host.source import Source
+from . import _sysfs
+
+EVERY: Final = 2.0
+OPTIONAL = True
+
+_FILE: Final = "/proc/net/tls_stat"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The one row. None: not reported by this kernel."""
+
+    tx_software: int | None = gauge("connections that send, encrypted by the CPU", "connections")
+    rx_software: int | None = gauge("connections that receive, decrypted by the CPU", "connections")
+    tx_device: int | None = gauge("connections that send, encrypted by the card", "connections")
+    rx_device: int | None = gauge("connections that receive, decrypted by the card", "connections")
+    decrypt_errors: int | None = counter("records that could not be decrypted", "records")
+    resyncs: int | None = counter("times the card lost the record boundary", "events")
+    retries: int | None = counter("records decrypted again, TLS 1.3 padding", "records")
+
+
+_NAMES: Final = {
+    "tx_software": "TlsCurrTxSw", "rx_software": "TlsCurrRxSw", "tx_device": "TlsCurrTxDevice",
+    "rx_device": "TlsCurrRxDevice", "decrypt_errors": "TlsDecryptError",
+    "resyncs": "TlsRxDeviceResync", "retries": "TlsDecryptRetry",
+}  # fmt: skip
+
+
+def read(source: Source) -> list[Row]:
+    """One row; OSError without the file, ValueError for another format."""
+    lines = [line.split() for line in source.text(_FILE).splitlines() if line.strip()]
+    if not all(len(words) == 2 for words in lines):
+        raise ValueError(f"{_FILE}: not lines of a name and a count")
+    counts = {words[0]: _sysfs.whole(words[1]) for words in lines}
+    return [Row(**{field: counts.get(name) for field, name in _NAMES.items()})]

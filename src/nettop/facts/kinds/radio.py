@@ -1,0 +1,35 @@
+"""The radio of a Wi-Fi interface, from the collector `wireless`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Radio:
+    """One interface with a radio."""
+
+    nic: str = label("interface name")
+    level: int | None = gauge("signal", "dBm", default=None)
+    undelivered: float | None = gauge("frames that no try delivered", "frames/s", default=None)
+
+
+def build(frame: Frame, facts: object) -> tuple[Radio, ...]:  # noqa: ARG001
+    """One fact for each line of /proc/net/wireless."""
+    return tuple(
+        Radio(entry.now.interface, entry.now.level, entry.rate("undelivered"))
+        for entry in frame.tables.get("wireless", ())
+    )
+
+
+KIND = Kind(
+    name="radio", type=Radio, plural="radios", key=attrgetter("nic"),
+    target=attrgetter("nic"), parents={"nic": attrgetter("nic")},
+    names={"radio": "radio.nic"}, example={"nic": "wlan0", "level": -60},
+    tables={"": "wireless"}, needs=("wireless",), build=build,
+)  # fmt: skip

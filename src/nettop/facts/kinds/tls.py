@@ -1,0 +1,47 @@
+"""TLS in the kernel, from the collector `tls`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The connections of kTLS in this network namespace."""
+
+    name: str = label("always `host`")
+    receiving: int | None = gauge(
+        "connections whose records the kernel decrypts", "connections", default=None
+    )
+    rx_device: int | None = gauge(
+        "connections that receive, decrypted by the card", "connections", default=None
+    )
+    decrypt_errors: float | None = gauge(
+        "records that could not be decrypted", "records/s", default=None
+    )
+    resyncs: float | None = gauge(
+        "times the card lost the record boundary", "events/s", default=None
+    )
+
+
+def build(frame: Frame, facts: object) -> tuple[Tls, ...]:  # noqa: ARG001
+    """One fact where the module `tls` is loaded."""
+    return tuple(
+        Tls(
+            "host",
+            None if entry.now.rx_software is None or entry.now.rx_device is None
+            else entry.now.rx_software + entry.now.rx_device,
+            entry.now.rx_device, entry.rate("decrypt_errors"), entry.rate("resyncs"),
+        )
+        for entry in frame.tables.get("tls", ())
+    )  # fmt: skip
+
+
+KIND = Kind(
+    name="tls", type=Tls, plural="tls_uses", key=lambda _tls: "tls", target=lambda _tls: "host",
+    example={"name": "host", "rx_device": 4}, tables={"": "tls"}, needs=("tls",), build=build,
+)  # fmt: skip

@@ -1,0 +1,71 @@
+"""Handshakes by address and port, from the bytes of sock_diag and the counters of TcpExt."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+import pytest
+from netlink_bytes import message
+
+from nettop.collect import half_open
+from nettop.host.netlink import diag
+from nettop.host.request import Request
+
+SYN_RECV = 3
+
+
+def waits(local: str, port: int, number: int) -> bytes:
+    """A struct inet_diag_msg of a connection request; no attributes follow."""
+    one, other = ip_address(local), ip_address("10.9.0.1" if "." in local else "fd09::1")
+    family = 2 if one.version == 4 else 10
+    ends = b"".join(end.packed.ljust(16, b"\0") for end in (one, other))
+    head = struct.pack("=BBBB", family, SYN_RECV, 0, 0) + struct.pack(">HH", port, 20000 + number)
+    return message(diag.EVERY_FAMILY, head + ends + bytes(32))
+
+
+@dataclass
+class Host:
+    """A host that sent so many cookies; it keeps what was asked."""
+
+    cookies: int = 5
+    reply: bytes = b""
+    asked: list[Request] = field(default_factory=list)
+
+    def text(self, path: str) -> str:
+        assert path == "/proc/net/netstat"
+        names = "TcpExt: SyncookiesSent TCPReqQFullDoCookies TCPReqQFullDrop"
+        return f"{names}\nTcpExt: 0 {self.cookies} 0\nIpExt: InNoRoutes\nIpExt: 0\n"
+
+    def netlink(self, request: Request) -> bytes:
+        self.asked.append(request)
+        return self.reply
+
+
+def test_handshakes_are_counted_by_local_address_and_port() -> None:
+    many = [waits("10.0.0.1", 443, n) for n in range(5)] + [waits("fd00::1", 80, n) for n in (1, 2)]
+    host = Host(reply=b"".join(many))
+    assert half_open.read(host) == [  # type: ignore[arg-type]
+        half_open.Row("10.0.0.1", 443, 5),
+        half_open.Row("fd00::1", 80, 2),
+    ]
+    (asked,) = host.asked
+    assert struct.unpack_from("=I", asked.body, 52)[0] == 1 << SYN_RECV
+    assert asked.dump
+
+
+def test_nothing_is_asked_while_no_queue_was_ever_full() -> None:
+    host = Host(cookies=0)
+    assert half_open.read(host) == []  # type: ignore[arg-type]
+    assert not host.asked
+
+
+def test_a_socket_that_is_cut_off_is_refused() -> None:
+    with pytest.raises(ValueError, match="cut off"):
+        half_open.parse(message(diag.EVERY_FAMILY, bytes(40)))
+
+
+def test_another_format_of_the_counters_is_refused() -> None:
+    with pytest.raises(ValueError, match="TcpExt"):
+        half_open.full("Tcp: 1\n")
