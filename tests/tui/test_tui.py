@@ -24,7 +24,7 @@ from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
 from nettop.views.options import THEMES, Options
-from nettop.views.scene import Note, Scene, Step, View
+from nettop.views.scene import Note, Peer, Scene, Step, View
 
 
 @pytest.fixture(autouse=True)
@@ -351,7 +351,9 @@ def test_every_field_of_a_scene_says_whether_it_is_kept() -> None:
     named = {f.name: f.metadata["kept"] for f in fields(Scene)}
     for name in named.keys() - {"facts", "notes", "ended", "silent"}:  # notes … are of both
         old, new = Scene(facts=facts), Scene(facts=facts)
-        filled = {"muted": (), "mutes": ("x@y",), "plans": {"x": ()}}
+        filled = {
+            "muted": (), "mutes": ("x@y",), "plans": {"x": ()}, "peer": Peer(("a", "b")),
+        }  # fmt: skip
         value = getattr(storied(), name) or filled.get(name, "a value")
         object.__setattr__(old if named[name] else new, name, value)
         assert getattr(merge(old, new), name) == value, name

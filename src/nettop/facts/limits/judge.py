@@ -18,6 +18,7 @@ from .stages import readings
 
 MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
 FULL: Final = 0.9  # of a configured rate in use: it may limit as much as what is found full
+OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 # the farther along, the earlier; a path with loss explains a small congestion window
 ORDER: Final = (
@@ -54,12 +55,14 @@ def judge(look: Look) -> Limit:
 
 
 def _half(known: Sequence[Reading]) -> Reading:
-    """If no stage binds: a thread that is busy half of the time, else `unknown`.
+    """If no stage binds: a thread busy half of the time, a send buffer often full, or `unknown`.
 
-    A writer and a reader that wait for each other are both less than busy.
+    A writer and a reader that wait for each other are both less than busy. BBR paces at the rate
+    that a full send buffer lets it measure, so the buffer is full in a part of the time only.
     """
     busy = [one for one in known if one.stage == "thread" and (one.utilisation or 0.0) >= BINDS]
-    return busy[0] if busy else _UNSEEN
+    often = [one for one in known if one.stage == "sndbuf" and one.held >= OFTEN]
+    return next(iter((*busy, *often)), _UNSEEN)
 
 
 def _rank(one: Reading) -> float:

@@ -52,7 +52,8 @@ def readings(look: Look) -> Iterator[Reading]:
     why = f"{ratio:.2%} of the segments lost at {units.seconds(rtt / 1e6)} round trip"
     model = "BBR's estimate" if bbr else "Mathis' formula"
     waits = look.often("notsent")
-    free = lossy or look.part("rwnd_limited") < WINDOW  # else BBR measures the peer's window
+    # what BBR measures below a full window or send buffer is the rate of these
+    free = lossy or max(map(look.part, ("rwnd_limited", "sndbuf_limited"))) < WINDOW
     reached = bbr and free and (ratio >= HEAVY or _paced(look, speed))  # its window has room
     held = max(full, waits) if (full >= FLIGHT or reached) and waits >= 0.5 else 0.0
     if not lossy and not held:
