@@ -45,10 +45,8 @@ NEXT = (
     "less than half used, or a thread that is often woken, does not show what it can carry."
 )
 LOADED = (
-    "A limit marked * depends on the CPUs: other work on the machine changes it. From `duty-350ms` "
-    "to `loopback-one-core`, from `ipv6-tbf` on, and for `quota-reader` and the last four `next`, "
-    "two CPUs had a load of 10 to 20 beside: `thread` at a program that sleeps or is limited "
-    "elsewhere is mostly its wait for a core."
+    "A limit marked * depends on the CPUs: other work on the machine changes it. Rows are of "
+    "several runs; each is the last play of its limit, on a machine with two CPUs."
 )
 CPU = ("thread ", "core ")
 SECONDS = 2.0  # of one look
