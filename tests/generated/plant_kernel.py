@@ -6,6 +6,7 @@ from random import Random
 
 from generated.model import Host, Port
 from generated.plant_nic import busy_port, lose
+from generated.plant_stack import one_core
 
 
 def checksums(host: Host, draw: Random) -> None:
@@ -32,11 +33,7 @@ def bus_stalls(host: Host, draw: Random) -> None:
 
 def ipsec_core(host: Host, draw: Random) -> None:
     """One tunnel brings more than a core decrypts."""
-    index = max(port.index for port in host.ports) + 1
-    host.ports.append(Port("ipsec0", kind="xfrm", bus="", mtu=1400, index=index, type=65534,
-                           rx_packets=draw.uniform(3e4, 2e5), tx_packets=9e3,
-                           qdisc="noqueue", address="10.201.0.1"))  # fmt: skip
-    host.softirq[host.cpus - 1] = draw.uniform(0.92, 0.97)
+    one_core(host, draw, "ipsec0", "xfrm", 1400, (3e4, 2e5), 9e3, "10.201.0.1")
 
 
 def long_chain(host: Host, draw: Random) -> None:

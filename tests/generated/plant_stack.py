@@ -54,10 +54,18 @@ def tunnel_offload(host: Host, draw: Random) -> None:
 
 def wireguard(host: Host, draw: Random) -> None:
     """One peer sends more than one core delivers."""
+    one_core(host, draw, "wg0", "wireguard", 1420, (1e5, 2e5), 3e4, "10.200.0.1")
+
+
+def one_core(
+    host: Host, draw: Random, name: str, kind: str, mtu: int, rx: tuple[float, float], tx: float,
+    address: str,
+) -> None:  # fmt: skip
+    """A tunnel of which one core has all packets; `rx` is the range of packets/s."""
     index = max(port.index for port in host.ports) + 1
-    host.ports.append(Port("wg0", kind="wireguard", bus="", mtu=1420, index=index, type=65534,
-                           rx_packets=draw.uniform(1e5, 2e5), tx_packets=3e4,
-                           qdisc="noqueue", address="10.200.0.1"))  # fmt: skip
+    host.ports.append(Port(name, kind=kind, bus="", mtu=mtu, index=index, type=65534,
+                           rx_packets=draw.uniform(*rx), tx_packets=tx,
+                           qdisc="noqueue", address=address))  # fmt: skip
     host.softirq[host.cpus - 1] = draw.uniform(0.92, 0.97)
 
 

@@ -38,11 +38,7 @@ class Remote:
 
     def plan(self, wanted: Wanted, confirm: float) -> tuple[tuple[Result, ...], tuple[str, ...]]:
         """The changes that are needed there, as a dry run, and notes on them. Writes nothing."""
-        words = ["set", *(word for pair in wanted for word in pair)]
-        document = self._ask([*words, "--dry-run", f"--confirm={confirm:g}"])
-        results = self._results(document)
-        if not {one.setting for one in results} <= {setting for setting, _ in wanted}:
-            raise OSError(f"{self.name} planned another setting than the one requested")
+        document, results = self._planned(wanted, confirm)
         notes = document.get("notes")
         texts = notes if isinstance(notes, list) else []
         return results, tuple(safe(str(note))[:300] for note in texts)
@@ -51,12 +47,7 @@ class Remote:
         self, wanted: Wanted, confirm: float
     ) -> tuple[tuple[Result, ...], tuple[tuple[str, str], ...]]:
         """As `plan`, with the files there that make the settings persistent: path and text."""
-        words = ["set", *(word for pair in wanted for word in pair)]
-        document = self._ask([*words, "--keep", "--dry-run", f"--confirm={confirm:g}"])
-        results = self._results(document)
-        asked = {setting for setting, _ in wanted}
-        if not all(one.setting in asked or one.setting.startswith(KEPT) for one in results):
-            raise OSError(f"{self.name} planned another setting than it was asked for")
+        document, results = self._planned(wanted, confirm, keep=True)
         files = document.get("files", {})
         if not isinstance(files, dict):
             raise OSError(f"{self.name} sent an invalid answer")
@@ -77,6 +68,19 @@ class Remote:
     def journal(self) -> list[Document]:
         """The journal there, oldest first, as `nettop journal --json` prints it."""
         return _documents(self._ask(["journal"]), self.name)
+
+    def _planned(
+        self, wanted: Wanted, confirm: float, *, keep: bool = False
+    ) -> tuple[Document, tuple[Result, ...]]:
+        """The answer to a dry run, and the changes in it; only files may be added to `wanted`."""
+        words = ["set", *(word for pair in wanted for word in pair), *(["--keep"] if keep else [])]
+        document = self._ask([*words, "--dry-run", f"--confirm={confirm:g}"])
+        results = self._results(document)
+        asked = {setting for setting, _ in wanted}
+        for one in results:
+            if one.setting not in asked and not (keep and one.setting.startswith(KEPT)):
+                raise OSError(f"{self.name} planned another setting than the one requested")
+        return document, results
 
     def _program(self) -> list[str]:
         return ["nettop"] if self.root else ["sudo", "-n", "nettop"]

@@ -37,10 +37,7 @@ class Row:
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every chain of `LEAST` rules or more. OSError, also if nf_tables is not in use."""
-    if not netfilter.loaded(source):
-        raise FileNotFoundError(2, "nf_tables is not loaded")
-    replies = netfilter.chains(source), netfilter.rules(source)
-    return parsed(memory, "nft_chains", replies, lambda both: parse(*both))
+    return parsed(memory, "nft_chains", netfilter.ruleset(source), lambda both: parse(*both))
 
 
 def parse(chains: bytes, rules: bytes) -> list[Row]:

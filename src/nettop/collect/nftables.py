@@ -41,10 +41,7 @@ class Row:
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every rule and policy that drops and counts. OSError, also if nf_tables is not in use."""
-    if not netfilter.loaded(source):
-        raise FileNotFoundError(2, "nf_tables is not loaded")
-    replies = netfilter.chains(source), netfilter.rules(source)
-    return parsed(memory, "nftables", replies, lambda both: parse(*both))
+    return parsed(memory, "nftables", netfilter.ruleset(source), lambda both: parse(*both))
 
 
 def parse(chains: bytes, rules: bytes) -> list[Row]:

@@ -107,17 +107,15 @@ class Beyond:
 
 def theirs(scene: Scene) -> Scene:
     """The scene with the journal of the other end only."""
-    return replace(
-        scene,
-        journal=tuple(one for one in scene.journal if one.id.startswith(PEERS)),
-        pending=tuple(one for one in scene.pending if one.id.startswith(PEERS)),
-    )
+    return _of(scene, there=True)
 
 
 def ours(scene: Scene) -> Scene:
     """The scene without the journal of the other end."""
-    return replace(
-        scene,
-        journal=tuple(one for one in scene.journal if not one.id.startswith(PEERS)),
-        pending=tuple(one for one in scene.pending if not one.id.startswith(PEERS)),
-    )
+    return _of(scene, there=False)
+
+
+def _of(scene: Scene, *, there: bool) -> Scene:
+    journal = (one for one in scene.journal if one.id.startswith(PEERS) == there)
+    pending = (one for one in scene.pending if one.id.startswith(PEERS) == there)
+    return replace(scene, journal=tuple(journal), pending=tuple(pending))

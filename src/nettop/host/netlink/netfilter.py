@@ -64,13 +64,10 @@ def _listens(source: Source) -> bool:
     return any(row.split()[1:3] == ["12", "0"] for row in rows)
 
 
-def chains(source: Source) -> bytes:
-    """All chains of all families. OSError."""
-    return source.netlink(
-        Request("netfilter", GETCHAIN, bytes(HEAD), "netfilter/chains", dump=True)
-    )
-
-
-def rules(source: Source) -> bytes:
-    """All rules of all chains. OSError."""
-    return source.netlink(Request("netfilter", GETRULE, bytes(HEAD), "netfilter/rules", dump=True))
+def ruleset(source: Source) -> tuple[bytes, bytes]:
+    """All chains of all families, and all their rules. OSError, also if nf_tables is not in use."""
+    if not loaded(source):
+        raise FileNotFoundError(2, "nf_tables is not loaded")
+    chains = Request("netfilter", GETCHAIN, bytes(HEAD), "netfilter/chains", dump=True)
+    rules = Request("netfilter", GETRULE, bytes(HEAD), "netfilter/rules", dump=True)
+    return source.netlink(chains), source.netlink(rules)

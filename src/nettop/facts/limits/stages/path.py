@@ -22,7 +22,7 @@ from . import queues
 LOSSY: Final = 1e-4  # of the segments
 MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
-WINDOW: Final = 0.2  # of the time limited by the peer's window
+WINDOW: Final = 0.2  # of the time limited by the peer's window or the send buffer
 REACHED: Final = 0.7  # of the bandwidth that BBR measured
 SPREAD: Final = 1.4  # the formula is right within this factor
 HEAVY: Final = 0.02  # of the segments: timeouts, which the formula leaves out, cost as much
