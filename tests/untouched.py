@@ -96,6 +96,16 @@ def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
     ]
 
 
+def warnings(rows: list[str]) -> Iterator[str]:
+    """The kernel's warnings, if the kernel is tainted since: only its log says the cause."""
+    if any("/kernel/tainted" in row for row in rows):
+        done = subprocess.run(["dmesg"], capture_output=True, text=True, check=False)
+        log = done.stdout.splitlines()
+        for at, row in enumerate(log):
+            if "cut here" in row or "BUG:" in row:
+                yield from log[at : at + 4]
+
+
 def main() -> int:
     """Read the state, run the command, compare."""
     before = state()
@@ -106,6 +116,8 @@ def main() -> int:
         time.sleep(0.5)
     for row in rows:
         print(f"left behind: {row}", file=sys.stderr)
+    for row in warnings(rows):
+        print(f"kernel log: {row}", file=sys.stderr)
     return code or bool(rows)
 
 
