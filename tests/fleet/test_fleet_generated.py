@@ -13,6 +13,7 @@ from random import Random
 import fleet_hosts
 import pytest
 
+from nettop.fleet.differing import natural
 from nettop.fleet.model import Fleet, gathered
 from nettop.fleet.reading import readings
 from nettop.fleet.report import Document, document
@@ -61,6 +62,30 @@ def test_a_kernel_that_one_host_has_is_named(tmp_path: Path) -> None:
         (tmp_path / f"{number}.json").write_text(json.dumps(host))
     assert outliers(report(tmp_path)) == {
         ("web030", "kernel"): ("6.99.0-rc1", fleet_hosts.KERNELS[0])
+    }
+
+
+def test_a_setting_that_one_host_lacks_or_that_only_one_has_is_named(tmp_path: Path) -> None:
+    """Not where a host has no setting of that kind: nettop was not allowed to read them there."""
+    for number in range(0, 60, 6):
+        host = fleet_hosts.document(number, Random(number))
+        settings = host["system"]["settings"]
+        nic = min((one["name"] for one in host["system"]["interfaces"]), key=natural)
+        settings |= {"sysctl.net.netfilter.nf_conntrack_max": "262144", f"ring.rx-mini@{nic}": "64"}
+        if number == 12:
+            del settings["sysctl.net.netfilter.nf_conntrack_max"]
+        if number == 30:
+            settings["sysctl.net.core.rps_sock_flow_entries"] = "32768"
+        if number == 36:
+            settings[f"coalesce.rx-usecs@{nic}"] = "3"  # adaptive moderation hides it elsewhere
+        if number == 42:
+            host["system"]["settings"] = {
+                name: value for name, value in settings.items() if not name.startswith("ring.")
+            }
+        (tmp_path / f"{number}.json").write_text(json.dumps(host))
+    assert outliers(report(tmp_path)) == {
+        ("web012", "sysctl.net.netfilter.nf_conntrack_max"): ("absent", "262144"),
+        ("web030", "sysctl.net.core.rps_sock_flow_entries"): ("32768", "absent"),
     }
 
 

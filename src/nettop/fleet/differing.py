@@ -7,6 +7,9 @@ compared among those too, since they are what groups differ by.
 
 An interface is compared by its driver and its place among the interfaces of that driver: names
 differ between hosts.
+
+Among hosts of one kernel a setting that a host lacks has the value `absent`, if the host has others
+of its kind (of the same interface): a module is not loaded there, or its link is down.
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ _BY_MEMORY: Final = frozenset({
     "sysctl.net.ipv4.tcp_max_tw_buckets", "sysctl.net.ipv4.tcp_max_syn_backlog",
     "sysctl.net.ipv6.neigh.default.gc_thresh3",
 })  # fmt: skip
+ABSENT: Final = "absent"
+_MODERATED: Final = ("coalesce.rx-", "coalesce.tx-")  # not known while the driver adapts them
 _BETWEEN: Final = ("kernel", "firmware")  # what groups differ by
 Values = Mapping[str, tuple[str, str]]  # comparable name → name on this host, value
 
@@ -55,7 +60,9 @@ class _Pool:
     """Hosts that are compared with each other."""
 
     def __init__(self, states: Sequence[HostState]) -> None:
-        self.values = {state.host: values_of(state) for state in states}
+        self.values: dict[str, Values] = {state.host: values_of(state) for state in states}
+        if len({state.kernel for state in states}) == 1:
+            self.values = with_absent(self.values)
         self.rules: dict[str, set[str]] = {}  # rule → the hosts that it holds on
         for state in states:
             for finding in state.findings:
@@ -156,6 +163,29 @@ def values_of(state: HostState) -> Values:
         key = f"{name}@{places[nic]}" if at and nic in places else setting
         values[key] = (setting, value)
     return values
+
+
+def with_absent(values: Mapping[str, Values]) -> dict[str, Values]:
+    """The values by host, with `absent` for what a host lacks and others of the pool have."""
+    counts = Counter(key for own in values.values() for key in own)
+    rare = [key for key, count in counts.items() if count < len(values)]
+    rare = [key for key in rare if not key.startswith(_MODERATED)]
+    out: dict[str, Values] = {}
+    for host, own in values.items():
+        kinds = {_kind(key): setting for key, (setting, _) in own.items()} if rare else {}
+        lacks: dict[str, tuple[str, str]] = {}
+        for key in rare:
+            if key not in own and (like := kinds.get(_kind(key))) is not None:
+                _, at, target = like.partition("@")
+                lacks[key] = f"{key.partition('@')[0]}{at}{target}", ABSENT
+        out[host] = {**own, **lacks}
+    return out
+
+
+def _kind(key: str) -> tuple[str, str]:
+    """`ring.rx@ixgbe 1` and `ring.tx@ixgbe 1` are of one kind."""
+    name, _, place = key.partition("@")
+    return name.partition(".")[0], place
 
 
 def natural(name: str) -> list[tuple[int, str]]:
