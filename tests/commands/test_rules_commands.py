@@ -61,6 +61,9 @@ def root(tmp_path: Path) -> str:
     return str(tmp_path / "root")
 
 
+BRIEF = ("--seconds", "0.2")  # nothing changes in the directory: a longer look sees no more
+
+
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main(words)
     out, err = capsys.readouterr()
@@ -133,7 +136,7 @@ def test_a_setting_that_does_not_exist_is_said_before_a_rule_of_the_user_speaks(
 ) -> None:
     (home / "rules").mkdir(parents=True)
     (home / "rules/mine.toml").write_text(MINE.replace('set = "', 'set = "no-'))
-    code, _, err = run(capsys, "advise", "--root", root)
+    code, _, err = run(capsys, "advise", "--root", root, *BRIEF)
     assert code == 3  # a directory has no rates to judge by
     assert "mine.toml: fix[0].set: " in err
 
@@ -143,12 +146,14 @@ def test_rules_and_limits_of_the_user(
 ) -> None:
     (home / "rules").mkdir(parents=True)
     (home / "rules/time-stands-still.toml").write_text(MINE)
-    code, out, _ = run(capsys, "explain", "time-stands-still@host", "--root", root, "--json")
+    code, out, _ = run(
+        capsys, "explain", "time-stands-still@host", "--root", root, *BRIEF, "--json"
+    )
     (said,) = json.loads(out)["targets"]
     assert said["finding"]["id"] == "time-stands-still@host"
     assert [change["after"] for change in said["finding"]["changes"]] == [1]
     (home / "config.toml").write_text("[limits.time-stands-still]\nvalue = 7\n")
-    code, out, _ = run(capsys, "explain", "time-stands-still", "host", "--root", root)
+    code, out, _ = run(capsys, "explain", "time-stands-still", "host", "--root", root, *BRIEF)
     assert code == 0
     assert "no finding time-stands-still@host: needs" in out
     (home / "rules/time-stands-still.toml").write_text(MINE.replace("why ", "wy "))
@@ -216,7 +221,7 @@ def test_silent_rules_are_those_that_look(capsys: pytest.CaptureFixture[str]) ->
 def test_explain_says_why_and_who_says_otherwise(
     capsys: pytest.CaptureFixture[str], root: str
 ) -> None:
-    code, out, _ = run(capsys, "explain", "loss-recovery-crippled@host", "--root", root)
+    code, out, _ = run(capsys, "explain", "loss-recovery-crippled@host", "--root", root, *BRIEF)
     assert code == 0
     assert "net.ipv4.tcp_sack: 0" in out
     assert "sysctl.net.ipv4.tcp_sack → 1" in out
@@ -224,12 +229,12 @@ def test_explain_says_why_and_who_says_otherwise(
     assert "Valente, SANS/GIAC 2009" in out
     whole = "Valente, SANS/GIAC 2009: "  # the reference, not only its short name
     assert whole in " ".join(out.split("References")[1].split())
-    code, out, _ = run(capsys, "explain", "timestamps-off", "--root", root)
+    code, out, _ = run(capsys, "explain", "timestamps-off", "--root", root, *BRIEF)
     assert "no finding timestamps-off@host: not evaluated: net.ipv4.tcp_timestamps unknown" in (
         " ".join(out.split())
     )
     assert "References" in out
-    code, _, err = run(capsys, "explain", "timestamps-off", "eth7", "--root", root)
+    code, _, err = run(capsys, "explain", "timestamps-off", "eth7", "--root", root, *BRIEF)
     assert code == 2
     assert "no target 'eth7' on this host (targets: host)" in err
 
@@ -238,7 +243,7 @@ def test_muted_findings_are_not_shown(
     capsys: pytest.CaptureFixture[str], home: Path, root: str
 ) -> None:
     def found() -> list[Any]:
-        _, out, _ = run(capsys, "advise", "--root", root, "--json")
+        _, out, _ = run(capsys, "advise", "--root", root, *BRIEF, "--json")
         return [one["rule"] for one in json.loads(out)["findings"]]
 
     assert "loss-recovery-crippled" in found()
@@ -247,7 +252,7 @@ def test_muted_findings_are_not_shown(
         "loss-recovery-crippled@host: muted\n",
     )
     assert "loss-recovery-crippled" not in found()
-    _, out, _ = run(capsys, "advise", "--root", root, "--all", "--json")
+    _, out, _ = run(capsys, "advise", "--root", root, *BRIEF, "--all", "--json")
     silent = {(one["rule"], one["target"]): one["because"] for one in json.loads(out)["silent"]}
     assert silent["loss-recovery-crippled", "host"] == "muted"
     assert (home / "muted").read_text() == "loss-recovery-crippled@host\n"
