@@ -228,3 +228,10 @@ def test_what_was_asked_apart_is_scrubbed_too() -> None:
     clean = scrub(archive().replace("-- netlink/sock", "-- close/there/netlink/sock"), Names(KEY))
     plain = scrub(archive(), Names(KEY))
     assert clean == plain.replace("-- netlink/sock", "-- close/there/netlink/sock")
+
+
+def test_numbers_with_dots_that_are_no_address_stay() -> None:
+    text = "-- /proc/version --\nLinux version 6.1.0 (gcc 12.2.0.300) 10.1.2.3\n"
+    clean = scrub(text, Names(KEY))
+    assert "12.2.0.300" in clean
+    assert "10.1.2.3" not in clean

@@ -194,3 +194,11 @@ def test_a_click_on_a_mark_opens_what_it_is_about(size: tuple[int, int]) -> None
     assert (after.pane, after.spot.open) == ("advisor", "app-on-other-node@3391")
     after, ask = mouse.clicked((axis.index("now") - 1, y), rows, view, scene)
     assert (after.pane, ask) == ("overview", None)
+
+
+def test_a_heading_in_the_first_row_is_a_heading() -> None:
+    rows: list[Line] = [((" FLOWS", "head"), (" RATE▼", "head")), ((" other", ""),)]
+    assert mouse._heading_at(rows, (8, 0)) == "RATE"
+    assert mouse._heading_at(rows, (2, 1)) == ""
+    assert mouse._heading_at(rows, (2, 2)) == ""
+    assert mouse._heading_at(rows, (2, -1)) == ""
