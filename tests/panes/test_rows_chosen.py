@@ -23,7 +23,7 @@ from nettop.panes import (
 )
 from nettop.panes import graph as wide_graph
 from nettop.terms.text import text_of
-from nettop.views.past import History
+from nettop.views.past import History, moment
 from nettop.views.scene import Scene, View, nic_of
 
 
@@ -159,3 +159,24 @@ def test_what_another_host_or_a_file_keeps_is_not_exported() -> None:
         replace(entry, id="5", state="undone", setting="kept.sysctl@net.core.rmem_max"),
     )
     assert journal.exports(replace(scene, journal=rows)) == [entry]
+
+
+@pytest.mark.parametrize(("power", "shown"), [(-2.5, "-2.5 dBm received"), (None, "")])
+def test_the_light_that_a_module_receives_is_shown(power: float | None, shown: str) -> None:
+    scene = lossy()
+    facts = facts_of(scene)
+    nics = tuple(replace(nic, module_power=power) for nic in facts.nics)
+    text = words(panes.pane("nic").lines(replace(scene, facts=replace(facts, nics=nics)),
+                                         View(pane="nic", nic="eth0"), 160, 50))  # fmt: skip
+    assert ("dBm received" in text) == bool(shown)
+    assert shown in text
+
+
+def test_of_many_flows_the_past_keeps_those_with_a_known_rate() -> None:
+    facts = facts_of(lossy())
+    one = replace(facts.flows[0], rx_per_s=None, tx_per_s=None)
+    slow = replace(one, id="slow", rx_per_s=0.1, tx_per_s=0.1)
+    crowd = tuple(replace(one, id=f"unknown {number}") for number in range(200))
+    kept = moment(replace(facts, flows=(*crowd, slow)), 0.0)
+    assert "slow" in kept.flows
+    assert len(kept.flows) < 200
