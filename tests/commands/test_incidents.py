@@ -103,6 +103,11 @@ def test_an_export_is_a_recording_without_names(
     assert kept.text("/proc/net/softnet_stat") == given.text("/proc/net/softnet_stat")
     assert main(["advise", "--replay", str(out), "--fail-on", "never"]) == 0
     assert "rx-ring-overrun@enp0s12" in capsys.readouterr().out
+    again = str(tmp_path / "y.host")
+    assert main(["incidents", "export", NAMES[0], again, "--box", box, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["file"] == again
+    assert told["bytes"] == len(Path(again).read_bytes())
 
 
 @pytest.mark.parametrize("words", [["--keep", "1"], [NAMES[0]]])

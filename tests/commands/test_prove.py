@@ -80,11 +80,13 @@ def test_a_finding_under_load_only(
 
 def test_neither_idle_nor_under_load(look: Callable[..., list[str]]) -> None:
     look((), ())
-    with pytest.raises(Refused, match="no finding 'rx-ring-overrun@eth1' on this host now"):
+    with pytest.raises(Refused, match="no finding 'rx-ring-overrun@eth1' on this host") as refused:
         offer("rx-ring-overrun@eth1")
+    assert refused.value.code == 2
     look((replace(LIMITS, wanted=()),), ())
-    with pytest.raises(Refused, match="has no setting to change"):
+    with pytest.raises(Refused, match="has no setting to change") as refused:
         offer(RING.id)
+    assert refused.value.code == 4
 
 
 def test_given_settings_have_no_prediction(look: Callable[..., list[str]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,3 +88,15 @@ def test_captures_and_what_is_none() -> None:
     assert facts.nics[1].capture is True
     assert facts.profile.name == "capture"
     assert facts.processes[0].packet_sockets == 1
+
+
+@pytest.mark.parametrize(("rate", "lasts"), [(2e6, 0.5), (None, None), (0.0, None)])
+def test_a_ring_lasts_as_long_as_what_arrives_takes_to_fill_it(
+    rate: float | None, lasts: float | None
+) -> None:
+    nic = Nic("eth0", "nic")
+    nic = replace(nic, per_s=replace(nic.per_s, rx_bytes=rate))
+    tasks: Any = SimpleNamespace(by_pid={})
+    scene = capture.CaptureInputs({2: "eth0"}, {5: (70, "tool")}, tasks, {"eth0": nic}, {}, {})
+    (one,) = capture.build([Entry(listener(5, ring_bytes=1_000_000))], scene)
+    assert one.ring_seconds == lasts

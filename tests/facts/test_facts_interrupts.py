@@ -168,3 +168,15 @@ def test_a_cpu_that_only_looked_in_is_none() -> None:
 
 def line_of(place: int) -> IrqLine:
     return IrqLine(place, place, "", "eth0", "rx", 0, None)
+
+
+@pytest.mark.parametrize(("few", "cpus"), [(20, (0, 1)), (19, (0,)), (0, (0,))])
+def test_a_cpu_with_a_fiftieth_of_the_interrupts_takes_part(
+    few: int, cpus: tuple[int, ...]
+) -> None:
+    served_by = Served()
+    served_by.see(
+        [IrqLine(0, 51, "eth0-rx-0", "eth0", "rx", 0, None)], [{0: 1000.0 - few, 1: float(few)}]
+    )
+    assert served_by.cpus == cpus
+    assert served_by.top == 0

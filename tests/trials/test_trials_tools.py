@@ -215,6 +215,18 @@ def test_pktgen() -> None:
         pktgen.parse("Params: count 1\nResult: Idle")
 
 
+@pytest.mark.parametrize(("ring", "kib"), [(0, None), (1, "1"), (2047, "1"), (1 << 20, "1024")])
+def test_the_ring_of_tcpdump_is_given_in_kib(
+    ring: int, kib: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[list[str]] = []
+    monkeypatch.setattr(tcpdump, "capturing", lambda _trial, _what, argv, *_: said.append(argv))
+    what: Any = SimpleNamespace(interface="eth0", ring=ring)
+    tcpdump.dump(SimpleNamespace(), what)  # type: ignore[arg-type]
+    (argv,) = said
+    assert (argv[argv.index("-B") + 1] if "-B" in argv else None) == kib
+
+
 def test_tcpdump() -> None:
     assert tcpdump.parse(TCPDUMP) == {"packets": 202900, "dropped": 37}
     with pytest.raises(TrialError, match="tcpdump: no output"):

@@ -146,3 +146,17 @@ def test_a_flow_without_a_rate_is_not_the_largest() -> None:
     facts = scene_of(over, silent, slow).facts
     assert facts is not None
     assert flow_of(facts, over) == slow
+
+
+@pytest.mark.parametrize(
+    ("utilisation", "held", "full"),
+    [(0.4, 0.9, 0.4), (None, 0.5, 0.5), (None, 0.0, None), (2.0, 0.0, 1.0), (-1.0, 0.5, 0.0)],
+)
+def test_a_stage_without_a_utilisation_is_as_full_as_the_time_for_which_it_limits(
+    utilisation: float | None, held: float, full: float | None
+) -> None:
+    stage = replace(THREAD, utilisation=utilisation, held=held)
+    scene, one = lossy(), limit("tx", 1e9, stage)
+    assert scene.facts is not None
+    (bar,) = (each for each in bars(scene.facts, one) if each.stage == stage.stage)
+    assert bar.full == full
