@@ -77,6 +77,15 @@ def queue_delay(host: Host, draw: Random) -> None:
     flow.sndbuf = 4 * flow.send_q
 
 
+def small_segments(host: Host, draw: Random) -> None:
+    """A route, the peer or a forged message made the segments of an upload small."""
+    flow = _connection(host, draw.randrange(300, 30_000))
+    flow.mss, flow.rx, flow.busy, flow.app_limited = draw.randrange(500, 900), 900.0, 0.98, False
+    flow.tx = max(2e6, 0.02 * (host.main.speed or 1000) * 1e6 / 8)
+    flow.cwnd = max(40, round(flow.tx * flow.rtt / 1e6 / flow.mss))
+    flow.send_q = flow.cwnd * flow.mss
+
+
 def _connection(host: Host, trip: int) -> Flow:
     """A connection of the first program that has sockets, with this round trip in us."""
     process = next(one for one in host.processes if one.inodes)
