@@ -378,6 +378,7 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "writes-in-two-parts": (ANY, end.small_writes),
     "peer-window-small": (ANY, end.peer_window),
     "standing-queue": (ANY, end.queue_delay),
+    "two-ports-in-one-network": (("router",), stack.one_network),
     "segments-small": (ANY, end.small_segments),
     "udp-port-closed": (ANY, counted("Udp.NoPorts", 200, 9000)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
