@@ -6,6 +6,7 @@ packets leave (Documentation/networking/ip-sysctl.rst, arp_filter and arp_ignore
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_network
 from operator import attrgetter
@@ -41,8 +42,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Twin, ...]:
     networks: dict[str, dict[str, Nic]] = {}
     for row in frame.rows("addresses"):
         if row.family == 4 and row.prefix < WHOLE and row.interface in ports:
-            network = str(ip_network(f"{row.address}/{row.prefix}", strict=False))
-            networks.setdefault(network, {})[row.interface] = ports[row.interface]
+            with suppress(ValueError):  # no address, in a table that a recording brought
+                network = str(ip_network(f"{row.address}/{row.prefix}", strict=False))
+                networks.setdefault(network, {})[row.interface] = ports[row.interface]
     found = {}
     for network, members in networks.items():
         most = max(members.values(), key=_sent)
