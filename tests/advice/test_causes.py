@@ -94,6 +94,32 @@ def test_a_shaper_explains_what_waits_and_what_is_dropped_behind_it() -> None:
     assert found["shaper-limits"].severity == "warning"
 
 
+def test_a_port_below_a_bridge_explains_what_waits_on_the_bridge() -> None:
+    shaper = {"id": "eth0/tbf-1:", "nic": "eth0", "kind": "tbf", "rate": 8e6, "load": 1.0,
+              "queued": 20000}  # fmt: skip
+    waiting = {"id": "f", "nic": "br0", "wants": True, "direction": "send", "unacked": 40,
+               "rtt": 0.2, "min_rtt": 0.001}  # fmt: skip
+    bridge = {"name": "br0", "kind": "bridge"}
+    for port, cause in (
+        ({"name": "eth0", "master": "br0"}, "shaper-limits@eth0/tbf-1:"),
+        ({"name": "eth0"}, ""),
+    ):
+        found = {
+            one.rule: one for one in findings(nics=[port, bridge], qdiscs=[shaper], flows=[waiting])
+        }
+        assert found["queue-delays-the-flow"].cause == cause
+
+
+def test_rules_of_the_packet_filter_explain_what_a_reader_loses() -> None:
+    chain = {"id": "inet/t/in", "hook": "input", "rules": 1200}
+    host = {"busiest_cpu": 0, "idle": 0, "udp_in": 45000, "tcp_in": 1, "ip_forwarded": 0}
+    reader = {"pid": 9, "name": "app", "udp_drops": 4000}
+    found = findings(chains=[chain], host=host, processes=[reader], cores=[{"cpu": 0}])
+    by = {one.rule: one for one in found}
+    assert found[0].rule == "rules-compared-one-by-one"
+    assert by["socket-overrun"].cause == "rules-compared-one-by-one@inet/t/in"
+
+
 def test_no_rule_explains_itself_over_others() -> None:
     to = {rule.id: set(rule.after) for rule in RULES}
     while to:

@@ -116,12 +116,13 @@ def cured(scenario: Scenario) -> list[str]:
 
 
 def ends(scenario: Scenario) -> bool | None:
-    """Whether the finding that must stand first is gone after its fix, under a new load.
+    """Whether the finding that the scenario demands is gone after its fix, under a new load.
 
     None: its fix changes no setting, or the scenario expects no finding. Running sockets keep most
     of what a fix changes, so the load begins anew.
     """
-    wanted = next(iter(scenario.words("first")), "").partition("@")[0]
+    demanded = [*scenario.words("first"), *scenario.words("expect")]
+    wanted = next(iter(demanded), "").partition("@")[0]
     if not wanted or scenario.ward.startswith("recorded"):
         return None
     settle = float(scenario.told.get("settle", 1.5))

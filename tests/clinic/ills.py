@@ -47,7 +47,7 @@ def link(*words: str) -> None:
                          "link set tun0 up txqueuelen 5000"):  # fmt: skip
                 subprocess.run(["ip", "-n", space, *rest.split()], check=True)
         os._exit(0)
-    _become("LINK", *words)
+    _become("LINK", *words[:2], os.devnull, *words[2:])  # nobody asks how many were lost
 
 
 def write(*words: str) -> None:

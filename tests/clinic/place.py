@@ -50,7 +50,10 @@ class Place:
 
     @contextlib.contextmanager
     def running(self, commands: list[str], settle: float) -> Iterator[None]:
-        """Commands that run meanwhile, each with what it started; ended afterwards."""
+        """Commands that run meanwhile, each with what it started; ended afterwards.
+
+        RuntimeError: one has failed before the host is looked at.
+        """
         started = []
         try:
             for command in commands:
@@ -62,6 +65,9 @@ class Place:
                 )  # fmt: skip
                 self._ready(command)
             time.sleep(settle)
+            for command, process in zip(commands, started, strict=True):
+                if process.poll():
+                    raise RuntimeError(f"{command}: exit code {process.returncode}")
             yield
         finally:
             for process in started:

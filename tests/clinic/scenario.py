@@ -14,6 +14,7 @@ first     findings that must stand first, in this order, as rule@target; `*` mat
 expect    findings that must be there, anywhere
 may       rules that may be critical or warning besides those; every other is a false alarm
 never     rules that must not find anything, of whatever severity
+quick     true: of a long ward, played by tests/netns too
 healthy   true: nothing at all may be critical or warning
 obvious   the advice that everybody would give here and that is wrong; `never` names its rule
 cure      {finding, measure, unit, better, sweep}: what `--full` tries (see cure.py)
@@ -33,7 +34,7 @@ LOUD = ("critical", "warning")
 VERDICTS = ("first", "found", "missed", "quiet")
 WORDS = frozenset(
     "name surface profile seconds break load settle mend like facts first expect may never healthy "
-    "obvious cure nic queues router".split()
+    "obvious cure nic queues router quick".split()
 )
 
 

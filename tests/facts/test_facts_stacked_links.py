@@ -31,3 +31,15 @@ def test_the_mtu_of_the_other_end_of_a_veth() -> None:
     assert [nics[name].peer_mtu for name in ("v0", "v1", "v2", "vlan5")] == [
         9000, 1500, None, None,
     ]  # fmt: skip
+
+
+def test_a_veth_is_the_port_below_a_macvlan_and_a_vlan_but_not_below_a_bridge() -> None:
+    rows = [
+        link("eth0", kind="veth"),
+        link("mv0", kind="macvlan", link="eth0"),
+        link("vlan5", kind="vlan", link="eth0"),
+        link("br0", kind="bridge"),
+        link("v9", kind="veth", master="br0"),
+    ]
+    nics = {nic.name: nic for nic in joined({"topology": FOUR, "links": rows}).nics}
+    assert [nics[name].lower for name in ("mv0", "vlan5", "br0")] == [("eth0",), ("eth0",), ()]

@@ -26,7 +26,7 @@ _NETSTAT: Final = {
     "PruneCalled RcvPruned OfoPruned TCPRcvCollapsed TCPMemoryPressures TCPMTUPFail "
     "TCPMTUPSuccess TCPRenoRecovery TCPSackRecovery TCPSACKReorder TCPTimeouts "
     "TCPLostRetransmit TCPSpuriousRTOs TCPFastRetrans BusyPollRxPackets TCPTimeWaitOverflow "
-    "IPReversePathFilter",
+    "IPReversePathFilter DelayedACKs",
     "IpExt": "InNoRoutes InOctets OutOctets",
 }
 _XFRM: Final = (  # the first of the names of net/xfrm/xfrm_proc.c

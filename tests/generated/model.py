@@ -106,6 +106,10 @@ class Flow:
     congestion: str = "cubic"
     backoff: int = 0
     acked: int | None = None  # bytes since it began; None: drawn
+    received: int | None = None  # the same of what came in order
+    segment: int = 0  # bytes of data in a segment; 0: the MSS
+    gaps: float = 0.0  # segments a second that come behind a missing one
+    behind: int = 0  # bytes of memory of segments that wait behind a missing one
     pid: int = 0
     inode: int = 0
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
+from generated import plant_end as end
 from generated import plant_kernel as kernel
 from generated import plant_nic as nic
 from generated import plant_sleep as sleep
@@ -369,6 +370,16 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "long-rule-chain": (("router", "hypervisor"), kernel.long_chain),
     "tun-reader-slow": (("router", "virtio", "idle-server"), kernel.tun_slow),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
+    "radio-loses-frames": (("laptop",), end.radio),
+    "kernel-tls-fails": ((*ANY, "kubernetes"), end.tls),
+    "gaps-at-the-receiver": (ANY, end.gaps),
+    "answer-never-arrives": (ANY, end.answer_lost),
+    "request-in-two-parts": (ANY, end.two_parts),
+    "writes-in-two-parts": (ANY, end.small_writes),
+    "peer-window-small": (ANY, end.peer_window),
+    "standing-queue": (ANY, end.queue_delay),
+    "two-ports-in-one-network": (("router",), stack.one_network),
+    "segments-small": (ANY, end.small_segments),
     "udp-port-closed": (ANY, counted("Udp.NoPorts", 200, 9000)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

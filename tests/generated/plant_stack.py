@@ -104,6 +104,14 @@ def isolated(host: Host, draw: Random) -> None:
     host.files["/sys/devices/system/cpu/nohz_full"] = "\n"
 
 
+def one_network(host: Host, draw: Random) -> None:
+    """Two ports have addresses of one network; what one receives is answered by the other."""
+    one, other = host.port("wan0"), host.port("lan0")
+    one.address, other.address = "10.20.0.5", "10.20.0.6"
+    other.rx_packets, other.tx_packets = draw.uniform(2e3, 4e4), draw.uniform(0, 5)
+    one.tx_packets = max(one.tx_packets, other.rx_packets)
+
+
 def slot_shared(host: Host, draw: Random) -> None:
     """Two ports of 25 Gb/s in eight lanes of the second generation, 32 Gb/s."""
     host.needs.add("pci")

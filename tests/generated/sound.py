@@ -68,9 +68,19 @@ def _laptop(draw: Random, seed: str, kind: str) -> Host:
     wireless.qdisc = "noqueue"
     made.files["/sys/class/net/wlp2s0/phy80211/name"] = "phy0\n"
     made.files["/sys/class/net/wlp2s0/uevent"] = "DEVTYPE=wlan\nINTERFACE=wlp2s0\nIFINDEX=2\n"
+    made.counted["/proc/net/wireless"] = wireless_text(draw.randrange(-74, -40)), 0.05
     wired = card(draw, made, "r8169", "enp3s0", load=0.0)
     wired.carrier = False
     return made
+
+
+def wireless_text(level: int) -> str:
+    """/proc/net/wireless (net/wireless/wext-proc.c) at this signal, for a count of lost frames."""
+    first = "Inter-| sta-|   Quality        |   Discarded packets               | Missed | WE"
+    second = " face | tus | link level noise |  nwid  crypt   frag  retry   misc | beacon | 22"
+    link = max(0, min(70, level + 110))
+    row = f"wlp2s0: 0000   {link}.  {level}.  -256        0      0      0 {{0}}      0        0"
+    return f"{first}\n{second}\n{row}\n"
 
 
 def _kubernetes(draw: Random, seed: str, kind: str) -> Host:

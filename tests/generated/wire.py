@@ -279,7 +279,8 @@ def _socket(
     head += struct.pack("=IQ", 0, cookie) + struct.pack("=IIIII", 200, recv_q, send_q, 0, one.inode)
     received = one.rcvbuf if isinstance(one, Flow) else 131072
     sent = one.sndbuf if isinstance(one, Flow) else 16384
-    memory = struct.pack("=9I", recv_q, received, 0, sent, 0, send_q, 0, 0, 0)
+    held = recv_q + (one.behind if isinstance(one, Flow) else 0)
+    memory = struct.pack("=9I", held, received, 0, sent, 0, send_q, 0, 0, 0)
     parts = attribute(8, b"\0") + attribute(7, memory)
     if info:
         parts += attribute(2, info) + text(4, one.congestion if isinstance(one, Flow) else "cubic")
@@ -287,7 +288,7 @@ def _socket(
 
 
 def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
-    """struct tcp_info as of Linux 5.4: 224 bytes of it are filled."""
+    """struct tcp_info as of Linux 5.4: 228 bytes of it are filled."""
     raw = bytearray(248)
 
     def put(at: int, form: str, value: float) -> None:
@@ -298,7 +299,8 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
             f"{flow.local_port} {flow.remote_port} {flow.remote} {name}", rate, moment
         )
 
-    segments = flow.tx / flow.mss + flow.rx / flow.mss / 2
+    segment = flow.segment or flow.mss
+    segments = flow.tx / segment + flow.rx / segment / 2
     put(0, "B", 1)
     put(2, "B", flow.backoff)  # retransmissions without an answer
     put(4, "B", flow.backoff)
@@ -315,11 +317,11 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
     put(100, "I", sum_of("retransmits", flow.retransmits) % (1 << 32) if flow.retransmits else 0)
     put(104, "Q", 1 << 40)
     put(120, "Q", sum_of("acked", flow.tx) if flow.acked is None else flow.acked)
-    put(128, "Q", sum_of("received", flow.rx))
+    put(128, "Q", sum_of("received", flow.rx) if flow.received is None else flow.received)
     put(136, "I", sum_of("out", segments) % (1 << 32))
     put(140, "I", sum_of("in", segments) % (1 << 32))
-    put(152, "I", sum_of("data in", flow.rx / flow.mss) % (1 << 32))
-    put(156, "I", sum_of("data out", flow.tx / flow.mss) % (1 << 32))
+    put(152, "I", sum_of("data in", flow.rx / segment) % (1 << 32))
+    put(156, "I", sum_of("data out", flow.tx / segment) % (1 << 32))
     put(160, "Q", max(1, flow.tx))
     for at, _name, share in (
         (168, "busy", flow.busy), (176, "rwnd", flow.rwnd_limited),
@@ -329,4 +331,6 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
     put(192, "I", sum_of("delivered", flow.tx / flow.mss) % (1 << 32))
     put(200, "Q", sum_of("acked", flow.tx))
     put(208, "Q", 0)
+    if flow.gaps or flow.behind:
+        put(224, "I", 2 + (sum_of("gaps", flow.gaps) % (1 << 31) if flow.gaps else 0))
     return bytes(raw)

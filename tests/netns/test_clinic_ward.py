@@ -1,4 +1,4 @@
-"""The clinic's ward of namespaces: mis-tuned and healthy hosts under real traffic, in turn."""
+"""The clinic's wards of namespaces: mis-tuned and healthy hosts under real traffic, in turn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def takes_cores(scenario: Scenario) -> bool:
 
 PATIENTS = [
     pytest.param(one, id=one.name, marks=[pytest.mark.alone] if takes_cores(one) else [])
-    for one in scenarios("netns")
+    for one in (*scenarios("netns"), *scenarios("netns-more"))
+    if one.ward == "netns" or one.told.get("quick")
 ]
 
 

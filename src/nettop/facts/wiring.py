@@ -63,7 +63,8 @@ def lower_ports(
 ) -> dict[str, tuple[str, ...]]:
     """The physical ports below each interface that is not a physical port.
 
-    `below` are the interfaces directly below: members of a bond or bridge, the parent of a VLAN.
+    `below` are the interfaces directly below: members of a bond or bridge, the parent of a VLAN or
+    macvlan. In a container this parent may be a veth, which is the port there.
     """
     return {
         name: tuple(sorted(_ports(name, kinds, below, _DEPTH)))
@@ -77,7 +78,8 @@ def _ports(
 ) -> set[str]:
     found: set[str] = set()
     for lower in below.get(name, ()):
-        if kinds.get(lower) == "nic":
+        kind = kinds.get(lower)
+        if kind == "nic" or (kind == "veth" and kinds.get(name) in ("vlan", "other")):
             found.add(lower)
         elif depth and lower != name:
             found |= _ports(lower, kinds, below, depth - 1)

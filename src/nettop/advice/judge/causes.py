@@ -1,14 +1,15 @@
 """Which finding explains which: a cause comes before its symptoms, with the severity of the worst.
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
-target or on the same interface. A finding about the host explains other findings about the host,
-and findings about a flow between two hosts (`pair`). A finding about a counter of the host may have
-its cause on any target.
+target, on the same interface, or on a port below that interface. A finding about the host explains
+other findings about the host, and findings about a flow between two hosts (`pair`). A finding about
+a counter of the host may have its cause on any target, and a chain of the packet filter, which
+every packet passes, explains findings about any target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import Final
@@ -16,8 +17,9 @@ from typing import Final
 from ...facts.limits.prediction import Prediction
 from ..rules.rule import Finding, Rule
 from ..rules.severity import SEVERITIES
-from .yielding import Held, nics_of
+from .yielding import nics_of
 
+Below = Mapping[str, Collection[str]]  # the ports below a bridge, bond, VLAN or macvlan
 Rank = tuple[int, float, bool, float, str]
 DOUBLE: Final = 2.0  # times the rate of now
 
@@ -31,9 +33,10 @@ class Found:
     finding: Finding
 
 
-def ordered(found: Sequence[Found]) -> tuple[Finding, ...]:
+def ordered(found: Sequence[Found], below: Below) -> tuple[Finding, ...]:
     """The findings, the most valuable first, each symptom after its cause."""
-    causes = {one.finding.id: cause for one in found if (cause := _cause(one, found)) is not None}
+    known = ((one.finding.id, _cause(one, found, below)) for one in found)
+    causes = {name: cause for name, cause in known if cause is not None}
     loudest = {one.finding.id: _rank(one.finding) for one in found}
     severe = {one.finding.id: SEVERITIES.index(one.finding.severity) for one in found}
     seen = {one.finding.id for one in found if one.finding.seen}
@@ -56,23 +59,26 @@ def ordered(found: Sequence[Found]) -> tuple[Finding, ...]:
     return tuple(finding for *_, finding in placed)
 
 
-def _cause(one: Found, found: Sequence[Found]) -> str | None:
+def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
     """The id of the finding that explains this one; of several, the one named first."""
     for name in one.rule.after:
         for other in found:
-            if other.rule.id == name and _meets(other, one):
+            if other.rule.id == name and _meets(other, one, below):
                 return other.finding.id
     return None
 
 
-def _meets(cause: Found, one: Found) -> bool:
+def _meets(cause: Found, one: Found, below: Below) -> bool:
     target = cause.finding.target
     if cause.rule.over == one.rule.over:
         return target == one.finding.target
     if one.rule.over == "host" or (cause.rule.over, one.rule.over) == ("host", "pair"):
         return True
-    held = Held(cause.rule.over, {target}, set(nics_of(cause.rule.over, cause.fact)))
-    return not held.nics.isdisjoint(nics_of(one.rule.over, one.fact))
+    if cause.rule.over == "chain":  # every packet passes the packet filter
+        return True
+    own = set(nics_of(one.rule.over, one.fact))
+    own |= {port for name in own for port in below.get(name, ())}
+    return not own.isdisjoint(nics_of(cause.rule.over, cause.fact))
 
 
 def _chain(name: str, causes: dict[str, str]) -> list[str]:

@@ -116,10 +116,11 @@ class Judge:
                 group.append(Found(rule, fact, finding))
             else:
                 instead[rule.id, target] = other
-        findings = ordered(found)
+        below = _below(facts.nics)
+        findings = ordered(found, below)
         return Judgement(
             findings,
-            ordered(muted),
+            ordered(muted, below),
             lambda: self._why_silent(moment, findings, since, instead),
         )
 
@@ -183,6 +184,15 @@ class Judge:
                     reason = because(judged, moment, fact, key[1])
                 out.append(Silent(*key, reason, applies=outside is None))
         return tuple(sorted(out, key=lambda one: not one.applies))
+
+
+def _below(nics: Sequence[Nic]) -> Mapping[str, set[str]]:
+    """The ports below each interface; those of a bridge may be of any kind."""
+    below = {nic.name: {*nic.lower} for nic in nics if nic.lower}
+    for nic in nics:
+        if nic.master is not None:
+            below.setdefault(nic.master, set()).add(nic.name)
+    return below
 
 
 class _Alike:
