@@ -1,0 +1,28 @@
+"""A reader that is once behind by chance, though some data is unread in every sample."""
+
+from __future__ import annotations
+
+import pytest
+from limit_frames import AWAY, RECEIVES, flow, limits, moment
+
+from nettop.facts.limits.words import line
+
+LITTLE = {**AWAY, "recv_q": 90_000, "rmem_alloc": 110_000}
+MUCH = {**AWAY, "recv_q": 2_000_000, "rmem_alloc": 2_400_000}  # two fifths of the buffer
+
+
+@pytest.mark.parametrize(
+    ("behind", "stage"),
+    [((), "peer"), ((4,), "peer"), ((3, 4, 5), "application")],
+    ids=["never", "once", "repeatedly"],
+)
+def test_how_often_a_reader_must_be_behind(behind: tuple[int, ...], stage: str) -> None:
+    found = flow(
+        limits(
+            lambda second: moment(
+                second, rates=RECEIVES, gauges=MUCH if second in behind else LITTLE
+            ),
+            8,
+        )
+    )
+    assert found.stage.stage == stage, line(found)
