@@ -1,9 +1,10 @@
 """The programs of a staged limit: writer, reader and link, each run by `python -c`.
 
 Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket, `later` when
-it is lifted. `cost` is the CPU time that a megabyte takes, in seconds. `how` is `tls`, `sendfile`,
-`splice` or `proxy`: the data then comes from, or goes to, another process by a Unix socket, and
-that one sleeps. SIGUSR1 lifts what a writer or reader was slowed by.
+it is lifted. `cost` is the CPU time that a megabyte takes, in seconds; `first` runs it before other
+work of the machine. `how` is `tls`, `sendfile`, `splice` or `proxy`: the data then comes from, or
+goes to, another process by a Unix socket, and that one sleeps. SIGUSR1 lifts what a writer or
+reader was slowed by.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Final
 WRITE: Final = r"""
 import hashlib, os, signal, socket, ssl, sys, tempfile, threading, time
 options = dict(word.split("=") for word in sys.argv[3:])
+if "first" in options:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 how = options.get("how", "")
 kind = socket.SOCK_DGRAM if "datagrams" in options else socket.SOCK_STREAM
 family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
@@ -97,6 +100,8 @@ move(opened())
 READ: Final = """
 import hashlib, os, select, signal, socket, ssl, sys, time
 options = dict(word.split("=") for word in sys.argv[2:])
+if "first" in options:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 how = options.get("how", "")
 plain = "datagrams" in options
 listener = socket.socket(
@@ -173,6 +178,8 @@ while True:
 LINK: Final = """
 import ctypes, fcntl, heapq, os, select, struct, sys, time
 options = {name: float(value) for name, value in (word.split("=") for word in sys.argv[4:])}
+if "first" in options:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 count_file, never = os.open(sys.argv[3], os.O_WRONLY), 0
 def lost():
     global never
