@@ -28,7 +28,6 @@ def quota(cpus: float, *, reader: bool = False) -> Callable[[Stage], None]:
 
 
 _OPEN = "here: qdisc del dev eth0 root"
-_CLAMP: Final = "6:10"  # TCP_WINDOW_CLAMP
 
 # 8 Mb/s over the cost of a megabyte: what the thread carries
 CPU: Final = tuple(
@@ -42,12 +41,10 @@ CPU: Final = tuple(
              writer="cost=0.18 size=8192 sndbuf=32768"),
         Case("work-tbf-reader", "qdisc", "peer", reader="cost=0.04", tc=shaped("130mbit"),
              lift=_OPEN),
-        Case("work-pace-reader", "pacing", reader="cost=0.08", writer="pace=8000000",
+        Case("work-pace-reader", "pacing", "peer", reader="cost=0.08", writer="pace=8000000",
              lift="writer"),
-        Case("work-sleep-reader", "application", reader="cost=0.04",
+        Case("work-sleep-reader", "application", "peer", reader="cost=0.04",
              writer="size=20000 sleep=0.0011", lift="writer"),
-        Case("work-clamp", "rwnd", to=SLOW, link="0.01 first=1", lift="reader",
-             writer="cost=0.25 size=4096", reader=f"set={_CLAMP}:20000 later={_CLAMP}:1000000"),
         Case("work-loopback-tbf", "qdisc", to=LOCAL, writer="cost=0.01",
              tc=("here: qdisc add dev lo root tbf rate 520mbit burst 256k latency 50ms",),
              lift="here: qdisc del dev lo root"),

@@ -1,10 +1,9 @@
 """The programs of a staged limit: writer, reader and link, each run by `python -c`.
 
-Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket, `later` when
-it is lifted. `cost` is the CPU time that a megabyte takes, in seconds; `first` runs it before other
-work of the machine. `how` is `tls`, `sendfile`, `splice` or `proxy`: the data then comes from, or
-goes to, another process by a Unix socket, and that one sleeps. SIGUSR1 lifts what a writer or
-reader was slowed by.
+Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket. `cost` is the
+CPU time that a megabyte takes, in seconds; `first` runs it before other work of the machine. `how`
+is `tls`, `sendfile`, `splice` or `proxy`: the data then comes from, or goes to, another process by
+a Unix socket, and that one sleeps. SIGUSR1 lifts what a writer or reader was slowed by.
 """
 
 from __future__ import annotations
@@ -157,8 +156,6 @@ whole = socket.MSG_WAITALL if answer or shrink else 0
 def lift(*_):
     global piece, pause
     piece, pause = bytearray(131072), 0
-    for word in options.get("later", "").split(",") if "later" in options else ():
-        doors[0].setsockopt(*map(int, word.split(":")))
 signal.signal(signal.SIGUSR1, lift)
 while True:
     for door in doors if len(doors) == 1 else select.select(doors, [], [])[0]:

@@ -26,3 +26,31 @@ def test_how_often_a_reader_must_be_behind(behind: tuple[int, ...], stage: str) 
         )
     )
     assert found.stage.stage == stage, line(found)
+
+
+@pytest.mark.parametrize(
+    ("behind", "stage"), [((4,), "peer"), ((3, 4), "thread")], ids=["once", "repeatedly"]
+)
+def test_how_often_a_reader_that_waits_for_its_core_must_be_behind(
+    behind: tuple[int, ...], stage: str
+) -> None:
+    found = flow(
+        limits(
+            lambda second: moment(
+                second, rates=RECEIVES, ran=0.1, waited=0.6,
+                gauges=MUCH if second in behind else LITTLE,
+            ),
+            8,
+        )
+    )  # fmt: skip
+    assert found.stage.stage == stage, line(found)
+
+
+def test_what_a_busy_reader_that_reads_all_could_carry_is_not_known() -> None:
+    """It may poll, or interrupts of other work may share its core."""
+    found = flow(limits(lambda s: moment(s, rates=RECEIVES, gauges=LITTLE, ran=0.96), 8))
+    (thread,) = (one for one in found.ladder if one.stage == "thread")
+    assert (found.stage.stage, found.next, thread.capacity) == ("peer", None, None)
+    half = flow(limits(lambda s: moment(s, rates=RECEIVES, gauges=LITTLE, ran=0.7), 8))
+    assert half.next is not None
+    assert half.next.stage == "thread"
