@@ -46,7 +46,8 @@ NEXT = (
 )
 LOADED = (
     "A limit marked * depends on the CPUs: other work on the machine changes it. Rows are of "
-    "several runs; each is the last play of its limit, on a machine with two CPUs."
+    "several runs; each is the last play of its limit, on a machine with two CPUs. The programs of "
+    "work-… spend a fixed CPU time on each byte, and run before other work (SCHED_FIFO)."
 )
 CPU = ("thread ", "core ")
 SECONDS = 2.0  # of one look

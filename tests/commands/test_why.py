@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import flow_tables
 import pytest
 from flow_tables import joined, moving
+from limit_frames import moment
 
 from nettop.cli import main
-from nettop.commands.why import chosen, text
+from nettop.collect import qdiscs
+from nettop.commands.why import chosen, look, text
 from nettop.facts.limits import KINDS, STAGES, Limit
+from nettop.frame.rates import Frame
+from nettop.host.source import Source
+from nettop.sampling.sampler import Sampler
 from nettop.terms.errors import Refused
 
 HOSTS = Path(__file__).parents[1] / "hosts"
@@ -131,6 +138,28 @@ def test_one_reading_of_a_host_is_not_enough(
     (tmp_path / "proc/net/dev").write_text("a|b\nc|d\neth0: " + "1 " * 16 + "\n")
     assert main(["why", "--root", str(tmp_path), "--seconds", "100ms"]) == 3
     assert "not enough was seen" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["read twice", "read once"])
+def test_a_table_of_rates_that_was_read_once_is_not_enough(
+    again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The qdiscs are read less often than the sockets: a short look has none of their rates."""
+    queue = qdiscs.Row("eth0", "root", "1:", "tbf", True, 90_000, 9, 1, rate=1e9)
+    first, last = flow_tables.frames(*(moment(second, queue=queue) for second in (0.0, 1.0)))
+    if not again:
+        once = {**last.tables, "qdiscs": first.tables["qdiscs"]}
+        last = Frame(last.at, last.wall, once)
+    taken = iter((first, last))
+    monkeypatch.setattr(Sampler, "take", lambda *_: next(taken))
+    waits = iter((True, False))
+    host = SimpleNamespace(ends=True, now=lambda: 0.0, wait=lambda _: next(waits))
+    if again:
+        assert look(cast(Source, host), 0.05)[0] is last
+        return
+    with pytest.raises(Refused, match="qdiscs: read only once; observe for 1 s") as refused:
+        look(cast(Source, host), 0.05)
+    assert refused.value.code == 3
 
 
 def test_advise_has_the_same_limits(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,10 +32,34 @@ sys.exit(subprocess.call([sys.executable, "-m", "nettop", "why", "--json", "--se
 """
 
 
-def test_the_shaper_limits_the_flow_of_the_pod() -> None:
+SHAPER = "root tbf rate 20mbit burst 32k limit 60000"
+BRIDGED = (
+    "ip link add br0 type bridge && ip link set br0 up",
+    "for port in left right; do ip addr flush dev $port; ip link set $port master br0; done",
+)
+REDIRECTED = (
+    "ip link add ifb0 type ifb && ip link set ifb0 up",
+    "tc qdisc add dev left handle ffff: ingress",
+    (
+        "tc filter add dev left parent ffff: protocol all u32 match u32 0 0 "
+        "action mirred egress redirect dev ifb0"
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "shaped"),
+    [((), "right"), (BRIDGED, "right"), (REDIRECTED, "ifb0")],
+    ids=["routed", "bridged", "redirected"],
+)
+def test_the_shaper_limits_both_ends_of_the_flow(made: tuple[str, ...], shaped: str) -> None:
     with Stage("outside") as stage:
         stage.chain()
-        stage.tc("qdisc add dev right root tbf rate 20mbit burst 32k limit 60000", stage.middle)
+        for command in made:
+            stage.run(stage.middle, command)
+        if made is BRIDGED:
+            stage.run(stage.here, "ip addr add 10.97.0.3/24 dev left")
+        stage.tc(f"qdisc add dev {shaped} {SHAPER}", stage.middle)
         pods = [
             (stage.there, (sys.executable, "-c", READ, "7300")),
             (stage.here, (sys.executable, "-c", WRITE, FAR, "7300")),
@@ -47,12 +71,12 @@ def test_the_shaper_limits_the_flow_of_the_pod() -> None:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         found = {
-            (one["over"], one["direction"]): one for one in json.loads(done.stdout)["limits"]
+            one["direction"]: one for one in json.loads(done.stdout)["limits"]
             if one["over"] == "flow"
         }  # fmt: skip
-        reads = found["flow", "rx"]
-        assert reads["namespace"], reads
-        limit = reads["limit"]
-        assert (limit["stage"], limit["end"]) == ("qdisc", "here"), limit
-        assert limit["name"].endswith("of right"), limit
-        assert found["flow", "tx"]["limit"]["stage"] == "path"
+        for one in found.values():
+            assert one["namespace"], one
+            limit = one["limit"]
+            assert (limit["stage"], limit["end"]) == ("qdisc", "here"), one
+            assert limit["name"].endswith(f"of {shaped}"), limit
+        assert set(found) == {"rx", "tx"}

@@ -175,8 +175,7 @@ class Stage:
     def settle(self, to: str, *, sending: bool = True) -> None:
         """Wait until the flow has moved data for a second or two."""
         for _ in range(40):
-            time.sleep(0.5)
-            found = self.why(self.here if sending else self.there, seconds=0.5)["limits"]
+            found = self.why(self.here if sending else self.there, seconds=1.0)["limits"]
             if any(one["over"] != "nic" and f"{to}:7300" in _named(one) for one in found):
                 return
         raise AssertionError(f"no flow to {to} moves data")

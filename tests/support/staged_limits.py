@@ -7,34 +7,26 @@ from typing import Final
 
 from staged import LOCAL, SLOW, Stage
 from staged_case import FAR, PATH, Case
+from staged_cpu import CPU, quota
 from staged_more import MORE
 from staged_strange import STRANGE
 
 
-def _quota(cpus: float, *, reader: bool = False) -> Callable[[Stage], None]:
-    def more(stage: Stage) -> None:
-        process = stage.far if reader else stage.near
-        if process is None or not stage.quota(process, cpus):
-            raise OSError("no cgroup with a CPU quota can be made here")
-
-    return more
-
-
 def _share_of_measured(
-    share: float, *, shaper: bool = False, quota: Callable[[Stage], None] | None = None
+    share: float, *, shaper: bool = False, given: Callable[[Stage], None] | None = None
 ) -> Callable[[Stage], None]:
     """Allow that share of what the CPUs carry just now, so that the CPUs come next."""
 
     def more(stage: Stage) -> None:
-        if quota is not None:
-            quota(stage)
+        if given is not None:
+            given(stage)
         rate = share * stage.measured()
         if shaper:
             stage.tc(f"qdisc add dev eth0 root tbf rate {rate:.0f} burst 512k latency 20ms")
             return
         stage.again(f"pace={rate / 8:.0f}")
-        if quota is not None:
-            quota(stage)
+        if given is not None:
+            given(stage)
 
     return more
 
@@ -96,9 +88,9 @@ CASES: Final = {case.name: case for case in (
     *(Case(f"pace-{mbit}mbit", "pacing", "peer" if mbit == 50 else "", lift="writer",
            writer=f"pace={mbit * 125_000}") for mbit in (5, 20, 50, 200, 600)),
     Case("pace-delay", "pacing", to=SLOW, link="0.01", writer="pace=1250000", lift="writer"),
-    *(Case(f"quota-{share}", "thread", more=_quota(share), quiet=True)
+    *(Case(f"quota-{share}", "thread", more=quota(share), quiet=True)
       for share in (0.03, 0.1, 0.2)),
-    *(Case(f"quota-reader-{share}", "peer", "thread", more=_quota(share, reader=True), quiet=True)
+    *(Case(f"quota-reader-{share}", "peer", "thread", more=quota(share, reader=True), quiet=True)
       for share in (0.03, 0.1)),
     Case("duty-350ms", "thread", more=_duty(0.05, 0.3), quiet=True),
     Case("duty-120ms", "thread", more=_duty(0.02, 0.1), quiet=True),
@@ -191,10 +183,10 @@ CASES: Final = {case.name: case for case in (
     Case("next-pace-loss", "pacing", to=SLOW, link="0.005 lose=30", writer="pace=375000",
          lift="writer"),
     Case("next-pace-quota", "pacing", lift="writer", quiet=True,
-         more=_share_of_measured(0.6, quota=_quota(0.1))),
+         more=_share_of_measured(0.6, given=quota(0.1))),
     # paced data costs the reader more for each byte: its quota is used up in 95% of the periods
     Case("next-pace-reader-quota", "pacing", "peer thread", lift="writer", quiet=True,
-         more=_share_of_measured(0.6, quota=_quota(0.1, reader=True))),
+         more=_share_of_measured(0.6, given=quota(0.1, reader=True))),
     # pacing and shaping cost the writer CPU time: at 0.6 of the rate its thread is full as well
     Case("next-pace-thread", "pacing", "peer", lift="writer", quiet=True,
          more=_share_of_measured(0.25)),
@@ -202,6 +194,7 @@ CASES: Final = {case.name: case for case in (
          more=_share_of_measured(0.35, shaper=True)),
     *MORE,
     *STRANGE,
+    *CPU,
 )}  # fmt: skip
 SHORT: Final = (
     "tbf-50mbit", "htb-50mbit", "pace-50mbit", "rcvbuf-32768", "loss-100",

@@ -1,8 +1,9 @@
 """The programs of a staged limit: writer, reader and link, each run by `python -c`.
 
-Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket. `how` is
-`tls`, `sendfile`, `splice` or `proxy`: the data then comes from, or goes to, another process by a
-Unix socket, and that one sleeps. SIGUSR1 lifts what a writer or reader was slowed by.
+Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket. `cost` is the
+CPU time that a megabyte takes, in seconds; `first` runs it before other work of the machine. `how`
+is `tls`, `sendfile`, `splice` or `proxy`: the data then comes from, or goes to, another process by
+a Unix socket, and that one sleeps. SIGUSR1 lifts what a writer or reader was slowed by.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 from typing import Final
 
 WRITE: Final = r"""
-import os, signal, socket, ssl, sys, tempfile, threading, time
+import hashlib, os, signal, socket, ssl, sys, tempfile, threading, time
 options = dict(word.split("=") for word in sys.argv[3:])
+if "first" in options:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 how = options.get("how", "")
 kind = socket.SOCK_DGRAM if "datagrams" in options else socket.SOCK_STREAM
 family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
@@ -42,7 +45,14 @@ if how == "tls":  # without a certificate
     secret.check_hostname, secret.verify_mode = False, ssl.CERT_NONE
     secret.maximum_version = ssl.TLSVersion.TLSv1_2
     secret.set_ciphers("AECDH:@SECLEVEL=0")
+cost = float(options.get("cost", 0)) / 1e6
+def work(count):  # a fixed CPU time for each byte, on a machine of any speed
+    until = time.thread_time() + count * cost
+    while time.thread_time() < until:
+        hashlib.sha256(bytes(4096))
 def hand(door):
+    if cost:
+        work(len(piece))
     if how == "sendfile":
         os.sendfile(door.fileno(), file.fileno(), 0, len(piece))
     elif how == "proxy":
@@ -87,8 +97,10 @@ for _ in range(int(options.get("flows", 1)) - 1):
 move(opened())
 """
 READ: Final = """
-import os, select, signal, socket, ssl, sys, time
+import hashlib, os, select, signal, socket, ssl, sys, time
 options = dict(word.split("=") for word in sys.argv[2:])
+if "first" in options:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 how = options.get("how", "")
 plain = "datagrams" in options
 listener = socket.socket(
@@ -123,6 +135,11 @@ if how == "proxy":
         while far.recv_into(piece):
             time.sleep(pause)
     pause = 0
+cost = float(options.get("cost", 0)) / 1e6
+def work(count):
+    until = time.thread_time() + count * cost
+    while time.thread_time() < until:
+        hashlib.sha256(bytes(4096))
 def take(door):
     if how == "splice":
         count = os.splice(door.fileno(), into, len(piece))
@@ -130,6 +147,8 @@ def take(door):
     count = door.recv_into(piece, len(piece), whole)
     if count and how == "proxy":
         near.sendall(piece[:count])
+    if cost:
+        work(count)
     return count
 answer = b"x" * int(options.get("answer", 0))
 shrink = int(options.get("shrink", 0))  # bytes of the receive buffer while it does not read
@@ -156,6 +175,8 @@ while True:
 LINK: Final = """
 import ctypes, fcntl, heapq, os, select, struct, sys, time
 options = {name: float(value) for name, value in (word.split("=") for word in sys.argv[4:])}
+if "first" in options:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 count_file, never = os.open(sys.argv[3], os.O_WRONLY), 0
 def lost():
     global never

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 GROUP = "look"
 HELP = "say what limits each flow and interface, and what would limit it next"
 SAMPLES = 10  # intervals, at the least
+# read from the first frame on; their rates decide: without, shapers and drops are not seen
+COUNTED = ("sockets_tcp", "sockets_udp", "qdiscs", "classes")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,7 +135,19 @@ def look(source: Source, seconds: float) -> tuple[Frame, Facts]:
         facts = joiner.build(frame)
     if not facts.limits or all(core.idle is None for core in facts.cores):
         raise Refused("not enough was seen: the counters of this host were read only once", 3)
+    once = [name for name in COUNTED if _only_once(frame, name)]
+    if once:
+        raise Refused(
+            f"not enough was seen: {', '.join(once)}: read only once; observe for 1 s at the least "
+            "(--seconds)", 3,
+        )  # fmt: skip
     return frame, facts
+
+
+def _only_once(frame: Frame, table: str) -> bool:
+    """Whether a table has rows, and no rate of any."""
+    entries = frame.tables.get(table, ())
+    return bool(entries) and not any(entry.rated for entry in entries)
 
 
 def chosen(facts: Facts, target: str | None) -> list[Limit]:

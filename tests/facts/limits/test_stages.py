@@ -122,6 +122,7 @@ def test_what_bbr_measured_of_a_flow_that_wants_no_more_is_no_capacity() -> None
 
 
 BEHIND = {**AWAY, "recv_q": 500_000, "rmem_alloc": 610_000}  # a tenth of the buffer
+LATE = {**AWAY, "recv_q": 250_000, "rmem_alloc": 310_000}  # a twentieth of it
 RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
     "thread": ({"ran": 0.94, "gauges": BEHIND}, "thread", "here"),
     "thread that polls": ({"ran": 1.0}, "peer", "there"),
@@ -129,7 +130,12 @@ RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
                                    "peer", "there"),
     "busy thread beside its interrupts": (
         {"ran": 0.75, "idle": (0.0,) * 4, "softirq": 0.21}, "thread", "here"),
-    "thread that waits for a core": ({"ran": 0.7, "waited": 0.21}, "thread", "here"),
+    "thread that waits for a core": (
+        {"ran": 0.7, "waited": 0.21, "gauges": LATE}, "thread", "here"),
+    "thread that waits for a core and reads all": (
+        {"ran": 0.02, "waited": 0.57, "gauges": {**LATE, "rmem_alloc": 290_000}}, "peer", "there"),
+    "thread that polls and waits for a core": (
+        {"ran": 0.56, "waited": 0.44, "gauges": {**AWAY, "recv_q": 9000}}, "peer", "there"),
     "slow reader": ({"gauges": {**AWAY, "recv_q": 3_000_000, "rmem_alloc": 4_000_000}},
                     "application", "here"),
     "reader that waits for a core while data waits": (

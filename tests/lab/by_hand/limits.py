@@ -18,7 +18,7 @@ import argparse
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
@@ -142,8 +142,9 @@ def main() -> int:
     rows = Path(os.environ.get("NETTOP_LAB_OUT", ".")) / "limits.txt"
     wrong = 0
     with ThreadPoolExecutor(TOGETHER) as pool, rows.open("w") as file:
-        done = [(case, pool.submit(limits_ward.play, case, args.looks)) for case in chosen]
-        for case, one in done:
+        plays = {pool.submit(limits_ward.play, case, args.looks): case for case in chosen}
+        for one in as_completed(plays):  # rows are kept if the guest is ended before the last
+            case = plays[one]
             try:
                 played = one.result()
             except (OSError, AssertionError, EOFError, subprocess.SubprocessError) as error:

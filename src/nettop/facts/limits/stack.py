@@ -1,7 +1,5 @@
 """The interfaces that packets pass below the one of a flow: of a bond, bridge, VLAN or tunnel.
 
-Also the end of a veth pair that is outside of the network namespace of the flow.
-
 Of several below, the one that moves at least as much as the flow; where several do, none is known.
 Which interface a tunnel uses is decided by the route of its remote address, which no table has: it
 is the only other one that moves as much.
@@ -31,28 +29,12 @@ def stack(look: Look) -> tuple[Look, ...]:
     )
 
 
-def outside(look: Look) -> Look | None:
-    """This host's end of the veth pair by which a receiver of another namespace is reached.
-
-    What that end sends, the receiver takes: a shaper of it limits the flow.
-    """
-    if look.device is None:
-        return None
-    entries = look.window.netns_links.entries(look.device)
-    name = look.window.ends.get(entries[-1].now.peer) if entries else None
-    nic = next((one for one in look.facts.nics if one.name == name), None)
-    if nic is None:
-        return None
-    same = replace(look, nic=nic, device=None, direction="tx")
-    return same if 8 * _moved(same, nic) >= MOVES * look.rate else None
-
-
 def _stack(look: Look, nic: Nic) -> Iterator[Look]:
     yield look
     nics = {one.name: one for one in look.facts.nics}
     for _ in range(LEVELS):
         names = look.window.below.get(nic.name) or ()
-        found = _carries(look, [nics[name] for name in names if name in nics])
+        found = carries(look, [nics[name] for name in names if name in nics])
         if not names and nic.kind == "tunnel":
             found = _apart(look, nic, nics.values())
         if found is None:
@@ -61,24 +43,24 @@ def _stack(look: Look, nic: Nic) -> Iterator[Look]:
         yield replace(look, nic=nic)
 
 
-def _carries(look: Look, nics: Sequence[Nic]) -> Nic | None:
+def carries(look: Look, nics: Sequence[Nic]) -> Nic | None:
     """The only one of these that moves as much as the flow."""
-    moving = [one for one in nics if 8 * _moved(look, one) >= MOVES * look.rate]
+    moving = [one for one in nics if 8 * moved(look, one) >= MOVES * look.rate]
     return moving[0] if len(moving) == 1 else None
 
 
 def _apart(look: Look, tunnel: Nic, nics: Iterable[Nic]) -> Nic | None:
     """The interface that a tunnel uses; of a stack the upper one."""
-    least = MOVES * _moved(look, tunnel)
+    least = MOVES * moved(look, tunnel)
     moving = [
         one for one in nics
-        if one.name != tunnel.name and one.kind != "loopback" and _moved(look, one) >= least
+        if one.name != tunnel.name and one.kind != "loopback" and moved(look, one) >= least
     ]  # fmt: skip
     lower = {name for one in moving for name in look.window.below.get(one.name, ())}
     above = [one for one in moving if one.name not in lower]
     return above[0] if least and len(above) == 1 else None
 
 
-def _moved(look: Look, nic: Nic) -> float:
+def moved(look: Look, nic: Nic) -> float:
     """Bytes a second in the direction of the flow."""
     return look.window.counted(nic.name, f"{look.direction}_bytes") or 0.0

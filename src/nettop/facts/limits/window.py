@@ -15,6 +15,7 @@ from ...frame.rates import Entry, Frame
 from .. import elsewhere, port
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
+from ..wiring import Routes
 
 SECONDS: Final = 10.0
 INTERFACES: Final = 64  # if there are more, resting virtual ones are not judged
@@ -141,7 +142,10 @@ class Window:
     idle: set[str] = field(default_factory=set)  # TCP flows that want nothing
     below: Mapping[str, set[str]] = field(default_factory=dict)  # interfaces below each, one level
     ends: Mapping[int, str] = field(default_factory=dict)  # of veth pairs into other namespaces
-    _links: tuple[object, object] = (None, None)  # the tables of which that was made
+    ifbs: frozenset[str] = frozenset()  # interfaces to which a filter redirects packets
+    _links: tuple[object, object] = (None, None)  # the tables of which these were made
+    _routed: tuple[Sequence[Entry[Any]], ...] = ((), ())  # the tables `routes` and `addresses`
+    _routes: Routes | None = None  # of these tables, once asked for
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
     def add(
@@ -172,10 +176,14 @@ class Window:
                 row.index: row.interface for row in frame.rows("links")
                 if row.kind == "veth" and row.link_netns is not None
             }  # fmt: skip
+            self.ifbs = frozenset(row.interface for row in frame.rows("links") if row.kind == "ifb")
             self.below = port.directly_below(
                 {row.interface: row for row in frame.rows("links")},
                 {row.name: row for row in frame.rows("netclass")},
             )
+        routed = frame.tables.get("routes", ()), frame.tables.get("addresses", ())
+        if any(new is not old for new, old in zip(routed, self._routed, strict=True)):
+            self._routed, self._routes = routed, None
         _keep(self.cores, loads(frame) if load is None else load, frame.at)
         _keep(self.nics, {nic.name: nic for nic in self._watched(nics)}, frame.at)
 
@@ -206,6 +214,13 @@ class Window:
         return {
             (row.namespace, address): row.interface for row in rows for address in row.addresses
         }
+
+    def routes(self) -> Routes:
+        """The routes of this namespace."""
+        if self._routes is None:
+            rows = ([entry.now for entry in table] for table in self._routed)
+            self._routes = Routes.of(*rows)
+        return self._routes
 
     def core(self, cpu: int | None) -> Mapping[str, float] | None:
         """The mean load of a CPU in percent, by kind of work; None when it is not known."""

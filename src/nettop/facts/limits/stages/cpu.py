@@ -23,6 +23,8 @@ STOPPED: Final = 0.3  # of the samples: what it would do without the stops is no
 CORE: Final = 0.95  # of a core in use
 KEPT: Final = 0.2  # of the time that a thread waited for its core, or interrupts used it
 BEHIND: Final = 0.1  # of the receive buffer unread in a sample: its reader was behind
+DELAYED: Final = 0.05  # of the receive buffer unread, in `OFTEN` of the samples: it waits too long
+OFTEN: Final = 0.2
 USED_UP: Final = 0.25  # of the periods in which a quota is used up: it limits
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
 
@@ -220,9 +222,9 @@ def _thread(look: Look, one: Thread) -> Reading:
     # a thread that waits for a core half of the time wants more than it gets, however long it
     # sleeps
     held = used if full or one.waited >= HALF else used / 2
-    if held >= HALF and _keeps_up(look, one):
-        held = 0.0
     capacity, reach = one.carried(look.rate)
+    if held >= HALF and _keeps_up(look, one):  # what its CPU time is spent on is not known
+        held, capacity, reach = 0.0, None, (look.rate, look.rate / HALF)
     return Reading(
         "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach
     )
@@ -232,18 +234,19 @@ def _keeps_up(look: Look, one: Thread) -> bool:
     """Whether a thread that reads leaves no data unread although it is busy.
 
     It is woken for little data each time, or polls. If it could read no more, its socket would
-    fill. One that was kept from running is behind at these times.
+    fill. One that is delayed by interrupts, a quota or a signal is behind at these times; one that
+    waits for its core, if data is unread in some samples: else it reads all that arrives.
     """
     if look.over != "flow" or look.sends or not look.tcp:
         return False
-    if max(one.waited, one.interrupts) >= KEPT or one.throttled >= USED_UP:
+    if one.interrupts >= KEPT or one.throttled >= USED_UP or one.stopped >= STOPPED:
         return False
-    if one.stopped >= STOPPED:
-        return False
-    return not any(
-        e.now.rcvbuf is None or (e.now.rmem_alloc or e.now.recv_q) >= BEHIND * e.now.rcvbuf
-        for e in look.tcp
-    )
+    unread = [
+        (e.now.rmem_alloc or e.now.recv_q) / e.now.rcvbuf if e.now.rcvbuf else 1.0 for e in look.tcp
+    ]
+    if one.waited >= KEPT:
+        return share(part >= DELAYED for part in unread) < OFTEN
+    return max(unread) < BEHIND
 
 
 def _core(look: Look, cpu: int | None) -> Iterator[Reading]:

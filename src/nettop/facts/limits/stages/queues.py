@@ -16,7 +16,8 @@ from ....frame.rates import Entry
 from ....terms import units
 from .. import Reading
 from ..looks import Look
-from ..stack import outside, stack
+from ..outward import arriving, entering, leaving
+from ..stack import MOVES, stack
 from ..window import mean, share
 
 HEADERS: Final = 1.1  # a queue counts more than the payload by at most this factor
@@ -35,13 +36,15 @@ PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause fram
 def readings(look: Look) -> Iterator[Reading]:
     """The queues of the interface by which the data leaves, and of those below it.
 
-    Of a receiver in another namespace those by which the data leaves for it.
+    Of a flow of another namespace also those of this host that its data passes.
     """
     if not look.sends:
-        outer = outside(look)
+        outer = arriving(look)
         if outer is not None:
             yield from _shapers(outer)
         return
+    for one in leaving(look):
+        yield from _shapers(one)
     for one in stack(look):
         yield from _shapers(one)
         if one.over == "flow":
@@ -52,11 +55,12 @@ def readings(look: Look) -> Iterator[Reading]:
 
 def dropping(look: Look, least: float) -> str | None:
     """The queue of this host that drops most of what leaves; None: less than `least` packets/s."""
+    policed = entering(look)
     lost = [
         (mean(entry.rate("drops") for entry in entries) or 0.0, entries[-1].now)
-        for one in stack(look)
+        for one in (*stack(look), *leaving(look), *((policed,) if policed is not None else ()))
         for entries in _queues(one)
-        if entries[-1].now.parent != "ingress"
+        if (entries[-1].now.parent == "ingress") == (one is policed)
     ]
     most, row = max(lost, key=lambda one: one[0], default=(0.0, None))
     return f"{row.kind} {row.handle} of {row.interface}" if row and most >= least else None
@@ -105,7 +109,8 @@ def _shapers(look: Look) -> Iterator[Reading]:
         if rate:
             name = f"htb class {row.handle}"
             shaped.append(_Shaper(name, row.handle, row.parent, rate, entries, row.leaf))
-    busiest = max((one for one in shaped if one.leaf), key=lambda one: one.load, default=None)
+    passed = [one for one in shaped if one.leaf and _carries(look, one)]
+    busiest = max(passed, key=lambda one: one.load, default=None)
     if busiest is not None:
         for one in shaped:
             if one is busiest or one in _above(busiest, shaped) or busiest in _above(one, shaped):
@@ -128,6 +133,12 @@ class _Shaper(NamedTuple):
     def load(self) -> float:
         """The rate through it, as a share of its own."""
         return _load(self.entries, self.rate)
+
+
+def _carries(look: Look, one: _Shaper) -> bool:
+    """Whether as much passes it as a flow of a pod moves: else it is that of other traffic."""
+    own = look.over != "flow" or look.namespace is None
+    return own or one.load * one.rate >= MOVES * look.rate
 
 
 def _above(one: _Shaper, shaped: list[_Shaper]) -> list[_Shaper]:

@@ -16,6 +16,7 @@ from ..window import mean, share
 from . import cpu
 
 UNREAD: Final = 0.25  # of the receive buffer: the reader is behind; as application-does-not-read
+REPEATED: Final = 0.25  # of the samples: it is behind again and again, not once by chance
 FILLED: Final = 0.4  # of the buffer is payload that arrives in a round trip: window full
 # of the buffer that is offered as window: half (tcp_adv_win_scale 1, up to Linux 6.5), then by the
 # size of packets in memory (scaling_ratio in include/linux/tcp.h)
@@ -46,7 +47,7 @@ def _stream(look: Look) -> Iterator[Reading]:
     # a reader that sleeps while data waits does so by choice; else it waits for a core, or runs
     known = cpu.threads(look, flow.pid) if flow is not None and flow.pid is not None else []
     sleeps = 1.0 - max((one.used for one in known), default=0.0)
-    stands = max(behind, unread if behind else 0.0)
+    stands = max(behind, unread if behind >= REPEATED else 0.0)
     held = min(sleeps, stands)
     why = f"{units.size(waiting)} wait to be read, on average"
     around = (0.9 * look.rate, 1.1 * look.rate)
