@@ -10,8 +10,8 @@ import pytest
 from pane_text import words
 from scenes import storied
 
+from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.looks import name
 from nettop.panes import flowpage, flows
 from nettop.views.past import History, Trace
 from nettop.views.scene import Scene, View

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from nettop import collect, panes
+from nettop.facts import joined
 from nettop.host.recording import Replay
 from nettop.host.source import Live
 from nettop.sampling.refresh import REST, UNKNOWN
@@ -162,3 +163,8 @@ def test_a_dear_table_is_read_again_after_its_wait_and_rates_are_over_that_time(
         observer.glance(("sockets_udp",))  # also where a pane shows it
         host.at += 1.0
     assert host.read["/proc/net/udp"] - before == 10
+
+
+def test_the_tables_that_facts_need_are_collected_once() -> None:
+    """A frame asks for them each second."""
+    assert joined.needs() is joined.needs()

@@ -54,7 +54,7 @@ def until(true: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Peering, list[Note]]]]:
-    monkeypatch.setattr(peering, "WAITS", (0.0,))
+    monkeypatch.setattr("nettop.host.distant.WAITS", (0.0,))
     threads: list[Peering] = []
 
     def start(canned: Canned, far: Callable[[], Any] = Connected) -> tuple[Peering, list[Note]]:

@@ -194,7 +194,7 @@ def _address(target: str) -> str | None:
     """
     from ipaddress import ip_address
 
-    from ..facts.limits.looks import end
+    from ..facts.flow_words import end
 
     text, _, port = target.rpartition(":")
     try:

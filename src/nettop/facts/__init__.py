@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from .kind import Fact, Kind
-from .kinds.capture import Capture
-from .kinds.core import Core
-from .kinds.flow import Flow
-from .kinds.host import HostFact
-from .kinds.nic import Nic
-from .kinds.path import Path
-from .kinds.process import Process
-from .kinds.queue import Queue
-from .limits import Limit
+if TYPE_CHECKING:
+    from .kind import Fact, Kind
+    from .kinds.capture import Capture
+    from .kinds.core import Core
+    from .kinds.flow import Flow
+    from .kinds.host import HostFact
+    from .kinds.nic import Nic
+    from .kinds.path import Path
+    from .kinds.process import Process
+    from .kinds.queue import Queue
+    from .limits import Limit
+
 
 PROFILES = ("bulk-lan", "bulk-wan", "latency", "capture", "server")
 

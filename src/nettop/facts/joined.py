@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..frame.rates import Entry, Frame
@@ -50,6 +50,7 @@ NEEDS: Final = (
 """The tables that facts are built from (and `netdev` if `link_stats` cannot be read)."""
 
 
+@cache
 def needs() -> tuple[str, ...]:
     """All tables that facts are built from, those of kinds with `build` included; each once."""
     return tuple(dict.fromkeys([*NEEDS, *(t for kind in kinds().values() for t in kind.needs)]))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..advice.language.words import field_name, value_text
-from ..advice.rules.explain import prediction
-from ..advice.rules.papers import citation
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over, wrap
 from ..terms.units import seconds
 from ..views.ask import Hint, Key, Next, Pointer
@@ -119,6 +116,8 @@ def paragraph(text: str, width: int, role: str = "", indent: int = 2) -> list[Li
 
 def cite(source: Cite, width: int, role: str) -> list[Line]:
     """A source, wrapped; contrary evidence with the reason why it does not apply."""
+    from ..advice.rules.papers import citation
+
     because = f" ({source['because']})" if source.get("because") else ""
     return paragraph(citation(source) + because, width, role, 4)
 
@@ -195,6 +194,8 @@ def state(one: Listed, width: int) -> list[Line]:
 
 def figures(finding: Finding, scene: Scene, width: int, on: int) -> list[Line]:
     """The figures of the evidence; at the right of number `on` the pane that Enter opens."""
+    from ..advice.language.words import field_name, value_text  # not before a finding holds
+
     longest = max(cells(field_name(item["field"])) for item in finding.evidence)
     wide = min(max(36, longest + 3), width * 2 // 3)
     out = []
@@ -232,6 +233,8 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
         out.append(section("SEEN HERE", finding.id, width))
         out += figures(finding, scene, width, min(on, len(finding.evidence) - 1))
     out += remedy(finding, scene, width)
+    from ..advice.rules.explain import prediction
+
     if text := prediction(finding):
         out += paragraph(f"Predicted: {text}", width, "strong")
     if text := likelihood(finding, scene):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.kinds.core import Core
 from ..terms.text import Line, line, stacked
 from ..terms.units import UNKNOWN, brief, percent
 from ..views.scene import Spot
 from . import grid
 from .parts import KINDS, Cell, Column, core_load, kinds
 from .table import Order, fitted, marked, names_of, ordered
+
+if TYPE_CHECKING:
+    from ..facts.kinds.core import Core
 
 COLUMNS: Final = (
     Column("CORE", 4, ">"),

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..facts import Facts
-from ..facts.kinds.core import Core
-from ..facts.kinds.queue import Queue
 from ..terms import cpulist
 from ..terms.text import Line, cells, clauses, fit, fit_line, level, line
 from ..terms.units import brief, packets, percent
@@ -33,7 +31,11 @@ from .parts import (
 )
 from .table import Order, column_of, marked, ordered
 
-Row = tuple[str, list[Queue]]  # the queues of one interrupt, by the name of the first
+if TYPE_CHECKING:
+    from ..facts.kinds.core import Core
+    from ..facts.kinds.queue import Queue
+
+Row: TypeAlias = "tuple[str, list[Queue]]"  # the queues of one interrupt, by the name of the first
 TITLE = "Cores & IRQs"
 KEY = "2"
 LEGEND: Final = (

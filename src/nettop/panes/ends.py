@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..facts.kinds.flow import Flow
+from ..facts.flow_words import name
 from ..facts.limits import words
-from ..facts.limits.looks import name
 from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses
 from ..facts.pair import words as both
 from ..terms.text import Line, fit_line, line, line_cells, wrap
 from ..terms.units import share
 
 if TYPE_CHECKING:
+    from ..facts.kinds.flow import Flow
     from ..views.scene import Peer, Scene
 
 MARGIN: Final = 3  # columns before each line but the first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..advice.language.words import field_name, value_text
 from ..terms.text import Line, fit, line
 from ..terms.units import count
 from ..views.enough import unjudged
@@ -54,6 +53,8 @@ def _figures(one: listed.Listed, width: int) -> list[Line]:
     """The evidence of a finding that holds, a figure a line."""
     if one.finding is None or one.state:
         return []
+    from ..advice.language.words import field_name, value_text  # not before a finding holds
+
     return [
         line(
             (fit(f"   {field_name(item['field'])}", max(24, width * 2 // 3)), "dim"),

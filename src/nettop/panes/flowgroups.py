@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..facts.kinds.flow import Flow
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
 from ..views.scene import Scene, Spot, View
 from .parts import Cell, Column, heading, row, widths
 from .table import Order, column_of, marked, ordered
+
+if TYPE_CHECKING:
+    from ..facts.kinds.flow import Flow
 
 PREFIX: Final = "process."  # of the id of a row
 COLUMNS: Final = (

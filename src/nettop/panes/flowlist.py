@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..facts.kinds.flow import Flow, rate
+from ..facts.flow_words import rate
 from ..facts.limits.words import LONG
 from ..terms import braille
 from ..terms.text import Line, fit_line
@@ -16,6 +16,9 @@ from ..views.scene import Scene
 from ..views.timeline import trace
 from .parts import Cell, Column, listing
 from .table import fitted
+
+if TYPE_CHECKING:
+    from ..facts.kinds.flow import Flow
 
 COLUMNS: Final = (
     Column("PROCESS", 15, grow=2),

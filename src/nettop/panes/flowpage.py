@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..facts.kinds.flow import Flow
+from ..facts.flow_words import name
 from ..facts.limits import Limit, Reading, words
-from ..facts.limits.looks import name
 from ..terms import braille
 from ..terms.text import Line, bar, cells, fit, fit_line, line, line_cells, wrap
 from ..terms.units import UNKNOWN, amount, percent, seconds, share, size
@@ -21,6 +20,9 @@ from .graph import rounded
 from .grid import beside
 from .limit import mark
 from .parts import flow_words, section
+
+if TYPE_CHECKING:
+    from ..facts.kinds.flow import Flow
 
 CALM: Final = (None, "none", "application")  # limits that nothing here can lift
 WIDE: Final = 110  # columns from which stages and figures are side by side

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.kinds.flow import Flow, rate
+from ..facts.flow_words import rate
 from ..terms.text import Line, fit_line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
@@ -15,6 +15,9 @@ from . import flowgroups, flowpage
 from .columnfilter import advice, parsed
 from .parts import Cell, Column, listing, section, waiting
 from .table import Order, fitted, marked, ordered
+
+if TYPE_CHECKING:
+    from ..facts.kinds.flow import Flow
 
 TITLE = "Flows"
 KEY = "4"

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import MARKS
-from ..facts.kinds.nic import Nic
 from ..terms import braille
 from ..terms.text import LEVELS, Line, cells, fit, line
 from ..terms.units import Units, brief, seconds, share
@@ -21,6 +20,9 @@ from ..views.timeline import Event, Timeline, events, last_step, timeline
 from .grid import merge
 from .parts import ROLES
 from .path import load_of
+
+if TYPE_CHECKING:
+    from ..facts.kinds.nic import Nic
 
 LABEL: Final = 12  # columns of the scale
 SHADES: Final = 4  # of the gradient: roles rx-0 … rx-3 and tx-0 … tx-3

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.kinds.core import Core
 from ..terms.text import Line, fit, fit_line, level, line, line_cells, stacked
 from ..terms.units import percent
 from .parts import KINDS, core_load, kinds, load_role
+
+if TYPE_CHECKING:
+    from ..facts.kinds.core import Core
 
 _SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 _NARROW: Final = 50  # columns of a core's row below the heat map

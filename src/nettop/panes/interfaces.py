@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..facts.kinds.nic import Nic
 from ..terms.text import Line, bar, fit_line, line
 from ..terms.units import UNKNOWN, brief, per_second
 from ..views.once import once
@@ -15,6 +14,9 @@ from ..views.scene import Scene, View, nic_of
 from . import path
 from .parts import Cell, Column
 from .table import fitted
+
+if TYPE_CHECKING:
+    from ..facts.kinds.nic import Nic
 
 MATTERS: Final = 0.01  # of the busiest interface's rate
 COLUMNS: Final = (

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
-from ..facts.kinds.queue import Queue
 from ..terms import cpulist
 from ..terms.text import Line, clauses, fit, fit_line, line
 from ..terms.units import amount, count, link, packets, per_second, scaled, share
@@ -16,6 +14,10 @@ from ..views.scene import Scene, View, nic_of, under
 from . import path
 from .parts import Cell, Column, heading, listing, matches, row, section, waiting, widths
 from .table import Order, fitted, marked, ordered
+
+if TYPE_CHECKING:
+    from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
+    from ..facts.kinds.queue import Queue
 
 TITLE = "NIC"
 KEY = "3"

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.kinds.flow import Flow, rate
+from ..facts.flow_words import name, rate
 from ..facts.limits import Limit
-from ..facts.limits.looks import name
 from ..views.scene import Left, Scene, Spot, View
 from ..views.stages import flow_of
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
+    from ..facts.kinds.flow import Flow
 
 DEPTH: Final = 8  # places that Esc leads back to
 PANES: Final = {  # a kind of fact, and the pane that shows it

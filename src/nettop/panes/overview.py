@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..facts.kinds.flow import rate
+from ..facts.flow_words import rate
 from ..facts.limits import Limit
 from ..terms.text import Line, crop, fit, fit_line, line, text_of
 from ..terms.units import per_second, percent, seconds

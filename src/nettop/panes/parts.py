@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ..advice.rules.severity import MARKS
 from ..facts import Facts
-from ..facts.kinds.core import Core
 from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
 from ..terms.units import UNKNOWN
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
+    from ..facts.kinds.core import Core
 
 T = TypeVar("T")
 

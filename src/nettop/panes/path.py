@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..facts import Facts
-from ..facts.kinds.nic import Nic
 from ..terms.text import Line, bar, ends, fit, fit_line, line, line_cells
 from ..terms.units import Units, link, per_second, scaled, share
+
+if TYPE_CHECKING:
+    from ..facts.kinds.nic import Nic
 
 
 def title(nic: Nic) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..facts.kinds.process import Process
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, percent
 from ..views.once import once
 from ..views.scene import Scene
 from .parts import Column, heading, row, widths
+
+if TYPE_CHECKING:
+    from ..facts.kinds.process import Process
 
 COLUMNS: Final = (
     Column(" PROCESS", 20, grow=1), Column("core", 5, ">"), Column("node", 4, ">"),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.kinds.nic import Nic
 from ..terms.text import Line, clauses, fit_line, line
 from ..terms.units import per_second
 from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene
 from .parts import severity
+
+if TYPE_CHECKING:
+    from ..facts.kinds.nic import Nic
 
 SERIOUS: Final = ("critical", "warning")
 BUSY: Final = 5.0  # percent idle below which the CPUs are full

@@ -124,13 +124,16 @@ def _other_end(
     """What shows the other end: of a recording its pair, of a running host that of --peer."""
     from ..host.abreast import mark_of
     from ..host.recording import Replay
-    from . import pairing, peering
 
     if isinstance(source, Replay):
         mark = mark_of(source.comment)
         if not isinstance(other, Replay) or mark is None:
             return None
+        from . import pairing
+
         return pairing.Pairing(source, other, mark, tell)
+    from . import peering
+
     return peering.of(options, source, tell)
 
 

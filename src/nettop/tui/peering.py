@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.pair.words import short
 from ..host import prefix
-from ..host.distant import WAITS, Distant, behind
 from ..host.source import NOT_ROOT, HostLostError, Live, Source
 from ..terms.errors import sentence
 from ..terms.text import safe
@@ -26,6 +25,7 @@ from .notes import brief
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.pair import Pair
+    from ..host.distant import Distant
     from ..views.observer import Observation
 
 SLOW: Final = 3.0  # seconds without an answer after which a message says so
@@ -68,7 +68,11 @@ class Peering(threading.Thread):
     @property
     def far(self) -> Distant | None:
         """The other host; None before it is connected."""
-        source = None if self._both is None else self._both.observer.source
+        if self._both is None:
+            return None
+        from ..host.distant import Distant
+
+        source = self._both.observer.source
         return source if isinstance(source, Distant) else None
 
     def offer(self, observation: Observation) -> None:
@@ -122,6 +126,8 @@ class Peering(threading.Thread):
 
     def _lost(self, message: str) -> None:
         """Keep the picture; the rules of this host judge no flow by what was read before."""
+        from ..host.distant import WAITS
+
         message = brief(message, self._prefix)
         if message != self._shown.message:
             self.tell(Note(message, "bad", time.time()))
@@ -135,6 +141,8 @@ def of(options: argparse.Namespace, source: Source, tell: Callable[[Note], None]
     peer, host = getattr(options, "peer", None), getattr(options, "host", None)
     if peer is None:
         return None
+    from ..host.distant import behind
+
     near = (lambda: behind(host)) if host else Live
     return Peering((source.host, peer), near, lambda: behind(peer), tell)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..facts.kinds.flow import rate
+from ..facts.flow_words import rate
 from .scene import Scene, View
 
 PROMPTS: Final = {  # of a value that a proof asks for: the prompt, what Enter does

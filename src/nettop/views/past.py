@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Final
 
 from ..facts import Facts
-from ..facts.kinds.flow import rate
+from ..facts.flow_words import rate
 from ..terms.packed import Layout, Packed
 
 FINE: Final = 900  # moments, one per second: 15 minutes

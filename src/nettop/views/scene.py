@@ -11,7 +11,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from ..facts import Facts
-from ..facts.kinds.nic import Counters, Nic
 from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
@@ -22,6 +21,7 @@ from .past import History, PortRates, Summary
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
     from ..config.edit import Value
+    from ..facts.kinds.nic import Counters, Nic
     from ..facts.pair import Joined, Unmatched
 
 IN_FORCE: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.kinds.path import Stage
+from ..facts.flow_words import MOST, QUIET
 from ..facts.limits import Limit, Reading
-from ..facts.limits.judge import MOST
-from ..facts.limits.looks import QUIET
 from .once import once
 from .scene import Scene, View, nic_of
+
+if TYPE_CHECKING:
+    from ..facts.kinds.path import Stage
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is what acknowledges it

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from nettop.facts.limits.looks import QUIET, wanting
+from nettop.facts.flow_words import QUIET
+from nettop.facts.limits.looks import wanting
 
 BYTES = (0.0, QUIET / 16, QUIET / 8 - 1, QUIET / 8, QUIET)  # a second
 OFTEN = (0.0, 0.49, 0.5, 1.0)

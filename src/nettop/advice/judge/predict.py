@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...facts import Facts
+from ...facts.flow_words import name
 from ...facts.kinds.card import Card
 from ...facts.kinds.core import Core
 from ...facts.kinds.flow import Flow
@@ -12,7 +13,6 @@ from ...facts.kinds.queue import Queue
 from ...facts.kinds.quota import Quota
 from ...facts.kinds.thread import Thread
 from ...facts.limits import Limit, words
-from ...facts.limits.looks import name
 from ...facts.limits.prediction import Prediction, lifted, predict
 from ..rules.rule import Rule
 from .yielding import nics_of

@@ -132,12 +132,6 @@ class Flow:
     acks_out: float | None = gauge("segments sent without data", "segments/s", default=None)
 
 
-def rate(flow: Flow) -> float | None:
-    """Bytes/s of both directions together; None before the second sample."""
-    known = [part for part in (flow.rx_per_s, flow.tx_per_s) if part is not None]
-    return sum(known) if known else None
-
-
 KIND = Kind(
     name="flow", type=Flow, plural="flows", key=attrgetter("id"), target=attrgetter("id"),
     owner=attrgetter("process"),

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import Facts
+from ..flow_words import QUIET, end, name
 from . import multipath
-from .looks import FLOWS, QUIET, Look, end, name, wanting
+from .looks import FLOWS, Look, wanting
 from .window import INTERFACES, Window, mean
 
 COUNTED: Final = 1.0  # lost packets a second: fewer may be chance

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from ..flow_words import MOST
 from . import Limit, Reading
 from .following import BINDS, QUEUES, following, independent
 from .looks import Look
 from .stages import readings
 
-MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
 FULL: Final = 0.9  # of a configured rate in use: it may limit as much as what is found full
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits

@@ -10,11 +10,12 @@ from typing import Final
 
 from ...frame.rates import Frame
 from .. import Facts
+from ..flow_words import name
 from ..kinds.core import Load
 from ..kinds.flow import Flow
 from . import Limit, elsewhere
 from .judge import judge, of_interfaces, paired
-from .looks import FLOWS, looks, name
+from .looks import FLOWS, looks
 from .steady import Steady
 from .window import Window
 

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from ...frame.rates import Entry
 from .. import Facts, single
+from ..flow_words import QUIET, end, name
 from ..kinds.flow import Flow
 from ..kinds.nic import Nic
 from . import multipath
 from .window import INTERFACES, Window, mean, share
 
 FLOWS: Final = 64  # TCP flows that are judged, the busiest first
-QUIET: Final = 100e3  # bit/s; a flow that moves less and holds no data is idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,3 @@ def wanting(look: Look) -> list[Look]:
         return []
     sends = waits or (tx >= rx and not unread)
     return [replace(look, direction="tx" if sends else "rx", rate=tx if sends else rx)]
-
-
-def name(flow: Flow) -> str:
-    """`LOCAL>REMOTE` with ports."""
-    return f"{end(flow.local, flow.local_port)}>{end(flow.remote, flow.remote_port)}"
-
-
-def end(address: str, port: int) -> str:
-    """`ADDRESS:PORT`, an IPv6 address in brackets."""
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,0 +1,30 @@
+"""The name of a flow, its rate, and the rate below which it is idle.
+
+Panes and limits need these; the class `Flow` itself, of seventy fields, is not loaded for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .kinds.flow import Flow
+
+MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
+QUIET: Final = 100e3  # bit/s; a flow that moves less and holds no data is idle
+
+
+def rate(flow: Flow) -> float | None:
+    """Bytes/s of both directions together; None before the second sample."""
+    known = [part for part in (flow.rx_per_s, flow.tx_per_s) if part is not None]
+    return sum(known) if known else None
+
+
+def name(flow: Flow) -> str:
+    """`LOCAL>REMOTE` with ports."""
+    return f"{end(flow.local, flow.local_port)}>{end(flow.remote, flow.remote_port)}"
+
+
+def end(address: str, port: int) -> str:
+    """`ADDRESS:PORT`, an IPv6 address in brackets."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
