@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,13 +10,13 @@ from pane_text import words
 from scenes import WALL, big, lossy, storied
 
 from nettop import panes
-from nettop.panes import cores, history, outcome, page, processlist
+from nettop.panes import cores, history, journal, outcome, page, processlist, tests
 from nettop.terms.text import text_of
 from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, shown_as
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import FINE, History
-from nettop.views.scene import Ended, RunningTest, View
+from nettop.views.scene import Ended, JournalEntry, RunningTest, View
 
 
 def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
@@ -43,11 +44,40 @@ def test_advice_names_the_finding_that_explains_it_in_one_line() -> None:
 
 
 def test_the_journal_of_another_host_is_said_not_to_be_here() -> None:
-    scene = replace(storied(), journal=(), origin=SceneOrigin("recording", "web3"))
+    scene = replace(storied(), journal=(), origin=SceneOrigin("host", "ssh web3"))
     told = words(panes.pane("journal").lines(scene, View(pane="journal"), 80, 20))
-    assert "replay of web3: its changes are in the journal of that host" in told
+    assert "via ssh web3: its changes are in the journal of that host" in told
     told = words(panes.pane("journal").lines(replace(scene, origin=None), View(), 80, 20))
     assert "no changes" in told
+
+
+def test_the_journal_of_a_recording_says_what_it_compares_and_what_is_advised() -> None:
+    scene = replace(lossy(), origin=SceneOrigin("recording", "web1"))
+    told = words(journal.lines(scene, View(pane="journal"), 120, 30))
+    assert "the journal of that host is not in a recording" in told
+    assert re.search(r"Compared from sample to sample: \d\d+ settings", told)
+    assert re.search(r"ADVISED 4 [^●]* advised +ring\.rx@eth0 +256 +512 +rx-ring-overrun@eth0", told)
+    assert "u undo" not in told
+    seen = JournalEntry("seen.1", WALL, "ring.rx@eth0", "256", "512", "seen")
+    told = words(journal.lines(replace(scene, seen=(seen,)), View(pane="journal"), 120, 30))
+    assert "1 seen in the recording" in told
+    assert re.search(r"○ seen +ring.rx@eth0 +256 +512", told)
+    assert not journal.command("seen.1")
+
+
+def test_a_filter_that_hides_all_changes_is_named() -> None:
+    view = View(pane="journal").at(filter="no such setting")
+    told = words(journal.lines(storied(), view, 120, 30))
+    assert "no change matches the filter" in told
+
+
+@pytest.mark.parametrize(("kind", "text"), [("recording", "not in a recording"),
+                                            ("host", "from a nettop there")])  # fmt: skip
+def test_a_test_that_cannot_start_from_here_says_so(kind: str, text: str) -> None:
+    scene = replace(lossy(), origin=SceneOrigin(kind, "web1"))  # type: ignore[arg-type]
+    told = words(tests.lines(scene, View(pane="tests", form={"to": "192.0.2.1"}), 80, 24))
+    assert f"[ start the test ({text}) ]" in told
+    assert "none yet: enter an address" not in told
 
 
 def test_journal_counts_what_is_in_force() -> None:

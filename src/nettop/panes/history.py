@@ -10,6 +10,7 @@ from typing import Final
 from ..terms import braille
 from ..terms.text import Line, cells, fit, fit_line, level, line, repeats, resample
 from ..terms.units import count, scaled, seconds, size
+from ..views.altered import changes
 from ..views.ask import Hint, Key, Next
 from ..views.once import once
 from ..views.past import Summary
@@ -343,7 +344,7 @@ def event_at(scene: Scene, view: View, moment: Summary) -> Event | None:
 
 def words(scene: Scene, event: Event) -> str:
     """What happened: the change with its values, or the finding that began or ended."""
-    change = next((one for one in scene.journal if one.id == event.id), None)
+    change = next((one for one in changes(scene) if one.id == event.id), None)
     if change is not None:
         return f"{change.setting} {change.before} → {change.after}: {change.state}"
     return f"{event.id} {'ended' if event.kind == 'ended' else 'began'}"
