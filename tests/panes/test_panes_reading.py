@@ -148,7 +148,7 @@ def test_a_value_of_the_history_is_in_the_column_of_its_marks(
     (row,) = history.band("lost", values, "pps", (10, 1), "bad", 4.0)
     assert text_of(row)[-10:] == drawn
     (*_, top), (*_, low) = history.band("receive", [4.0], "b/s", (10, 2), "rx", 4.0)
-    assert (top[1], low[1]) == ("rx-3", "rx-0")
+    assert (top[1], low[1]) == ("rx-5", "rx-0")
 
 
 def test_the_time_of_the_history_names_its_zone() -> None:

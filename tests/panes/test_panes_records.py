@@ -56,7 +56,8 @@ def test_the_journal_of_a_recording_says_what_it_compares_and_what_is_advised() 
     told = words(journal.lines(scene, View(pane="journal"), 120, 30))
     assert "the journal of that host is not in a recording" in told
     assert re.search(r"Compared from sample to sample: \d\d+ settings", told)
-    assert re.search(r"ADVISED 4 [^●]* advised +ring\.rx@eth0 +256 +512 +rx-ring-overrun@eth0", told)
+    assert "ADVISED 4 " in told
+    assert re.search(r"advised +ring\.rx@eth0 +256 +512 +rx-ring-overrun@eth0", told)
     assert "u undo" not in told
     seen = JournalEntry("seen.1", WALL, "ring.rx@eth0", "256", "512", "seen")
     told = words(journal.lines(replace(scene, seen=(seen,)), View(pane="journal"), 120, 30))

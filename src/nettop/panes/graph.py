@@ -23,7 +23,7 @@ from .parts import ROLES
 from .path import load_of
 
 LABEL: Final = 12  # columns of the scale
-SHADES: Final = 4  # of the gradient: roles rx-0 … rx-3 and tx-0 … tx-3
+SHADES: Final = 6  # of the gradient: roles rx-0 … rx-5 and tx-0 … tx-5
 _IDLE: Final = 0.01  # share of the link that the scale has at least: noise stays low
 _UNKNOWN: Final = 100e6  # bit/s assumed for a link of unknown speed
 _ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a scale

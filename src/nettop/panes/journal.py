@@ -35,7 +35,7 @@ STATES: Final = {
     "unchanged": ("· unchanged", "dim"),
     SEEN: ("○ seen", "accent"),
 }
-COLUMNS: Final = (
+_COLUMNS: Final = (
     Column(" STATE", 12), Column("SETTING", 34, grow=3), Column("BEFORE", 10, grow=1),
     Column("AFTER", 10, grow=1), Column("WHEN", 19), Column("BECAUSE OF", 24, grow=2),
     Column("BY", 8), Column("ID", 8),
@@ -103,19 +103,20 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if recorded(scene):
         remark = f"{len(shown)} seen in the recording"
     out = [section("JOURNAL", remark, width)]
-    sizes = widths(COLUMNS, width)
+    sizes = widths(_COLUMNS, width)
     if shown:
         title, down = marked(ORDERS, view.spot)
-        out.append(heading(COLUMNS, sizes, column_of(COLUMNS, title), down))
+        out.append(heading(_COLUMNS, sizes, column_of(_COLUMNS, title), down))
         cursor = under(tuple(entry.id for entry in shown), view.spot)
-        below = 4 if height >= 12 else 0
+        below = 4 if height >= 12 else 0  # the entry in words comes before what is advised
         table = [_row(entry, sizes) for entry in shown]
         out += listing(table, cursor, width, min(len(table), height - len(out) - below))
         if below and cursor >= 0:
             out += detail(shown[cursor], scene, width)
     else:
         out += nothing(scene, view, width)
-    out += advised(scene, view, sizes, width, height - len(out))
+    if height >= 12 or not shown:
+        out += advised(scene, view, sizes, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
 
 
@@ -163,7 +164,7 @@ def advised(scene: Scene, view: View, sizes: list[int], width: int, height: int)
         row(
             (ADVISED, step.setting, (step.before, "dim"), (step.after, "strong"), "",
              (finding.id, "dim"), "", ""),
-            COLUMNS, sizes,
+            _COLUMNS, sizes,
         )
         for finding in scene.findings for step in scene.steps(finding.id)
         if not view.spot.filter
@@ -184,7 +185,7 @@ def _row(entry: JournalEntry, sizes: list[int]) -> Line:
         (entry.finding or ("not recorded" if seen else "by hand"), "dim"),
         ("" if seen else entry.user, "dim"), ("" if seen else entry.id, "dim"),
     )  # fmt: skip
-    return row(values, COLUMNS, sizes)
+    return row(values, _COLUMNS, sizes)
 
 
 def _state(entry: JournalEntry) -> tuple[str, str]:
