@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+import stories
 from pane_text import words
 from scenes import WALL, big, lossy, storied
 
@@ -239,3 +240,24 @@ def test_the_process_list_has_a_process_below_its_heading_or_nothing() -> None:
     assert processlist.lines(scene, 100, 1) == []
     heading, process = processlist.lines(scene, 100, 2)
     assert text_of(heading) != text_of(process)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_the_pairs_that_are_left_out_are_counted(rows: int) -> None:
+    result = stories.PROOF
+    shown = [text_of(row) for row in outcome.pairs(result, 80, rows)]
+    assert len(shown) == rows
+    assert shown[-1].strip() == f"… {5 - max(0, rows - 2)} more pairs"
+
+
+def test_the_scale_of_the_interval_has_its_own_ends_and_no_gain_in_the_middle() -> None:
+    scale, below = (text_of(row) for row in outcome.span(stories.PROOF, 80))
+    assert scale.split()[0] == "-44%"
+    assert scale.split()[-1] == "+44%"
+    assert abs(scale.index("│") - (below.index("no gain") + 3)) <= 1
+
+
+def test_the_first_finding_is_offered_to_the_form_of_a_proof() -> None:
+    view = View(pane="tests", form={"what": "prove"})
+    told = words(tests.lines(lossy(), view, 80, 24))
+    assert "rx-ring-overrun@eth0 (Enter)" in told

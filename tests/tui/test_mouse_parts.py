@@ -194,3 +194,17 @@ def test_a_click_on_a_mark_opens_what_it_is_about(size: tuple[int, int]) -> None
     assert (after.pane, after.spot.open) == ("advisor", "app-on-other-node@3391")
     after, ask = mouse.clicked((axis.index("now") - 1, y), rows, view, scene)
     assert (after.pane, ask) == ("overview", None)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_click_on_a_verdict_without_a_finding_opens_what_limits(size: tuple[int, int]) -> None:
+    scene = replace(calm(), findings=(), ended=())
+    text = "Limited by the receive ring"
+    opened = on(bound(View(), scene), scene, size, text)
+    assert opened.pane == "nic"
+    finding = on(bound(View(), calm()), calm(), size, text) if text in _told(calm(), size) else None
+    assert finding is None or finding.pane == "advisor"
+
+
+def _told(scene: Scene, size: tuple[int, int]) -> str:
+    return "\n".join(text_of(row) for row in painted(scene, View(), size))

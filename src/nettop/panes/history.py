@@ -260,7 +260,7 @@ def load(scene: Scene, width: int, rows: int) -> list[Line]:
     moments = known[-max(1, width - MARGIN) :]
     if rows < 2 or len(moments) < 2:
         return []
-    remark = f"last {seconds(moments[-1].at - moments[0].at)}, now at the right"
+    remark = f"last {seconds(round(moments[-1].at - moments[0].at))}, now at the right"
     return [section("LOAD", remark, width), *heat(moments, width - MARGIN, rows - 1)]
 
 

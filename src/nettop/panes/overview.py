@@ -113,7 +113,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
 
 
 def row_at(scene: Scene, view: View, at: Pointer) -> str:
-    """The stage or mark under the mouse; in the lines of the verdict its finding."""
+    """The stage or mark under the mouse; in the lines of the verdict its finding, or its stage."""
     found, nic = foremost(scene, view), nic_of(scene, view)
     framed = at.height - 2 >= FRAMED
     inner = inside(at.width, framed=framed)
@@ -127,8 +127,10 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
     if first <= at.y < first + 3 and at.height - 2 >= STAGES:
         stage = limit.stage_at(scene, found, inner, at.x - framed)
         return f"{STAGE}{stage}" if stage else ""
-    finding = limit.related(scene, found)
-    return finding.id if 2 <= at.y < first and finding is not None else ""
+    if not 2 <= at.y < first:
+        return ""
+    finding, named = limit.related(scene, found), f"{STAGE}{found.stage.stage}"
+    return finding.id if finding is not None else named if named in items(scene, view) else ""
 
 
 def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:

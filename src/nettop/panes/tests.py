@@ -133,8 +133,9 @@ def launch(view: View, scene: Scene) -> Next:
 
 
 def offered(scene: Scene, name: str) -> str:
-    """What Enter puts into an empty field: the first known address of a peer."""
-    return next(iter(peers(scene)), "") if name == "to" else ""
+    """What Enter puts into an empty field: the first known address, the first finding."""
+    known = {"to": peers, "finding": provable}.get(name)
+    return next(iter(known(scene)), "") if known is not None else ""
 
 
 def elsewhere(scene: Scene) -> str:
@@ -151,7 +152,8 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"
         typed = view.editing == f"form.{name}"
-        known = f"{offer} (known peer: Enter)" if (offer := offered(scene, name)) else "–"
+        whose = "known peer: " if name == "to" else ""
+        known = f"{offer} ({whose}Enter)" if (offer := offered(scene, name)) else "–"
         text = view.draft + "▏" if typed else now[name] or known
         out.append(
             line(
