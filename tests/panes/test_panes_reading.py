@@ -84,6 +84,22 @@ def test_no_loss_is_said_of_what_is_counted_only() -> None:
     assert text.startswith("· no loss in what is counted (not: drops of the interface)")
 
 
+@pytest.mark.parametrize(
+    ("up", "carrier", "text"),
+    [(False, None, "eth0: down"), (True, False, "eth0: no link"), (False, False, "eth0: down")],
+)
+def test_an_interface_that_carries_nothing_is_not_called_well(
+    up: bool, carrier: bool | None, text: str
+) -> None:
+    scene = healthy()
+    assert scene.facts is not None
+    nics = tuple(replace(nic, up=up, carrier=carrier) for nic in scene.facts.nics)
+    told = first(with_facts(scene, nics=nics))
+    assert told == f"· {text}; it carries nothing"
+    rows = page.compose(with_facts(scene, nics=nics), View(pane="nic"), 120, 40)
+    assert any(text.partition(": ")[2].upper() in text_of(row) for row in rows)
+
+
 def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
     scene = healthy()
     assert scene.facts is not None

@@ -262,6 +262,7 @@ def nothing(facts: Facts, view: View) -> Line:
     if why:
         return line((f" flows cannot be read: {why}", "dim"))
     if not view.spot.filter:
-        return line((" no flow", "dim"))
+        known = " no flow" if facts.host.tcp_flows else " no flow: no connected socket was seen"
+        return line((known, "dim"))
     hint = advice(view.spot.filter, FILTERS)
     return line((" no flow matches", "dim"), (f": {hint}" if hint else "", "warn"))

@@ -11,6 +11,7 @@ from ..terms.units import per_second
 from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene
+from . import path
 from .parts import flow_words, severity
 
 SERIOUS: Final = ("critical", "warning")
@@ -83,6 +84,8 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
         return ((" · no interface but loopback in this network namespace", ""),)
     if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
         return ((" ? no interface has counters: packet loss is unknown", "warn"),)
+    if nic is not None and path.state(nic):
+        return ((f" · {nic.name}: {path.state(nic)}; it carries nothing", "warn"),)
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
     idle = facts.host.idle
     head = (" ✓ no loss;", "good")
