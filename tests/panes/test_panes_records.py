@@ -67,6 +67,14 @@ def test_the_journal_of_a_recording_says_what_it_compares_and_what_is_advised() 
     assert not journal.command("seen.1")
 
 
+def test_a_change_in_force_is_not_advised() -> None:
+    for state, advised in (("applied", 3), ("undone", 4)):
+        made = JournalEntry("1", WALL, "ring.rx@eth0", "256", "512", state)
+        scene = replace(lossy(), journal=(made,))
+        told = words(journal.lines(scene, View(pane="journal"), 120, 30))
+        assert f"ADVISED {advised} " in told
+
+
 def test_a_filter_that_hides_all_changes_is_named() -> None:
     view = View(pane="journal").at(filter="no such setting")
     told = words(journal.lines(storied(), view, 120, 30))

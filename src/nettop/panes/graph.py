@@ -195,7 +195,7 @@ def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Li
     for number in range(1, int(count * each / step) + 1):
         _put(text, roles, count - 1 - round(number * step / each), f"┴{_ago(number * step)}", "dim")
     places = [count - 1 - int(event.ago / each) for event in known]
-    end = min((at for at in places if at >= count - cells(_NOW)), default=count)
+    end = min((at - 1 for at in places if at >= count - cells(_NOW)), default=count)
     if not any(end - cells(_NOW) <= at < end for at in places):  # left of a mark at the present
         _put(text, roles, end - cells(_NOW), _NOW, "dim")
     for event, following in _spaced(known, count, each):

@@ -160,6 +160,7 @@ def detail(entry: JournalEntry, scene: Scene, width: int) -> list[Line]:
 
 def advised(scene: Scene, view: View, sizes: list[int], width: int, height: int) -> list[Line]:
     """The changes that findings advise, which nobody has made, in at most `height` lines."""
+    made = {(one.setting, one.after) for one in scene.journal if one.state in IN_FORCE}
     rows = [
         row(
             (ADVISED, step.setting, (step.before, "dim"), (step.after, "strong"), "",
@@ -167,7 +168,7 @@ def advised(scene: Scene, view: View, sizes: list[int], width: int, height: int)
             _COLUMNS, sizes,
         )
         for finding in scene.findings for step in scene.steps(finding.id)
-        if not view.spot.filter
+        if not view.spot.filter and (step.setting, step.after) not in made
     ]  # fmt: skip
     if not rows or height < 4:
         return []
