@@ -56,6 +56,7 @@ def pytest_collection_finish() -> None:
 
 
 _PASSED = ("NETTOP_SAMPLES", "NETTOP_LAB")  # variables of nettop that reach the tests
+_DRAWN = ("TEXTUAL", "NO_COLOR", "FORCE_COLOR")  # what Textual and Rich read
 _PIP = ("PIP_CONFIG_FILE", Path.home() / ".config/pip/pip.conf")  # the package index
 _HOME = tempfile.mkdtemp(prefix="nettop-home-")
 
@@ -65,7 +66,7 @@ def _at_home() -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("NETTOP_", "XDG_")) or name.startswith(_PASSED)
+        if not name.startswith(("NETTOP_", "XDG_", *_DRAWN)) or name.startswith(_PASSED)
     }
     if _PIP[1].exists():
         kept.setdefault(_PIP[0], str(_PIP[1]))

@@ -13,6 +13,7 @@ from scenes import storied
 from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, Reading
 from nettop.panes import flowpage, flows
+from nettop.terms.text import text_of
 from nettop.views.past import History, Trace
 from nettop.views.scene import Scene, View
 from nettop.views.timeline import traces
@@ -107,3 +108,18 @@ def test_a_step_without_a_sample_has_the_rate_of_the_next_one() -> None:
     past = History(fine=(moment(10.0, 1.0), moment(13.0, 4.0), moment(15.9, 7.0)))
     rates = [one and one.rate for one in traces(past, "f", 6, 1.0)]
     assert rates == [1.0, 4.0, 4.0, 4.0, 7.0, 7.0]
+
+
+def test_the_graphs_of_a_young_run_are_wide_and_name_their_time() -> None:
+    scene = storied()
+    assert scene.facts is not None
+    flow = scene.facts.flows[0]
+
+    def dots(count: int) -> int:
+        past = History(scene.past.fine[-count:])
+        rows = flowpage.graphs(flow, past, (200, 40))
+        assert " last " in text_of(rows[0])
+        return max(sum(1 for char in text_of(row)[:100] if char > "⠀") for row in rows[1:])
+
+    assert dots(12) >= 12  # each sample has more than the half of a cell
+    assert dots(12) < dots(60)

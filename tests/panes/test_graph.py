@@ -109,6 +109,16 @@ def test_marks_that_are_close_lose_their_names_but_not_their_place() -> None:
     assert axis.count("ring.rx@eth0") == 1
 
 
+@pytest.mark.parametrize("ago", range(12))
+def test_a_mark_at_the_present_and_now_are_both_whole(ago: int) -> None:
+    scene = storied()
+    entry = replace(scene.journal[0], wall=scene.past.fine[-1].wall - ago)
+    one, two = (drawn(replace(scene, journal=known))[-1] for known in ((), (entry,)))
+    assert one.rstrip().endswith("now")
+    assert two.count("now") == two.count("◆") == 1
+    assert (two[-1] != "w") == (two[-3:].find("◆") >= 0)
+
+
 def test_the_title_has_the_rates_now_and_their_share() -> None:
     nic = nic_of(lossy(), View())
     assert nic is not None

@@ -48,6 +48,16 @@ def test_where_no_setting_helps_that_is_said() -> None:
     assert "nothing to fix" in told
 
 
+def test_what_to_do_is_told_once() -> None:
+    because = "no stage holds data: look at the other end, or for longer"
+    stage = Reading("unknown", "there", "not visible from this end", "inferred", because)
+    told = words(limit.lines(lossy(), replace(TX, stage=stage, rate=3e8), None, 198))
+    assert told.count("look at the other end, or for longer") == 1
+    both = replace(stage, because="no stage of either host holds data: look for longer")
+    told = words(limit.lines(lossy(), replace(TX, stage=both, rate=3e8), None, 198))
+    assert told.count("look") == 1
+
+
 def test_a_program_that_loses_datagrams_is_at_fault_and_has_its_fix() -> None:
     late = Reading("application", "here", "voip[3391]", "measured", "datagrams wait", 1.0)
     one = Limit("socket", "192.0.2.1:53", "rx", None, 0.0, late, (), None, (late,), None, 3391)

@@ -84,6 +84,22 @@ def test_no_loss_is_said_of_what_is_counted_only() -> None:
     assert text.startswith("· no loss in what is counted (not: drops of the interface)")
 
 
+@pytest.mark.parametrize(
+    ("up", "carrier", "text"),
+    [(False, None, "eth0: down"), (True, False, "eth0: no link"), (False, False, "eth0: down")],
+)
+def test_an_interface_that_carries_nothing_is_not_called_well(
+    up: bool, carrier: bool | None, text: str
+) -> None:
+    scene = healthy()
+    assert scene.facts is not None
+    nics = tuple(replace(nic, up=up, carrier=carrier) for nic in scene.facts.nics)
+    told = first(with_facts(scene, nics=nics))
+    assert told == f"· {text}; it carries nothing"
+    rows = page.compose(with_facts(scene, nics=nics), View(pane="nic"), 120, 40)
+    assert any(text.partition(": ")[2].upper() in text_of(row) for row in rows)
+
+
 def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
     scene = healthy()
     assert scene.facts is not None
@@ -148,7 +164,7 @@ def test_a_value_of_the_history_is_in_the_column_of_its_marks(
     (row,) = history.band("lost", values, "pps", (10, 1), "bad", 4.0)
     assert text_of(row)[-10:] == drawn
     (*_, top), (*_, low) = history.band("receive", [4.0], "b/s", (10, 2), "rx", 4.0)
-    assert (top[1], low[1]) == ("rx-3", "rx-0")
+    assert (top[1], low[1]) == ("rx-5", "rx-0")
 
 
 def test_the_time_of_the_history_names_its_zone() -> None:

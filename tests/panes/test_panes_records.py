@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
+import stories
 from pane_text import words
 from scenes import WALL, big, lossy, storied
 
 from nettop import panes
-from nettop.panes import cores, history, outcome, page, processlist
+from nettop.panes import cores, history, journal, outcome, page, processlist, tests
 from nettop.terms.text import text_of
 from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, shown_as
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import FINE, History
-from nettop.views.scene import Ended, RunningTest, View
+from nettop.views.scene import Ended, JournalEntry, RunningTest, View
 
 
 def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
@@ -43,11 +45,49 @@ def test_advice_names_the_finding_that_explains_it_in_one_line() -> None:
 
 
 def test_the_journal_of_another_host_is_said_not_to_be_here() -> None:
-    scene = replace(storied(), journal=(), origin=SceneOrigin("recording", "web3"))
+    scene = replace(storied(), journal=(), origin=SceneOrigin("host", "ssh web3"))
     told = words(panes.pane("journal").lines(scene, View(pane="journal"), 80, 20))
-    assert "replay of web3: its changes are in the journal of that host" in told
+    assert "via ssh web3: its changes are in the journal of that host" in told
     told = words(panes.pane("journal").lines(replace(scene, origin=None), View(), 80, 20))
     assert "no changes" in told
+
+
+def test_the_journal_of_a_recording_says_what_it_compares_and_what_is_advised() -> None:
+    scene = replace(lossy(), origin=SceneOrigin("recording", "web1"))
+    told = words(journal.lines(scene, View(pane="journal"), 120, 30))
+    assert "the journal of that host is not in a recording" in told
+    assert re.search(r"Compared from sample to sample: \d\d+ settings", told)
+    assert "ADVISED 4 " in told
+    assert re.search(r"advised +ring\.rx@eth0 +256 +512 +rx-ring-overrun@eth0", told)
+    assert "u undo" not in told
+    seen = JournalEntry("seen.1", WALL, "ring.rx@eth0", "256", "512", "seen")
+    told = words(journal.lines(replace(scene, seen=(seen,)), View(pane="journal"), 120, 30))
+    assert "1 seen in the recording" in told
+    assert re.search(r"○ seen +ring.rx@eth0 +256 +512", told)
+    assert not journal.command("seen.1")
+
+
+def test_a_change_in_force_is_not_advised() -> None:
+    for state, advised in (("applied", 3), ("undone", 4)):
+        made = JournalEntry("1", WALL, "ring.rx@eth0", "256", "512", state)
+        scene = replace(lossy(), journal=(made,))
+        told = words(journal.lines(scene, View(pane="journal"), 120, 30))
+        assert f"ADVISED {advised} " in told
+
+
+def test_a_filter_that_hides_all_changes_is_named() -> None:
+    view = View(pane="journal").at(filter="no such setting")
+    told = words(journal.lines(storied(), view, 120, 30))
+    assert "no change matches the filter" in told
+
+
+@pytest.mark.parametrize(("kind", "text"), [("recording", "not in a recording"),
+                                            ("host", "from a nettop there")])  # fmt: skip
+def test_a_test_that_cannot_start_from_here_says_so(kind: str, text: str) -> None:
+    scene = replace(lossy(), origin=SceneOrigin(kind, "web1"))  # type: ignore[arg-type]
+    told = words(tests.lines(scene, View(pane="tests", form={"to": "192.0.2.1"}), 80, 24))
+    assert f"[ start the test ({text}) ]" in told
+    assert "none yet: enter an address" not in told
 
 
 def test_journal_counts_what_is_in_force() -> None:
@@ -208,3 +248,24 @@ def test_the_process_list_has_a_process_below_its_heading_or_nothing() -> None:
     assert processlist.lines(scene, 100, 1) == []
     heading, process = processlist.lines(scene, 100, 2)
     assert text_of(heading) != text_of(process)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_the_pairs_that_are_left_out_are_counted(rows: int) -> None:
+    result = stories.PROOF
+    shown = [text_of(row) for row in outcome.pairs(result, 80, rows)]
+    assert len(shown) == rows
+    assert shown[-1].strip() == f"… {5 - max(0, rows - 2)} more pairs"
+
+
+def test_the_scale_of_the_interval_has_its_own_ends_and_no_gain_in_the_middle() -> None:
+    scale, below = (text_of(row) for row in outcome.span(stories.PROOF, 80))
+    assert scale.split()[0] == "-44%"
+    assert scale.split()[-1] == "+44%"
+    assert abs(scale.index("│") - (below.index("no gain") + 3)) <= 1
+
+
+def test_the_first_finding_is_offered_to_the_form_of_a_proof() -> None:
+    view = View(pane="tests", form={"what": "prove"})
+    told = words(tests.lines(lossy(), view, 80, 24))
+    assert "rx-ring-overrun@eth0 (Enter)" in told

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import pathlib
 
+from textual.pilot import Pilot
+
 from nettop.tui.keys import Ask
+from nettop.tui.screen import Nettop
 from nettop.views.scene import Scene, View
 
 SHOTS = pathlib.Path(__file__).parents[2] / "screenshots"
+
+
+async def settled(app: Nettop, pilot: Pilot[int]) -> None:
+    """Until the screen shows all of its scene.
+
+    The first frame is composed before the board has its size and before the cursor is bound to a
+    row: the keys of that row are in the next frame, which a busy machine may draw much later.
+    """
+    while app.board.size != app.size:
+        await pilot.pause()
+    app.draw()
+    await pilot.pause()
 
 
 class Recorder:

@@ -19,7 +19,7 @@ from nettop.terms.text import line, text_of
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask, press
 from nettop.tui.notes import Update
-from nettop.tui.planning import to_undo
+from nettop.tui.planning import Planning, to_undo
 from nettop.tui.reading import RowsRead
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
@@ -64,6 +64,17 @@ def test_an_open_page_stays_on_its_finding_when_it_ends() -> None:
     assert SACK.title in told(after, view)
     assert NEW.title not in told(after, view)
     assert pressed("a", view, after)[1] == Ask("apply", SACK.id)
+
+
+def test_u_on_a_change_that_is_not_in_force_names_the_others(tmp_path: Path) -> None:
+    made = JournalEntry("1", 5.0, "a", "0", "1", "applied")
+    past = JournalEntry("2", 6.0, "b", "0", "1", "undone")
+    said: list[Scene] = []
+    planning = Planning(Live(str(tmp_path)), lambda update: said.append(update(Scene())))
+    for journal, text in (((made, past), "move to one with ●"), ((past,), "no change is in force")):
+        scene = replace(lossy(), journal=journal)
+        planning.do_undo(Ask("undo", "2"), painted(View(pane="journal"), scene), scene)
+        assert text in said[-1].notes[-1].text
 
 
 def test_a_row_that_goes_leaves_nothing_under_the_cursor() -> None:

@@ -157,6 +157,7 @@ def test_tune_shows_the_changes_of_each_finding_but_not_of_safety(
     assert "3000" not in sheet(after.question)
     assert after.question is not None
     assert after.question.entries == ("a@host",)
+    assert after.question.title == "Tune: prove 1 finding"
 
 
 # -- runs --------------------------------------------------------------

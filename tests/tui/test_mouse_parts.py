@@ -202,3 +202,17 @@ def test_a_heading_in_the_first_row_is_a_heading() -> None:
     assert mouse._heading_at(rows, (2, 1)) == ""
     assert mouse._heading_at(rows, (2, 2)) == ""
     assert mouse._heading_at(rows, (2, -1)) == ""
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_click_on_a_verdict_without_a_finding_opens_what_limits(size: tuple[int, int]) -> None:
+    scene = replace(calm(), findings=(), ended=())
+    text = "Limited by the receive ring"
+    opened = on(bound(View(), scene), scene, size, text)
+    assert opened.pane == "nic"
+    finding = on(bound(View(), calm()), calm(), size, text) if text in _told(calm(), size) else None
+    assert finding is None or finding.pane == "advisor"
+
+
+def _told(scene: Scene, size: tuple[int, int]) -> str:
+    return "\n".join(text_of(row) for row in painted(scene, View(), size))

@@ -12,7 +12,7 @@ from importlib.metadata import version
 import pytest
 import stories
 from scenes import SCENES
-from tui_app import SHOTS
+from tui_app import SHOTS, settled
 
 from nettop import panes
 from nettop.host.recording import Replay, load
@@ -93,7 +93,7 @@ async def test_screenshot(name: str, update: bool) -> None:
     scene, view = shot.scene()
     app = Nettop(replace(view, options=Options(theme=shot.theme)), scene)
     async with app.run_test(size=(shot.width, shot.height)) as pilot:
-        await pilot.pause()
+        await settled(app, pilot)
         svg = normal(app.export_screenshot(title="nettop"))
     path = SHOTS / f"{name}.svg"
     if update:

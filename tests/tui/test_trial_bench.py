@@ -180,6 +180,16 @@ def test_a_sweep_names_the_best(
     assert bench.notes == [(f"sweep ring.rx@e: best 2, +12.3%, {verdict}; reverted", role)]
 
 
+def test_a_sweep_whose_best_is_the_present_value_says_so(
+    monkeypatch: pytest.MonkeyPatch, bench: Bench
+) -> None:
+    document = {"best": "1", "margin": 0.0, "verdict": "no difference"}
+    monkeypatch.setattr(prove, "sweep", lambda _grid, _on: document)
+    bench.bench.sweep((("ring.rx@e", "1"), ("ring.rx@e", "2")), FORM)
+    text = "sweep ring.rx@e: no value is better than the present one, 1"
+    assert bench.notes == [(text, "warn")]
+
+
 @pytest.mark.parametrize(
     ("kept", "total", "undo", "text", "role"),
     [

@@ -24,6 +24,7 @@ from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
 from nettop.views.options import THEMES, Options
+from nettop.views.origin import SceneOrigin
 from nettop.views.scene import Note, Peer, Scene, Step, View
 
 
@@ -349,10 +350,11 @@ def test_a_step_that_cannot_be_read_says_why(tmp_path: pathlib.Path) -> None:
 def test_every_field_of_a_scene_says_whether_it_is_kept() -> None:
     facts = lossy().facts
     named = {f.name: f.metadata["kept"] for f in fields(Scene)}
-    for name in named.keys() - {"facts", "notes", "ended", "silent"}:  # notes … are of both
+    for name in named.keys() - {"facts", "notes", "ended", "seen", "silent"}:  # notes … of both
         old, new = Scene(facts=facts), Scene(facts=facts)
         filled = {
             "muted": (), "mutes": ("x@y",), "plans": {"x": ()}, "peer": Peer(("a", "b")),
+            "origin": SceneOrigin("recording", "x"),
         }  # fmt: skip
         value = getattr(storied(), name) or filled.get(name, "a value")
         object.__setattr__(old if named[name] else new, name, value)

@@ -86,7 +86,7 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
         (f"{name}[{flow.pid}]" if flow.pid is not None else name, "user"),
         place,
         (scene.units.rate(rate(flow)), "strong"),
-        (_minute(scene, flow) if wide else "", "rx-3" if arrow == "←" else "tx-3"),
+        (_minute(scene, flow) if wide else "", "rx-4" if arrow == "←" else "tx-4"),
         (words, "dim" if calm else "warn"),
         (limit, "dim" if calm else "warn"),
         seconds(flow.rtt),

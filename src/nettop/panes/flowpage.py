@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts.flow_words import name
 from ..facts.limits import Limit, Reading, words
 from ..terms import braille
-from ..terms.text import Line, bar, cells, fit, fit_line, line, line_cells, wrap
+from ..terms.text import Line, bar, cells, fit, fit_line, line, line_cells, repeats, wrap
 from ..terms.units import UNKNOWN, amount, percent, seconds, share, size
 from ..views.past import History, Trace
 from ..views.scene import Scene
@@ -183,7 +183,8 @@ def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc ba
 def graphs(flow: Flow, past: History, size: tuple[int, int]) -> list[Line]:
     """Graphs of the last minutes that fill `size`, columns and rows; side by side if wide.
 
-    Dots are bound to absolute time, two to a cell: a graph moves every second second only.
+    Dots are bound to absolute time, two to a cell: a graph moves every second second only. While
+    there are few samples, each has several dots, as in the graph of the overview.
     """
     width, height = size
     across = 2 if width >= WIDE else 1
@@ -191,31 +192,39 @@ def graphs(flow: Flow, past: History, size: tuple[int, int]) -> list[Line]:
     each, rows = width // across, height // down - 1
     if rows < 1:
         return []
-    known = traces(past, flow.id, 2 * max(1, each - SCALE - 2), STEP)
+    points = 2 * max(1, each - SCALE - 2)
+    age = past.fine[-1].at - past.fine[0].at if past.fine else 0.0
+    wide = repeats(int(age / STEP) + 2, points)
+    steps = traces(past, flow.id, -(-points // wide), STEP)
+    known = [one for one in steps for _ in range(wide)][-points:]
+    span = f"last {seconds(len(steps) * STEP)}"
     latest = past.fine[-1].flows.get(flow.id) if past.fine else None
-    blocks = [_graph(one, known, latest, each, rows) for one in TRACES[: across * down]]
+    blocks = [_graph(one, (known, latest), span, each, rows) for one in TRACES[: across * down]]
     deep = [beside(blocks[at : at + across], each, width) for at in range(0, len(blocks), across)]
     return [row for block in deep for row in block]
 
 
 def _graph(
     one: tuple[str, str, Callable[[Trace], float | None], str],
-    known: Sequence[Trace | None],
-    latest: Trace | None,
+    seen: tuple[Sequence[Trace | None], Trace | None],
+    span: str,
     width: int,
     rows: int,
 ) -> list[Line]:
-    """One graph with its heading and scale."""
+    """One graph with its heading and scale. `seen` are the values drawn, and the latest one."""
     label, role, value, unit = one
+    known, latest = seen
     values = [None if trace is None else value(trace) for trace in known]
     now = None if latest is None else value(latest)
-    seen = [v for v in (*values, now) if v is not None]
-    if not seen:
+    figures = [v for v in (*values, now) if v is not None]
+    if not figures:
         return [section(label, "not known yet", width), *[()] * rows]
-    most = max(seen)
+    most = max(figures)
     top = rounded(most)
     current = "not known" if now is None else amount(now, unit)
     remark = f"now {current}, peak {amount(most, unit)}"
+    if cells(label) + cells(span) + cells(remark) + 8 <= width:
+        remark = f"{span}, {remark}"
     drawn = braille.area(values, rows, top)
     scale = amount(top, unit)
     if cells(scale) >= SCALE:

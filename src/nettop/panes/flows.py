@@ -248,7 +248,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: int) -> list[Line]:
     """A row for each process instead of each flow."""
     groups = flowgroups.grouped(shown, view.spot)
-    many = f"{len(shown)} flows of {len(groups)} process{'es' * (len(groups) != 1)}"
+    many = f"{len(shown)} flow{'s' * (len(shown) != 1)} of "
+    many += f"{len(groups)} process{'es' * (len(groups) != 1)}"
     head, *rows = flowgroups.lines(groups, scene, width, view.spot)
     cursor = chosen(tuple(one.id for one in groups), view.spot)
     out = [section("FLOWS BY PROCESS", f"{many}   z flows  Enter its flows", width), head]
@@ -264,6 +265,7 @@ def nothing(facts: Facts, view: View) -> Line:
     if why:
         return line((f" flows cannot be read: {why}", "dim"))
     if not view.spot.filter:
-        return line((" no flow", "dim"))
+        known = " no flow" if facts.host.tcp_flows else " no flow: no connected socket was seen"
+        return line((known, "dim"))
     hint = advice(view.spot.filter, FILTERS)
     return line((" no flow matches", "dim"), (f": {hint}" if hint else "", "warn"))

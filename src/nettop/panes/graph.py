@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
 
 LABEL: Final = 12  # columns of the scale
-SHADES: Final = 4  # of the gradient: roles rx-0 … rx-3 and tx-0 … tx-3
+SHADES: Final = 6  # of the gradient: roles rx-0 … rx-5 and tx-0 … tx-5
 _IDLE: Final = 0.01  # share of the link that the scale has at least: noise stays low
 _UNKNOWN: Final = 100e6  # bit/s assumed for a link of unknown speed
 _ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a scale
 _LEAST: Final = 3  # rows of the rates, and of the whole graph two more
 _TICKS: Final = (5.0, 10.0, 15.0, 30.0, 60.0)  # seconds between two ticks of the axis
 _APART: Final = 12  # columns between two ticks at least
+_NOW: Final = "now"  # at the right end of the axis
 WIDEST: Final = 240  # columns of the widest graph whose marks can be selected
 MARKS_MOST: Final = 8  # marks that can be selected, the latest ones
 _EVENTS: Final = {"change": ("◆", "key"), "ended": ("○", "dim")}
@@ -195,22 +196,25 @@ def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Li
     step = next((tick for tick in _TICKS if tick >= least), math.ceil(least / _TICKS[-1]) * 60.0)
     for number in range(1, int(count * each / step) + 1):
         _put(text, roles, count - 1 - round(number * step / each), f"┴{_ago(number * step)}", "dim")
-    _put(text, roles, count - 3, "now", "dim")
+    places = [count - 1 - int(event.ago / each) for event in known]
+    end = min((at - 1 for at in places if at >= count - cells(_NOW)), default=count)
+    if not any(end - cells(_NOW) <= at < end for at in places):  # left of a mark at the present
+        _put(text, roles, end - cells(_NOW), _NOW, "dim")
     for event, following in _spaced(known, count, each):
         at = count - 1 - int(event.ago / each)
         mark, role = sign(event.kind)
         _put(text, roles, at, mark + _name(event, at, following), role)
     if chosen is not None:
         name = f"{sign(chosen.kind)[0]} {chosen.text} "
-        at = min(count - 1 - int(chosen.ago / each), count - cells(name))
+        at = min(count - 1 - int(chosen.ago / each), end - cells(_NOW) - cells(name))
         _put(text, roles, max(0, at), name, "select")
     return line(" " * (LABEL + 1), *merge(list(zip(text, roles, strict=True))))
 
 
 def _spaced(known: Sequence[Event], count: int, each: float) -> list[tuple[Event, int]]:
-    """Each event with the column of the next one."""
+    """Each event with the column of the next one, or of "now"."""
     places = [count - 1 - int(event.ago / each) for event in known]
-    return list(zip(known, [*places[1:], count], strict=False))
+    return list(zip(known, [*places[1:], count - cells(_NOW)], strict=False))
 
 
 def _name(event: Event, at: int, following: int) -> str:

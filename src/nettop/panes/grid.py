@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 _NARROW: Final = 50  # columns of a core's row below the heat map
+WIDE: Final = 2  # columns of a core in the heat map, if there is room
+NARROW: Final = 60  # columns of a heat map below which a core has one
 MANY: Final = 32  # cores above which there is a heat map instead of rows
 OUTLIERS: Final = 8  # cores that are rows below the heat map, at the most
 SPREAD: Final = 10.0  # percent by which they are above the middle core
@@ -96,7 +98,10 @@ def heat(name: str, members: Sequence[Core], width: int, rows: int) -> list[Line
     label = f" {name:<8}" if name else " " * (6 if numbered else 1)
     room = max(8, width - len(label) - 1)
     out: list[Line] = []
-    for row in _rows(_caches(members, room, rows), room)[: max(1, rows)]:
+    drawn = _rows(_caches(members, room, rows), room)[: max(1, rows)]
+    longest = max((sum(len(part) + 1 for part in row) for row in drawn), default=1)
+    wide = max(1, min(WIDE, room // longest)) if room >= NARROW else 1
+    for row in drawn:
         first = f" {row[0][0][0].cpu:>4} " if numbered else "" if out else label
         parts, node = [(fit(first, len(label)), "head")], row[0][0][0].node
         for part in row:
@@ -104,7 +109,7 @@ def heat(name: str, members: Sequence[Core], width: int, rows: int) -> list[Line
                 other = part[0][0].node != node
                 parts.append(("│" if other else " ", "dim" if other else ""))
             node = part[0][0].node
-            parts += [(level(core_load(top)), main_kind(top)) for top in map(_busiest, part)]
+            parts += [(level(core_load(top)) * wide, main_kind(top)) for top in map(_busiest, part)]
         out.append(fit_line(merge(parts), width))
     return out
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Final
 
 from ..terms import braille
 from ..terms.text import Line, cells, fit, fit_line, level, line, repeats, resample
 from ..terms.units import count, scaled, seconds, size
+from ..views.altered import changes
 from ..views.ask import Hint, Key, Next
 from ..views.once import once
 from ..views.past import Summary
 from ..views.scene import Scene, View, nic_of
 from ..views.timeline import Event, events
+from .clock import clock
 from .graph import SHADES, sign
 from .grid import merge
-from .parts import flow_words, section
+from .limit import HOT, WARM
+from .parts import flow_words, in_blank, section
 
 TITLE = "History"
 KEY = "7"
@@ -240,9 +242,11 @@ def _tall(moments: Sequence[Summary], index: int, room: int, rows: int) -> list[
     drawn = (*braille.area(resample(values, 2 * room), rows - 1, 100.0), "")
     labels = [(f"core {cpus[index]}", "dim"), (f"{values[-1]:.0f}%", "strong")]
     labels += [("", "")] * rows
+    floors = [(rows - 2 - row) / (rows - 1) for row in range(rows)]  # the least load in a row
+    kinds = ["bad" if low >= HOT else "warn" if low >= WARM else "system" for low in floors]
     return [
-        line((fit(label, _LABEL + 3, ">") + " ", role), *braille.parts(text, "system"))
-        for (label, role), text in zip(labels, drawn, strict=False)
+        line((fit(label, _LABEL + 3, ">") + " ", role), *braille.parts(text, kind))
+        for (label, role), text, kind in zip(labels, drawn, kinds, strict=False)
     ]
 
 
@@ -256,7 +260,7 @@ def load(scene: Scene, width: int, rows: int) -> list[Line]:
     moments = known[-max(1, width - MARGIN) :]
     if rows < 2 or len(moments) < 2:
         return []
-    remark = f"last {seconds(moments[-1].at - moments[0].at)}, now at the right"
+    remark = f"last {seconds(round(moments[-1].at - moments[0].at))}, now at the right"
     return [section("LOAD", remark, width), *heat(moments, width - MARGIN, rows - 1)]
 
 
@@ -284,14 +288,11 @@ def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> li
     axis = line((" " * (_LABEL + 4), ""), *merge(marks))
     if not moments:
         return [axis]
-    clock = [
-        datetime.fromtimestamp(m.wall, UTC).strftime("%H:%M:%S") for m in (moments[0], moments[-1])
-    ]
-    clock[1] += " UTC"
+    begin, end = clock(moments[0].wall).removesuffix(" UTC"), clock(moments[-1].wall)
     offset = max(0, room - repeats(len(moments), room) * len(moments))
-    gap = room - cells(clock[0]) - cells(clock[1])
+    gap = room - cells(begin) - cells(end)
     before = min(offset, max(0, gap))
-    times = " " * before + clock[0] + " " * max(1, gap - before) + clock[1]
+    times = " " * before + begin + " " * max(1, gap - before) + end
     return [axis, line((" " * (_LABEL + 4), ""), (times, "dim"))]
 
 
@@ -343,7 +344,7 @@ def event_at(scene: Scene, view: View, moment: Summary) -> Event | None:
 
 def words(scene: Scene, event: Event) -> str:
     """What happened: the change with its values, or the finding that began or ended."""
-    change = next((one for one in scene.journal if one.id == event.id), None)
+    change = next((one for one in changes(scene) if one.id == event.id), None)
     if change is not None:
         return f"{change.setting} {change.before} → {change.after}: {change.state}"
     return f"{event.id} {'ended' if event.kind == 'ended' else 'began'}"
@@ -378,7 +379,10 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         most = [max((v for v in values if v is not None), default=0.0) for values in (rx, tx)]
         upper = 3 if most[0] < QUIET * top else both - 3 if most[1] < QUIET * top else upper
     for each in (
-        band("receive", rx, "b/s", (room, upper), "rx", top),
+        in_blank(
+            band("receive", rx, "b/s", (room, upper), "rx", top),
+            f"no sample before {clock(moments[0].wall)}",
+        ),
         band("send", tx, "b/s", (room, both - upper), "tx", top),
         band("lost", lost, "pps", (room, low), "bad", worst),
     ):

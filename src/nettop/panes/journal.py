@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..terms.text import Line, fit_line, line
-from ..terms.units import seconds
+from ..terms.text import Line, fit_line, line, wrap
+from ..terms.units import count, seconds
+from ..views.altered import SEEN, changes, settings
 from ..views.ask import Hint
 from ..views.kept import PEERS
 from ..views.scene import IN_FORCE, JournalEntry, Scene, View, under
@@ -16,7 +17,10 @@ from .table import Order, column_of, marked, ordered
 
 TITLE = "Journal"
 KEY = "8"
-LEGEND: Final = "● in force, ↺ reverted. Pending reverts and outside changes are listed below."
+LEGEND: Final = (
+    "● in force, ↺ reverted, ○ seen in a recording. Pending reverts and outside changes are listed "
+    "below. ADVISED: changes of findings that hold."
+)
 NEEDS: tuple[str, ...] = ()
 BOUND = True
 LAZY = ("journal",)  # of another host
@@ -29,7 +33,14 @@ STATES: Final = {
     "conflict": ("✗ conflict", "bad"),
     "refused": ("✗ refused", "bad"),
     "unchanged": ("· unchanged", "dim"),
+    SEEN: ("○ seen", "accent"),
 }
+_COLUMNS: Final = (
+    Column(" STATE", 12), Column("SETTING", 34, grow=3), Column("BEFORE", 10, grow=1),
+    Column("AFTER", 10, grow=1), Column("WHEN", 19), Column("BECAUSE OF", 24, grow=2),
+    Column("BY", 8), Column("ID", 8),
+)  # fmt: skip
+ADVISED: Final = (" ▸ advised", "key")
 ORDERS: Final[Sequence[Order[JournalEntry]]] = (
     Order("", lambda one: one.wall),
     Order("WHEN", lambda one: one.wall, down=False),
@@ -44,7 +55,7 @@ OVERTAKEN: Final = ("! overtaken", "warn")
 def rows_of(scene: Scene, view: View) -> list[JournalEntry]:
     """The entries that match the filter, by default newest first."""
     text = view.spot.filter
-    rows = [e for e in scene.journal if matches(text, e.id, e.setting, e.state, e.finding)]
+    rows = [e for e in changes(scene) if matches(text, e.id, e.setting, e.state, e.finding)]
     return ordered(rows, ORDERS, view.spot)
 
 
@@ -60,7 +71,8 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 def command(here: str) -> str:
     """The command that reverts the change."""
-    return f"nettop undo {here.removeprefix(PEERS)}" if here else ""
+    made = here and not here.startswith(SEEN)
+    return f"nettop undo {here.removeprefix(PEERS)}" if made else ""
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
@@ -84,74 +96,97 @@ def exports(scene: Scene) -> list[JournalEntry]:
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The list, and below it the entry under the cursor in words."""
+    """The list, the entry under the cursor in words, and what findings advise."""
     shown = rows_of(scene, view)
     in_force = sum(e.state in ("applied", "rounded", "pending") and not e.since for e in shown)
-    out = [
-        section(
-            "JOURNAL",
-            f"{in_force} in force of {len(shown)}   u undo  c confirm  s persist  x export",
-            width,
-        )
-    ]
-    if not shown:
-        text = "no changes: each change is written here before it is applied"
-        if scene.origin:
-            text = f"{scene.origin.text}: its changes are in the journal of that host"
-        out.append(line((f" {text}", "dim")))
-        return [fit_line(one, width) for one in out[:height]]
-    columns = (
-        Column(" STATE", 12), Column("SETTING", 34, grow=3), Column("BEFORE", 10, grow=1),
-        Column("AFTER", 10, grow=1), Column("WHEN", 19), Column("BECAUSE OF", 24, grow=2),
-        Column("BY", 8), Column("ID", 8),
-    )  # fmt: skip
-    sizes = widths(columns, width)
-    title, down = marked(ORDERS, view.spot)
-    out.append(heading(columns, sizes, column_of(columns, title), down))
-    cursor = under(tuple(entry.id for entry in shown), view.spot)
-    table = []
-    for entry in shown:
-        state, role = _state(entry)
-        table.append(
-            row(
-                (
-                    (f" {state}", role),
-                    entry.setting,
-                    (entry.before, "dim"),
-                    (entry.after, "strong"),
-                    (when(entry.wall)[:19], "dim"),
-                    (entry.finding or "by hand", "dim"),
-                    (entry.user, "dim"),
-                    (entry.id, "dim"),
-                ),
-                columns,
-                sizes,
-            )
-        )
-    below = 4 if height >= 12 else 0
-    out += listing(table, cursor, width, min(len(table), height - len(out) - below))
-    if below and cursor >= 0:
-        entry = shown[cursor]
-        state, role = _state(entry)
-        out.append(section(entry.id, when(entry.wall), width))
-        host = f"{entry.host}: " if entry.host else ""
-        values = f" {host}{entry.setting}: {entry.before} → {entry.after}"
-        out.append(line(values, (f"   {state}", role)))
-        pending = next((p for p in scene.pending if p.id == entry.id), None)
-        if pending is not None:
-            left = max(0.0, pending.deadline - scene.wall)
-            out.append(
-                line(
-                    (
-                        f" applied; reverts in {seconds(round(left))} unless confirmed with c",
-                        "warn",
-                    )
-                )
-            )
-        for text, role in ((entry.since, "warn"), (entry.because, "dim")):
-            if text:
-                out.append(line((f" {text}", role)))
+    remark = f"{in_force} in force of {len(shown)}   u undo  c confirm  s persist  x export"
+    if recorded(scene):
+        remark = f"{len(shown)} seen in the recording"
+    out = [section("JOURNAL", remark, width)]
+    sizes = widths(_COLUMNS, width)
+    if shown:
+        title, down = marked(ORDERS, view.spot)
+        out.append(heading(_COLUMNS, sizes, column_of(_COLUMNS, title), down))
+        cursor = under(tuple(entry.id for entry in shown), view.spot)
+        below = 4 if height >= 12 else 0  # the entry in words comes before what is advised
+        table = [_row(entry, sizes) for entry in shown]
+        out += listing(table, cursor, width, min(len(table), height - len(out) - below))
+        if below and cursor >= 0:
+            out += detail(shown[cursor], scene, width)
+    else:
+        out += nothing(scene, view, width)
+    if height >= 12 or not shown:
+        out += advised(scene, view, sizes, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
+
+
+def recorded(scene: Scene) -> bool:
+    """Whether a recording is shown: what nettop changed on that host is not in it."""
+    return scene.origin is not None and scene.origin.kind == "recording"
+
+
+def nothing(scene: Scene, view: View, width: int) -> list[Line]:
+    """Why there is no row."""
+    if view.spot.filter and changes(scene):
+        return [line((" no change matches the filter", "dim"))]
+    if scene.origin is None:
+        return [line((" no changes: each change is written here before it is applied", "dim"))]
+    if not recorded(scene):
+        return [line((f" {scene.origin.text}: its changes are in the journal of that host", "dim"))]
+    number = count(len(settings(scene.facts))) if scene.facts is not None else 0
+    owner = f"{scene.origin.text}: the journal of that host is not in a recording."
+    seen = f"Compared from sample to sample: {number} settings and properties. None has changed "
+    seen += "so far; a change is listed here, and has a ◆ in the graphs."
+    return [line((f" {row}", "dim")) for text in (owner, seen) for row in wrap(text, width - 2)]
+
+
+def detail(entry: JournalEntry, scene: Scene, width: int) -> list[Line]:
+    """One entry in words, with the time that is left to confirm it."""
+    state, role = _state(entry)
+    name = entry.setting if entry.state == SEEN else entry.id
+    out = [section(name, when(entry.wall), width)]
+    host = f"{entry.host}: " if entry.host else ""
+    values = f" {host}{entry.setting}: {entry.before} → {entry.after}"
+    out.append(line(values, (f"   {state}", role)))
+    pending = next((p for p in scene.pending if p.id == entry.id), None)
+    if pending is not None:
+        left = seconds(round(max(0.0, pending.deadline - scene.wall)))
+        out.append(line((f" applied; reverts in {left} unless confirmed with c", "warn")))
+    for text, role in ((entry.since, "warn"), (entry.because, "dim")):
+        if text:
+            out.append(line((f" {text}", role)))
+    return out
+
+
+def advised(scene: Scene, view: View, sizes: list[int], width: int, height: int) -> list[Line]:
+    """The changes that findings advise, which nobody has made, in at most `height` lines."""
+    made = {(one.setting, one.after) for one in scene.journal if one.state in IN_FORCE}
+    rows = [
+        row(
+            (ADVISED, step.setting, (step.before, "dim"), (step.after, "strong"), "",
+             (finding.id, "dim"), "", ""),
+            _COLUMNS, sizes,
+        )
+        for finding in scene.findings for step in scene.steps(finding.id)
+        if not view.spot.filter and (step.setting, step.after) not in made
+    ]  # fmt: skip
+    if not rows or height < 4:
+        return []
+    head = section(f"ADVISED {len(rows)}", "not made; 5 shows why", width)
+    return [(), head, *rows[: height - 2]]
+
+
+def _row(entry: JournalEntry, sizes: list[int]) -> Line:
+    """One entry of the list."""
+    state, role = _state(entry)
+    seen = entry.state == SEEN
+    values = (
+        (f" {state}", role), entry.setting, (entry.before, "dim"), (entry.after, "strong"),
+        (when(entry.wall)[:19], "dim"),
+        (entry.finding or ("not recorded" if seen else "by hand"), "dim"),
+        ("" if seen else entry.user, "dim"), ("" if seen else entry.id, "dim"),
+    )  # fmt: skip
+    return row(values, _COLUMNS, sizes)
 
 
 def _state(entry: JournalEntry) -> tuple[str, str]:

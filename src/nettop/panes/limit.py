@@ -88,9 +88,19 @@ def verdict(limit: Limit, width: int, keys: Line = ()) -> Line:
 
 
 def _because(limit: Limit) -> str:
-    """The measurement, without the flow that it is of."""
+    """The measurement, without the flow that it is of and without what to do."""
+    return _parted(limit)[0]
+
+
+def _parted(limit: Limit) -> tuple[str, str]:
+    """The measurement, and what it says to do where no stage limits; without the flow."""
     because = limit.stage.because
-    return because[len(_FLOW) :].partition(": ")[2] if because.startswith(_FLOW) else because
+    if because.startswith(_FLOW):
+        because = because[len(_FLOW) :].partition(": ")[2]
+    if limit.stage.stage != "unknown":
+        return because, ""
+    head, _, tail = because.partition(": ")
+    return head, tail
 
 
 def further(limit: Limit) -> str:
@@ -108,7 +118,7 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     after = further(limit)
     taken = len(after) + 1
     late = limit.stage.stage == "application" and limit.direction == "rx"
-    advice = READS if late else ADVICE.get(limit.stage.stage, "")
+    advice = READS if late else _parted(limit)[1] or ADVICE.get(limit.stage.stage, "")
     if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
         advice = CROWDED
     text: Line = line("   ", (advice, "dim"))

@@ -186,9 +186,9 @@ def command(here: str) -> str:
 
 
 def state(nic: Nic) -> str:
-    """The state of the link: speed and duplex, or that there is no link."""
-    if nic.carrier is False:
-        return "NO LINK"
+    """The state of the link: speed and duplex, or that it is down or there is none."""
+    if path.state(nic):
+        return path.state(nic).upper()
     parts = [link(nic.speed) if nic.speed else "", nic.duplex if nic.speed and nic.duplex else ""]
     return " ".join(filter(None, parts)) or ("up, no nominal speed" if nic.carrier else "unknown")
 

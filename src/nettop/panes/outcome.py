@@ -52,7 +52,7 @@ def pairs(result: StoredResult, width: int, rows: int, skip: int = 0) -> list[Li
         parts.append((f"{change:>+7.1%}", "good" if better else "bad"))
         out.append(tuple(parts))
     if len(both) > rows - 1:
-        out[-1] = line((f"   … {len(both) - rows + 2} more pairs", "dim"))
+        out[-1] = line((f"   … {len(both) - max(0, rows - 2)} more pairs", "dim"))
     return out[: max(0, rows)]
 
 
@@ -72,7 +72,7 @@ def span(result: StoredResult, width: int) -> list[Line]:
     if cells[at(0.0)][0] == "─":
         cells[at(0.0)] = ("│", "strong")
     return [
-        line((f"   {low:>+7.1%} ", "dim"), *cells, (f" {high:+.1%}", "dim")),
+        line((f"   {-edge:>+7.0%} ", "dim"), *cells, (f" {edge:+.0%}", "dim")),
         line((" " * (12 + at(0.0) - 3), ""), ("no gain", "dim")),
     ]
 

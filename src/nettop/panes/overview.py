@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ..facts.flow_words import rate
@@ -46,6 +47,7 @@ GRAPH: Final = 6  # lines of the graph at the least
 TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
 MOST_LOADS: Final = 13  # lines of the load over time
 SHORT: Final = 3  # lines of a list at the least
+AXIS: Final = re.compile("now|┴")  # in the time axis of the graph
 
 
 STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of these
@@ -111,11 +113,12 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
 
 
 def row_at(scene: Scene, view: View, at: Pointer) -> str:
-    """The stage or mark under the mouse; in the lines of the verdict its finding."""
+    """The stage or mark under the mouse; in the lines of the verdict its finding, or its stage."""
     found, nic = foremost(scene, view), nic_of(scene, view)
     framed = at.height - 2 >= FRAMED
     inner = inside(at.width, framed=framed)
-    if nic is not None and text_of(at.row).rstrip(" │").endswith("now"):
+    axis = AXIS.search(text_of(at.row)) is not None
+    if nic is not None and at.part.startswith(f"{nic.name} ") and axis:
         mark = graph.mark_at(scene, nic, inner, at.x - framed)
         return f"{MARK}{mark}" if mark else ""
     if found is None or at.height - 2 < 12 or at.width < 50:
@@ -124,8 +127,10 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
     if first <= at.y < first + 3 and at.height - 2 >= STAGES:
         stage = limit.stage_at(scene, found, inner, at.x - framed)
         return f"{STAGE}{stage}" if stage else ""
-    finding = limit.related(scene, found)
-    return finding.id if 2 <= at.y < first and finding is not None else ""
+    if not 2 <= at.y < first:
+        return ""
+    finding, named = limit.related(scene, found), f"{STAGE}{found.stage.stage}"
+    return finding.id if finding is not None else named if named in items(scene, view) else ""
 
 
 def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:
@@ -178,9 +183,8 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
         return [fit_line(unknown, width)], f"WHAT LIMITS {name}"
     if found is None or not moves(found):
         way = {"rx": " · receive", "tx": " · send"}[found.direction] if found is not None else ""
-        return [
-            fit_line(verdict.without_limit(scene, width, nic), width)
-        ], f"WHAT LIMITS {name}{way}"
+        rows = verdict.without_limit(scene, width, nic)
+        return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)
     every = listed.listed(scene, muted=False)

@@ -201,3 +201,16 @@ def flow_words(parts: Sequence[Line], width: int, gap: str = "   ", indent: int 
     if current:
         out.append(line(" " * indent) + join(current, gap))
     return out
+
+
+def in_blank(rows: list[Line], text: str) -> list[Line]:
+    """A labelled graph with a text where it begins with blanks, if there is room for it."""
+    at = len(rows) // 2
+    label, *drawn = rows[at]
+    blank = drawn[0][0] if drawn else ""
+    spare = cells(blank) - cells(text)
+    if blank.strip() or spare < 4:
+        return rows
+    left = spare // 2
+    middle = line(label, " " * left, (text, "dim"), " " * (spare - left), *drawn[1:])
+    return [*rows[:at], middle, *rows[at + 1 :]]

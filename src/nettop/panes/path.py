@@ -21,9 +21,14 @@ def title(nic: Nic) -> str:
         parts.append(f"MTU {nic.mtu}")
     if nic.node is not None:
         parts.append(f"node {nic.node}")
-    if nic.carrier is False:
-        parts.append("NO LINK")
+    if state(nic):
+        parts.append(state(nic).upper())
     return " · ".join(parts)
+
+
+def state(nic: Nic) -> str:
+    """Why an interface can carry nothing; empty if it can, or if that is not known."""
+    return "down" if nic.up is False else "no link" if nic.carrier is False else ""
 
 
 def load_of(nic: Nic, direction: str) -> float | None:

@@ -133,8 +133,16 @@ def launch(view: View, scene: Scene) -> Next:
 
 
 def offered(scene: Scene, name: str) -> str:
-    """What Enter puts into an empty field: the first known address of a peer."""
-    return next(iter(peers(scene)), "") if name == "to" else ""
+    """What Enter puts into an empty field: the first known address, the first finding."""
+    known = {"to": peers, "finding": provable}.get(name)
+    return next(iter(known(scene)), "") if known is not None else ""
+
+
+def elsewhere(scene: Scene) -> str:
+    """Why no test can start from here; empty on this host."""
+    if scene.origin is None:
+        return ""
+    return "from a nettop there" if scene.distant else f"not in a {scene.origin.kind}"
 
 
 def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
@@ -144,7 +152,8 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"
         typed = view.editing == f"form.{name}"
-        known = f"{offer} (known peer: Enter)" if (offer := offered(scene, name)) else "–"
+        whose = "known peer: " if name == "to" else ""
+        known = f"{offer} ({whose}Enter)" if (offer := offered(scene, name)) else "–"
         text = view.draft + "▏" if typed else now[name] or known
         out.append(
             line(
@@ -152,12 +161,13 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
                 (text, "input" if typed else "strong" if now[name] else "dim"),
             )
         )
-    needed = missing(view)
+    needed = f"needs {lacking}" if (lacking := missing(view)) else ""
+    needed = elsewhere(scene) or needed
     here = cursor == f"form.{START}"
     button = f"start the {kind(view)}" if kind(view) != "tune" else "tune: prove all findings"
     if kind(view) == "prove":
         button = "prove the finding"
-    text = f" {'▸' if here else ' '} [ {button}{f' (needs {needed})' if needed else ''} ]"
+    text = f" {'▸' if here else ' '} [ {button}{f' ({needed})' if needed else ''} ]"
     out.append(line((text, "select" if here else "dim" if needed else "good")))
     hint = next((h for n, _, _, h in fields(view) if cursor == f"form.{n}"), "")
     if cursor == "form.tool" and now["tool"] in scene.about:
@@ -297,7 +307,12 @@ def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> lis
     sizes = widths(columns, width)
     rows: list[Line] = []
     if not shown:
-        rows.append(line((" none yet: enter an address and start a test", "dim")))
+        text = "none yet: enter an address and start a test"
+        if scene.origin is not None:
+            text = f"none of this machine; those of that host are not in a {scene.origin.kind}"
+        if scene.distant:
+            text = "none of this machine; nettop results list, on that host, has those made there"
+        rows.append(line((f" {text}", "dim")))
     for r in shown:
         rate = scaled(r.bits_per_second, "b/s") if r.bits_per_second is not None else ""
         mark = "A" if view.spot.open == f"result.{r.id}" else " "

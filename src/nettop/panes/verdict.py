@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..terms.text import Line, clauses, fit_line, line
+from ..terms.text import Line, clauses, line
 from ..terms.units import per_second
 from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene
-from .parts import severity
+from . import path
+from .parts import flow_words, severity
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
@@ -51,25 +52,28 @@ def uncounted(facts: Facts, nic: Nic) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def without_limit(scene: Scene, width: int, nic: Nic | None) -> Line:
-    """The first finding if it is serious; else what is lost, or that nothing is.
+def without_limit(scene: Scene, width: int, nic: Nic | None) -> list[Line]:
+    """One or two lines: the first finding if it is serious; else what is lost, or that nothing is.
 
     `nic` is the interface shown.
     """
     first = next((finding for finding in scene.findings if finding.severity in SERIOUS), None)
     if first is not None:
         glyph, role = severity(first)
-        return line((f" {glyph} ", role), (clauses(first.title, width - 3), "strong"))
+        return [line((f" {glyph} ", role), (clauses(first.title, width - 3), "strong"))]
     advice = len(scene.findings)
     more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
     paths = scene.facts.paths if scene.facts is not None else ()
     losing = max(paths, key=lambda one: one.lost or 0.0, default=None)
     if losing is not None and losing.lost:
         text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
-        return line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))
+        return [line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))]
     if scene.shortfall:
-        return line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, ""))
-    return fit_line(line(*_sound(scene, nic), (more, "")), width)
+        return [line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, ""))]
+    parts = [line(part) for part in _sound(scene, nic)]
+    parts[-1:] = [line(*part, (more, "")) for part in parts[-1:]]
+    first_row, *rest = flow_words(parts, width - 2, "", 0) or [()]
+    return [first_row, *(line("  ", *row) for row in rest)]
 
 
 def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
@@ -82,6 +86,8 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
         return ((" · no interface but loopback in this network namespace", ""),)
     if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
         return ((" ? no interface has counters: packet loss is unknown", "warn"),)
+    if nic is not None and path.state(nic):
+        return ((f" · {nic.name}: {path.state(nic)}; it carries nothing", "warn"),)
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
     idle = facts.host.idle
     head = (" ✓ no loss;", "good")

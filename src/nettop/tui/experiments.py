@@ -112,14 +112,15 @@ class Experiments:
             return
         if self.refused_test(form, ["sudo", "nettop", "tune"]):
             return
+        known = f"{len(tested)} findings" if len(tested) > 1 else "1 finding"
         body = (
             *self.planning.lines(changes),
-            *runs(form, f"Each of {len(tested)} findings is"),
+            *runs(form, f"Each of {known} is" if len(tested) > 1 else "Its fix is"),
             line(f" At most {form['budget']} minutes. A change stays only if it is better."),
             line((" Ctrl-X stops; what is not kept is reverted.", "dim")),
         )
         question = Question(
-            f"Tune: prove {len(tested)} findings", (("", body),), "tune", "start (Ctrl-X stops)",
+            f"Tune: prove {known}", (("", body),), "tune", "start (Ctrl-X stops)",
             triples(changes), "", self.planning.warnings(changes),
             entries=tuple(one.id for one in tested),
             identities=self.planning.identities(changes),

@@ -198,7 +198,10 @@ class Planning:
         """Show the changes that would be undone (see `to_undo`)."""
         entries = to_undo(ask.target, view, scene)
         if not entries:
-            self.post(note("nothing to undo: no change is in force", "warn"))
+            text = "nothing to undo: no change is in force"
+            if any(entry.state in IN_FORCE for entry in scene.journal):
+                text = "this change is not in force: move to one with ● or ◆"
+            self.post(note(text, "warn"))
             return
         body: list[Line] = []
         for newest, *older in steps_back(entries):

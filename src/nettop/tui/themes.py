@@ -7,8 +7,13 @@ from typing import Final
 
 from rich.style import Style
 
-SHADES: Final = 4  # of a graph: the row at its axis is the palest
-FADE: Final = 0.17  # of the background in each paler shade
+SHADES: Final = 6  # of a graph, from the row at its axis to its top
+_GRADIENTS: Final = {  # of rates received and sent: the colours at the axis and at the top
+    "dark": (("#218f6f", "#86e86f"), ("#3f74e0", "#5fe3e0")),
+    "light": (("#4f9d69", "#0b4f24"), ("#3f8fd0", "#0a3f7a")),
+    "contrast": (("#00b36b", "#9cff66"), ("#3f8cff", "#66ffff")),
+    "colourblind": (("#1d8a72", "#5fe6c0"), ("#3a6fd8", "#8fd0ff")),
+}
 # each theme: background, foreground, and the roles that differ from plain text
 _RGB: Final[dict[str, dict[str, str]]] = {
     "dark": {
@@ -125,8 +130,12 @@ _ANSI: dict[str, str] = {  # the terminal's own sixteen colours
     "alarm": "reverse bold red",
     "input": "reverse",
 }
-_ANSI |= {f"rx-{shade}": "green" if shade < 2 else "bright_green" for shade in range(SHADES)}
-_ANSI |= {f"tx-{shade}": "cyan" if shade < 2 else "bright_cyan" for shade in range(SHADES)}
+_ANSI |= {
+    f"rx-{shade}": "green" if shade < SHADES // 2 else "bright_green" for shade in range(SHADES)
+}
+_ANSI |= {
+    f"tx-{shade}": "cyan" if shade < SHADES // 2 else "bright_cyan" for shade in range(SHADES)
+}
 _MONO: Final = {  # NO_COLOR: weight and inversion only
     "strong": "bold",
     "head": "bold",
@@ -157,9 +166,9 @@ def palette(name: str) -> Mapping[str, Style]:
     for role, colour in colours.items():
         if role not in ("bg", "fg", "select", "bar"):
             out[role] = Style(color=colour, bgcolor=bg, bold=role in _BOLD)
-    for way, kind in (("rx", "good"), ("tx", "accent")):
+    for way, (low, high) in zip(("rx", "tx"), _GRADIENTS[name], strict=True):
         for shade in range(SHADES):
-            colour = _blend(colours[kind], bg, (SHADES - 1 - shade) * FADE)
+            colour = _blend(low, high, shade / (SHADES - 1))
             out[f"{way}-{shade}"] = Style(color=colour, bgcolor=bg)
     out["select"] = Style(color=colours["strong"], bgcolor=select, bold=True)
     for kind in ("good", "warn", "bad"):
@@ -170,9 +179,9 @@ def palette(name: str) -> Mapping[str, Style]:
     return out
 
 
-def _blend(colour: str, ground: str, part: float) -> str:
-    """The colour with a part of the background mixed in; both as #rrggbb."""
-    pairs = zip(bytes.fromhex(colour[1:]), bytes.fromhex(ground[1:]), strict=True)
+def _blend(colour: str, other: str, part: float) -> str:
+    """The colour with a part of the other one mixed in; both as #rrggbb."""
+    pairs = zip(bytes.fromhex(colour[1:]), bytes.fromhex(other[1:]), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in pairs)
 
 

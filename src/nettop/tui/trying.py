@@ -90,6 +90,8 @@ class TrialBench:
             best, margin = document["best"], document["margin"]
             role = "good" if document["verdict"] == "better" else "warn"
             text = f"{title}: best {best}, {margin:+.1%}, {document['verdict']}; reverted"
+            if not margin:
+                text = f"{title}: no value is better than the present one, {best}"
             self.post(note(text, role))
 
         self._run(title, form, work)

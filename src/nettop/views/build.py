@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
 from ..sampling.ahead import prepare
+from .altered import altering
 from .enough import shortfall
 from .mutes import sorted_by_mutes
 from .past import History
@@ -89,7 +90,9 @@ def merge(old: Scene, new: Scene) -> Scene:
     if new.facts is None:
         return replace(old, notes=notes)
     new = keep(new, replace(old, notes=notes))
-    return replace(new, ended=ending(old, new), silent=new.silent or old.silent)
+    return replace(
+        new, ended=ending(old, new), seen=altering(old, new), silent=new.silent or old.silent
+    )
 
 
 def ending(old: Scene, new: Scene) -> tuple[Ended, ...]:

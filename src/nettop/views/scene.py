@@ -49,7 +49,7 @@ class JournalEntry:
     setting: str
     before: str
     after: str
-    state: str  # applied rounded pending reverted undone conflict refused unchanged
+    state: str  # applied rounded pending reverted undone conflict refused unchanged seen
     finding: str = ""
     user: str = ""
     because: str = ""
@@ -191,12 +191,11 @@ class Scene:
     frame: Frame | None = field(default=None, metadata=_MOMENT)
     findings: tuple[Finding, ...] = field(default=(), metadata=_MOMENT)
     silent: tuple[Silent, ...] = field(default=(), metadata=_MOMENT)  # lazy: see `build.scene_of`
-    plans: Mapping[str, tuple[Step, ...]] = field(
-        default_factory=dict, metadata=_MOMENT
-    )  # by finding id
+    plans: Mapping[str, tuple[Step, ...]] = field(default_factory=dict, metadata=_MOMENT)
     muted: tuple[Finding, ...] = field(default=(), metadata=_MOMENT)  # muted ones that hold
     past: History = field(default_factory=History, metadata=_MOMENT)
     ended: tuple[Ended, ...] = field(default=(), metadata=_MOMENT)  # latest first
+    seen: tuple[JournalEntry, ...] = field(default=(), metadata=_MOMENT)  # see `altered`
     notes: tuple[Note, ...] = field(default=(), metadata=_MOMENT)
     recording: str = field(default="", metadata=_MOMENT)  # the file being written
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples

@@ -16,6 +16,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from ..terms.text import repeats
+from .altered import changes
 from .past import History, Summary, Trace
 from .scene import Scene
 
@@ -138,7 +139,7 @@ def events(scene: Scene, end: float, seconds: float) -> list[Event]:
     offset = moments[-1].wall - moments[-1].at
     begun = moments[0].at + START
     known: list[tuple[float, str, str, str]] = [
-        (entry.wall - offset, "change", entry.setting, entry.id) for entry in scene.journal
+        (entry.wall - offset, "change", entry.setting, entry.id) for entry in changes(scene)
     ]
     for finding in scene.findings:
         began = moments[-1].at - finding.held
