@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import rule_mutation
 from encoded_ids import MOST, Coverage, coverage, entries, ids
+from golden_text import same
 
 from nettop.advice.judge.judge import Judge
 from nettop.advice.judge.rule_tests import check, moments
@@ -172,10 +173,7 @@ def test_formulas_are_where_they_say() -> None:
 
 def test_the_page_of_all_rules_is_current(update: bool) -> None:
     made = explain.index(rules())
-    page = PACK / "README.md"
-    if update:
-        page.write_text(made)
-    assert page.read_text() == made, "run: nettop rules list --markdown > rules/README.md"
+    same(PACK / "README.md", made, update)
 
 
 def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:
