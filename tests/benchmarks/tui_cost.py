@@ -109,7 +109,7 @@ def settle() -> None:
 def run(
     argv: list[str], size: tuple[int, int], warm: float, seconds: float, keys: bytes = b""
 ) -> Cost:
-    """Weigh a program in a terminal of that size; `keys` are typed after the first paint."""
+    """Measure a program in a terminal of that size; `keys` are typed after the first paint."""
     settle()
     pid, tty = pty.fork()
     if pid == 0:
