@@ -112,8 +112,8 @@ def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:
         ("finds = true", "find = true", "test[0]: unknown key find (did you mean finds?)"),
         ("mtu = 900", "mtuu = 900", "test[0]: nic.mtuu: no such field (did you mean mtu?)"),
         ("mtu = 900", 'mtu = "900"', "test[0]: nic.mtu: a number is required"),
-        ("finds = false", "finds = true", "there is none that does not find"),
-        ("finds = true", "finds = false", "there is none that finds"),
+        ("finds = false", "finds = true", "add a [[test]] with `finds = false`"),
+        ("finds = true", "finds = false", "add a [[test]] with `finds = true`"),
         ("finds = true", 'finds = true\nprofile = "lan"', "profile 'lan' is none of"),
     ],
 )  # fmt: skip

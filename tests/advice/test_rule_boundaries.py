@@ -20,7 +20,9 @@ def test_a_rule_holds_up_to_its_boundaries_and_not_beyond(path: Path, update: bo
     if update:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("\n".join(boundaries.search(rule, path)) + "\n", encoding="utf-8")
-    assert file.exists(), "no boundaries yet: pytest --update"
+    if not file.exists():
+        which = f"tests/advice/test_rule_boundaries.py -k {rule.id}"
+        pytest.fail(f"no boundaries of {rule.id}: `pytest {which} --update`", pytrace=False)
     lines = file.read_text(encoding="utf-8").splitlines()
     assert len(lines) > 2
     assert boundaries.differences(rule, path, lines) == []

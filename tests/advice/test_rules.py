@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -12,11 +13,14 @@ from pathlib import Path
 import pytest
 import rule_mutation
 from encoded_ids import MOST, Coverage, coverage, entries, ids
+from golden_text import same
+from sentences import no_fault
 
 from nettop.advice.judge.judge import Judge
 from nettop.advice.judge.rule_tests import check, moments
 from nettop.advice.rules import explain, papers
 from nettop.advice.rules import settings as address
+from nettop.advice.rules.file import RuleError
 from nettop.advice.rules.load import files, load, read
 from nettop.advice.rules.load import tests as own_tests
 from nettop.advice.rules.rule import Rule
@@ -47,29 +51,45 @@ def sources() -> dict[str, dict[str, object]]:
 
 @each
 def test_a_rule_does_what_its_tests_say(path: Path) -> None:
-    failed = [f"{o.name}: {o.why}" for o in check(path, recorded(path)) if not o.passed]
-    assert failed == []
+    try:
+        outcomes = check(path, recorded(path))
+    except RuleError as error:
+        pytest.fail(str(error), pytrace=False)
+    no_fault(f"{path.stem}: {one.name}: {one.why}" for one in outcomes if not one.passed)
 
 
 @each
 def test_every_condition_of_a_rule_is_needed_by_its_tests(path: Path) -> None:
-    assert rule_mutation.survivors(path) == []
+    no_fault(
+        f"{changed}: all tests of the rule still pass; add a [[test]] that fails then"
+        for changed in rule_mutation.survivors(path)
+    )
 
 
 @each
 def test_a_rule_is_fit_for_the_pack(path: Path) -> None:
     rule = read(path)
-    assert rule.surface in SURFACES
-    assert rule.encodes, "no encodes"
-    assert len(rule.words.why.general(rule.limits)) > 150, (
-        "why: what happens, what it costs, what could go wrong"
-    )
-    assert rule.words.fixes, "a rule says what to do, if only in words"
-    assert all(source.get("figure") for source in rule.words.sources), "a source without a figure"
     address.check(rule)
     text = path.read_text()
     assert [figure for figure in WRONG if figure in text] == []
-    assert all(table.get("name") for table in own_tests(path)), "each test says what it shows"
+    no_fault(f"{path.stem}: {sentence}" for sentence in lacking(rule, path))
+
+
+def lacking(rule: Rule, path: Path) -> Iterator[str]:
+    """What a rule of the pack must have, besides a valid form."""
+    words = rule.words
+    if rule.surface not in SURFACES:
+        yield f"move it to a folder of rules/: {', '.join(sorted(SURFACES))}"
+    if not rule.encodes:
+        yield "encodes: name at least one id of rules/ids.txt"
+    if len(words.why.general(rule.limits)) <= 150:
+        yield "why: more than 150 characters: what happens, what it costs, what could go wrong"
+    if not words.fixes:
+        yield "add a [[fix]] that says what to do, if only with `advice`"
+    if not all(source.get("figure") for source in words.sources):
+        yield 'add a figure to each [[source]], or "no figure"'
+    if not all(table.get("name") for table in own_tests(path)):
+        yield "add a name to each [[test]]: what it shows"
 
 
 @each
@@ -85,8 +105,9 @@ def test_a_rule_cites_by_the_one_name_each_source_has(path: Path) -> None:
     words = read(path).words
     for cite in (*words.sources, *words.competing):
         kind = "paper" if "paper" in cite else "doc"
-        assert cite[kind] in known[kind], f"not in {papers.TABLE}"
-        assert cite.get("place"), "where in it?"
+        name = cite[kind]
+        no_fault([f"{path.stem}: add {name!r} to rules/{papers.TABLE}"] * (name not in known[kind]))
+        no_fault([f"{path.stem}: say in which place of {name!r}"] * (not cite.get("place")))
 
 
 @pytest.mark.parametrize("path", sorted(PACK.glob("studies/*.toml")), ids=lambda path: path.stem)
@@ -172,10 +193,7 @@ def test_formulas_are_where_they_say() -> None:
 
 def test_the_page_of_all_rules_is_current(update: bool) -> None:
     made = explain.index(rules())
-    page = PACK / "README.md"
-    if update:
-        page.write_text(made)
-    assert page.read_text() == made, "run: nettop rules list --markdown > rules/README.md"
+    same(PACK / "README.md", made, update)
 
 
 def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:

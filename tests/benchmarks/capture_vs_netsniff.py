@@ -32,7 +32,7 @@ TOOLS = {"capture": "capture", "netsniff": "netsniff-ng", "tcpdump": "tcpdump"}
 RATES = (60, 100, 120, 130, 140, 150, 160, 170, 180, 200, 240, 300, 400, 600)  # thousands a second
 BITS = 512  # of a frame of 64 bytes
 LOST = 0.1  # percent
-MORE = 1.05  # of the rate before: with less the generator is at its end
+MORE = 1.05  # of the previous rate; below it the generator has reached its limit
 AHEAD = ("chrt", "-f", "1")
 
 
@@ -72,7 +72,7 @@ def trial(place: Pair, tool: str, rate: int, args: argparse.Namespace) -> dict[s
 
 
 def main() -> None:
-    """Rising rates until all are out, or the generator is."""
+    """Raise the rate until every program loses packets, or the generator reaches its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ring", default="1M")
     parser.add_argument("--busy", type=float, default=40, help="ms of every 50")

@@ -41,7 +41,7 @@ SETTLED = 4  # frames until everything is imported, compiled and remembered
 
 
 class Stepped(Live):
-    """A source whose clock goes a second a frame."""
+    """A source whose clock advances by one second each frame."""
 
     def __init__(self, root: str, step: Callable[[int], None]) -> None:
         """`step` changes the host to a later second."""
@@ -63,7 +63,7 @@ class Stepped(Live):
 
 @contextmanager
 def host(big: make_big.Big) -> Iterator[tuple[str, Callable[[int], None]]]:
-    """A folder like that host, and what lets a second pass there, in a process of its own."""
+    """A directory that stands in for that host, and a function that advances it by one second."""
     with tempfile.TemporaryDirectory() as folder:
         make_big.write(folder, big)
         asked, ask = os.pipe()

@@ -56,7 +56,7 @@ class Large(Live):
         return f"{irq:4}:{counts}  PCI-MSI {524288 + irq}-edge      {name}".encode()
 
     def step(self) -> None:
-        """Let a second pass."""
+        """Change the host to one second later."""
         self.clock += 1.0
         for irq in self.chance.sample(range(LINES), LINES // 10):
             self.counts[irq][self.chance.randrange(CPUS)] += self.chance.randrange(1, 1000)

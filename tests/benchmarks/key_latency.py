@@ -1,4 +1,4 @@
-"""How soon a key is answered while every core is busy: nettop beside htop, both in a terminal.
+"""The time from a key to its answer while every core is busy: nettop and htop in a terminal.
 
     python tests/benchmarks/key_latency.py [--seconds 20] [--busy 2] [--no-load] [--only htop]
 
@@ -40,7 +40,7 @@ SPACES = ("nt-keys-a", "nt-keys-b")
 
 @contextlib.contextmanager
 def transfer() -> Iterator[bool]:
-    """A transfer of iperf3 over veth; False when it cannot be had."""
+    """A transfer of iperf3 over veth; False if this machine cannot run one."""
     here, there = SPACES
     if os.geteuid() != 0 or not shutil.which("iperf3"):
         yield False
@@ -98,7 +98,7 @@ class Terminal:
         fcntl.ioctl(self.tty, termios.TIOCSWINSZ, window)
 
     def read(self, seconds: float) -> bytes:
-        """What comes next within `seconds`; nothing when nothing comes."""
+        """The next output of the screen; empty if there is none within `seconds`."""
         ready, _, _ = select.select([self.tty], [], [], seconds)
         if not ready:
             return b""
@@ -122,7 +122,7 @@ class Terminal:
         return time.monotonic() - began if self.read(PATIENCE) else None
 
     def close(self) -> None:
-        """End it, in order if it will."""
+        """End the process with SIGTERM; kill it if it does not end."""
         os.kill(self.pid, signal.SIGTERM)
         end = time.monotonic() + 5
         while time.monotonic() < end:

@@ -99,7 +99,7 @@ def ip(*words: str) -> None:
 
 @contextlib.contextmanager
 def program(prefix: list[str], text: str, *arguments: str) -> Iterator[str]:
-    """A Python program that runs meanwhile; gives its first line."""
+    """Run a Python program in the background; gives its first line."""
     argv = [*prefix, sys.executable, "-c", textwrap.dedent(text), *arguments]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True) as one:
         try:

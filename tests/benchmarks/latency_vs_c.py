@@ -81,7 +81,7 @@ def compiled(program: Path, place: Pair, size: int) -> float:
 
 
 def ours(place: Pair, tool: str, size: int) -> tuple[float, float]:
-    """Median of a tool of `nettop test` in µs, and up to the kernel's time stamp where it tells."""
+    """Median of a tool of `nettop test` in µs, and that up to the kernel's time stamp, if known."""
     sizes = ["--sizes" if tool == "udp-latency" else "--length", str(size)]
     argv = [*place.near, sys.executable, "-m", "nettop", "test", tool, "--to", place.to,
             "--peer", " ".join(place.far), "--udp", "--seconds", "1", "--warmup", "0", *sizes,

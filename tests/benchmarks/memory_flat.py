@@ -54,7 +54,7 @@ class Malloc(ctypes.Structure):
 
 
 def allocated() -> float:
-    """What the C library has given out, MiB; NaN where it does not say."""
+    """Memory allocated by the C library, MiB; NaN if it does not report it."""
     try:
         ask = ctypes.CDLL(None).mallinfo2
     except AttributeError:
@@ -70,7 +70,7 @@ def resident() -> float:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-# -- the weather ----------------------------------------------------------------------------------
+# -- the churn ------------------------------------------------------------------------------------
 
 
 def weather() -> None:
@@ -105,7 +105,7 @@ def weather() -> None:
 
 
 def _serve(server: socket.socket) -> None:
-    """Take what comes on every connection."""
+    """Read and discard the data of every connection."""
     ready = select.poll()
     taken: dict[int, socket.socket] = {}
     ready.register(server, select.POLLIN)
@@ -154,7 +154,7 @@ def _links(new: int, gone: list[int]) -> None:
 
 
 def counting(report: int, trace: bool) -> None:
-    """The screen, which tells after every so many samples what it holds."""
+    """Run the screen; every EVERY samples, write what it holds in memory to the file `report`."""
     import gc
 
     from nettop.cli import main
@@ -192,7 +192,7 @@ def counting(report: int, trace: bool) -> None:
 
 
 def observed(frames: int, home: str, trace: bool) -> None:
-    """Run it on a terminal that is read, resized and typed at, until it has told enough."""
+    """Run nettop on a terminal; resize it and type keys until the report is long enough."""
     hear, tell = os.pipe()
     os.set_inheritable(tell, True)
     inside = [sys.executable, __file__, *(["--trace"] if trace else []), "--counting", str(tell)]
@@ -233,7 +233,7 @@ def observed(frames: int, home: str, trace: bool) -> None:
 
 
 def main() -> None:
-    """Make the namespaces, let the weather begin, look."""
+    """Make the namespaces, start the churn, run nettop and print its memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=6_000, help="samples to take")
     parser.add_argument("--trace", action="store_true", help="tell which lines hold more")

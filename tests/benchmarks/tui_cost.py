@@ -121,7 +121,7 @@ def compiled(environment: Mapping[str, str]) -> dict[str, str]:
 def run(
     argv: list[str], size: tuple[int, int], warm: float, seconds: float, keys: bytes = b""
 ) -> Cost:
-    """Weigh a program in a terminal of that size; `keys` are typed after the first paint."""
+    """Measure a program in a terminal of that size; `keys` are typed after the first paint."""
     settle()
     pid, tty = pty.fork()
     if pid == 0:

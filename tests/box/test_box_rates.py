@@ -63,7 +63,7 @@ def replayed(folder: Folder, begin: float) -> list[float | None]:
 
 
 def ages_of(archive: str) -> list[Mapping[str, float]]:
-    """Those of each moment."""
+    """The age of each table, at each moment of the recording."""
     replay = Replay(archive)
     ages = [replay.ages]
     while replay.wait(1):

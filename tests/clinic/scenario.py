@@ -76,7 +76,7 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """The finding stands first, or a sound host was left alone; and no false alarm."""
+        """Whether the expected finding is first (none on a sound host), without false alarms."""
         return self.verdict in ("first", "quiet") and not self.alarms
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from golden_text import same
 
 from nettop.cli import main
 from nettop.trials import results
@@ -97,11 +98,7 @@ def test_golden(
     text = "".join(f"{part}\n" for part in (out.rstrip(), err.rstrip(), f"exit {code!r}") if part)
     text = text.replace(str(tmp_path), "TMP").replace(str(TESTS), "TESTS")
     path = GOLDEN / f"{name}.txt"
-    if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert path.exists(), "no golden file yet: pytest --update"
-    assert text == path.read_text(encoding="utf-8")
+    same(path, text, update)
 
 
 def test_no_golden_file_is_left() -> None:

@@ -1,7 +1,7 @@
 """`--root DIR`: a directory that stands in for a host, and hostile files in it.
 
-Whatever lies where a file is expected, each command ends with data or one sentence, within a small
-memory, and what is not hostile is shown all the same.
+With any kind of file in the place of a kernel file, each command ends with data or one sentence,
+uses little memory, and still shows the other files.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from golden_text import same
 
 from nettop import collect
 from nettop.host.recording import Replay, load
@@ -51,7 +52,4 @@ def test_the_bytes_of_each_request(path: Path, update: bool) -> None:
         sampler.take(collect.names())
     text = "".join(f"{name}: {asked}\n" for name, asked in sorted(source.asked.items()))
     golden = HERE / "golden/requests" / f"{path.name.split('.')[0]}.txt"
-    if update:
-        golden.parent.mkdir(exist_ok=True)
-        golden.write_text(text)
-    assert text == golden.read_text()
+    same(golden, text, update)

@@ -1,4 +1,4 @@
-"""The files for Prometheus, Grafana and systemd: what is in them, and what their programs say."""
+"""Files for Prometheus, Grafana and systemd: their contents, and whether programs accept them."""
 
 from __future__ import annotations
 

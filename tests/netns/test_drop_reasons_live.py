@@ -140,7 +140,7 @@ def test_an_observer_that_is_told_to_stop_leaves_no_program(counter: Counter) ->
 
 
 def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
-    counter.close()  # it can be had: the rest is the other process's
+    counter.close()  # this kernel supports it; the process below opens its own
     script = (
         "import json, sys, time\n"
         "from nettop.host.source import Live\n"

@@ -96,7 +96,7 @@ def capture() -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def burdened(capture: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The capture beside the least neighbour that makes its socket lose a good part."""
+    """The capture beside the smallest load on its core that makes its socket lose many packets."""
     folder = tmp_path_factory.mktemp("burden")
     tried = []
     for share in SHARES:

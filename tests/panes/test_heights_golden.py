@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from golden_text import same
 from scenes import big, lossy, storied
 
 from nettop import panes
@@ -69,8 +70,4 @@ def test_golden(name: str, update: bool) -> None:
         out += [f"== {host} by width", *widths(made, name)]
     text = "\n".join(out) + "\n"
     path = GOLDEN / f"{name}.txt"
-    if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert path.exists(), "no golden file yet: pytest --update"
-    assert text == path.read_text(encoding="utf-8")
+    same(path, text, update)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from golden_text import same
 from scenes import lossy, storied
 
 from nettop import panes
@@ -71,11 +72,7 @@ def test_golden(name: str, update: bool) -> None:
     out = ["== storied", *changes(storied(), name), "== lossy", *changes(lossy(), name)]
     text = "\n".join(out) + "\n"
     path = GOLDEN / f"{name}.txt"
-    if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert path.exists(), "no golden file yet: pytest --update"
-    assert text == path.read_text(encoding="utf-8")
+    same(path, text, update)
 
 
 def test_a_pane_without_a_host_takes_every_key() -> None:

@@ -6,13 +6,11 @@ import os
 import re
 import shlex
 import subprocess
-from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from nettop import __version__, cli, collect, panes, settings, trials
+from nettop import __version__, cli, panes
 from nettop.advice.language import vocabulary
 from nettop.commands import _manual as manual
 from nettop.commands import man
@@ -211,30 +209,6 @@ def test_the_version_is_one() -> None:
 
 
 # --- help ---------------------------------------------------------------------------------------
-
-
-def told(module_name: str) -> str:
-    """A module's docstring."""
-    return (import_module(module_name).__doc__ or "").strip()
-
-
-@pytest.mark.parametrize("name", collect.names())
-def test_a_table_and_its_fields_say_what_they_are(name: str) -> None:
-    assert re.search(r"[.:]$", told(f"nettop.collect.{name}").splitlines()[0])
-    row = import_module(f"nettop.collect.{name}").Row
-    for one in fields(row):
-        assert one.metadata.get("kind") in ("label", "counter", "gauge", "vector"), one.name
-        assert one.metadata.get("help"), one.name
-
-
-@pytest.mark.parametrize("name", settings.kinds())
-def test_a_kind_of_setting_says_what_it_is(name: str) -> None:
-    assert told(f"nettop.settings.{name}")
-
-
-@pytest.mark.parametrize("name", trials.names())
-def test_a_test_tool_says_what_it_measures(name: str) -> None:
-    assert trials.tool(name).HELP
 
 
 @pytest.mark.parametrize("name", panes.names())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden_text import same
 
 from nettop import reports
 from nettop.reports import csv, draw, html
@@ -80,11 +81,7 @@ def told(report: Report) -> str:
 
 def golden(name: str, text: str, update: bool) -> None:
     path = GOLDEN / f"{name}.txt"
-    if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert path.exists(), "no golden file yet: pytest --update"
-    assert text == path.read_text(encoding="utf-8")
+    same(path, text, update)
 
 
 def load(path: Path) -> Any:

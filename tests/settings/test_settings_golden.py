@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from golden_text import same
 
 from nettop import settings
 from nettop.host.recording import Replay, load
@@ -122,9 +123,5 @@ def test_golden(host: str, update: bool) -> None:
         out += found[:2] if absent else found
     answer = "\n".join(out) + "\n"
     path = GOLDEN / f"{host}.txt"
-    if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(answer, encoding="utf-8")
-    assert path.exists(), "no golden file yet: pytest --update"
-    assert answer == path.read_text(encoding="utf-8")
+    same(path, answer, update)
     assert "Traceback" not in answer

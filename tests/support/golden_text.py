@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import difflib
+import os
 from pathlib import Path
+
+import pytest
+
+LONGEST = 3000  # characters of a difference that are shown
 
 
 def same(path: Path, text: str, update: bool) -> None:
-    """Compare with the expected text of a file, or write it."""
+    """Compare with the expected text of a file, or write it.
+
+    A difference fails with one sentence, which names the command that writes the file, and with
+    the lines that differ.
+    """
     if update:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    was = path.read_text() if path.exists() else ""
-    differ = "\n".join(difflib.unified_diff(was.split("\n"), text.split("\n"), lineterm="", n=1))
+        path.write_text(text, encoding="utf-8")
+    was = path.read_text(encoding="utf-8") if path.exists() else None
+    if was == text:
+        return
+    test = os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]
     name = f"{path.parent.name}/{path.name}"
-    assert not differ, f"{name} changed (pytest --update):\n{differ[:3000]}"
+    if was is None:
+        pytest.fail(f"{name} does not exist: `pytest {test} --update` writes it", pytrace=False)
+    lines = difflib.unified_diff(was.split("\n"), text.split("\n"), lineterm="", n=1)
+    differ = "\n".join(lines)[:LONGEST]
+    pytest.fail(
+        f"{name} differs: read the lines below; if they are right, `pytest {test} --update` writes "
+        f"them\n{differ}",
+        pytrace=False,
+    )

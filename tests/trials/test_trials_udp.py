@@ -235,7 +235,7 @@ def test_a_paced_flood_sleeps_between_batches_and_never_catches_up(
 
 def test_capture_loss_is_the_papers_and_corrected_for_framing() -> None:
     """Valente Table 27: 1500-byte frames on a full gigabit, 987 Mbit/s, were no loss at all."""
-    count = 82236  # what a gigabit carries of 1520 byte times a second
+    count = 82236  # frames/s on a full gigabit link: each takes 1520 bytes of it
     got: Captured = {"packets": count, "dropped": 0}
     real: LinkState = {"speed": 1000, "subsystem": "pci", "driver": "igb"}
     found = capture.row(1454, sent(count, 1.0), got, real)

@@ -50,7 +50,7 @@ class Watched:
         page.compose(self.scene, view, width, height)
         self.engine.view = view
         if self.source.frame % LASTS == 0:
-            self.engine.refresh()  # what is read every ten seconds would not see these names
+            self.engine.refresh()  # tables read every ten seconds would miss these names
         self.drawn += 1
         if self.drawn in self.looks:
             self.looks[self.drawn](self.scene)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import animated
 import pytest
 import session
+from golden_text import same
 from tui_app import SHOTS
 
 from nettop.terms.text import line_cells, text_of
@@ -24,9 +25,7 @@ def frames() -> list[session.Frame]:
 
 def test_the_picture_is_that_of_the_program(frames: list[session.Frame], update: bool) -> None:
     made = animated.svg(frames, themes.palette("dark"))
-    if update:
-        PATH.write_text(made, encoding="utf-8")
-    assert PATH.read_text(encoding="utf-8") == made
+    same(PATH, made, update)
     assert len(made.encode()) < 300 * 1024
     assert f"screenshots/{PATH.name}" in (SHOTS.parent / "README.md").read_text(encoding="utf-8")
 

@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 import pytest
 import stories
+from golden_text import same
 from scenes import SCENES
 from tui_app import SHOTS, settled
 
@@ -95,11 +96,7 @@ async def test_screenshot(name: str, update: bool) -> None:
     async with app.run_test(size=(shot.width, shot.height)) as pilot:
         await settled(app, pilot)
         svg = normal(app.export_screenshot(title="nettop"))
-    path = SHOTS / f"{name}.svg"
-    if update:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(svg, encoding="utf-8")
-    assert svg == path.read_text(encoding="utf-8")
+    same(SHOTS / f"{name}.svg", svg, update)
 
 
 def test_every_pane_has_its_picture_and_none_is_left_over() -> None:

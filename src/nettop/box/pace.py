@@ -60,7 +60,7 @@ class Pace:
         else:
             whole = self._due(last.frame, observer.source.now())
             frame = observer.sample(self._waits() if whole else self._resting())
-        # tables that are read seldom are older than the losses: they are read a second later
+        # the rarely read tables are older than the losses, so they are read in the next second
         sudden = not whole and last is not None and loses(frame) and not loses(last.frame)
         self._soon = sudden and self._credit > -SAVED * PERCENT / 100
         self._budget.read(observer.sampler.spent)

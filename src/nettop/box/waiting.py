@@ -15,7 +15,7 @@ from .folder import BLOCK, Folder
 from .incident import BOOT, Incident
 from .stretch import first, stretch
 
-_SHARES: Final = tuple(0.5**n for n in range(9))  # of the time around, until it fits
+_SHARES: Final = tuple(0.5**n for n in range(9))  # of the minutes around an incident
 
 
 class Waiting:

@@ -32,7 +32,7 @@ class Namespace:
     inode: str
     cookie: str
     name: str = ""
-    devices: Mapping[str, str] = field(default_factory=dict)  # identity by name
+    devices: Mapping[str, str] = field(default_factory=dict)  # name → identity
 
     @property
     def called(self) -> str:

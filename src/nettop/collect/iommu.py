@@ -1,4 +1,6 @@
-"""How the IOMMU treats each network device: iommu_group/type (sysfs-kernel-iommu_groups).
+"""How the IOMMU treats each network device: /sys/class/net/*/device/iommu_group/type.
+
+Documentation/ABI/testing/sysfs-kernel-iommu_groups (drivers/iommu/iommu.c).
 
 `identity` is passed through, `DMA` translated with a flush at each unmapping, `DMA-FQ` with
 deferred flushes. A device without a group is behind no IOMMU.

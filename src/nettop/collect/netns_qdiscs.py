@@ -1,8 +1,8 @@
 """Qdiscs and HTB classes of other network namespaces that hold a TCP flow that moves data.
 
-The requests are those of `qdiscs` and `classes`, sent in that namespace: one for each reading, one
-for each interface with HTB, and every ten seconds two for the names and addresses of its
-interfaces. A namespace whose flows move no data is not asked.
+The requests are those of `qdiscs` and `classes` (RTM_GETQDISC, RTM_GETTCLASS), sent in that
+namespace: one for each reading, one for each interface with HTB, and every ten seconds two for the
+names and addresses of its interfaces. A namespace whose flows move no data is not asked.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """All statistics of the drivers under their own names, as `ethtool -S` prints them.
 
+ETHTOOL_GSTRINGS and ETHTOOL_GSTATS (net/ethtool/ioctl.c).
 A few of them are not counters (`peer_ifindex` of veth, a temperature); the driver table lists them.
 """
 

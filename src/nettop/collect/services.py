@@ -1,7 +1,7 @@
 """Services that change network settings: irqbalance, tuned, NetworkManager and others.
 
-They are identified by command names and files; no program is started. In a PID namespace (without
-kthreadd) a service that is not visible may still run: then it is unknown.
+They are identified by command names (/proc/PID/comm) and files; no program is started. In a PID
+namespace (without kthreadd) a service that is not visible may still run: then it is unknown.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ def tables(text: str) -> Table:
     except ValueError as error:
         if isinstance(error, tomllib.TOMLDecodeError):
             raise
-        raise ValueError("a number has too many digits") from None  # int() takes 4300
+        raise ValueError("a number has too many digits") from None  # int() accepts at most 4300
     _must_be_shallow(found)
     return found
 

@@ -195,7 +195,7 @@ def _question_key(name: str, view: View, question: Question) -> Next:
     return replace(view, scroll=max(0, view.scroll + rows)), None
 
 
-_ERASE: Final = {"backspace": -1, "ctrl+u": 0}  # where the text of a field ends then
+_ERASE: Final = {"backspace": -1, "ctrl+u": 0}  # the end of the text after this key, as an index
 
 
 def _type_filter(name: str, character: str | None, view: View) -> View:

@@ -17,7 +17,7 @@ from ..sampling.sampler import Sampler
 from ..terms.errors import Refused
 from .observer import Observer
 
-SAMPLES: Final = 10  # intervals, at the least
+SAMPLES: Final = 10  # least number of intervals
 OTHER: Final = "peer"  # the name of the other host in a recording without names
 
 

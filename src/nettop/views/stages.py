@@ -38,7 +38,8 @@ ALWAYS: Final[Mapping[str, tuple[str, ...]]] = {  # bars that are shown whatever
     "tx": ("thread", "sndbuf", "qdisc", "tx-ring", "rwnd"),
 }
 CARD: Final = ("wire", "ring", "tx-ring", "port", "slot")  # only a network card has them
-_PATH: Final = {"rcvbuf": "socket", "sndbuf": "socket", "thread": "process"}  # other names there
+# a place of a stage → its name in a path of the facts
+_PATH: Final = {"rcvbuf": "socket", "sndbuf": "socket", "thread": "process"}
 SELDOM: Final = 0.25  # full by that much: a bar that is not always shown
 
 

@@ -51,8 +51,7 @@ def check(path: Path, recorded: Recorded | None = None) -> list[RuleTestResult]:
     outcomes = [_outcome(rule, number, table, recorded) for number, table in tables]
     for finds in (True, False):
         if not any(outcome.finds is finds for outcome in outcomes):
-            what = "finds" if finds else "does not find"
-            raise RuleError(f"{path}: test: there is none that {what}")
+            raise RuleError(f"{path}: add a [[test]] with `finds = {str(finds).lower()}`")
     return outcomes
 
 

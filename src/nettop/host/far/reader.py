@@ -187,7 +187,7 @@ class Reader:
         found: Set[bytes] = set()
         first = ask not in self._matched
         self._mirror.use(ask)
-        # a number in an unchanged list may be another file by now, so at times all are read
+        # a descriptor number may be reused for another file, so all are read at intervals
         self._turn += kind == b"k"
         rests = kind == b"k" and self._turn % _TRUST
         for path in self._paths(pattern) if pattern.startswith(b"/proc/") else ():
