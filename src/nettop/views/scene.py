@@ -142,6 +142,7 @@ class Question:
     identities: tuple[str, ...] = ()  # the device or process of each change, "" where unknown
     whole: bool = True  # every row must have been shown
     host: str = ""  # the other end of the flows, where it is done there
+    form: tuple[tuple[str, str], ...] = ()  # of prove at another host: the options of the test
 
 
 @dataclass(frozen=True, slots=True)
