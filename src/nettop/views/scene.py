@@ -166,6 +166,7 @@ class Peer:
     plans: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by finding id
     clock: str = ""  # of a recorded pair: how far the clocks are apart
     way: str = ""  # the words before `nettop` that run it there
+    ended: tuple[str, ...] = ()  # flows that ended in the last seconds, while both ends saw them
 
 
 @dataclass(frozen=True, slots=True)
