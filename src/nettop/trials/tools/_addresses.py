@@ -21,7 +21,7 @@ _OWN: Final = (  # `local_address` for another host
 def ends(trial: Trial) -> HelperOptions:
     """The options of `far/listener.py`: listen `at`, for the end `of`, with this `token`."""
     to = numeric(trial.options.to)
-    own = address_at(trial.here, to) if trial.here.prefix else local_address(to)
+    own = address_at(trial.here, to) if trial.options.host else local_address(to)
     return {"at": to, "of": own, "token": secrets.token_hex(16)}
 
 
