@@ -60,16 +60,19 @@ class Away:
 
     def _question(
         self, title: str, wanted: Wanted, finding: str,
-        absent: str = ": y copies the command, x shows it as a script",
+        copied: str = "",
     ) -> Question | None:  # fmt: skip
         """The question with the plan of the nettop there; None after a note that says why not.
 
-        `absent` ends the sentence that there is no nettop.
+        `copied`: of a proof, the command that is offered where there is no nettop.
         """
         try:
             results, notes = self.remote.plan(wanted, CONFIRM)
         except AbsentError as error:
-            self.post(note(f"{error}{absent}", "warn"))
+            hint = ": y copies the command, x shows it as a script"
+            if copied:
+                hint = f", so p cannot test there; y copies the command: {copied}"
+            self.post(note(f"{error}{hint}", "warn"))
             return None
         except OSError as error:
             self.post(note(f"{error}; y copies the command", "bad"))
@@ -83,14 +86,17 @@ class Away:
         elif not planned:
             self.post(note("already set: nothing to change", "good"))
         else:
-            return self._asking(title, planned, finding, notes)
+            return self._asking(title, planned, finding, notes, proved=bool(copied))
         return None
 
     def _asking(
-        self, title: str, planned: Sequence[Outcome], finding: str, notes: Sequence[str]
-    ) -> Question:
+        self, title: str, planned: Sequence[Outcome], finding: str, notes: Sequence[str],
+        *, proved: bool,
+    ) -> Question:  # fmt: skip
         from .. import settings
 
+        if proved:  # it is reverted after each run in any case
+            planned = [replace(one, because="") for one in planned]
         rows = [row for one in planned for row in lines(one)]
         warnings = (f"written by the nettop at {self.peer or self.batches.name}", *notes)
         known = [settings.parse(one.setting) for one in planned]
@@ -123,8 +129,7 @@ class Away:
         wanted = [(one.setting, one.value) for one in finding.wanted]
         steps = scene.steps(finding.id)
         copied = steps[0].shell or steps[0].setting if steps else "its command"
-        absent = f", so p cannot test there; y copies the command: {copied}"
-        applying = self._question(f"Prove {finding.id}", wanted, finding.id, absent)
+        applying = self._question(f"Prove {finding.id}", wanted, finding.id, copied)
         if applying is not None:
             host = self.peer or self.source.host
             self.post(ask_question(proving.question(applying, host, form)))

@@ -118,7 +118,7 @@ def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None
         keys("Enter", "Enter")
         until(folder, f"{size}-4-applied", "pending", 30)
         keys("c")
-        until(folder, f"{size}-5-confirmed", "applied", 30)
+        until(folder, f"{size}-5-confirmed", "no longer holds", 30)
         keys("8")
         until(folder, f"{size}-6-journal", "10.81.2.2", 30)
         keys("u")
@@ -130,9 +130,9 @@ def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None
         chosen()
         keys("p")
         until(folder, f"{size}-9-prove", "Set and reverted in turn", 40)
-        keys("Enter", "Enter", "7")
+        keys("Enter", "Enter", "6")
         until(folder, f"{size}-10-running", "RUNNING", 40)
-        until(folder, f"{size}-11-proved", "RESULTS 1", 400)
+        until(folder, f"{size}-11-proved", "offloads-off@eth0 at root@10.81.2.2: ", 400)
     finally:
         subprocess.run([*TMUX, "kill-server"], check=False)
 
