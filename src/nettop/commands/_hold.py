@@ -11,7 +11,7 @@ import argparse
 import os
 import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,28 +21,29 @@ if TYPE_CHECKING:
     from ..changes import Change, Result
 
 
-def hold(changes: Sequence[Change], already: Sequence[Result], args: argparse.Namespace) -> int:
-    """Make the changes, print them, and revert them at the end of standard input.
+def hold(
+    changes: Sequence[Change], args: argparse.Namespace, show: Callable[[Sequence[Result]], int]
+) -> int:
+    """Make the changes, show them, and revert them at the end of standard input.
 
     Refused: not root, or a change could not be made or reverted.
     """
     from ..changes.plan import forecast
     from ..host.source import Live
     from ..trials.lever import LeverError, Switch
-    from .set import finish
 
     if args.keep:
         raise Refused("--hold reverts the changes, and --keep keeps them: give one of both", 2)
     if os.geteuid() != 0:
         raise Refused("--hold needs root: sudo nettop set …", 4)
     if not changes:
-        return finish(already, (), as_json=args.json)
+        return show(())
     source = Live()
     made = [replace(forecast(one, source), state="applied") for one in changes]
     try:
         with Switch((), args.finding or "", exactly=changes) as lever:
             lever.put(1)
-            finish([*already, *made], (), as_json=args.json)
+            show(made)
             sys.stdout.flush()
             silent = wait(args.hold)
     except (LeverError, ValueError, OSError) as error:

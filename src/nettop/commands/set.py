@@ -157,7 +157,7 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     if args.hold is not None:
         from ._hold import hold
 
-        return hold(changes, already, args)
+        return hold(changes, args, lambda r: finish([*already, *r], (), as_json=args.json))
     results = already
     if changes:
         results += _apply(changes, args, source, notes)
