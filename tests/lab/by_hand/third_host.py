@@ -1,10 +1,10 @@
 """Both ends of a transfer between two SSH servers, watched from a third host in tmux.
 
-    python tests/lab/by_hand/third_host.py FOLDER [COLUMNSxROWS …]
+    python tests/lab/by_hand/third_host.py FOLDER [COLUMNSxROWS …] [--stop]
 
 Needs root, sshd and tmux; nothing outside its own namespaces changes. The far end sends without
 offloads: it is found (--host, --peer), fixed by key there, undone, proved. The screens are saved
-in FOLDER.
+in FOLDER. With `--stop` the proof is stopped while it runs, and must leave nothing.
 """
 
 from __future__ import annotations
@@ -132,7 +132,13 @@ def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None
         until(folder, f"{size}-9-prove", "Set and reverted in turn", 40)
         keys("Enter", "Enter", "6")
         until(folder, f"{size}-10-running", "RUNNING", 40)
-        until(folder, f"{size}-11-proved", "offloads-off@eth0 at root@10.81.2.2: ", 400)
+        if "--stop" in sys.argv:  # the change there is reverted
+            time.sleep(20)
+            keys("C-x")
+            until(folder, f"{size}-11-stopped", "stopped", 60)
+            print(run(*inside(B, "ethtool", "-k", "eth0")).count("segmentation: on"), "are on")
+        else:
+            until(folder, f"{size}-11-proved", "offloads-off@eth0 at root@10.81.2.2: ", 400)
     finally:
         subprocess.run([*TMUX, "kill-server"], check=False)
 
@@ -151,7 +157,7 @@ def main() -> None:
         time.sleep(1)
         writer = inside(B, sys.executable, "-c", WRITE, "10.81.1.2", "7300", "pace=6250000")
         stack.callback(subprocess.Popen(writer).kill)
-        for size in sys.argv[2:] or ["80x24", "120x40"]:
+        for size in [one for one in sys.argv[2:] if one != "--stop"] or ["80x24", "120x40"]:
             play(out, size, prefixes, folder / "own")
 
 
