@@ -67,7 +67,8 @@ class Away:
         `copied`: of a proof, the command that is offered where there is no nettop.
         """
         try:
-            results, notes = self.remote.plan(wanted, CONFIRM)
+            # two fixes of a finding may set the same
+            results, notes = self.remote.plan(tuple(dict.fromkeys(wanted)), CONFIRM)
         except AbsentError as error:
             hint = ": y copies the command, x shows it as a script"
             if copied:
