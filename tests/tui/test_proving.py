@@ -115,6 +115,13 @@ def test_another_host_is_proved_against_this_machine(tmp_path: Path, ran: Ran) -
     assert options.host.startswith("env PATH=")
 
 
+def test_a_proof_of_another_host_can_be_stopped(tmp_path: Path) -> None:
+    there = There(tmp_path)
+    there.actions.bench.cancel = threading.Event()
+    there.do("stop")
+    assert there.actions.bench.cancel.is_set()
+
+
 def test_where_no_nettop_is_installed_the_command_is_said(pair: Pair) -> None:
     (pair.folder / "nettop").unlink()
     flow = joined("10.0.0.1:5000>10.0.0.2:80", "tx")

@@ -101,8 +101,8 @@ class Actions:
             self.post(note(f"{ask.verb} cannot be done from the screen", "warn"))
             return
         shown = ask.verb == "export" and self.source.batches is not None  # shown, not written
-        # a file of the user, not of the host that is shown
-        own = ask.verb == "write" or (mutes and self.away is not None)
+        # a file of the user or a test that runs, not the host that is shown
+        own = ask.verb in ("write", "stop") or (mutes and self.away is not None)
         origin = origin_of(self.source)
         if origin is not None and not away and not shown and not own:
             self.post(note(not_this_host(origin), "warn"))
