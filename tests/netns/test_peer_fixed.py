@@ -44,7 +44,7 @@ options = argparse.Namespace(peer=sys.argv[1], host=None)
 engine.peering = peering.of(options, source, lambda one: post(
     lambda old: merge(old, Scene(notes=(one,)))))
 actions = Actions(source, post, engine.refresh)
-actions.beyond = Beyond(engine.peering, post, actions.altered)
+actions.beyond = Beyond(engine.peering, post, actions.altered, actions.proving)
 engine.start()
 
 def until(what, true, seconds=90):

@@ -21,7 +21,9 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
     pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
 ]
-LOOKS = 6  # at the most, until one has seen a loss
+LOOKS = 6  # at the most, until one has seen losses without a pause between its readings
+ENOUGH = 5  # losses of a look: of fewer, a pause between two readings of it hides most
+PAUSE = 0.25  # of the losses, that may happen between the readings that belong together
 BEGUN = 30.0  # seconds: only against waiting without end
 
 
@@ -32,17 +34,30 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def looked(stage: Stage, loss: Loss, *, sending: bool) -> Seen:
-    """A look in which segments were lost."""
+    """A look in which segments were lost; if possible one that was not interrupted.
+
+    The count of the place and the sockets are read one after the other. Where the CPU is taken away
+    in between, the count lacks losses that the sockets have.
+    """
     counted = names(stage)
     first, end = loss.lost(counted), time.monotonic() + BEGUN
     while loss.lost(counted) == first:
         assert time.monotonic() < end, "nothing is lost"
         time.sleep(0.2)
+    looks: list[Seen] = []
     for _ in range(LOOKS):
         found = seen(counted, loss.lost, sending=sending, ring=loss.ring)
         if found.lost[0] >= 1 and found.losses is not None:
-            return found
-    raise AssertionError("no look saw a loss")
+            looks.append(found)
+            if found.lost[0] >= ENOUGH and _paused(found) <= PAUSE:
+                return found
+    assert looks, "no look saw a loss"
+    return min(looks, key=_paused)
+
+
+def _paused(found: Seen) -> float:
+    """The share of the losses that happened while the look was read."""
+    return (found.lost[1] - found.lost[0]) / found.lost[0]
 
 
 @pytest.mark.parametrize(

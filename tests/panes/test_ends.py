@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from scenes import lossy
 
 from nettop.advice.rules.rule import Finding
 from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.looks import name
 from nettop.facts.pair import Joined, Losses, Place, Unmatched
 from nettop.panes import ends, listed
 from nettop.terms.text import cells, text_of
@@ -100,3 +102,20 @@ def test_the_list_has_the_findings_of_both_ends_by_severity() -> None:
     assert [one.id for one in listed.listed(scene)] == ["far@eth0", "near@eth0", "less@eth0"]
     assert scene.finding("far@eth0") is far
     assert scene.steps("far@eth0") == (step,)
+
+
+def test_a_flow_that_has_ended_is_said_in_words() -> None:
+    flow = LIMIT.target
+    over = replace(PEER, joined=(), ended=(flow,))
+    assert rows(over) == [f" ⇄ {flow} has ended"]
+    assert rows(replace(over, ended=(flow, "b", "c"))) == [f" ⇄ {flow} has ended, and 2 more"]
+    assert rows(replace(over, message="web2 has not answered for 9 s")) == [
+        " ⇄ web2 has not answered for 9 s"
+    ]
+    assert rows(replace(PEER, ended=("b",))) == rows(PEER)
+    scene = lossy()
+    assert scene.facts is not None
+    one = scene.facts.flows[0]
+    opened = ends.of_flow(one, replace(scene, peer=replace(over, ended=(name(one),))), 100)
+    assert [text_of(row) for row in opened] == [" ⇄ this flow has ended"]
+    assert ends.of_flow(one, replace(scene, peer=over), 100) == []

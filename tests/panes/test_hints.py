@@ -75,7 +75,7 @@ def test_the_keys_follow_the_row() -> None:
     text = text_of(next(r for r in page.compose(trying, View(), 80, 24) if "prove" in text_of(r)))
     assert "a apply" not in text
     there = replace(scene, findings=(replace(RING, host="far"),))
-    assert "prove" not in footer(there, on, 120)
+    assert "a apply  p prove" in footer(there, on, 120)
     running = replace(scene, progress=RunningTest("bulk", 1.0, 9.0))
     assert "Ctrl-X stop" in footer(running, on, 120)
 

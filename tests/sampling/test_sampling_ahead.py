@@ -104,6 +104,20 @@ def test_a_known_table_asks_in_one_batch_what_it_asked_in_its_last_three_reading
     assert batches.fetched == [{A, B}, {A, C}]
 
 
+def test_what_is_asked_in_every_tenth_reading_is_asked_when_it_is_due() -> None:
+    batches, known = Asked(), Ahead()
+    known.keep("x", [A])
+    for reading in range(2, 40):
+        known.fetch(batches, ["x"], SimpleNamespace())  # type: ignore[arg-type]
+        known.keep("x", [A, B] if reading % 10 == 4 else [A])
+    due = [at for at, asked in enumerate(batches.fetched, 2) if B in asked]
+    assert due == [5, 6, 7, 23, 24, 33, 34]  # after it was asked twice
+    assert all(A in asked for asked in batches.fetched)
+    for _ in range(50):
+        known.keep("x", [A])
+    assert set(known._tables["x"]) == {A}
+
+
 def test_what_was_asked_before_the_frame_belongs_to_no_table(
     tables: Callable[[Asked], None],
 ) -> None:

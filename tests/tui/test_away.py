@@ -266,15 +266,6 @@ def test_a_finding_of_another_host_is_muted_in_the_list_of_the_user(
     assert there.ran == []
 
 
-def test_a_proof_of_another_host_is_a_command_to_type(there: There) -> None:
-    finding = next(one for one in there.heard.scene.findings if one.wanted)
-    text = there.do("prove", finding.id).notes[-1].text
-    assert text.startswith("a proof runs at that host; type: env ")
-    assert f"nettop prove {finding.id} --to ADDRESS" in text
-    assert "nothing under the cursor" in there.do("prove", "none").notes[-1].text
-    assert there.ran == []
-
-
 @pytest.mark.parametrize("verb", ["test", "tune"])
 def test_other_keys_do_nothing_there(there: There, verb: str) -> None:
     there.do(verb, SACK)
@@ -296,7 +287,7 @@ def test_the_keys_of_another_host_are_offered() -> None:
     scene = replace(lossy(), origin=SceneOrigin("host", "ssh web1", "ssh web1 sudo"))
     finding = next(one.id for one in scene.findings if scene.plans.get(one.id))
     shown = [one.key for one in hints.of_row(scene, finding)]
-    assert shown == ["a", "y"]
+    assert shown == ["a", "p", "y"]
     view = View(pane="nic", spots={"nic": Spot(on="ring.rx@eth0")})
     assert act("enter", view, scene)[0].editing == "ring.rx@eth0"
     recorded = replace(scene, origin=SceneOrigin("recording", "web1"))

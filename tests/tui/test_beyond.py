@@ -55,7 +55,9 @@ class Pair(There):
 
         self.actions = Actions(Live(), self.heard, lambda: None)
         peering: Any = SimpleNamespace(far=far if connected else None, shown=peer)
-        self.actions.beyond = Beyond(peering, self.heard, self.actions.altered)
+        self.actions.beyond = Beyond(
+            peering, self.heard, self.actions.altered, self.actions.proving
+        )
 
 
 @pytest.fixture
@@ -163,13 +165,6 @@ def test_a_finding_and_a_change_of_the_other_end_persist_there(pair: Pair) -> No
         assert "--finding=tcp-sack-off@host" in pair.ran
 
 
-def test_a_proof_of_a_finding_there_is_a_command_to_type(pair: Pair) -> None:
-    text = pair.do("prove", finding().id).notes[-1].text
-    assert text.startswith("a proof runs at that host; type: env ")
-    assert text.endswith(" 'nettop prove tcp-sack-off@host --to ADDRESS'")
-    assert pair.ran == []
-
-
 def test_another_key_that_works_on_this_host_only_says_so(pair: Pair) -> None:
     scene = pair.do("spread", finding().id)
     assert scene.notes[-1].text.startswith("this is a finding of web2: spread works on this host")
@@ -238,9 +233,9 @@ def test_before_the_first_answer_nothing_is_done(tmp_path: Path) -> None:
 def test_the_keys_of_a_finding_of_the_other_end(pair: Pair) -> None:
     scene, id_ = pair.heard.scene, finding().id
     known = hints.of_row(scene, id_)
-    assert [one.key for one in known] == ["a", "y"]
+    assert [one.key for one in known] == ["a", "p", "y"]
     only = replace(scene.peer or Peer(("", "")), findings=(finding(experiment=True),))
-    assert [one.key for one in hints.of_row(replace(scene, peer=only), id_)] == ["y"]
+    assert [one.key for one in hints.of_row(replace(scene, peer=only), id_)] == ["p", "y"]
     row = next(one for one in listed.listed(scene) if one.id == id_)
     assert listed.planned(row.id, scene)
 

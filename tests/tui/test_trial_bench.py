@@ -155,8 +155,9 @@ def test_without_an_address_or_beside_another_nothing_runs(bench: Bench) -> None
 def test_a_proof_says_what_became_of_the_change(
     monkeypatch: pytest.MonkeyPatch, bench: Bench, verdict: str, kept: bool, text: str, role: str
 ) -> None:
-    def proved(finding: str, wanted: Any, on: Any, predicted: Any) -> Any:
+    def proved(finding: str, wanted: Any, on: Any, *, predicted: Any, lever: Any) -> Any:
         assert (finding, wanted, predicted) == ("capture-x@eth0", [("a", "b")], "p")
+        assert lever is None
         assert (on.tool, on.options.seconds, on.cancel) == ("capture", 5.0, bench.bench.cancel)
         return {"kept": kept, "verdict": verdict}
 

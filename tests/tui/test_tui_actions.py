@@ -292,8 +292,8 @@ def test_a_proof_shows_its_pairs_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
     seen: list[tuple[str, Scene]] = []
     heard = Heard(lossy())
 
-    def prove_(finding: str, wanted: object, on: prove.Bench, predicted: object) -> dict[str, str]:
-        assert predicted is FORECAST
+    def prove_(finding: str, wanted: object, on: prove.Bench, **more: object) -> dict[str, str]:
+        assert more == {"predicted": FORECAST, "lever": None}
         standing = Standing("bit/s", True, (1e9, 1.1e9), (2e9,), 1.0, (0.9, 1.1))
         on.outer(trials.Progress("experiment", 12.0, 40.0, note="changed, run 2",
                                  standing=standing))  # fmt: skip

@@ -13,11 +13,13 @@ from typing import Final
 
 from ..files.bounds import BOUNDS
 from ..host import once
+from ..host.held import Held
 from ..host.source import HostLostError
 from ..terms.schema import SCHEMA
 from ..terms.text import safe
 from . import STATES, Change, Result, privilege, text
 
+SILENT: Final = 30.0  # seconds without a sign of life after which a change there is reverted
 KEPT: Final = "kept."  # kind of the settings that are lines of files
 Wanted = Sequence[tuple[str, str]]
 Document = Mapping[str, object]
@@ -69,6 +71,20 @@ class Remote:
         """The journal there, oldest first, as `nettop journal --json` prints it."""
         return _documents(self._ask(["journal"]), self.name)
 
+    def hold(self, changes: Sequence[Change], finding: str) -> Held:
+        """Make exactly these changes there for as long as the result is not ended; OSError."""
+        words = [*privilege.exactly(changes), f"--hold={SILENT:g}", "--json"]
+        words += [f"--finding={finding}"] if finding else []
+        try:
+            held = Held(self.prefix, [*self._program(), *words])
+            line = held.line()
+        except HostLostError as error:
+            raise OSError(str(error)) from None
+        if line is None:
+            self._document(held.end())  # says why
+            raise OSError(f"{self.name} sent an invalid answer")
+        return held
+
     def _planned(
         self, wanted: Wanted, confirm: float, *, keep: bool = False
     ) -> tuple[Document, tuple[Result, ...]]:
@@ -92,10 +108,15 @@ class Remote:
             answer = once.run(self.prefix, [*self._program(), *words, "--json"], most=most)
         except HostLostError as error:
             raise OSError(str(error)) from None
+        return self._document(answer)
+
+    def _document(self, answer: once.Answer) -> Document:
+        """The JSON in an answer; a login shell may have printed other lines before it."""
         if answer.lacks("nettop"):
             raise AbsentError(f"nettop is not installed at {self.name}")
+        begin = 0 if answer.output.startswith(b"{") else answer.output.find(b"\n{") + 1
         try:
-            document = json.loads(answer.output)
+            document = json.loads(answer.output[begin:])
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..settings import Address
 
 NAMESPACES = "/run/netns"
+SLOW = 3.0  # seconds after which a message says that another host does not answer yet
 
 
 @cache
@@ -200,10 +201,18 @@ def check_peer(args: argparse.Namespace, here: Source) -> None:
 def _distant(text: str) -> Source:
     """Another host, whose reader ends with this process."""
     import atexit
+    import threading
 
     from ..host.distant import behind
 
-    source = behind(text, asks=True)
+    says = f"nettop: still connecting to {text}; Ctrl-C ends it"
+    waiting = threading.Timer(SLOW, print_lines, [says], {"to": sys.stderr})
+    waiting.daemon = True
+    waiting.start()
+    try:
+        source = behind(text, asks=True)
+    finally:
+        waiting.cancel()
     atexit.register(source.close)
     if not source.root:
         print_lines(f"nettop: {source.name}: {NOT_ROOT}", to=sys.stderr)

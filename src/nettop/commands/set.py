@@ -7,7 +7,8 @@ nettop set sysctl.net.ipv4.tcp_sack 1 --keep      also after the next boot
 Each change is written to the journal, then to the host, and read back; `nettop undo` reverts it. A
 change that may interrupt the link, or that is on the device of this SSH session, reverts
 automatically unless it is confirmed with Enter or `nettop confirm`. Several settings of one command
-are confirmed, or revert, together. `--keep` makes the changes persistent across reboots.
+are confirmed, or revert, together. `--keep` makes the changes persistent across reboots. With
+`--hold` the changes last as long as standard input: so a program at another host tests them.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="refuse for another device or process of that name; once for each setting",
     )  # fmt: skip
     parser.add_argument("--finding", help="finding to name in the journal")
+    duration_argument(
+        parser, "--hold", "revert when standard input ends, or is silent for this time"
+    )
     ssh_argument(parser)
     json_argument(parser)
     source_arguments(parser)
@@ -150,6 +154,10 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     if args.dry_run:
         planned_results = already + tuple(forecast(change, source) for change in changes)
         return _dry(planned_results, wanted, notes, args, source)
+    if args.hold is not None:
+        from ._hold import hold
+
+        return hold(changes, args, lambda r: finish([*already, *r], (), as_json=args.json))
     results = already
     if changes:
         results += _apply(changes, args, source, notes)

@@ -171,7 +171,8 @@ def options_of(args: argparse.Namespace) -> Options:
 
     if not args.to:
         raise Refused("--to ADDRESS is required", 2)
-    return Options(**{f.name: getattr(args, f.name) for f in fields(Options)})
+    # `host` is for proofs that the screen starts
+    return Options(**{f.name: getattr(args, f.name) for f in fields(Options) if f.name != "host"})
 
 
 def stopper() -> threading.Event:

@@ -7,6 +7,7 @@ are started for the first time; later they have no terminal.
 
 from __future__ import annotations
 
+import atexit
 import base64
 import contextlib
 import json
@@ -40,6 +41,18 @@ _OLD: Final = "nettop-python"
 _PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
 _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
 _START: Final = _CHECK + prefix.START
+_STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # they may not read their input yet
+
+
+@atexit.register
+def _end_all() -> None:
+    """End the prefixes that still log in, or hang: a reader ends by itself with its input."""
+    for process in list(_STARTING):
+        with contextlib.suppress(OSError):  # that of another user (sudo) cannot be signalled
+            if os.getpgid(process.pid) == process.pid:
+                os.killpg(process.pid, signal.SIGTERM)
+            else:
+                process.terminate()
 
 
 class Connection:
@@ -74,12 +87,15 @@ class Connection:
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert stream is not None  # noqa: S101 - they are pipes
             os.set_blocking(stream.fileno(), False)
+        _STARTING.add(self._process)
         try:
             self._write(job, patience)
             self._hello(f"\nnettop {token} ".encode(), patience)
         except BaseException:
             self.close()
             raise
+        finally:
+            _STARTING.discard(self._process)
         self._packer = wire.Packer()
         self._unpacker = wire.Unpacker(BOUNDS["far"].most)
 
@@ -115,7 +131,10 @@ class Connection:
         late = f"did not answer within {seconds:g} s"
         size = wire.LENGTH.unpack(self._take(wire.LENGTH.size, until, late))[0]
         if size > wire.PACKED:
-            raise HostLostError(f"{self.name} sent an invalid answer: a length of {size:,} bytes")
+            raise HostLostError(
+                f"{self.name} sent an invalid answer: a length of {size:,} bytes; does a shell "
+                "there print to standard output?"
+            )
         try:
             answer = self._unpacker.unpack(self._take(size, until, late))
         except wire.UnreadableError as error:
@@ -175,6 +194,8 @@ class Connection:
         if not self.exchanges and reason:
             return f"{self.name}: {reason}"
         why = reason or (f"killed by signal {-code}" if code and code < 0 else f"exit code {code}")
+        if not self.exchanges:
+            return f"{self.name} started no reader: {why}"
         return f"the connection to {self.name} broke: {why}"
 
     def _write(self, data: bytes, seconds: float) -> None:

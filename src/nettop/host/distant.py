@@ -32,7 +32,7 @@ _PROCESS: Final = re.compile(rb"/proc/(\d+)/")
 # what is asked of every process is asked by pattern, so that a new process is among them
 _PATTERNS: Final = frozenset((
     (FILE, b"/proc/#/stat"), (FILE, b"/proc/#/comm"), (FOLDER, b"/proc/#/fd"),
-    (LINK, b"/proc/#/fd/#"),
+    (LINK, b"/proc/#/fd/#"), (LINK, b"/proc/#/ns/net"),
 ))  # fmt: skip
 _ALL: Final = (FILE, b"/proc/#/stat")
 # the processes that ran since the last batch may be the busiest, of which more is read

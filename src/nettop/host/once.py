@@ -49,6 +49,11 @@ def run(
         raise HostLostError(f"cannot run {safe(line[0])}: {reason}") from None
     assert process.stdin is not None  # noqa: S101 - it is a pipe
     process.stdin.close()
+    return ended(process, name, most, seconds)
+
+
+def ended(process: subprocess.Popen[bytes], name: str, most: int, seconds: float) -> Answer:
+    """Read what the process still prints, and wait for its end; HostLostError."""
     try:
         output, errors = _read(process, name, most, seconds)
         code = process.wait(2.0)

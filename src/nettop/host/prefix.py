@@ -21,7 +21,11 @@ from ..terms.text import safe
 
 # Read one line with all sources, then run them. `python3 -` would read until end of file, but that
 # means that nettop has ended.
-START: Final = "import sys,json;job=json.loads(sys.stdin.readline());exec(job['boot'])"
+START: Final = (
+    "import sys,json;line=sys.stdin.readline();"
+    "line or sys.exit('this prefix does not pass on standard input: docker and kubectl need "
+    "exec -i, ssh no -n');job=json.loads(line);exec(job['boot'])"
+)
 _ABSENT: Final = ("not found", "No such file")
 _BOOT: Final = """
 import types
@@ -105,7 +109,12 @@ def reason(errors: bytes) -> str:
 
 
 def lacks(program: str, code: int | None, reason: str) -> bool:
-    """Whether a program is not installed there, by exit code and `reason`."""
+    """Whether a program is not installed there, by exit code and `reason`.
+
+    The dynamic linker also ends with 127 (ld.so(8)), where a library is absent.
+    """
+    if "shared librar" in reason:
+        return False
     return code == 127 or (program in reason and any(word in reason for word in _ABSENT))
 
 

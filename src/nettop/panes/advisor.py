@@ -160,7 +160,7 @@ def keys_of(finding: Finding, scene: Scene) -> str:
     sure = any(not one.experiment for one in finding.wanted)
     if finding.host:
         there = f"y copy, for {finding.host}"
-        return f"a apply there  {there}" if sure else there
+        return f"a apply there  p prove  {there}" if sure else f"an experiment: p prove  {there}"
     return "a apply  p prove  y copy  s persist" if sure else "an experiment: p prove  y copy"
 
 

@@ -28,6 +28,9 @@ def band(scene: Scene, width: int) -> list[Line]:
     out = message(peer, width)
     if one is not None:
         out += [head(one, peer), stages(one, peer, width), lost(one, peer)]
+    elif peer.ended and not out:
+        more = f", and {len(peer.ended) - 1:,} more" if len(peer.ended) > 1 else ""
+        out = [line((f" ⇄ {peer.ended[0]} has ended{more}", "dim"))]
     elif not out:
         out = [line((f" ⇄ {text}", "dim")) for text in list(both.unmatched(peer, peer.hosts))[1:2]]
     return [fit_line(row, width) for row in out]
@@ -108,6 +111,8 @@ def of_flow(flow: Flow, scene: Scene, width: int) -> list[Line]:
     if peer is None:
         return []
     one = next((known for known in peer.joined if known.limit.target == name(flow)), None)
+    if one is None and name(flow) in peer.ended:
+        return [*message(peer, width), line((" ⇄ this flow has ended", "dim"))]
     if one is None:
         return message(peer, width)
     rows = [*message(peer, width), head(one, peer), stages(one, peer, width)]

@@ -62,20 +62,15 @@ def muted_by(name: str, scene: Scene) -> Finding | None:
 
 
 def fixes(one: Listed | None) -> tuple[Hint, ...]:
-    """The keys that change a host: of the other end `a` alone, of an experiment only a proof."""
+    """The keys that change a host: of an experiment only a proof."""
     finding = one.finding if one is not None else None
     sure = finding is None or any(not wanted.experiment for wanted in finding.wanted)
-    if finding is not None and finding.host:
-        return FIX[:1] if sure else ()
     return FIX if sure else FIX[1:]
 
 
 def offered(one: Listed | None, scene: Scene) -> tuple[Hint, ...]:
     """Those of the keys that do something in this scene: a recording is not changed."""
-    known = fixes(one)
-    if scene.distant:
-        return tuple(hint for hint in known if hint in FIX[:1])
-    return () if scene.origin else known
+    return () if scene.origin and not scene.distant else fixes(one)
 
 
 def planned(id_: str, scene: Scene) -> bool:

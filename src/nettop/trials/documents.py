@@ -147,6 +147,7 @@ class Conditions(TypedDict):
     streams: int
     run_seconds: float
     no_ends: NotRequired[bool]  # both hosts were not read during the load
+    changed_at: NotRequired[str]  # prefix of the other host whose settings were changed
     kernel: str
     version: NotRequired[str]
     drivers: NotRequired[dict[str, str]]

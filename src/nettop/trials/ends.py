@@ -19,7 +19,7 @@ from ..facts.joined import Joiner, needs
 from ..facts.pair import match
 from ..facts.pair.model import Model
 from ..host.distant import Distant, behind
-from ..host.source import HostLostError, Live
+from ..host.source import HostLostError, Live, Source
 from ..sampling.both import BothSampler
 from ..sampling.sampler import Sampler
 from .documents import EndsDocument, EndsRow
@@ -57,7 +57,14 @@ class Ends(threading.Thread):
                 far.close()
 
     def _watch(self, far: Distant) -> None:
-        near = Live()
+        near = behind(self.options.host) if self.options.host else Live()
+        try:
+            self._follow(near, far)
+        finally:
+            if isinstance(near, Distant):
+                near.close()
+
+    def _follow(self, near: Source, far: Distant) -> None:
         self.hosts = near.host, far.host if far.host != near.host else far.name
         sampler = BothSampler(Sampler(near), Sampler(far))
         here, there, model, wanted = Joiner(), Joiner(), Model(self.hosts), set(needs())

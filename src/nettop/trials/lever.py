@@ -19,8 +19,10 @@ from ..changes.apply import Terms, apply
 from ..changes.journal import Journal
 from ..changes.plan import plan
 from ..changes.undo import undo
+from ..host.source import Live
 from ..settings import Host
 from . import peer
+from .documents import ChangeRow
 
 PAUSE: Final = {"none": 0.3, "queues": 2.0, "link": 4.0}  # seconds after a change, by risk
 
@@ -41,13 +43,49 @@ class Lever(Protocol):
         """Bring the host back to state 0; LeverError if that fails."""
 
 
+class Proved(Lever, Protocol):
+    """A lever with one change, which can be kept. It is entered, and restored at its exit."""
+
+    where: str  # the prefix of the host that is changed; empty: this host
+
+    @property
+    def rows(self) -> list[ChangeRow]:
+        """The change of each setting; empty if the host has these settings already."""
+
+    def keep(self, state: int) -> tuple[Result, ...]:
+        """Apply a state permanently; the results."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def pause(risks: Sequence[str]) -> float:
+    """Seconds to wait after changes of these risks."""
+    return max((PAUSE[risk] for risk in risks), default=PAUSE["none"])
+
+
+def row(setting: str, before: str, after: str, shell: str) -> ChangeRow:
+    """A tested change, for documents."""
+    address = settings.parse(setting)
+    return {
+        "setting": setting, "before": settings.data(address, before),
+        "after": settings.data(address, after), "risk": settings.risk(address), "shell": shell,
+    }  # fmt: skip
+
+
 class Switch:
     """A lever for settings of this host: state 0 is the original one, then each set of changes."""
 
+    where = ""
+
     def __init__(
-        self, states: Sequence[Sequence[tuple[str, str]]], finding: str, host: Host | None = None
-    ) -> None:
+        self, states: Sequence[Sequence[tuple[str, str]]], finding: str, host: Host | None = None,
+        exactly: Sequence[Change] = (),
+    ) -> None:  # fmt: skip
         """`states` are the settings and values of states 1, 2, …; `finding` is for the journal.
+
+        `exactly`: the last state, as changes with old values and devices that must still be there.
 
         ValueError: a setting needs a reboot or cannot be written, so it cannot be tested.
         """
@@ -56,18 +94,27 @@ class Switch:
         self.finding = finding
         self.tag = f"{finding}, experiment {os.getpid()}-{time.time_ns()}"
         self.states = [plan(wanted, self.host.source) for wanted in states]
+        self.states += [tuple(exactly)] if exactly else []
         self.now = 0
         risks = [settings.risk(c.address) for s in self.states for c in s]
         untestable = [risk for risk in risks if risk not in PAUSE]
         if untestable:
             raise ValueError(f"this change needs a {untestable[0]}, so it cannot be tested")
-        self.pause = max((PAUSE[risk] for risk in risks), default=PAUSE["none"])
+        self.pause = pause(risks)
         self._watchdog: peer.End | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:
         """The changes of the last state."""
         return self.states[-1]
+
+    @property
+    def rows(self) -> list[ChangeRow]:
+        """The changes of the last state, for documents."""
+        return [
+            row(c.setting, c.before, c.after, settings.shell(c.address, c.after, Live()))
+            for c in self.changes
+        ]
 
     def __enter__(self) -> Self:
         argv = [sys.executable, "-I", "-m", __name__, self.journal.folder, self.tag]

@@ -21,9 +21,9 @@ from ..terms.units import scaled
 from . import ends, experiment, results
 from . import run as runner
 from .calibration import beside, forecast
-from .documents import ChangeRow, Conditions, EndsDocument, ProveDocument, SweepDocument, SweepRow
+from .documents import Conditions, EndsDocument, ProveDocument, SweepDocument, SweepRow
 from .experiment import ExperimentPlan, Metric, Sample
-from .lever import Switch
+from .lever import Proved, Switch
 from .result import Options, Progress, TrialResult
 from .run import Watch, nobody
 from .unfinished import Unfinished
@@ -87,6 +87,8 @@ class Bench:
         if self.options.no_ends:
             conditions["no_ends"] = True
         if self.last is not None:
+            if self.options.host:
+                conditions |= {"host": self.last.here.host, "kernel": self.last.here.kernel}
             conditions["version"] = self.last.measured.version
             conditions["drivers"] = {
                 name: interface.get("driver") or "virtual"
@@ -138,44 +140,38 @@ def watching(on: Bench, wanted: Wanted) -> Bench:
 
 def prove(
     finding: str, wanted: Wanted, on: Bench, *, keep: bool = True,
-    predicted: Prediction | None = None,
+    predicted: Prediction | None = None, lever: Proved | None = None,
 ) -> ProveDocument:  # fmt: skip
     """Compare the wanted settings with the current ones; keep them only if they are better.
 
-    `predicted`, the prediction of the finding, is stored beside the measured rate.
+    `predicted`, the prediction of the finding, is stored beside the measured rate. `lever` changes
+    the settings of another host; None: those of this host.
 
     ValueError, LookupError, OSError: they cannot be tested, and nothing was changed. LeverError: a
     write failed. Cancelled, TrialError, PeerError: all changes are reverted.
     """
     on, earlier = watching(on, wanted), len(on.seen)
-    with Switch([wanted], finding) as lever:
-        if not lever.changes:
+    with lever or Switch([wanted], finding) as switch:
+        if not switch.rows:
             raise ValueError("nothing to test: the host already has these settings")
-        outcome = experiment.compare(lever, on.take, on.metric, on.plan, on.outer, on.cancel)
+        outcome = experiment.compare(switch, on.take, on.metric, on.plan, on.outer, on.cancel)
         kept: tuple[Result, ...] = ()
         if keep and outcome.comparison.verdict == "better":
-            kept = lever.keep(1)
+            kept = switch.keep(1)
             outcome = replace(outcome, kept=True)
-        changes = [_change(c.setting, c.before, c.after) for c in lever.changes]
+        changes, conditions = switch.rows, on.about(earlier)
+        if switch.where:
+            conditions["changed_at"] = switch.where
     document: ProveDocument = {
         "finding": finding,
         **outcome.document(),
         **forecast(predicted, outcome.a, outcome.b, on.metric.unit),
         "changes": changes,
         "ids": [r.id for r in kept if r.id is not None],
-        **on.about(earlier),
+        **conditions,
     }
     results.keep("prove", document)
     return document
-
-
-def _change(setting: str, before: str, after: str) -> ChangeRow:
-    address = settings.parse(setting)
-    return {
-        "setting": setting, "before": settings.data(address, before),
-        "after": settings.data(address, after),
-        "risk": settings.risk(address), "shell": settings.shell(address, after, Live()),
-    }  # fmt: skip
 
 
 def sweep(
@@ -290,13 +286,14 @@ def describe(stored: Mapping[str, object]) -> str:
         lines.append(f"  {mark} {guard['name']}: {old:.4f} → {new:.4f} % of packets{note}")
     if not document["steady_baseline"]:
         lines.append("  the baseline was not stable before the first run")
+    there = document.get("changed_at", "")
     for change in document["changes"]:
-        state = "kept" if document["kept"] else "undone"
+        state = ("kept" if document["kept"] else "undone") + (f" ({there})" if there else "")
         before, after = text(change["before"]), text(change["after"])
         lines.append(f"  {state}: {change['setting']} {before} → {after}")
     if document.get("ids"):
         ids = " ".join(map(str, document["ids"]))
-        lines.append(f"  revert it with: nettop undo {ids}")
+        lines.append(f"  revert it with: {f'{there} ' if there else ''}nettop undo {ids}")
     return "\n".join(lines) + "\n"
 
 

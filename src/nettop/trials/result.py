@@ -41,6 +41,7 @@ class Options:
     neighbour: int | None = None  # memory-intensive load on this core during the trial
     pid: int | None = None  # capture: observe the capture of this process
     no_ends: bool = False  # do not read both hosts during the load
+    host: str | None = None  # command prefix of the end `here`; None: this machine
 
     @property
     def direction(self) -> str:

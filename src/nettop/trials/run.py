@@ -129,13 +129,14 @@ def run(
 ) -> TrialResult:
     """Run the tool once; `watch` gets the progress, `cancel` ends the trial.
 
-    `settings` are those in force; by default they are read from this host. PeerError, TrialError,
+    `settings` are those in force; by default they are read from this host, and empty if the test is
+    between two others. PeerError, TrialError,
     ValueError: one sentence says why there is no result. Cancelled.
     """
     module = tool(name)
     cancel = cancel or threading.Event()
     far = None if options.peer is None else replace(peer.parse(options.peer), cancel=cancel)
-    trial = Trial(options, replace(peer.HERE, cancel=cancel), far, watch, cancel)
+    trial = Trial(options, replace(peer.parse(options.host), cancel=cancel), far, watch, cancel)
     with none_left(), ExitStack() as stack:
         trial.samples.begin(stack, trial.here, trial.there)
         if options.neighbour is not None:
@@ -152,9 +153,12 @@ def run(
         trial.samples.finish()
     here, there = trial.samples.sides(trial.begun, options)
     verdicts = checks.judge(options, measured, here, there)
-    in_force = dict(settings) if settings is not None else settings_in_force(here.busiest())
+    if settings is None:
+        settings = {} if options.host else settings_in_force(here.busiest())
     both = seen.document() if seen is not None else None
-    return TrialResult(module.TOOL, options, measured, here, there, in_force, verdicts, at, both)
+    return TrialResult(
+        module.TOOL, options, measured, here, there, dict(settings), verdicts, at, both
+    )
 
 
 def _numbers(value: object) -> Iterator[float]:

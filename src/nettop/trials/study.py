@@ -175,7 +175,7 @@ def _known(where: str, table: Iterable[str], known: Container[str]) -> None:
 
 
 def _options(where: str, table: Mapping[str, object]) -> dict[str, object]:
-    _known(f"{where}: options", table, {f.name for f in fields(Options)} - {"to", "peer"})
+    _known(f"{where}: options", table, {f.name for f in fields(Options)} - {"to", "peer", "host"})
     return {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
 
 

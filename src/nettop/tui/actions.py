@@ -6,6 +6,7 @@ a test. Nothing here draws.
 
 from __future__ import annotations
 
+import shlex
 import threading
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from .changing import Changing, changes_of
 from .experiments import Experiments
 from .notes import Post, ask_question, not_this_host, note
 from .planning import Planning
+from .proving import Proving
 from .trying import TrialBench, options_of
 
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ class Actions:
         batches = source.batches
         far = batches is not None and bool(batches.prefix)
         self.beyond: Beyond | None = None  # the other end of the flows
-        self.away = Away(source, batches, post, self.altered) if batches and far else None
+        self.proving = Proving(self.bench, self.prefixes)
+        self.away = (
+            Away(source, batches, post, self.altered, self.proving) if batches and far else None
+        )
         self.planning = Planning(source, post, self.away.propose if self.away else None)
         self.experiments = Experiments(self.planning)
         self.changing = Changing(source, post, self.altered, host)
@@ -62,6 +67,13 @@ class Actions:
         self.studies_read = False
         self.read_only = False  # write nothing, not even that a notice was shown
         self.journal_read = 0.0  # time of the last read of the journal for a pending change
+
+    def prefixes(self) -> tuple[str, str]:
+        """The command prefixes of the host shown and of that of --peer; empty: none."""
+        near = self.source.batches
+        far = self.beyond.peering.far if self.beyond is not None else None
+        words = (near.prefix if near else (), far.batches.prefix if far else ())
+        return shlex.join(words[0]), shlex.join(words[1])
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start to carry out a request; returns at once."""
@@ -89,8 +101,8 @@ class Actions:
             self.post(note(f"{ask.verb} cannot be done from the screen", "warn"))
             return
         shown = ask.verb == "export" and self.source.batches is not None  # shown, not written
-        # a file of the user, not of the host that is shown
-        own = ask.verb == "write" or (mutes and self.away is not None)
+        # a file of the user or a test that runs, not the host that is shown
+        own = ask.verb in ("write", "stop") or (mutes and self.away is not None)
         origin = origin_of(self.source)
         if origin is not None and not away and not shown and not own:
             self.post(note(not_this_host(origin), "warn"))

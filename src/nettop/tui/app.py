@@ -92,7 +92,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
     app.actions = actions
     if isinstance(engine.peering, Peering):
-        actions.beyond = Beyond(engine.peering, actions.post, actions.altered)
+        actions.beyond = Beyond(engine.peering, actions.post, actions.altered, actions.proving)
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
     if source.live and not app.read_only:  # the view of a recording is not saved
         app.on_leave = save_view

@@ -20,10 +20,11 @@ from ..terms.text import Line, line, safe
 from ..views.ask import Ask
 from ..views.kept import PEERS
 from ..views.scene import JournalEntry, Pending, Question, Scene, View
-from . import keeping
+from . import keeping, proving
 from .changing import CONFIRM, changes_of, sentence
 from .notes import Post, Update, ask_question, note
 from .planning import WARNINGS, Planning, Wanted, risk_text
+from .proving import Proving
 
 VERBS: Final = frozenset({"agree", "apply", "confirm", "persist", "prove", "set", "spread", "undo"})
 
@@ -33,10 +34,11 @@ class Away:
 
     def __init__(
         self, source: Source, batches: Batches, post: Post, altered: Callable[[], None],
-        peer: str = "",
+        proving: Proving, peer: str = "",
     ) -> None:  # fmt: skip
         """`altered` is called after a change. `peer`: the name of the host of --peer."""
         self.peer = peer
+        self.proving = proving
         self.mark = PEERS if peer else ""  # before the numbers of its journal
         self.source = source
         self.batches = batches
@@ -52,14 +54,30 @@ class Away:
 
     def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:
         """Show the plan of the nettop there and ask; a note if nothing would change."""
+        question = self._question(title, wanted, finding)
+        if question is not None:
+            self.post(ask_question(question))
+
+    def _question(
+        self, title: str, wanted: Wanted, finding: str,
+        copied: str = "",
+    ) -> Question | None:  # fmt: skip
+        """The question with the plan of the nettop there; None after a note that says why not.
+
+        `copied`: of a proof, the command that is offered where there is no nettop.
+        """
         try:
-            results, notes = self.remote.plan(wanted, CONFIRM)
+            # two fixes of a finding may set the same
+            results, notes = self.remote.plan(tuple(dict.fromkeys(wanted)), CONFIRM)
         except AbsentError as error:
-            self.post(note(f"{error}: y copies the command, x shows it as a script", "warn"))
-            return
+            hint = ": y copies the command, x shows it as a script"
+            if copied:
+                hint = f", so p cannot test there; y copies the command: {copied}"
+            self.post(note(f"{error}{hint}", "warn"))
+            return None
         except OSError as error:
             self.post(note(f"{error}; y copies the command", "bad"))
-            return
+            return None
         self.used = True
         refused = [one for one in results if one.state not in ("planned", "unchanged")]
         planned = [one for one in results if one.state == "planned"]
@@ -69,17 +87,21 @@ class Away:
         elif not planned:
             self.post(note("already set: nothing to change", "good"))
         else:
-            self._ask(title, planned, finding, notes)
+            return self._asking(title, planned, finding, notes, proved=bool(copied))
+        return None
 
-    def _ask(
-        self, title: str, planned: Sequence[Outcome], finding: str, notes: Sequence[str]
-    ) -> None:
+    def _asking(
+        self, title: str, planned: Sequence[Outcome], finding: str, notes: Sequence[str],
+        *, proved: bool,
+    ) -> Question:  # fmt: skip
         from .. import settings
 
+        if proved:  # it is reverted after each run in any case
+            planned = [replace(one, because="") for one in planned]
         rows = [row for one in planned for row in lines(one)]
         warnings = (f"written by the nettop at {self.peer or self.batches.name}", *notes)
         known = [settings.parse(one.setting) for one in planned]
-        question = Question(
+        return Question(
             title if self.peer else f"{title} at {self.source.host}", (("", tuple(rows)),),
             "change",
             "apply there (u undoes it)",
@@ -88,21 +110,44 @@ class Away:
             identities=tuple(settings.identity(self.source, address) for address in known),
             host=self.peer,
         )  # fmt: skip
-        self.post(ask_question(question))
 
-    def proof(self, finding: str) -> str:
-        """What to type to prove a finding there: an experiment runs at the host that it changes."""
-        root = "" if self.batches.root else "sudo "
-        words = shlex.join([*self.batches.prefix, f"{root}nettop prove {finding} --to ADDRESS"])
-        return f"a proof runs at that host; type: {words}"
-
-    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Say what to type for the finding under the cursor."""
+    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
+        """Show what a proof would set there, and between which hosts it would test."""
         finding = scene.finding(ask.target)
         if finding is None or not finding.wanted:
             self.post(note("nothing under the cursor to prove: select a finding with ↑ ↓", "warn"))
             return
-        self.post(note(self.proof(finding.id.removesuffix(f" at {self.peer}")), "warn"))
+        if finding.rule.startswith("capture-"):
+            root = "" if self.batches.root else "sudo "
+            own = finding.id.removesuffix(f" at {self.peer}")
+            words = [*self.batches.prefix, f"{root}nettop prove {own} --to ADDRESS"]
+            self.post(note(f"a capture is tested at its own host: {shlex.join(words)}", "warn"))
+            return
+        form = self.proving.form(view, scene)
+        if not form["to"]:
+            self.post(note("a proof needs the address of the peer", "warn"))
+            return
+        wanted = [(one.setting, one.value) for one in finding.wanted]
+        steps = scene.steps(finding.id)
+        copied = steps[0].shell or steps[0].setting if steps else "its command"
+        applying = self._question(f"Prove {finding.id}", wanted, finding.id, copied)
+        if applying is not None:
+            host = self.peer or self.source.host
+            self.post(ask_question(proving.question(applying, host, form)))
+
+    def _prove(self, question: Question, finding: str, scene: Scene) -> None:
+        """Run the proof that the question showed; then journal and host are read again."""
+        from .. import settings
+        from ..trials.elsewhere import Elsewhere
+
+        known, changes = scene.finding(question.finding), changes_of(question)
+        shells = [settings.shell(one.address, one.after, self.source) for one in changes]
+        self.proving.bench.prove(
+            question.finding, question.wanted, dict(question.form),
+            known.predicted if known is not None else None,
+            Elsewhere(self.remote, changes, finding, shells),
+        )  # fmt: skip
+        self.altered()
 
     def do_agree(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Do there what the question showed."""
@@ -116,6 +161,8 @@ class Away:
             self._report(lambda: self.remote.undo(numbers, options))
         elif question.verb == "keep":
             self._report(keeping.keep(question, changes_of(question), self.remote, finding))
+        elif question.verb == "prove":
+            self._prove(question, finding, scene)
         elif question.verb == "change":
             options = privilege.options(CONFIRM, finding=finding)
             self._report(lambda: self.remote.change(changes_of(question), options))

@@ -19,6 +19,7 @@ from ..views.scene import JournalEntry, Pending, Scene, View
 from .away import Away
 from .notes import Post, note
 from .planning import Planning, to_undo
+from .proving import Proving
 
 if TYPE_CHECKING:
     from .peering import Peering
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 class Beyond:
     """Carries out requests at the other end."""
 
-    def __init__(self, peering: Peering, post: Post, altered: Callable[[], None]) -> None:
+    def __init__(
+        self, peering: Peering, post: Post, altered: Callable[[], None], proving: Proving
+    ) -> None:
         """`peering` has the other end once it is connected; `altered` is called after a change."""
         self.peering = peering
+        self.proving = proving
         self.post = post
         self.altered = altered
         self.entries: tuple[JournalEntry, ...] = ()  # as they were read last
@@ -45,7 +49,7 @@ class Beyond:
         """What makes changes there; None before the first connection."""
         far = self.peering.far
         if self._away is None and far is not None:
-            self._away = Away(far, far.batches, self.post, self.altered, self.host)
+            self._away = Away(far, far.batches, self.post, self.altered, self.proving, self.host)
         return self._away
 
     def concerns(self, ask: Ask, view: View, scene: Scene) -> bool:

@@ -15,7 +15,7 @@ from ..panes.cursor import kept, target
 from ..panes.declared import columns
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
-from ..views.form import values
+from ..views.form import course, values
 from ..views.scene import Question, Scene, View
 from .moving import CHANGES, PAGE, sort
 
@@ -128,10 +128,11 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
         name, key = OWN[action]
         there = view if view.pane == name else replace(view, pane=name, help=False)
         return key.press(there, scene) if key.press is not None else (there, None)
-    if action == "prove" and not scene.origin and not values(view)["to"]:
+    if action == "prove" and (not scene.origin or scene.distant) and not values(view)["to"]:
         here = target(view, scene)
         finding = scene.finding(here)
-        if finding is not None and finding.wanted and not finding.host:  # ask for the address here
+        known = course(scene)[0] if scene.distant or (finding and finding.host) else ""
+        if finding is not None and finding.wanted and not known:  # ask for the address here
             return replace(view, editing="form.to", draft="", proving=here), None
     if action in ASKS:
         return view, Ask(action, target(view, scene))

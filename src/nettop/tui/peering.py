@@ -195,7 +195,8 @@ class BothEnds:
         pairs: tuple[Pair, ...] = sides.here.more["pair"]
         marked = tuple(named(one, host) for one in found)
         shown = Peer(
-            self.hosts, "", sides.joined, sides.unmatched, marked, plans, way=self.way
+            self.hosts, "", sides.joined, sides.unmatched, marked, plans, way=self.way,
+            ended=sides.ended,
         )  # fmt: skip
         return shown, pairs
 

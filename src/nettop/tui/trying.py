@@ -14,6 +14,7 @@ from .notes import Post, note
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.limits.prediction import Prediction
+    from ..trials.lever import Proved
     from ..trials.result import Options, Standing
     from ..trials.result import Progress as Second
     from ..trials.run import Watch
@@ -60,9 +61,12 @@ class TrialBench:
 
     def prove(
         self, finding: str, wanted: Wanted, form: Mapping[str, str],
-        predicted: Prediction | None = None,
+        predicted: Prediction | None = None, lever: Proved | None = None,
     ) -> None:  # fmt: skip
-        """Prove a finding: test with and without its changes in turn; keep them only if better."""
+        """Prove a finding: test with and without its changes in turn; keep them only if better.
+
+        `lever` makes them at another host.
+        """
         from ..trials import prove
 
         title = f"prove {finding}"
@@ -70,7 +74,7 @@ class TrialBench:
         def work(watch: Watch, cancel: threading.Event) -> None:
             tool = prove.fitting(finding)  # built in: nothing has to be installed on the peer
             bench = prove.bench(tool, options_of(form), watch=watch, cancel=cancel)
-            document = prove.prove(finding, list(wanted), bench, predicted=predicted)
+            document = prove.prove(finding, list(wanted), bench, predicted=predicted, lever=lever)
             kept = "kept" if document.get("kept") else "reverted"
             verdict = str(document.get("verdict", ""))
             role = {"better": "good", "worse": "bad"}.get(verdict, "warn")
@@ -235,4 +239,5 @@ def options_of(form: Mapping[str, str]) -> Options:
         seconds=seconds,
         streams=streams,
         reverse=form["reverse"] == "yes",
+        host=form.get("host") or None,
     )

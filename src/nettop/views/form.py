@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..facts.flow_words import rate
+from ..facts.pair.match import parts
 from .scene import Scene, View
 
 PROMPTS: Final = {  # of a value that a proof asks for: the prompt, what Enter does
@@ -64,3 +65,12 @@ def provable(scene: Scene) -> list[str]:
     """The ids of the findings that have a setting to test: those that hold, then ended ones."""
     known = (*scene.findings, *(one.finding for one in scene.ended))
     return list(dict.fromkeys(one.id for one in known if one.wanted))
+
+
+def course(scene: Scene) -> tuple[str, bool]:
+    """The address of the other end of the busiest joined flow, and whether that end sends."""
+    joined = scene.peer.joined if scene.peer is not None else ()
+    busiest = max(joined, key=lambda one: one.limit.rate or 0.0, default=None)
+    if busiest is None:
+        return "", False
+    return parts(busiest.limit.target)[2], busiest.limit.direction == "rx"

@@ -75,8 +75,7 @@ class StoredResult:
     interval: tuple[float, float] = (0.0, 0.0)  # of the relative median difference
     middle: float = 0.0  # that difference
     higher: bool | None = None  # whether a higher value is better
-    # of a study: point, published, measured, ratio, remark
-    rows: tuple[tuple[str, str, str, str, str], ...] = ()
+    rows: tuple[tuple[str, str, str, str, str], ...] = ()  # point, published, measured, ratio, note
     study: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)  # in force
     spread: tuple[str, tuple[tuple[float, int], ...]] = ("", ())  # title, (µs, count)
@@ -124,10 +123,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question before a write: it shows what would be written. Enter agrees, Esc cancels.
-
-    Enter agrees only after every row of the sheet was on the screen, unless `whole` is False.
-    """
+    """A question before a write: it shows what would be written. Enter agrees, Esc cancels."""
 
     title: str
     sheets: tuple[tuple[str, tuple[Line, ...]], ...]  # name (a file, a format) and its lines
@@ -140,8 +136,9 @@ class Question:
     wanted: tuple[tuple[str, str], ...] = ()  # of keep and prove: setting, value
     files: tuple[tuple[str, str], ...] = ()  # of keep: path, text
     identities: tuple[str, ...] = ()  # the device or process of each change, "" where unknown
-    whole: bool = True  # every row must have been shown
+    whole: bool = True  # Enter agrees only after every row of the sheet was on the screen
     host: str = ""  # the other end of the flows, where it is done there
+    form: tuple[tuple[str, str], ...] = ()  # of prove at another host: the options of the test
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +162,7 @@ class Peer:
     plans: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by finding id
     clock: str = ""  # of a recorded pair: how far the clocks are apart
     way: str = ""  # the words before `nettop` that run it there
+    ended: tuple[str, ...] = ()  # flows that ended in the last seconds, while both ends saw them
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,16 +218,15 @@ class Reader:
                 yield ref, mirror.GONE, path, b""
         self._matched[ask] = found
 
-    def _paths(self, pattern: bytes) -> Iterator[bytes]:
+    def _paths(self, pattern: bytes) -> List[bytes]:
         """The paths that a pattern stands for."""
-        parts = pattern.split(b"/")
-        for at, part in enumerate(parts):
-            if part == b"#":
-                head = b"/".join(parts[:at])
-                for number in self._numbers_in(head):
-                    yield from self._paths(b"/".join([head, number, *parts[at + 1 :]]))
-                return
-        yield pattern
+        head, found, rest = pattern.partition(b"/#")
+        if not found:
+            return [pattern]
+        paths = [head + b"/" + number + rest for number in self._numbers_in(head)]
+        if b"/#" not in rest:
+            return paths
+        return [path for one in paths for path in self._paths(one)]
 
     def _numbers_in(self, folder: bytes) -> List[bytes]:
         """The numbers among the names in a directory, read once per batch."""

@@ -1,0 +1,100 @@
+"""The switch of an experiment at another host, by the nettop that is installed there.
+
+State 1 is a command there (`nettop set --hold`) that works as long as its connection: if nettop
+ends here, or the connection breaks or is silent, it reverts the change, under the watchdog of that
+host. Between the runs nothing runs there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+from .. import settings
+from ..changes import Change, Result, privilege
+from ..changes.apply import CONFIRM
+from ..changes.remote import Remote
+from ..host.source import HostLostError
+from .lever import LeverError, pause, row
+
+if TYPE_CHECKING:
+    from ..host.held import Held
+    from .documents import ChangeRow
+
+_MADE: Final = frozenset({"applied", "rounded", "unchanged", "pending"})
+
+
+class Elsewhere:
+    """A lever for settings of another host: state 0 is the original one, 1 has the changes."""
+
+    def __init__(
+        self, remote: Remote, changes: Sequence[Change], finding: str, shells: Sequence[str] = ()
+    ) -> None:
+        """`changes` as the nettop there planned them, `shells` their equivalent commands.
+
+        ValueError: a setting needs a reboot, so it cannot be tested.
+        """
+        self.remote, self.finding, self.changes = remote, finding, tuple(changes)
+        self.where = remote.name
+        risks = [settings.risk(one.address) for one in changes]
+        if "reboot" in risks:
+            raise ValueError("this change needs a reboot, so it cannot be tested")
+        self.pause = pause(risks)
+        texts = (*shells, *("" for _ in changes))
+        self.rows: list[ChangeRow] = [
+            row(one.setting, one.before, one.after, text)
+            for one, text in zip(changes, texts, strict=False)
+        ]
+        self._held: Held | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.restore()
+
+    def put(self, state: int) -> None:
+        """Make or revert the changes; LeverError."""
+        if state and self._held is None:
+            try:
+                self._held = self.remote.hold(self.changes, self.finding)
+            except OSError as error:
+                raise LeverError(str(error)) from None
+        elif not state:
+            self.restore()
+
+    def restore(self) -> None:
+        """End the command there, which reverts the changes; LeverError if it did not."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        try:
+            answer = held.end()
+        except HostLostError as error:
+            raise LeverError(f"{error}; the change there is reverted when it notices") from None
+        if answer.code:
+            reason = answer.reason.removeprefix("nettop: ")
+            raise LeverError(
+                f"{self.where}: {reason or f'nettop there ended with code {answer.code}'}"
+            )
+
+    def keep(self, state: int) -> tuple[Result, ...]:  # noqa: ARG002 - there is one change
+        """Make the changes permanently, and confirm there those that wait for it; the results.
+
+        That they are confirmed over the changed link shows that the link works. LeverError.
+        """
+        self.restore()
+        try:
+            made = self.remote.change(
+                self.changes, privilege.options(CONFIRM, finding=self.finding)
+            )
+            failed = next((r for r in made if r.state not in _MADE), None)
+            if failed is not None:
+                because = failed.because or failed.state
+                raise LeverError(f"{self.where}: {failed.setting}: {because}")
+            for one in made:
+                if one.state == "pending":
+                    self.remote.confirm(str(one.id))
+        except OSError as error:
+            raise LeverError(str(error)) from None
+        return made

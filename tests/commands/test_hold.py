@@ -1,0 +1,97 @@
+"""`nettop set --hold`: changes that last as long as standard input."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+import pytest
+
+from nettop.changes import Change, Result
+from nettop.commands import _hold
+from nettop.terms.errors import Refused
+from nettop.trials import lever
+
+SACK = Change("sysctl.net.ipv4.tcp_sack", "1", "0")
+
+
+@pytest.fixture
+def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The end of a pipe that is standard input."""
+    read, write = os.pipe()
+    kept = os.dup(0)
+    os.dup2(read, 0)
+    os.close(read)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    yield write
+    os.dup2(kept, 0)
+    os.close(kept)
+
+
+class Switch:
+    """Notes what it is told."""
+
+    told: list[str]
+
+    def __init__(self, _states: object, finding: str, exactly: tuple[Change, ...]) -> None:
+        self.told.append(f"{finding} {exactly[0].after}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.told.append("restored")
+
+    def put(self, state: int) -> None:
+        self.told.append(f"put {state}")
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    Switch.told = []
+    monkeypatch.setattr(lever, "Switch", Switch)
+    return Switch.told
+
+
+def options(**more: object) -> argparse.Namespace:
+    return argparse.Namespace(**{"hold": 60.0, "keep": False, "finding": "x@y", **more})
+
+
+def show(results: Sequence[Result]) -> int:
+    Switch.told.append(" ".join(f"{one.setting} {one.state}" for one in results))
+    return 0
+
+
+def test_the_change_lasts_to_the_end_of_standard_input(door: int, told: list[str]) -> None:
+    os.write(door, b"\n")
+    os.close(door)
+    assert _hold.hold((SACK,), options(), show) == 0
+    assert told == ["x@y 0", "put 1", f"{SACK.setting} applied", "restored"]
+
+
+def test_silence_reverts_it_and_is_an_error(door: int, told: list[str]) -> None:
+    with pytest.raises(Refused, match=r"silent for 0\.01 s: the change is reverted") as caught:
+        _hold.hold((SACK,), options(hold=0.01), show)
+    os.close(door)
+    assert caught.value.code == 4
+    assert told[-1] == "restored"
+
+
+def test_what_cannot_be_held_is_refused(
+    door: int, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.close(door)
+    with pytest.raises(Refused, match="give one of both"):
+        _hold.hold((SACK,), options(keep=True), show)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(Refused, match="--hold needs root"):
+        _hold.hold((SACK,), options(), show)
+    assert told == []
+
+
+def test_a_host_that_has_the_values_already_is_said_at_once(door: int, told: list[str]) -> None:
+    assert _hold.hold((), options(), len) == 0
+    os.close(door)
+    assert told == []

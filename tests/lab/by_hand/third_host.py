@@ -1,0 +1,165 @@
+"""Both ends of a transfer between two SSH servers, watched from a third host in tmux.
+
+    python tests/lab/by_hand/third_host.py FOLDER [COLUMNSxROWS …] [--stop]
+
+Needs root, sshd and tmux; nothing outside its own namespaces changes. The far end sends without
+offloads: it is found (--host, --peer), fixed by key there, undone, proved. The screens are saved
+in FOLDER. With `--stop` the proof is stopped while it runs, and must leave nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+
+from ssh_login import SERVE, run
+from staged_programs import READ, WRITE
+
+A, B, C = (f"ends-{name}" for name in "abc")
+CONFIG = (
+    "HostKey {0}/host\nAuthorizedKeysFile {0}/user.pub\nPidFile none\nPort 22\nUsePAM no\n"
+    "StrictModes no\nPermitRootLogin yes\nSetEnv PATH={0}/bin:/usr/sbin:/usr/bin:/sbin:/bin "
+    "NETTOP_STATE={0}/state\n"
+)
+TMUX = ["tmux", "-L", "ends-third"]
+
+
+def inside(space: str, *words: str) -> list[str]:
+    return ["ip", "netns", "exec", space, *words]
+
+
+def build(folder: Path, stack: ExitStack) -> dict[str, str]:
+    """The namespaces, routed by C, and an SSH server in A and B; returns the prefixes."""
+    for space in (A, B, C):
+        run("ip", "netns", "add", space)
+        stack.callback(subprocess.run, ["ip", "netns", "del", space], check=False)
+    prefixes = {}
+    run(*inside(C, "sysctl", "-qw", "net.ipv4.ip_forward=1"))
+    for at, space in enumerate((A, B), 1):
+        own, near = f"10.81.{at}.2", f"10.81.{at}.1"
+        run(*f"ip link add eth0 netns {space} type veth peer name to{at} netns {C}".split())
+        for place, name, address in ((space, "eth0", own), (C, f"to{at}", near)):
+            run("ip", "-n", place, "address", "add", f"{address}/24", "dev", name)
+            run("ip", "-n", place, "link", "set", name, "up")
+        run("ip", "-n", space, "link", "set", "lo", "up")
+        run("ip", "-n", space, "route", "add", "default", "via", near)
+        home = folder / space
+        (home / "bin").mkdir(parents=True)
+        for name in ("host", "user"):
+            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(home / name))
+        (home / "shadow").write_text("root:*:20000:0:99999:7:::\n")
+        (home / "config").write_text(CONFIG.format(home))
+        program = home / "bin/nettop"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m nettop "$@"\n')
+        program.chmod(0o755)
+        words = inside(space, "unshare", "-m", "sh", "-c", SERVE, "sh", str(home))
+        stack.callback(subprocess.Popen(words).kill)
+        prefixes[space] = (
+            f"ssh -i {home}/user -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
+            f"-o LogLevel=ERROR -o BatchMode=yes root@{own}"
+        )
+    time.sleep(1)
+    return prefixes
+
+
+def screen(folder: Path, name: str) -> str:
+    text = run(*TMUX, "capture-pane", "-p", "-t", "third")
+    (folder / f"{name}.txt").write_text(text)
+    return text
+
+
+def until(folder: Path, name: str, word: str, seconds: float = 60) -> str:
+    """The screen once it has the word; saved under that name."""
+    end = time.monotonic() + seconds
+    while word not in (text := screen(folder, name)) and time.monotonic() < end:
+        time.sleep(0.5)
+    print(f"{'ok ' if word in text else 'BAD'} {name}: {word!r}", flush=True)
+    return text
+
+
+def keys(*words: str) -> None:
+    for word in words:
+        run(*TMUX, "send-keys", "-t", "third", word)
+        time.sleep(0.7)
+
+
+def chosen() -> None:
+    """The cursor on the finding of the far end."""
+    for _ in range(12):
+        text = run(*TMUX, "capture-pane", "-p", "-t", "third")
+        if any("▸" in row and "TCP segmentation" in row for row in text.splitlines()):
+            return
+        keys("Down")
+
+
+def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None:
+    columns, _, rows = size.partition("x")
+    told = f"XDG_STATE_HOME={state} XDG_CONFIG_HOME={state}"
+    line = shlex.join(
+        [sys.executable, "-m", "nettop", "--host", prefixes[A], "--peer", prefixes[B]]
+    )
+    start = ["new-session", "-d", "-s", "third", "-x", columns, "-y", rows]
+    run(*inside(C, *TMUX, *start, f"env {told} {line}"))
+    try:
+        until(folder, f"{size}-1-both", " ⇄ ")
+        until(folder, f"{size}-1-both", "10.81.2.2: ", 40)
+        keys("5")
+        until(folder, f"{size}-2-finding", "at root@10.81.2.2")
+        chosen()
+        keys("a")
+        until(folder, f"{size}-3-apply", "apply there")
+        keys("Enter", "Enter")
+        until(folder, f"{size}-4-applied", "pending", 30)
+        keys("c")
+        until(folder, f"{size}-5-confirmed", "no longer holds", 30)
+        keys("8")
+        until(folder, f"{size}-6-journal", "10.81.2.2", 30)
+        keys("u")
+        until(folder, f"{size}-7-undo", "Undo", 30)
+        keys("Enter", "Enter")
+        time.sleep(4)
+        keys("c", "5")
+        until(folder, f"{size}-8-again", "at root@10.81.2.2", 60)
+        chosen()
+        keys("p")
+        until(folder, f"{size}-9-prove", "Set and reverted in turn", 40)
+        keys("Enter", "Enter", "6")
+        until(folder, f"{size}-10-running", "RUNNING", 40)
+        if "--stop" in sys.argv:  # the change there is reverted
+            time.sleep(20)
+            keys("C-x")
+            until(folder, f"{size}-11-stopped", "stopped", 60)
+            print(run(*inside(B, "ethtool", "-k", "eth0")).count("segmentation: on"), "are on")
+        else:
+            until(folder, f"{size}-11-proved", "offloads-off@eth0 at root@10.81.2.2: ", 400)
+    finally:
+        subprocess.run([*TMUX, "kill-server"], check=False)
+
+
+def main() -> None:
+    """Build, send, play each size."""
+    out = Path(sys.argv[1]).absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        prefixes = build(folder, stack)
+        for feature in ("tso", "gso"):
+            run(*inside(B, "ethtool", "-K", "eth0", feature, "off"))
+        reader = subprocess.Popen(inside(A, sys.executable, "-c", READ, "7300"))
+        stack.callback(reader.kill)
+        time.sleep(1)
+        writer = inside(B, sys.executable, "-c", WRITE, "10.81.1.2", "7300", "pace=6250000")
+        stack.callback(subprocess.Popen(writer).kill)
+        for size in [one for one in sys.argv[2:] if one != "--stop"] or ["80x24", "120x40"]:
+            play(out, size, prefixes, folder / "own")
+
+
+if __name__ == "__main__":
+    main()

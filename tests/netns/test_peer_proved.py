@@ -1,0 +1,154 @@
+"""A fix of the other end proved by key: from this end, and from a third host (--host, --peer).
+
+The server of the login has the offloads off; a third namespace sees both ends over SSH.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ssh_login import POSSIBLE, Login, logged_in, run
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+    pytest.mark.skipif(not POSSIBLE, reason="needs an SSH server and client"),
+]
+HERE, THERE = f"nt-prv-a-{os.getpid()}", f"nt-prv-b-{os.getpid()}"
+SETTING = "feature.tx-tcp-segmentation@va"
+# the actions of the screen: a finding of the other end, `p`, agreed, then `u`, agreed
+KEYS = """
+import dataclasses, json, sys
+from types import SimpleNamespace
+from nettop.advice.rules.rule import Finding, Wanted
+from nettop.host.distant import behind
+from nettop.host.source import Live
+from nettop.trials import experiment, prove
+from nettop.tui.actions import Actions
+from nettop.tui.beyond import Beyond
+from nettop.tui.peering import named
+from nettop.views.ask import Ask
+from nettop.views.scene import Peer, Scene, View
+
+near, far, to, better = sys.argv[1:]
+FIGURES = iter([0, 0] + [1, 2] * 5 if better == "better" else [0, 0] + [2, 2] * 5)
+SEEN = []
+
+def sample(result, metric):  # counted, but its rate is not what is tested here
+    SEEN.append((shown(), (result.bits_per_second or 0) > 0, result.here.host, result.there.host))
+    return experiment.Sample(1e6 * (1 + next(FIGURES)))
+
+def shown():
+    from nettop import settings
+    source_there.fetch([])  # what it showed before is not asked again in one frame
+    return settings.read(source_there, settings.parse(SETTING))
+
+experiment.sample = sample
+experiment.STEADY = 1.0
+SETTING = "feature.tx-tcp-segmentation@va"
+one = named(Finding("offloads-off@va", "offloads-off", "va", "warning", "TSO is off", "", 3.0,
+                    *[()] * 6, ""), "web2")
+one = dataclasses.replace(one, wanted=(Wanted(SETTING, "on"),))
+source = behind(near) if near else Live()
+source_there = behind(far)
+peer = Peer(("web1", "web2"), findings=(one,), way=far)
+state = {"scene": Scene(peer=peer)}
+def post(update):
+    state["scene"] = update(state["scene"])
+actions = Actions(source, post, lambda: None)
+actions.beyond = Beyond(SimpleNamespace(far=behind(far), shown=peer), post, actions.altered,
+                        actions.proving)
+view = View(form={"to": to, "seconds": "1"})
+
+def agreed(verb, target=""):
+    actions.do(Ask(verb, target), view, state["scene"])
+    actions.wait(120)
+    question = state["scene"].question
+    if question is None:
+        return None
+    actions.do(Ask("agree"), view, state["scene"])
+    post(lambda old: dataclasses.replace(old, question=None))
+    actions.wait(300)
+    return question.title
+
+def done(**more):
+    scene = state["scene"]
+    print(json.dumps({"notes": [one.text for one in scene.notes], **more,
+        "journal": [(e.id, e.setting, e.state, e.finding) for e in scene.journal]}), flush=True)
+
+title = agreed("prove", one.id)
+done(title=title, seen=SEEN, value=shown())
+if better == "better":
+    done(title=agreed("undo"), value=shown())
+"""
+
+
+@pytest.fixture
+def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
+    for name in ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "own"))
+    with logged_in(tmp_path, HERE, THERE) as user:
+        run("ip", "netns", "exec", HERE, "ethtool", "-K", "va", "tso", "off")
+        yield user
+
+
+def played(login: Login, place: list[str], *words: str) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [*place, sys.executable, "-c", KEYS, *words], capture_output=True, text=True, check=False,
+        timeout=500,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.stdout, done.stderr, (login.folder / "log").read_text())
+    return [json.loads(row) for row in done.stdout.splitlines()]
+
+
+def test_a_far_fix_is_proved_kept_there_and_undone_there(login: Login) -> None:
+    login.install()
+    place = ["ip", "netns", "exec", THERE]
+    proved, undone = played(login, place, "", shlex.join(login.client), "10.79.0.1", "better")
+    assert proved["title"] == "Prove offloads-off@va at web2"
+    assert proved["notes"][-1] == "offloads-off@va at web2: better; kept"
+    values = [value for value, _, _, _ in proved["seen"]]
+    assert values[-10:] == ["off", "on"] * 5
+    assert set(values[:-10]) == {"off"}
+    assert all(moved for _, moved, _, _ in proved["seen"])
+    assert proved["value"] == "on"
+    ((_, setting, state, finding),) = [
+        row for row in proved["journal"] if row[2] in ("applied", "pending")
+    ]
+    assert (setting, state, finding) == (SETTING, "applied", "offloads-off@va at web2")
+    assert undone["title"] == "Undo 1 change at web2"
+    assert [one["state"] for one in login.nettop("journal")][-1] in ("undone", "pending")
+    assert undone["value"] == "off"
+    assert not list((login.folder / "own").glob("**/journal*"))
+
+
+def test_from_a_third_host_the_test_runs_between_both_ends(login: Login) -> None:
+    """What is not better is reverted there."""
+    login.install()
+    near, far = f"ip netns exec {THERE}", f"ip netns exec {THERE} {shlex.join(login.client)}"
+    (proved,) = played(login, [], near, far, "10.79.0.1", "equal")
+    assert proved["notes"][-1].startswith("offloads-off@va at web2: ")
+    assert proved["notes"][-1].endswith("; reverted")
+    values = [value for value, _, _, _ in proved["seen"]]
+    assert values[-10:] == ["off", "on"] * 5
+    assert all(moved for _, moved, _, _ in proved["seen"])
+    assert proved["value"] == "off"
+    assert {row[2] for row in proved["journal"]} == {"undone"}
+
+
+def test_without_a_nettop_there_the_sentence_has_the_command(login: Login) -> None:
+    place = ["ip", "netns", "exec", THERE]
+    (refused,) = played(login, place, "", shlex.join(login.client), "10.79.0.1", "equal")
+    assert refused["title"] is None
+    (text,) = refused["notes"]
+    assert text.startswith("nettop is not installed at ssh ")
+    assert "so p cannot test there; y copies the command" in text
+    assert refused["value"] == "off"
