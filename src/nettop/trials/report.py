@@ -1,6 +1,6 @@
 """The report of a study: published and measured values as text, Markdown and SVG.
 
-Documents are those of `study.run`. KeyError, TypeError, ValueError: a stored document of another
+Documents are those of `repeat.run`. KeyError, TypeError, ValueError: a stored document of another
 version lacks a field.
 """
 
@@ -96,7 +96,20 @@ def text(stored: Mapping[str, object]) -> str:
 def head(document: StudyDocument, unit: str) -> tuple[str, ...]:
     """The columns of a study; those of changes only where it has a baseline of its own."""
     both = ("published change", "measured change") if changes(document["rows"]) else ()
-    return ("point", f"published{unit}", "measured", "ratio", *both, "remark")
+    runs = ("range of the runs",) if _repeated(document) else ()
+    return ("point", f"published{unit}", "measured", *runs, "ratio", *both, "remark")
+
+
+def _repeated(document: StudyDocument) -> bool:
+    return any("samples" in row for row in document["rows"])
+
+
+def _range(row: StudyRow) -> str:
+    """The least and the largest of several runs, and their number."""
+    samples = row.get("samples", ())
+    if not samples:
+        return ""
+    return f"{_digits(min(samples))} – {_digits(max(samples))} ({len(samples)})"
 
 
 def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
@@ -107,7 +120,8 @@ def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
         measured, ratio, remark = cells_of(row)
         both = found.get(name, ("", "")) if found else ()
         mark = " (suspect)" if row.get("suspect") else ""
-        yield name, published(row["published"]) + mark, measured, ratio, *both, remark
+        runs = (_range(row),) if _repeated(document) else ()
+        yield name, published(row["published"]) + mark, measured, *runs, ratio, *both, remark
 
 
 def markdown(stored: Mapping[str, object]) -> str:

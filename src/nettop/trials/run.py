@@ -133,6 +133,7 @@ def run(
     ValueError: one sentence says why there is no result. Cancelled.
     """
     module = tool(name)
+    _takes(module, options)
     cancel = cancel or threading.Event()
     far = None if options.peer is None else replace(peer.parse(options.peer), cancel=cancel)
     trial = Trial(options, replace(peer.HERE, cancel=cancel), far, watch, cancel)
@@ -155,6 +156,14 @@ def run(
     in_force = dict(settings) if settings is not None else settings_in_force(here.busiest())
     both = seen.document() if seen is not None else None
     return TrialResult(module.TOOL, options, measured, here, there, in_force, verdicts, at, both)
+
+
+def _takes(module: ModuleType, options: Options) -> None:
+    """TrialError for an option that only some tools have, those that list it in TAKES."""
+    for option in ("zero_copy", "busy_poll", "segments"):
+        given = getattr(options, option) != getattr(Options(), option)
+        if given and option not in getattr(module, "TAKES", ()):
+            raise TrialError(f"{module.TOOL} does not support --{option.replace('_', '-')}")
 
 
 def _numbers(value: object) -> Iterator[float]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from ...trials.report import head, middle
 from ...trials.report import rows as cells
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, rows, sequence, when
+from . import test
 
 if TYPE_CHECKING:
     from ...trials.documents import StudyDocument
@@ -50,8 +53,24 @@ def _figures(unit: str, points: list[Document]) -> tuple[Figure, ...]:
     counted = [_COUNTED.fullmatch(str(row["point"])) for row in points]
     units = {found["unit"].rstrip("s") for found in counted if found}
     if points and all(counted) and len(units) == 1 and _curved(counted):
-        return (_curves(unit, points, [found for found in counted if found]),)
-    return (_bars(unit, points),)
+        first = _curves(unit, points, [found for found in counted if found])
+    else:
+        first = _bars(unit, points)
+    return (first, *_distributions(points))
+
+
+def _distributions(points: list[Document]) -> Iterator[Figure]:
+    """Histograms and curves of the points that have them; equal ones once."""
+    seen = []
+    for row in points:
+        samples = {"latency": row.get("latency"), "details": {"points": row.get("points")}}
+        if samples["latency"] is None and row.get("points") is None:
+            continue
+        shape = [point.get("size") for point in rows(row.get("points"))]
+        if shape not in seen:
+            seen.append(shape)
+            for figure in test.figures(samples):
+                yield replace(figure, title=f"{figure.title} ({row['point']})")
 
 
 def _curved(counted: list[re.Match[str] | None]) -> bool:
@@ -71,7 +90,7 @@ def _curves(unit: str, points: list[Document], names: list[re.Match[str]]) -> Fi
         papers = tuple(
             Point(x, value) for x, row in rows_of if (value := middle(row["published"])) is not None
         )
-        here = tuple(Point(x, number(row["measured"])) for x, row in rows_of if "measured" in row)
+        here = tuple(_measured(x, row) for x, row in rows_of if "measured" in row)
         if here:
             series.append(Series(f"{label}, measured", here))
         if papers:
@@ -80,15 +99,20 @@ def _curves(unit: str, points: list[Document], names: list[re.Match[str]]) -> Fi
     return Figure("Published and measured", x, unit, "line", tuple(series))
 
 
+def _measured(x: float | str, row: Document) -> Point:
+    """A measured point, with the range of its runs if there are several."""
+    samples = [number(one) for one in sequence(row.get("samples", []))]
+    low, high = (min(samples), max(samples)) if samples else (None, None)
+    return Point(x, number(row["measured"]), low, high)
+
+
 def _bars(unit: str, points: list[Document]) -> Figure:
     papers = tuple(
         Point(str(row["point"]), value)
         for row in points
         if (value := middle(row["published"])) is not None
     )
-    here = tuple(
-        Point(str(row["point"]), number(row["measured"])) for row in points if "measured" in row
-    )
+    here = tuple(_measured(str(row["point"]), row) for row in points if "measured" in row)
     series = [Series("published", papers, dashed=True)] if papers else []
     if here:
         series.append(Series("measured", here))
