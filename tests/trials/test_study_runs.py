@@ -133,3 +133,14 @@ def test_a_report_has_ranges_and_the_distribution_once(alone: pytest.MonkeyPatch
     assert (on.y, on.low, on.high) == (6, 5, 7)
     assert [figure.mark for figure in others] == ["histogram"]
     assert others[0].title == "Round trip times (on)"
+
+
+def test_a_point_of_another_unit_is_in_no_bar(alone: pytest.MonkeyPatch) -> None:
+    table = {**TABLE, "point": [*TABLE["point"], {"name": "lost", "published": 2, "unit": "%"}]}
+    alone.setattr("nettop.trials.run.run", lambda *_: result(5e6))
+    found = repeat.run(study.parse("s", table), Options())
+    assert found["rows"][2]["unit"] == "%"
+    assert "2 %" in report.text(found)
+    bars, *_ = reports.report({"kind": "study", "schema": 1, "id": "x", **found}).figures
+    assert bars.names == ("on", "off")
+    assert {point.x for series in bars.series for point in series.points} == {"on", "off"}

@@ -31,7 +31,8 @@ _COLOUR: Final = re.compile("|".join(_VARIABLES))
 _IDS: Final = re.compile(r'(id="|url\(#|href="#)')
 _PROLOGUE: Final = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
 WIDTH, HEIGHT = 7.2, 3.3  # inches at 72 points
-UPRIGHT: Final = 8  # more bars are drawn horizontally
+UPRIGHT: Final = 8  # more bars are drawn horizontally,
+WIDE: Final = 70  # and so are names of more characters together
 _RC: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # a name may hold a dollar sign
     "svg.fonttype": "none",  # text stays text
@@ -64,7 +65,8 @@ def svg(figure: Figure, prefix: str) -> str:
         mpl.rcdefaults()  # no matplotlibrc of the current folder
         mpl.rcParams.update(_RC)
         names = _names(figure)
-        lying = figure.mark == "bar" and len(names) > UPRIGHT
+        long = sum(map(len, names)) > WIDE
+        lying = figure.mark == "bar" and (len(names) > UPRIGHT or long)
         height = 1.0 + 0.3 * len(names) if lying else HEIGHT
         canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
         canvas.patch.set_alpha(0.0)
@@ -91,6 +93,7 @@ def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
             ys, [point.y for point in series.points], high, color=colour, edgecolor=colour,
             fill=not series.dashed, hatch="//" if series.dashed else None, label=series.name,
         )  # fmt: skip
+        _intervals(axes, series.points, ys, INK, lying=True)
     axes.set_yticks(range(len(names)), [_short(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
@@ -167,6 +170,8 @@ def _axes(axes: Axes, figure: Figure, *, named: bool) -> None:
 
 def _names(figure: Figure) -> list[str]:
     """The names on the x axis in the order of their first point; [] for numbers."""
+    if figure.names:
+        return list(figure.names)
     points = (point for series in figure.series for point in series.points)
     return list(dict.fromkeys(point.x for point in points if isinstance(point.x, str)))
 
@@ -187,8 +192,10 @@ def _bars(
     _intervals(axes, series.points, left, INK)
 
 
-def _intervals(axes: Axes, points: tuple[Point, ...], xs: list[float], colour: str) -> None:
-    """A vertical line with ends for each interval."""
+def _intervals(
+    axes: Axes, points: tuple[Point, ...], xs: list[float], colour: str, *, lying: bool = False
+) -> None:
+    """A line with ends for each interval: vertical, or horizontal for lying bars."""
     known = [
         (x, point.y, point.low, point.high)
         for x, point in zip(xs, points, strict=True)
@@ -199,10 +206,12 @@ def _intervals(axes: Axes, points: tuple[Point, ...], xs: list[float], colour: s
             [max(0.0, y - low) for _, y, low, _ in known],
             [max(0.0, high - y) for _, y, _, high in known],
         ]
-        axes.errorbar(
-            [one[0] for one in known], [one[1] for one in known], yerr=ends,
-            fmt="none", ecolor=colour, capsize=4, linewidth=1.2,
-        )  # fmt: skip
+        places, values = [one[0] for one in known], [one[1] for one in known]
+        style: dict[str, Any] = {"fmt": "none", "ecolor": colour, "capsize": 4, "linewidth": 1.2}
+        if lying:
+            axes.errorbar(values, places, xerr=ends, **style)
+        else:
+            axes.errorbar(places, values, yerr=ends, **style)
 
 
 def _short(name: str) -> str:

@@ -49,6 +49,7 @@ class Figure:
     log_y: bool = False
     rule: tuple[float, str] | None = None
     note: str = ""
+    names: tuple[str, ...] = ()  # order of the names on the x axis; empty: as the points come
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,6 +261,7 @@ class StudyRow(TypedDict, total=False):
 
     point: str
     published: object
+    unit: str  # if it is not that of the study
     suspect: bool
     against: str  # the point that this one is a change of
     skipped: str

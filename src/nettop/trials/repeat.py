@@ -176,6 +176,8 @@ def run(
 def _row(point: Point, taken: Sequence[Measurement], why: str) -> StudyRow:
     """The row of a point: the median of its runs, with each run if there are several."""
     row: StudyRow = {"point": point.name, "published": point.published}
+    if point.unit:
+        row["unit"] = point.unit
     if point.suspect:
         row["suspect"] = True
     if point.against:

@@ -121,7 +121,8 @@ def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
         both = found.get(name, ("", "")) if found else ()
         mark = " (suspect)" if row.get("suspect") else ""
         runs = (_range(row),) if _repeated(document) else ()
-        yield name, published(row["published"]) + mark, measured, *runs, ratio, *both, remark
+        unit = f" {row['unit']}" if "unit" in row else ""
+        yield name, published(row["published"]) + unit + mark, measured, *runs, ratio, *both, remark
 
 
 def markdown(stored: Mapping[str, object]) -> str:

@@ -19,7 +19,7 @@ A study is `rules/studies/<paper>-<table>.toml`:
       rtt_ms               round trip that the path must have
       skip                 why it is never run
       harmful              why its settings are run only in a network namespace of their own
-      figure, scale        instead of those of the study
+      figure, scale, unit  instead of those of the study
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class _PointTable(TypedDict, total=False):
     harmful: str
     figure: str
     scale: float
+    unit: str
 
 
 class _StudyTable(TypedDict, total=False):
@@ -89,6 +90,7 @@ class Point:
     figure: str = ""
     scale: float | None = None
     against: str = ""  # name of the point that this one is a change of
+    unit: str = ""
     harmful: str = ""  # why its settings must not be those of a host in use
 
 
@@ -184,5 +186,5 @@ def _point(where: str, table: _PointTable, baseline: str) -> Point:
         str(table.get("skip", "")), bool(table.get("suspect", False)),
         str(table.get("figure", "")), table.get("scale"),
         str(table.get("against", "" if name == baseline else baseline)),
-        str(table.get("harmful", "")),
+        str(table.get("unit", "")), str(table.get("harmful", "")),
     )  # fmt: skip

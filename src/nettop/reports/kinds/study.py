@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 from ...trials.report import head, middle
@@ -49,18 +50,20 @@ def _facts(document: Document) -> list[tuple[str, str]]:
     return facts
 
 
-def _figures(unit: str, points: list[Document]) -> tuple[Figure, ...]:
+def _figures(unit: str, rows_of: list[Document]) -> tuple[Figure, ...]:
+    """The points in the unit of the study, then what they were computed from."""
+    points = [row for row in rows_of if row.get("unit", unit) == unit]
     counted = [_COUNTED.fullmatch(str(row["point"])) for row in points]
     units = {found["unit"].rstrip("s") for found in counted if found}
     if points and all(counted) and len(units) == 1 and _curved(counted):
-        first = _curves(unit, points, [found for found in counted if found])
+        first: tuple[Figure, ...] = (_curves(unit, points, [found for found in counted if found]),)
     else:
-        first = _bars(unit, points)
-    return (first, *_distributions(points))
+        first = (_bars(unit, points),) if points else ()
+    return (*first, *_distributions(rows_of))
 
 
 def _distributions(points: list[Document]) -> Iterator[Figure]:
-    """Histograms and curves of the points that have them; equal ones once."""
+    """Histogram, or rate and loss by spacing, of the points that have them; equal ones once."""
     seen = []
     for row in points:
         samples = {"latency": row.get("latency"), "details": {"points": row.get("points")}}
@@ -69,7 +72,7 @@ def _distributions(points: list[Document]) -> Iterator[Figure]:
         shape = [point.get("size") for point in rows(row.get("points"))]
         if shape not in seen:
             seen.append(shape)
-            for figure in test.figures(samples):
+            for figure in islice(test.figures(samples), 2):
                 yield replace(figure, title=f"{figure.title} ({row['point']})")
 
 
@@ -116,4 +119,5 @@ def _bars(unit: str, points: list[Document]) -> Figure:
     series = [Series("published", papers, dashed=True)] if papers else []
     if here:
         series.append(Series("measured", here))
-    return Figure("Published and measured", "", unit, "bar", tuple(series))
+    names = tuple(str(row["point"]) for row in points)
+    return Figure("Published and measured", "", unit, "bar", tuple(series), names=names)

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 from veth import Pair, pair
 
@@ -31,7 +31,7 @@ from nettop.reports.kinds.study import report as drawn
 from nettop.trials import report, study
 
 HERE = Path(__file__).parent
-FOLDER = HERE.parents[1] / "docs" / "studies"
+FOLDER = HERE.parent / "docs" / "studies"
 RESULTS = FOLDER / "results"
 LINKS = tomllib.loads((HERE / "study_links.toml").read_text(encoding="utf-8"))
 # the colours of a page, fixed for a picture in light and in dark documents
@@ -43,11 +43,14 @@ COLOURS = {"--ink": "#808890", "--faint": "#9aa2ab", "--c0": "#3b8fd4", "--c1": 
 def shaped(place: Pair, name: str, rtt: float) -> str:
     """Give both ends the link of the study; what emulates it, in words."""
     said = []
-    rate = LINKS.get("rate", {}).get(name)
+    rate = LINKS["rate"].get(name)
+    mtu = LINKS["mtu"].get(name, 9000)
     for end in (place.near, place.far):
-        subprocess.run([*end, "ip", "link", "set", "eth0", "mtu", "9000"], check=True)
-        if rate:
-            words = f"tbf rate {rate} burst 128kb latency 20ms"
+        subprocess.run([*end, "ip", "link", "set", "eth0", "mtu", f"{mtu}"], check=True)
+        if rate:  # each packet counts with preamble, checksum and gap, as on a wire
+            features = "tso off gso off tx-udp-segmentation off".split()
+            subprocess.run([*end, "ethtool", "-K", "eth0", *features], check=True)
+            words = f"stab overhead 24 tbf rate {rate} burst 64kb latency 20ms"
             subprocess.run([*end, "tc", "qdisc", "add", "dev", "eth0", "root", *words.split()],
                            check=True)  # fmt: skip
         elif rtt:
@@ -71,8 +74,9 @@ def run(name: str, args: argparse.Namespace) -> None:
         argv += ["--only", args.only] if args.only else []
         done = subprocess.run(argv, capture_output=True, text=True,
                               env={**os.environ, "XDG_STATE_HOME": state}, check=False)  # fmt: skip
+    named = done.stdout.replace(" ".join(place.far), "the other host")
     try:
-        found = json.loads(done.stdout)
+        found = json.loads(named)
     except ValueError:
         raise SystemExit(f"{name}: {done.stderr}") from None
     if emulated:
@@ -112,7 +116,9 @@ def page(name: str, found: Mapping[str, Any]) -> str:
     emulated = found["conditions"]["here"].get("emulated", "")
     how = (f"emulated: {emulated}" if emulated else "run") if measured else "impossible"
     why = Counter(row["skipped"] for row in found["rows"] if "skipped" in row)
-    missing = "; ".join(f"{count} points: {reason}" for reason, count in why.most_common(3))
+    missing = "; ".join(
+        f"{count} point{'s' * (count > 1)}: {reason}" for reason, count in why.most_common(3)
+    )
     return (
         f"| [{name}]({name}.md) | {found['paper']}, {found['place']} | {how} "
         f"| {len(measured)} of {len(found['rows'])} | {missing} |"
