@@ -65,16 +65,16 @@ def middle(value: object) -> float | None:
 def _header(document: StudyDocument) -> Iterator[str]:
     yield f"{document['study']}: {document['title']} ({document['paper']}, {document['place']})"
     for name, conditions in document["conditions"].items():
-        pairs = (f"{key.replace('_', ' ')} {_condition(v)}" for key, v in conditions.items())
+        pairs = (f"{key.replace('_', ' ')} {condition(v)}" for key, v in conditions.items())
         yield f"  {name}: {', '.join(pairs)}"
     for sentence in (*document["requires"], *document["notes"]):
         yield f"  {sentence}"
 
 
-def _condition(value: object) -> str:
+def condition(value: object) -> str:
     """A condition as text; a list holds the values of both ends, or of several parts."""
     if isinstance(value, list | tuple):
-        return " and ".join(map(_condition, value))
+        return " and ".join(map(condition, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.10g}" if isinstance(value, float) else str(value)

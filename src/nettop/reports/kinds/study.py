@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
-from ...trials.report import head, middle
+from ...trials.report import condition, head, middle
 from ...trials.report import rows as cells
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, rows, sequence, when
@@ -45,8 +45,7 @@ def _facts(document: Document) -> list[tuple[str, str]]:
     facts = [("measured", when(document))]
     for where, values in mapping(document["conditions"]).items():
         for name, value in mapping(values).items():
-            text = " and ".join(map(str, value)) if isinstance(value, list) else str(value)
-            facts.append((f"{where}: {name.replace('_', ' ')}", text))
+            facts.append((f"{where}: {name.replace('_', ' ')}", condition(value)))
     return facts
 
 
