@@ -94,6 +94,10 @@ def pages() -> None:
         file = RESULTS / f"{name}.json"
         if file.exists():
             lines.append(page(name, json.loads(file.read_text(encoding="utf-8"))))
+        else:
+            one = study.load(name)
+            points = f"0 of {len(one.points)}"
+            lines.append(f"| {name} | {one.paper}, {one.place} | not run yet | {points} | |")
     before = FOLDER / "README.md"
     head = before.read_text(encoding="utf-8").split("\n| study |")[0]
     table = "| study | paper | here | points | what is missing, and why |\n|---|---|---|---|---|\n"

@@ -68,6 +68,7 @@ def svg(figure: Figure, prefix: str) -> str:
         long = sum(map(len, names)) > WIDE
         lying = figure.mark == "bar" and (len(names) > UPRIGHT or long)
         height = 1.0 + 0.3 * len(names) if lying else HEIGHT
+        height += 0.2 * ((len(figure.series) - 1) // _columns(figure))  # lines of the legend
         canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
         canvas.patch.set_alpha(0.0)
         axes = canvas.subplots()
@@ -87,7 +88,7 @@ def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
     """Draw many bars horizontally, so that each name is readable."""
     high = 0.8 / len(figure.series)
     for number, series in enumerate(figure.series):
-        colour = SERIES[number % len(SERIES)]
+        colour = _colour(series, number)
         ys = [_place(point, names) - 0.4 + high * (number + 0.5) for point in series.points]
         axes.barh(
             ys, [point.y for point in series.points], high, color=colour, edgecolor=colour,
@@ -98,13 +99,36 @@ def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(figure.y)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, fontsize=9)
+    _legend(axes, figure)
+
+
+def _colour(series: Series, number: int) -> str:
+    return SERIES[(number if series.colour is None else series.colour) % len(SERIES)]
+
+
+def _label(figure: Figure, number: int) -> str:
+    """The name of a series in the legend; matplotlib leaves out those that begin with `_`."""
+    series = figure.series[number]
+    before = [one.colour for one in figure.series[:number] if one.colour is not None]
+    return "_" if series.colour in before else series.name
+
+
+def _legend(axes: Axes, figure: Figure) -> None:
+    """Above the axes, in as many columns as fit."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=_columns(figure), fontsize=9)
+
+
+def _columns(figure: Figure) -> int:
+    """Columns of the legend: a line holds about a hundred characters."""
+    longest = max((len(series.name) for series in figure.series), default=1)
+    return max(1, min(4, 100 // (longest + 6)))
 
 
 def _plot(axes: Axes, figure: Figure, names: list[str]) -> None:
     under = [0.0] * len(names)  # the height of a stack so far
     for number, series in enumerate(figure.series):
-        colour = SERIES[number % len(SERIES)]
+        colour = _colour(series, number)
+        label = _label(figure, number)
         xs = [_place(point, names) for point in series.points]
         ys = [point.y for point in series.points]
         if figure.mark == "bar":
@@ -123,7 +147,7 @@ def _plot(axes: Axes, figure: Figure, names: list[str]) -> None:
             axes.plot(xs, ys, "o", color=colour, alpha=0.8, label=series.name)
         else:
             style = "--" if series.dashed else "-"
-            axes.plot(xs, ys, style, marker="o", markersize=4, color=colour, label=series.name)
+            axes.plot(xs, ys, style, marker="o", markersize=4, color=colour, label=label)
         if figure.mark in ("line", "dots"):
             _intervals(axes, series.points, xs, colour)
     if names:
@@ -131,8 +155,8 @@ def _plot(axes: Axes, figure: Figure, names: list[str]) -> None:
         axes.set_xlim(-0.5, len(names) - 0.5)
         if max(map(len, names)) * len(names) > 70:
             axes.tick_params(axis="x", rotation=30, labelsize=8)
-            for label in axes.get_xticklabels():
-                label.set_horizontalalignment("right")
+            for tick in axes.get_xticklabels():
+                tick.set_horizontalalignment("right")
     _axes(axes, figure, named=bool(names))
 
 
@@ -165,7 +189,7 @@ def _axes(axes: Axes, figure: Figure, *, named: bool) -> None:
         value, label = figure.rule
         axes.axhline(value, color=INK, linewidth=1, linestyle=":", label=label)
     if len(figure.series) > 1 or figure.rule is not None:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, fontsize=9)
+        _legend(axes, figure)
 
 
 def _names(figure: Figure) -> list[str]:

@@ -82,7 +82,7 @@ def _curved(counted: list[re.Match[str] | None]) -> bool:
 
 def _curves(unit: str, points: list[Document], names: list[re.Match[str]]) -> Figure:
     series = []
-    for curve in dict.fromkeys(name["curve"] for name in names):
+    for number_of, curve in enumerate(dict.fromkeys(name["curve"] for name in names)):
         rows_of = [
             (float(name["x"]), row)
             for name, row in zip(names, points, strict=True)
@@ -94,11 +94,11 @@ def _curves(unit: str, points: list[Document], names: list[re.Match[str]]) -> Fi
         )
         here = tuple(_measured(x, row) for x, row in rows_of if "measured" in row)
         if here:
-            series.append(Series(f"{label}, measured", here))
+            series.append(Series(label, here, colour=number_of))
         if papers:
-            series.append(Series(f"{label}, published", papers, dashed=True))
+            series.append(Series(f"{label}, published", papers, True, number_of))
     x = names[0]["unit"].rstrip("s") + "s" if names[0]["unit"] != "µs" else "µs"
-    return Figure("Published and measured", x, unit, "line", tuple(series))
+    return Figure("Published (dashed) and measured", x, unit, "line", tuple(series))
 
 
 def _measured(x: float | str, row: Document) -> Point:
@@ -115,8 +115,8 @@ def _bars(unit: str, points: list[Document]) -> Figure:
         if (value := middle(row["published"])) is not None
     )
     here = tuple(_measured(str(row["point"]), row) for row in points if "measured" in row)
-    series = [Series("published", papers, dashed=True)] if papers else []
+    series = [Series("published", papers, dashed=True, colour=0)] if papers else []
     if here:
-        series.append(Series("measured", here))
+        series.append(Series("measured", here, colour=1))
     names = tuple(str(row["point"]) for row in points)
     return Figure("Published and measured", "", unit, "bar", tuple(series), names=names)
