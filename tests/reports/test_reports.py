@@ -148,8 +148,12 @@ def test_points_over_a_count_are_curves() -> None:
     )
     (figure,) = reports.report(document).figures
     assert (figure.mark, figure.x) == ("line", "streams")
+    assert [one.colour for one in figure.series] == [0, 0, 1]
+    assert [draw._label(figure, number) for number in range(3)] == [
+        "none, MTU 1500", "_", "kernel, MTU 1500, published",
+    ]  # fmt: skip
     assert [(one.name, one.dashed, [(p.x, p.y) for p in one.points]) for one in figure.series] == [
-        ("none, MTU 1500, measured", False, [(1.0, 100.0), (4.0, 300.0)]),
+        ("none, MTU 1500", False, [(1.0, 100.0), (4.0, 300.0)]),
         ("none, MTU 1500, published", True, [(1.0, 127.0), (4.0, 375.0)]),
         ("kernel, MTU 1500, published", True, [(1.0, 203.0), (4.0, 410.0)]),
     ]

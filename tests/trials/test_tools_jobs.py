@@ -68,7 +68,8 @@ def test_bulk_shares_its_streams(
     one, near, far = trial(every, lambda *_: [*seconds, TOTAL], lambda *_: [PORT, TOTAL])
     found = bulk.measure(one)
     common = {"streams": streams, "seconds": 3.0, "length": 9, "window": 8, "mss": 7,
-              "congestion": "bbr", "rate": 5.0, "v6": False, "at": HERE, "of": HERE}  # fmt: skip
+              "congestion": "bbr", "rate": 5.0, "v6": False, "at": HERE, "of": HERE,
+              "zero_copy": False, "busy_poll": None}  # fmt: skip
     ((script, job),) = far.started
     token = job.pop("token")
     assert (script, job) == ("bulk", {**common, "port": 1234, "cpus": (2,)})
@@ -133,14 +134,14 @@ def test_latency_shares_its_seconds_among_its_sizes(
     found = udp_latency.measure(one)
     job = far.started[0][1]
     token = job.pop("token")
-    assert job == {"port": 5, "cpus": (2,), "at": HERE, "of": HERE}
+    assert job == {"port": 5, "cpus": (2,), "busy_poll": None, "at": HERE, "of": HERE}
     asked = near.started[0][1]
     assert asked["sizes"] == (sizes or more["sizes"])
     assert asked["seconds"] == (each or 2 / len(asked["sizes"]))
     assert waits == [pytest.approx(patience or (asked["seconds"] + 2) * len(asked["sizes"]) + 20)]
     assert {k: v for k, v in asked.items() if k not in ("sizes", "seconds")} == {
         "to": HERE, "port": 7009, "v6": False, "count": more.get("count"), "cpus": (1,),
-        "token": token,
+        "token": token, "busy_poll": None,
     }  # fmt: skip
     assert found.loss is not None
     assert (found.loss.sent, found.loss.received) == (3, 2)

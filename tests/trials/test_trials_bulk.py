@@ -76,3 +76,13 @@ def test_seconds_of_the_warmup_are_left_out_and_a_timer_may_be_a_tenth_early() -
     ]
     found = summarize([*near, {"total": 350, "poured": 0, "lasted": 3.1}], [], 1.0)
     assert [one.start for one in found.intervals] == [0.95, 1.95]
+
+
+@pytest.mark.parametrize(
+    ("streams", "pace", "length"),
+    [(1, 0.0, 131072), (2, 0.0, 524288), (16, 0.0, 524288), (4, 1e6, 131072)],
+)
+def test_several_connections_have_larger_records_unless_they_are_paced(
+    streams: int, pace: float, length: int
+) -> None:
+    assert bulk.record(streams, pace) == length

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from nettop import settings, trials
-from nettop.trials import report, study
+from nettop.trials import repeat, report, study
 from nettop.trials.result import Measured, Options, Side, TrialResult
 from nettop.trials.run import TrialError
 
-PAIR = study.Pair("eth0", 1500, 0.2, frozenset({0, 1}), frozenset({0, 1}))
+PAIR = repeat.Pair("eth0", 1500, 0.2, frozenset({0, 1}), frozenset({0, 1}))
 MINIMAL: dict[str, Any] = {
     "title": "t", "paper": "p", "place": "Table 1", "tool": "bulk", "figure": "bits_per_second",
     "unit": "Mbit/s", "scale": 1e6, "encodes": ["n-tso"], "point": [{"name": "a", "published": 5}],
@@ -40,7 +40,7 @@ def test_a_study_is_sound(name: str) -> None:
     assert found.encodes
     assert len({p.name for p in found.points}) == len(found.points)
     for point in found.points:
-        study.options_of(found, point, Options(), 10.0)
+        repeat.options_of(found, point, Options(), 10.0)
         for setting in point.settings:
             settings.parse(setting.replace("{nic}", "eth0"))
 
@@ -76,15 +76,15 @@ def test_a_bad_study_is_one_sentence(change: dict[str, Any], sentence: str) -> N
 )
 def test_what_a_pair_cannot_do_is_named(point: study.Point, why: str) -> None:
     found = study.parse("s", MINIMAL)
-    options = study.options_of(found, point, Options(), 10.0)
-    said = study.obstacle(point, options, PAIR)
+    options = repeat.options_of(found, point, Options(), 10.0)
+    said = repeat.obstacle(point, options, PAIR)
     assert why in said
     assert bool(why) is bool(said)
 
 
 def test_a_smaller_packet_is_made_by_the_segment_size_and_long_runs_are_cut() -> None:
     found = study.parse("s", {**MINIMAL, "options": {"seconds": 90.0, "streams": 5}})
-    options = study.options_of(found, study.Point("a", 1, mtu=1500), Options(), 10.0)
+    options = repeat.options_of(found, study.Point("a", 1, mtu=1500), Options(), 10.0)
     assert (options.mss, options.seconds, options.streams) == (1460, 10.0, 5)
 
 
@@ -96,11 +96,11 @@ def result(rate: float | None) -> TrialResult:
 def test_a_figure_is_found_by_its_path() -> None:
     found = study.parse("s", MINIMAL)
     point = found.points[0]
-    assert study.figure(found, point, result(5e8))["measured"] == 500
+    assert repeat.figure(found, point, result(5e8))["measured"] == 500
     deep = replace(point, figure="details.knees.0.k", scale=1.0)
-    assert study.figure(found, deep, result(1.0))["measured"] == 3.0
+    assert repeat.figure(found, deep, result(1.0))["measured"] == 3.0
     with pytest.raises(TrialError, match=r"no details\.knees\.1\.k"):
-        study.figure(found, replace(point, figure="details.knees.1.k"), result(1.0))
+        repeat.figure(found, replace(point, figure="details.knees.1.k"), result(1.0))
 
 
 def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPa
         {"name": "two", "published": "none"},
     ]
     found = study.parse("s", {**MINIMAL, "point": points, "conditions": {"nic": "<old>"}})
-    monkeypatch.setattr(study, "look", lambda *_: PAIR)
+    monkeypatch.setattr(repeat, "look", lambda *_: PAIR)
     monkeypatch.setattr("nettop.trials.results.keep", lambda *_: None)
     seen = []
 
@@ -121,7 +121,7 @@ def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPa
         return result(5e8)
 
     monkeypatch.setattr("nettop.trials.run.run", run)
-    document = study.run(found, Options(), cancel=threading.Event())
+    document = repeat.run(found, Options(), cancel=threading.Event())
     rows = document["rows"]
     assert rows[0]["measured"] == 500
     assert rows[1]["skipped"] == "needs MTU 9000 at both ends; it is 1500"

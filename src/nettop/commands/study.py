@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
 from . import emit, enter_netns_of, netns_argument
+from ._argument import whole
 from ._report import format_argument, format_of, print_report
 from .test import options_of, show_progress, stopper, trial_arguments, trial_errors
 
@@ -35,6 +36,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", metavar="TEXT", help="run only the points whose name contains this"
     )
+    parser.add_argument(
+        "--repeats", type=whole(1), default=1, metavar="N",
+        help="run all points N times in turn; print medians and ranges (1)",
+    )  # fmt: skip
     format_argument(parser, "markdown", "svg")
     netns_argument(parser)
 
@@ -98,19 +103,19 @@ def _show(study: Study, *, as_json: bool) -> int:
         needs += [f"a path of {point.rtt_ms:g} ms"] if point.rtt_ms else []
         needs += [f"{name} = {value}" for name, value in point.settings.items()]
         needs += [f"never run: {point.skip}"] if point.skip else []
+        needs += [f"in a namespace only: {point.harmful}"] if point.harmful else []
         remark = f"  ({', '.join(needs)})" if needs else ""
         print(f"  {point.name}: {published(point.published)} {study.unit}{remark}")
     return 0
 
 
 def _run(study: Study, args: argparse.Namespace, form: str) -> int:
-    from ..trials import report
-    from ..trials import study as studies
+    from ..trials import repeat, report
 
     with trial_errors():
-        document = studies.run(
+        document = repeat.run(
             study, options_of(args), most=args.seconds, only=args.only or "",
-            watch=show_progress, cancel=stopper(),
+            repeats=args.repeats, watch=show_progress, cancel=stopper(),
         )  # fmt: skip
     writers = {"markdown": report.markdown, "svg": report.svg}
     if form in writers:

@@ -77,7 +77,24 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
     )  # fmt: skip
     add("--mss", type=whole(1), help="TCP maximum segment size")
     add("--congestion", metavar="NAME", help="TCP congestion control algorithm")
-    add("--zero-copy", action="store_true", help="send with zero copy")
+    add(
+        "--zero-copy",
+        action="store_true",
+        help="send with zero copy: bulk by MSG_ZEROCOPY, iperf3 by sendfile",
+    )
+    add(
+        "--busy-poll",
+        type=whole(1, 1_000_000),
+        metavar="US",
+        help="bulk, udp-latency: poll the NIC for so many µs before sleeping (SO_BUSY_POLL)",
+    )
+    add(
+        "--segments",
+        type=whole(1, 64),
+        default=1,
+        metavar="N",
+        help="udp-sweep: N datagrams a call, cut by the kernel (UDP_SEGMENT, UDP_GRO)",
+    )
     add(
         "--cpu-here",
         type=cpus,

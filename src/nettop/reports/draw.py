@@ -31,7 +31,8 @@ _COLOUR: Final = re.compile("|".join(_VARIABLES))
 _IDS: Final = re.compile(r'(id="|url\(#|href="#)')
 _PROLOGUE: Final = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
 WIDTH, HEIGHT = 7.2, 3.3  # inches at 72 points
-UPRIGHT: Final = 8  # more bars are drawn horizontally
+UPRIGHT: Final = 8  # more bars are drawn horizontally,
+WIDE: Final = 70  # and so are names of more characters together
 _RC: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # a name may hold a dollar sign
     "svg.fonttype": "none",  # text stays text
@@ -64,8 +65,10 @@ def svg(figure: Figure, prefix: str) -> str:
         mpl.rcdefaults()  # no matplotlibrc of the current folder
         mpl.rcParams.update(_RC)
         names = _names(figure)
-        lying = figure.mark == "bar" and len(names) > UPRIGHT
+        long = sum(map(len, names)) > WIDE
+        lying = figure.mark == "bar" and (len(names) > UPRIGHT or long)
         height = 1.0 + 0.3 * len(names) if lying else HEIGHT
+        height += 0.2 * ((len(figure.series) - 1) // _columns(figure))  # lines of the legend
         canvas = Canvas(figsize=(WIDTH, height), layout="constrained")
         canvas.patch.set_alpha(0.0)
         axes = canvas.subplots()
@@ -85,23 +88,47 @@ def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
     """Draw many bars horizontally, so that each name is readable."""
     high = 0.8 / len(figure.series)
     for number, series in enumerate(figure.series):
-        colour = SERIES[number % len(SERIES)]
+        colour = _colour(series, number)
         ys = [_place(point, names) - 0.4 + high * (number + 0.5) for point in series.points]
         axes.barh(
             ys, [point.y for point in series.points], high, color=colour, edgecolor=colour,
             fill=not series.dashed, hatch="//" if series.dashed else None, label=series.name,
         )  # fmt: skip
+        _intervals(axes, series.points, ys, INK, lying=True)
     axes.set_yticks(range(len(names)), [_short(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(figure.y)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, fontsize=9)
+    _legend(axes, figure)
+
+
+def _colour(series: Series, number: int) -> str:
+    return SERIES[(number if series.colour is None else series.colour) % len(SERIES)]
+
+
+def _label(figure: Figure, number: int) -> str:
+    """The name of a series in the legend; matplotlib leaves out those that begin with `_`."""
+    series = figure.series[number]
+    before = [one.colour for one in figure.series[:number] if one.colour is not None]
+    return "_" if series.colour in before else series.name
+
+
+def _legend(axes: Axes, figure: Figure) -> None:
+    """Above the axes, in as many columns as fit."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=_columns(figure), fontsize=9)
+
+
+def _columns(figure: Figure) -> int:
+    """Columns of the legend: a line holds about a hundred characters."""
+    longest = max((len(series.name) for series in figure.series), default=1)
+    return max(1, min(4, 100 // (longest + 6)))
 
 
 def _plot(axes: Axes, figure: Figure, names: list[str]) -> None:
     under = [0.0] * len(names)  # the height of a stack so far
     for number, series in enumerate(figure.series):
-        colour = SERIES[number % len(SERIES)]
+        colour = _colour(series, number)
+        label = _label(figure, number)
         xs = [_place(point, names) for point in series.points]
         ys = [point.y for point in series.points]
         if figure.mark == "bar":
@@ -120,7 +147,7 @@ def _plot(axes: Axes, figure: Figure, names: list[str]) -> None:
             axes.plot(xs, ys, "o", color=colour, alpha=0.8, label=series.name)
         else:
             style = "--" if series.dashed else "-"
-            axes.plot(xs, ys, style, marker="o", markersize=4, color=colour, label=series.name)
+            axes.plot(xs, ys, style, marker="o", markersize=4, color=colour, label=label)
         if figure.mark in ("line", "dots"):
             _intervals(axes, series.points, xs, colour)
     if names:
@@ -128,8 +155,8 @@ def _plot(axes: Axes, figure: Figure, names: list[str]) -> None:
         axes.set_xlim(-0.5, len(names) - 0.5)
         if max(map(len, names)) * len(names) > 70:
             axes.tick_params(axis="x", rotation=30, labelsize=8)
-            for label in axes.get_xticklabels():
-                label.set_horizontalalignment("right")
+            for tick in axes.get_xticklabels():
+                tick.set_horizontalalignment("right")
     _axes(axes, figure, named=bool(names))
 
 
@@ -162,11 +189,13 @@ def _axes(axes: Axes, figure: Figure, *, named: bool) -> None:
         value, label = figure.rule
         axes.axhline(value, color=INK, linewidth=1, linestyle=":", label=label)
     if len(figure.series) > 1 or figure.rule is not None:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, fontsize=9)
+        _legend(axes, figure)
 
 
 def _names(figure: Figure) -> list[str]:
     """The names on the x axis in the order of their first point; [] for numbers."""
+    if figure.names:
+        return list(figure.names)
     points = (point for series in figure.series for point in series.points)
     return list(dict.fromkeys(point.x for point in points if isinstance(point.x, str)))
 
@@ -187,8 +216,10 @@ def _bars(
     _intervals(axes, series.points, left, INK)
 
 
-def _intervals(axes: Axes, points: tuple[Point, ...], xs: list[float], colour: str) -> None:
-    """A vertical line with ends for each interval."""
+def _intervals(
+    axes: Axes, points: tuple[Point, ...], xs: list[float], colour: str, *, lying: bool = False
+) -> None:
+    """A line with ends for each interval: vertical, or horizontal for lying bars."""
     known = [
         (x, point.y, point.low, point.high)
         for x, point in zip(xs, points, strict=True)
@@ -199,10 +230,12 @@ def _intervals(axes: Axes, points: tuple[Point, ...], xs: list[float], colour: s
             [max(0.0, y - low) for _, y, low, _ in known],
             [max(0.0, high - y) for _, y, _, high in known],
         ]
-        axes.errorbar(
-            [one[0] for one in known], [one[1] for one in known], yerr=ends,
-            fmt="none", ecolor=colour, capsize=4, linewidth=1.2,
-        )  # fmt: skip
+        places, values = [one[0] for one in known], [one[1] for one in known]
+        style: dict[str, Any] = {"fmt": "none", "ecolor": colour, "capsize": 4, "linewidth": 1.2}
+        if lying:
+            axes.errorbar(values, places, xerr=ends, **style)
+        else:
+            axes.errorbar(places, values, yerr=ends, **style)
 
 
 def _short(name: str) -> str:

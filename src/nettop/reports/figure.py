@@ -26,11 +26,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one kind; `dashed` marks published values beside measured ones."""
+    """Points of one kind; `dashed` marks published values beside measured ones.
+
+    Series with one `colour` belong together, and the legend names the first of them; None: its own.
+    """
 
     name: str
     points: tuple[Point, ...]
     dashed: bool = False
+    colour: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Figure:
     log_y: bool = False
     rule: tuple[float, str] | None = None
     note: str = ""
+    names: tuple[str, ...] = ()  # order of the names on the x axis; empty: as the points come
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ STYLE: Final = """
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 1180px; padding: 24px 20px 60px; background: var(--page);
   color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 17px; margin: 28px 0 8px; }
+h1 { font-size: 24px; margin: 0 0 4px; overflow-wrap: anywhere; }
+h2 { font-size: 17px; margin: 28px 0 8px; }
 .answer { font-size: 17px; margin: 6px 0 18px; padding: 10px 14px; border-left: 4px solid
   var(--faint); background: var(--card); }
 .good { border-color: var(--good); } .bad { border-color: var(--bad); }
@@ -42,8 +43,9 @@ table { border-collapse: collapse; font-size: 14px; }
 th, td { padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-pre { background: var(--card); padding: 10px 14px; overflow-x: auto; }
+pre { background: var(--card); padding: 10px 14px; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { margin-top: 6px; } summary, footer, figure p { color: var(--faint); font-size: 13px; }
+@media (max-width: 640px) { dl { display: block; } dd { margin: 0 0 6px; } }
 @media print { body { max-width: none; } details { display: none; } }
 """
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"

@@ -253,6 +253,8 @@ class Measurement(TypedDict):
     retransmits: NotRequired[int]
     seconds: float
     faults: NotRequired[list[str]]
+    latency: NotRequired[Mapping[str, object]]
+    points: NotRequired[object]  # of a sweep, as in its own result
 
 
 class StudyRow(TypedDict, total=False):
@@ -260,13 +262,17 @@ class StudyRow(TypedDict, total=False):
 
     point: str
     published: object
+    unit: str  # if it is not that of the study
     suspect: bool
     against: str  # the point that this one is a change of
     skipped: str
-    measured: float
+    measured: float  # the median of `samples`
+    samples: list[float]  # of each run, if there are several
     retransmits: int
     seconds: float
     faults: list[str]
+    latency: Mapping[str, object]
+    points: object
 
 
 class StudyDocument(TypedDict):

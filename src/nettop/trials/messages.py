@@ -120,6 +120,7 @@ _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
         {"port": _port},
         {"start": _real, "seconds": _real, "received": _count, "retransmits": _whole,
          "states": _list(_state)},
+        {"zero_copied": _count, "copied": _count},
         {"total": _count, "poured": _count, "lasted": _real},
     ),
     "capture": (

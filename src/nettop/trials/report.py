@@ -1,6 +1,6 @@
 """The report of a study: published and measured values as text, Markdown and SVG.
 
-Documents are those of `study.run`. KeyError, TypeError, ValueError: a stored document of another
+Documents are those of `repeat.run`. KeyError, TypeError, ValueError: a stored document of another
 version lacks a field.
 """
 
@@ -65,16 +65,16 @@ def middle(value: object) -> float | None:
 def _header(document: StudyDocument) -> Iterator[str]:
     yield f"{document['study']}: {document['title']} ({document['paper']}, {document['place']})"
     for name, conditions in document["conditions"].items():
-        pairs = (f"{key.replace('_', ' ')} {_condition(v)}" for key, v in conditions.items())
+        pairs = (f"{key.replace('_', ' ')} {condition(v)}" for key, v in conditions.items())
         yield f"  {name}: {', '.join(pairs)}"
     for sentence in (*document["requires"], *document["notes"]):
         yield f"  {sentence}"
 
 
-def _condition(value: object) -> str:
+def condition(value: object) -> str:
     """A condition as text; a list holds the values of both ends, or of several parts."""
     if isinstance(value, list | tuple):
-        return " and ".join(map(_condition, value))
+        return " and ".join(map(condition, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.10g}" if isinstance(value, float) else str(value)
@@ -96,7 +96,20 @@ def text(stored: Mapping[str, object]) -> str:
 def head(document: StudyDocument, unit: str) -> tuple[str, ...]:
     """The columns of a study; those of changes only where it has a baseline of its own."""
     both = ("published change", "measured change") if changes(document["rows"]) else ()
-    return ("point", f"published{unit}", "measured", "ratio", *both, "remark")
+    runs = ("range of the runs",) if _repeated(document) else ()
+    return ("point", f"published{unit}", "measured", *runs, "ratio", *both, "remark")
+
+
+def _repeated(document: StudyDocument) -> bool:
+    return any("samples" in row for row in document["rows"])
+
+
+def _range(row: StudyRow) -> str:
+    """The least and the largest of several runs, and their number."""
+    samples = row.get("samples", ())
+    if not samples:
+        return ""
+    return f"{_digits(min(samples))} – {_digits(max(samples))} ({len(samples)})"
 
 
 def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
@@ -107,7 +120,9 @@ def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
         measured, ratio, remark = cells_of(row)
         both = found.get(name, ("", "")) if found else ()
         mark = " (suspect)" if row.get("suspect") else ""
-        yield name, published(row["published"]) + mark, measured, ratio, *both, remark
+        runs = (_range(row),) if _repeated(document) else ()
+        unit = f" {row['unit']}" if "unit" in row else ""
+        yield name, published(row["published"]) + unit + mark, measured, *runs, ratio, *both, remark
 
 
 def markdown(stored: Mapping[str, object]) -> str:

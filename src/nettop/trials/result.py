@@ -31,6 +31,8 @@ class Options:
     mss: int | None = None
     congestion: str | None = None
     zero_copy: bool = False
+    busy_poll: int | None = None  # µs
+    segments: int = 1  # datagrams of one send call
     cpu_here: tuple[int, ...] = ()  # cores of the tool; empty: all
     cpu_there: tuple[int, ...] = ()
     port: int | None = None

@@ -134,6 +134,7 @@ def run(
     ValueError: one sentence says why there is no result. Cancelled.
     """
     module = tool(name)
+    _takes(module, options)
     cancel = cancel or threading.Event()
     far = None if options.peer is None else replace(peer.parse(options.peer), cancel=cancel)
     trial = Trial(options, replace(peer.parse(options.host), cancel=cancel), far, watch, cancel)
@@ -159,6 +160,14 @@ def run(
     return TrialResult(
         module.TOOL, options, measured, here, there, dict(settings), verdicts, at, both
     )
+
+
+def _takes(module: ModuleType, options: Options) -> None:
+    """TrialError for an option that only some tools have, those that list it in TAKES."""
+    for option in ("zero_copy", "busy_poll", "segments"):
+        given = getattr(options, option) != getattr(Options(), option)
+        if given and option not in getattr(module, "TAKES", ()):
+            raise TrialError(f"{module.TOOL} does not support --{option.replace('_', '-')}")
 
 
 def _numbers(value: object) -> Iterator[float]:

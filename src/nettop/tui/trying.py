@@ -129,13 +129,13 @@ class TrialBench:
 
     def study(self, name: str, form: Mapping[str, str]) -> None:
         """Repeat a published table."""
-        from ..trials import study
+        from ..trials import repeat, study
 
         title = f"study {name}"
 
         def work(watch: Watch, cancel: threading.Event) -> None:
             options = options_of(form)
-            document = study.run(
+            document = repeat.run(
                 study.load(name), options, most=options.seconds, watch=watch, cancel=cancel
             )
             rows = document["rows"]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
-from ...trials.report import head, middle
+from ...trials.report import condition, head, middle
 from ...trials.report import rows as cells
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, rows, sequence, when
+from . import test
 
 if TYPE_CHECKING:
     from ...trials.documents import StudyDocument
@@ -41,17 +45,34 @@ def _facts(document: Document) -> list[tuple[str, str]]:
     facts = [("measured", when(document))]
     for where, values in mapping(document["conditions"]).items():
         for name, value in mapping(values).items():
-            text = " and ".join(map(str, value)) if isinstance(value, list) else str(value)
-            facts.append((f"{where}: {name.replace('_', ' ')}", text))
+            facts.append((f"{where}: {name.replace('_', ' ')}", condition(value)))
     return facts
 
 
-def _figures(unit: str, points: list[Document]) -> tuple[Figure, ...]:
+def _figures(unit: str, rows_of: list[Document]) -> tuple[Figure, ...]:
+    """The points in the unit of the study, then what they were computed from."""
+    points = [row for row in rows_of if row.get("unit", unit) == unit]
     counted = [_COUNTED.fullmatch(str(row["point"])) for row in points]
     units = {found["unit"].rstrip("s") for found in counted if found}
     if points and all(counted) and len(units) == 1 and _curved(counted):
-        return (_curves(unit, points, [found for found in counted if found]),)
-    return (_bars(unit, points),)
+        first: tuple[Figure, ...] = (_curves(unit, points, [found for found in counted if found]),)
+    else:
+        first = (_bars(unit, points),) if points else ()
+    return (*first, *_distributions(rows_of))
+
+
+def _distributions(points: list[Document]) -> Iterator[Figure]:
+    """Histogram, or rate and loss by spacing, of the points that have them; equal ones once."""
+    seen = []
+    for row in points:
+        samples = {"latency": row.get("latency"), "details": {"points": row.get("points")}}
+        if samples["latency"] is None and row.get("points") is None:
+            continue
+        shape = [point.get("size") for point in rows(row.get("points"))]
+        if shape not in seen:
+            seen.append(shape)
+            for figure in islice(test.figures(samples), 2):
+                yield replace(figure, title=f"{figure.title} ({row['point']})")
 
 
 def _curved(counted: list[re.Match[str] | None]) -> bool:
@@ -61,7 +82,7 @@ def _curved(counted: list[re.Match[str] | None]) -> bool:
 
 def _curves(unit: str, points: list[Document], names: list[re.Match[str]]) -> Figure:
     series = []
-    for curve in dict.fromkeys(name["curve"] for name in names):
+    for number_of, curve in enumerate(dict.fromkeys(name["curve"] for name in names)):
         rows_of = [
             (float(name["x"]), row)
             for name, row in zip(names, points, strict=True)
@@ -71,13 +92,20 @@ def _curves(unit: str, points: list[Document], names: list[re.Match[str]]) -> Fi
         papers = tuple(
             Point(x, value) for x, row in rows_of if (value := middle(row["published"])) is not None
         )
-        here = tuple(Point(x, number(row["measured"])) for x, row in rows_of if "measured" in row)
+        here = tuple(_measured(x, row) for x, row in rows_of if "measured" in row)
         if here:
-            series.append(Series(f"{label}, measured", here))
+            series.append(Series(label, here, colour=number_of))
         if papers:
-            series.append(Series(f"{label}, published", papers, dashed=True))
+            series.append(Series(f"{label}, published", papers, True, number_of))
     x = names[0]["unit"].rstrip("s") + "s" if names[0]["unit"] != "µs" else "µs"
-    return Figure("Published and measured", x, unit, "line", tuple(series))
+    return Figure("Published (dashed) and measured", x, unit, "line", tuple(series))
+
+
+def _measured(x: float | str, row: Document) -> Point:
+    """A measured point, with the range of its runs if there are several."""
+    samples = [number(one) for one in sequence(row.get("samples", []))]
+    low, high = (min(samples), max(samples)) if samples else (None, None)
+    return Point(x, number(row["measured"]), low, high)
 
 
 def _bars(unit: str, points: list[Document]) -> Figure:
@@ -86,10 +114,9 @@ def _bars(unit: str, points: list[Document]) -> Figure:
         for row in points
         if (value := middle(row["published"])) is not None
     )
-    here = tuple(
-        Point(str(row["point"]), number(row["measured"])) for row in points if "measured" in row
-    )
-    series = [Series("published", papers, dashed=True)] if papers else []
+    here = tuple(_measured(str(row["point"]), row) for row in points if "measured" in row)
+    series = [Series("published", papers, dashed=True, colour=0)] if papers else []
     if here:
-        series.append(Series("measured", here))
-    return Figure("Published and measured", "", unit, "bar", tuple(series))
+        series.append(Series("measured", here, colour=1))
+    names = tuple(str(row["point"]) for row in points)
+    return Figure("Published and measured", "", unit, "bar", tuple(series), names=names)

@@ -37,6 +37,9 @@ class HelperOptions(TypedDict, total=False):
     mss: Optional[int]
     congestion: Optional[str]
     rate: Optional[float]  # bit/s
+    zero_copy: bool
+    busy_poll: Optional[int]  # µs
+    segments: int  # datagrams of one send call
     interface: str
     ring: int  # bytes
     deaf: bool
@@ -81,6 +84,8 @@ class Message(TypedDict, total=False):
     total: int
     poured: int
     lasted: float
+    zero_copied: int  # completed sends with MSG_ZEROCOPY
+    copied: int  # of them, those that the kernel copied
     # udp_source, udp_sink
     point: int
     size: int

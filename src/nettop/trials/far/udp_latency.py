@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Dict, List, Optional
 
 from nettop.trials.far.listener import admit, empty, knock, open_socket
+from nettop.trials.far.offload import Refusal, busy_poll
 from nettop.trials.far.protocol import pin, send, stopping, watch_input
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def answer(options: "HelperOptions") -> None:
         send(error=error.strerror or str(error))
         return
     with listening as sock:
+        busy_poll(sock, options)
         send(port=sock.getsockname()[1])
         if not admit(sock, options):
             return
@@ -42,6 +44,7 @@ def ask(options: "HelperOptions") -> None:
     """Measure each size for `seconds` or `count` exchanges; report the times as a histogram."""
     family = socket.AF_INET6 if options.get("v6") else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        busy_poll(sock, options)
         try:
             sock.connect((options["to"], int(options["port"] or 0)))
         except OSError as error:
@@ -133,8 +136,11 @@ def main(options: "HelperOptions") -> None:
     """Send requests to `to` and report; without it, answer."""
     watch_input()
     pin(options.get("cpus"))
-    if options.get("to"):
-        ask(options)
-        send(copying=copying())
-    else:
-        answer(options)
+    try:
+        if options.get("to"):
+            ask(options)
+            send(copying=copying())
+        else:
+            answer(options)
+    except Refusal as refusal:
+        send(error=str(refusal))

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Dict, Optional
 
 from nettop.trials.far.listener import admit, open_socket
+from nettop.trials.far.offload import SOL_UDP, UDP_GRO, Refusal, merged, switch
 from nettop.trials.far.protocol import pin, send, stopping, watch_input
 from nettop.trials.far.sample import cores, read
 from nettop.trials.far.udp_source import HEAD, busy
@@ -70,6 +71,12 @@ def main(options: "HelperOptions") -> None:
         room = room_of(sock)
         if not options.get("deaf"):
             sock.setsockopt(socket.SOL_SOCKET, TIMESTAMPNS, 1)
+        if int(options.get("segments") or 1) > 1:
+            try:
+                switch(sock, SOL_UDP, UDP_GRO, 1, "UDP_GRO")
+            except Refusal as refusal:
+                send(error=str(refusal))
+                return
         send(port=sock.getsockname()[1], room=room)
         if options.get("deaf"):  # the open port prevents "port unreachable" messages
             stopping.wait()
@@ -109,8 +116,13 @@ def gather(sock: socket.socket, points: Dict[int, PointCount], token: bytes) -> 
             if buffer[:size] == token:
                 continue
             current = points.setdefault(number, PointCount())
-        at = time.time()
-        if ancillary and len(ancillary[0][2]) == 16:
-            seconds, nanoseconds = stamp(ancillary[0][2])
+        at, step = time.time(), size
+        stamped = ancillary[0][2] if len(ancillary) == 1 else None
+        if len(ancillary) > 1:
+            stamped, step = merged(ancillary, size)
+        if stamped is not None and len(stamped) == 16:
+            seconds, nanoseconds = stamp(stamped)
             at = seconds + nanoseconds / 1e9
         points[number].take(sequence, at)
+        for place in range(step, size - HEAD.size + 1, step):  # merged datagrams of one point
+            points[number].take(unpack(buffer, place)[1], at)

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Dict, List
 
 from nettop.trials.far.listener import knock
+from nettop.trials.far.offload import SOL_UDP, UDP_SEGMENT, Refusal, switch
 from nettop.trials.far.protocol import pin, send, stopping, watch_input
 from nettop.trials.far.sample import cores, read
 
@@ -62,6 +63,35 @@ def paced(sock: socket.socket, size: int, point: int, count: int, spacing: float
             done += 1
         except OSError:
             continue
+    return done
+
+
+def segmented(
+    sock: socket.socket, size: int, point: int, count: int, spacing: float, segments: int
+) -> int:
+    """As `paced`, but so many datagrams a call, which the kernel or the NIC cuts (UDP_SEGMENT).
+
+    `spacing` is the mean distance of two datagrams. Refusal if the first call fails.
+    """
+    size = max(size, HEAD.size)
+    switch(sock, SOL_UDP, UDP_SEGMENT, size, "UDP_SEGMENT")
+    room = bytearray(size * segments)
+    clock, transmit, pack = time.perf_counter, sock.send, HEAD.pack_into
+    due = clock()
+    done = 0
+    for first in range(0, count, segments):
+        number = min(segments, count - first)
+        for each in range(number):
+            pack(room, each * size, point, first + each)
+        while clock() < due:
+            pass
+        due += spacing * number
+        try:
+            transmit(memoryview(room)[: number * size])
+            done += number
+        except OSError as error:
+            if not done:
+                raise Refusal("this kernel refuses UDP_SEGMENT: " + str(error.strerror)) from None
     return done
 
 
@@ -138,7 +168,17 @@ def main(options: "HelperOptions") -> None:
         size = int(point["size"])
         before = cores(read("/proc/stat"))
         begun = time.perf_counter()
-        if "spacing" in point:
+        segments = int(options.get("segments") or 1)
+        if "spacing" in point and segments > 1:
+            try:
+                sent = segmented(
+                    sock, size, number, int(point["count"]), float(point["spacing"]),
+                    max(1, min(segments, 65507 // max(size, HEAD.size))),
+                )  # fmt: skip
+            except Refusal as refusal:
+                send(error=str(refusal))
+                return
+        elif "spacing" in point:
             sent = paced(sock, size, number, int(point["count"]), float(point["spacing"]))
         else:
             sent = flood(sock, size, float(point["seconds"]), float(point.get("rate") or 0))

@@ -18,6 +18,7 @@ from ._addresses import ends
 
 TOOL: Final = "bulk"
 PACKAGE: Final = ""
+TAKES: Final = ("zero_copy", "busy_poll")
 HELP: Final = "TCP throughput, memory to memory, several streams"
 
 
@@ -30,6 +31,7 @@ def measure(trial: Trial) -> Measured:
     common: HelperOptions = {
         "streams": streams, "seconds": trial.length, "length": o.length, "window": o.window,
         "mss": o.mss, "congestion": o.congestion, "rate": o.rate, "v6": ":" in o.to,
+        "zero_copy": o.zero_copy, "busy_poll": o.busy_poll,
         **ends(trial),
     }  # fmt: skip
     with ExitStack() as stack:
@@ -75,7 +77,7 @@ def summarize(near: Sequence[Message], far: Sequence[Message], warmup: float) ->
         lasted=max((m["lasted"] for m in totals), default=None),
         sent_bits_per_second=_sent(totals),
         retransmits=sum(m.get("retransmits", 0) for m in (*near, *far)),
-        details=_state(states),
+        details={**_state(states), **_zero_copy((*near, *far))},
     )
 
 
@@ -89,6 +91,19 @@ def _state(states: Sequence[Mapping[str, int]]) -> dict[str, float]:
         "cwnd": max(state["cwnd"] for state in states),
         "mss": max(state["mss"] for state in states),
     }
+
+
+def _zero_copy(messages: Sequence[Message]) -> dict[str, float]:
+    """Completed sends with MSG_ZEROCOPY, and the percentage that the kernel copied all the same.
+
+    It copies where the receiver is on this host, and where the NIC cannot gather pages.
+    """
+    told = [m for m in messages if "zero_copied" in m]
+    sends = sum(m["zero_copied"] for m in told)
+    if not sends:
+        return {}
+    copied = 100.0 * sum(m["copied"] for m in told) / sends
+    return {"zero_copy_sends": sends, "zero_copy_copied_percent": copied}
 
 
 def _sent(totals: Sequence[Message]) -> float | None:

@@ -30,7 +30,7 @@ def client(o: Options, port: int) -> list[str]:
 
 def measure(trial: Trial) -> Measured:
     """The server on the other host, with a line per second; the client here."""
-    refuse(trial, TOOL, "bidirectional", "zero_copy")
+    refuse(trial, TOOL, "bidirectional")
     o = trial.options
     server = ["iperf", "-s", "-B", "{address}", "-p", "{port}", "-y", "C", "-i", "1"]
     server += (["-u"] if o.udp else []) + (["-V"] if ":" in o.to else [])

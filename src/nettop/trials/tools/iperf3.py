@@ -12,6 +12,7 @@ from ._client_server import failed, run_both
 
 TOOL: Final = "iperf3"
 PACKAGE: Final = "iperf3"
+TAKES: Final = ("zero_copy",)
 HELP: Final = "TCP or UDP transfer with iperf3"
 PORT: Final = 5201
 

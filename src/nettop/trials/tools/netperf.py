@@ -27,7 +27,7 @@ def client(o: Options, port: int) -> list[str]:
 
 def measure(trial: Trial) -> Measured:
     """Netserver on the other host, netperf here."""
-    refuse(trial, TOOL, "bidirectional", "udp", "rate", "congestion", "zero_copy", "mss", "streams")
+    refuse(trial, TOOL, "bidirectional", "udp", "rate", "congestion", "mss", "streams")
     server = ["netserver", "-D", "-L", "{address}", "-p", "{port}"]
     output, _ = run_both(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["netperf", "-V"])[1].strip().splitlines()[:1] or [""]

@@ -31,7 +31,7 @@ def client(o: Options, port: int) -> list[str]:
 
 def measure(trial: Trial) -> Measured:
     """The server on the other host, for one test; the client here."""
-    refuse(trial, TOOL, "bidirectional", "congestion", "zero_copy")
+    refuse(trial, TOOL, "bidirectional", "congestion")
     server = ["nuttcp", "-1", "--no3rdparty", "-P{port}"]
     output, _ = run_both(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["nuttcp", "-V"])[1].strip().splitlines()[:1] or [""]

@@ -21,6 +21,7 @@ from .capture import link
 
 TOOL: Final = "udp-latency"
 PACKAGE: Final = ""
+TAKES: Final = ("busy_poll",)
 HELP: Final = "UDP request-response latency: histogram, slope against size"
 SIZES: Final = (64, 256, 512, 1024, 1400)
 
@@ -46,12 +47,16 @@ def measure(trial: Trial) -> Measured:
     known = ends(trial)
     with ExitStack() as stack:
         far = stack.enter_context(
-            trial.far().start("udp_latency", {"port": o.port, "cpus": o.cpu_there, **known})
+            trial.far().start(
+                "udp_latency",
+                {"port": o.port, "cpus": o.cpu_there, "busy_poll": o.busy_poll, **known},
+            )
         )
         port = far.wait_for("port")["port"]
         requests: HelperOptions = {
             "to": known["at"], "port": port, "v6": v6, "sizes": sizes, "seconds": each,
-            "count": o.count, "cpus": o.cpu_here, "token": known["token"],
+            "count": o.count, "cpus": o.cpu_here, "busy_poll": o.busy_poll,
+            "token": known["token"],
         }  # fmt: skip
         near = stack.enter_context(trial.here.start("udp_latency", requests))
         patience = (each + 2) * len(sizes) + 20 if o.count is None else 600.0

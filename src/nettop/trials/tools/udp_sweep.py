@@ -20,6 +20,7 @@ from .capture import link
 
 TOOL: Final = "udp-sweep"
 PACKAGE: Final = ""
+TAKES: Final = ("segments",)
 HELP: Final = "paced UDP by gap and size: rate, loss, reordering, knee"
 FRAMES: Final = (64, 128, 256, 512, 1024, 1280, 1518)  # RFC 2544
 SPACINGS: Final = (4.0, 8.0, 16.0, 32.0)  # microseconds
@@ -79,12 +80,15 @@ def measure(trial: Trial) -> Measured:
     known = ends(trial)
     with ExitStack() as stack:
         far = stack.enter_context(
-            trial.far().start("udp_sink", {"port": o.port, "cpus": o.cpu_there, **known})
+            trial.far().start(
+                "udp_sink",
+                {"port": o.port, "cpus": o.cpu_there, "segments": o.segments, **known},
+            )
         )
         port = far.wait_for("port")["port"]
         source: HelperOptions = {
             "to": known["at"], "port": port, "v6": v6, "points": points, "cpus": o.cpu_here,
-            "pause": 0.25, "token": known["token"],
+            "pause": 0.25, "segments": o.segments, "token": known["token"],
         }  # fmt: skip
         near = stack.enter_context(trial.here.start("udp_source", source))
         sent = list(trial.follow(near, 3 * o.seconds + len(grid) + 30))

@@ -1,0 +1,151 @@
+"""Run the studies between two namespaces and write docs/studies; root. By hand.
+
+    study_pages.py [ID ...] [--seconds 2] [--repeats 1] [--pages]
+
+Each study runs between two network namespaces of its own (veth, MTU 9000): with the rate that
+study_links.toml names, by tbf, or the round trip of the study, by netem where the kernel has it.
+Its result is kept in docs/studies/results, from which all pages and figures are written; `--pages`
+runs nothing. Without IDs all studies run, in about 40 minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+from veth import Pair, pair
+
+from nettop.reports.draw import svg
+from nettop.reports.kinds.study import report as drawn
+from nettop.trials import report, study
+
+HERE = Path(__file__).parent
+FOLDER = HERE.parent / "docs" / "studies"
+RESULTS = FOLDER / "results"
+LINKS = tomllib.loads((HERE / "study_links.toml").read_text(encoding="utf-8"))
+# the colours of a page, fixed for a picture in light and in dark documents
+COLOURS = {"--ink": "#808890", "--faint": "#9aa2ab", "--c0": "#3b8fd4", "--c1": "#d9722e",
+           "--c2": "#1fa67e", "--c3": "#b55f8f", "--c4": "#a8870f", "--c5": "#5fb0dd",
+           "--c6": "#8a8a8a", "--c7": "#9a75cc"}  # fmt: skip
+
+
+def shaped(place: Pair, name: str, rtt: float) -> str:
+    """Give both ends the link of the study; what emulates it, in words."""
+    said = []
+    rate = LINKS["rate"].get(name)
+    mtu = LINKS["mtu"].get(name, 9000)
+    for end in (place.near, place.far):
+        subprocess.run([*end, "ip", "link", "set", "eth0", "mtu", f"{mtu}"], check=True)
+        if rate:  # each packet counts with preamble, checksum and gap, as on a wire
+            features = "tso off gso off tx-udp-segmentation off".split()
+            subprocess.run([*end, "ethtool", "-K", "eth0", *features], check=True)
+            words = f"stab overhead 24 tbf rate {rate} burst 64kb latency 20ms"
+            subprocess.run([*end, "tc", "qdisc", "add", "dev", "eth0", "root", *words.split()],
+                           check=True)  # fmt: skip
+        elif rtt:
+            words = f"netem delay {rtt / 2:g}ms limit 200000"
+            done = subprocess.run([*end, "tc", "qdisc", "add", "dev", "eth0", "root",
+                                   *words.split()], check=False, capture_output=True)  # fmt: skip
+            if not done.returncode:
+                said = [f"a round trip of {rtt:g} ms by netem"]
+    return f"a link of {rate}/s by tbf" if rate else ", ".join(said)
+
+
+def run(name: str, args: argparse.Namespace) -> None:
+    """Run one study; its result becomes a file."""
+    rtts = {point.rtt_ms for point in study.load(name).points if point.rtt_ms}
+    with pair("study") as place, tempfile.TemporaryDirectory() as state:
+        emulated = shaped(place, name, max(rtts, default=0.0))
+        argv = [*place.near, sys.executable, "-m", "nettop", "study", "run", name, "--to", place.to,
+                "--peer", " ".join(place.far), "--seconds", f"{args.seconds:g}", "--repeats",
+                str(args.repeats), "--warmup", f"{args.warmup:g}", "--no-ends",
+                "--json"]  # fmt: skip
+        argv += ["--only", args.only] if args.only else []
+        done = subprocess.run(argv, capture_output=True, text=True,
+                              env={**os.environ, "XDG_STATE_HOME": state}, check=False)  # fmt: skip
+    named = done.stdout.replace(" ".join(place.far), "the other host")
+    try:
+        found = json.loads(named)
+    except ValueError:
+        raise SystemExit(f"{name}: {done.stderr}") from None
+    if emulated:
+        found["conditions"]["here"]["emulated"] = emulated
+    args.into.mkdir(exist_ok=True)
+    (args.into / f"{name}.json").write_text(json.dumps(found, ensure_ascii=False) + "\n")
+    measured = sum("measured" in row for row in found["rows"])
+    print(f"{name}: {measured} of {len(found['rows'])}", flush=True)
+
+
+def pages() -> None:
+    """Write the page and the figures of each kept result, and the README."""
+    lines = []
+    for name in study.names():
+        file = RESULTS / f"{name}.json"
+        if file.exists():
+            lines.append(page(name, json.loads(file.read_text(encoding="utf-8"))))
+        else:
+            one = study.load(name)
+            points = f"0 of {len(one.points)}"
+            lines.append(f"| {name} | {one.paper}, {one.place} | not run yet | {points} | |")
+    before = FOLDER / "README.md"
+    head = before.read_text(encoding="utf-8").split("\n| study |")[0]
+    table = "| study | paper | here | points | what is missing, and why |\n|---|---|---|---|---|\n"
+    before.write_text(f"{head}\n{table}" + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def page(name: str, found: Mapping[str, Any]) -> str:
+    """Write one page; its row of the README."""
+    figures = drawn(found).figures
+    text = report.markdown(found)
+    measured = [row for row in found["rows"] if "measured" in row]
+    for number, figure in enumerate(figures if measured else ()):
+        ending = f"-{number + 1}" if number else ""
+        picture = svg(figure, f"s{number}")
+        for variable, colour in COLOURS.items():
+            picture = picture.replace(f"var({variable})", colour)
+        (FOLDER / f"{name}{ending}.svg").write_text(picture, encoding="utf-8")
+        text += f"\n![{figure.title}]({name}{ending}.svg)\n"
+    (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
+    emulated = found["conditions"]["here"].get("emulated", "")
+    how = (f"emulated: {emulated}" if emulated else "run") if measured else "impossible"
+    why = Counter(row["skipped"] for row in found["rows"] if "skipped" in row)
+    missing = "; ".join(
+        f"{count} point{'s' * (count > 1)}: {reason}" for reason, count in why.most_common(3)
+    )
+    return (
+        f"| [{name}]({name}.md) | {found['paper']}, {found['place']} | {how} "
+        f"| {len(measured)} of {len(found['rows'])} | {missing} |"
+    )
+
+
+def main() -> None:
+    """Run what is named, then write all pages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ids", nargs="*", metavar="ID")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--warmup", type=float, default=1.0)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--only", default="", help="points whose name contains this")
+    parser.add_argument("--into", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--pages", action="store_true")
+    args = parser.parse_args()
+    if not args.pages:
+        for name in args.ids or study.names():
+            run(name, args)
+    if args.into == RESULTS:
+        pages()
+
+
+if __name__ == "__main__":
+    main()
