@@ -8,8 +8,8 @@ import pytest
 from scenes import lossy
 
 from nettop.advice.rules.rule import Finding
+from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.looks import name
 from nettop.facts.pair import Joined, Losses, Place, Unmatched
 from nettop.panes import ends, listed
 from nettop.terms.text import cells, text_of
