@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
-from typing import Final, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from ..facts import Facts
-from ..facts.kinds.nic import Nic
+
+if TYPE_CHECKING:
+    from ..facts.kinds.nic import Nic
 
 KINDS: Final = ("nic", "bond")  # a host can have thousands of other interfaces
 # field of a Nic → name of its setting
