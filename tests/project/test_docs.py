@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -201,6 +202,14 @@ def test_the_changelog_has_what_is_coming_and_what_is_out() -> None:
     assert __version__ in text
     heads = set(re.findall(r"^### (\w+)$", text, re.MULTILINE))
     assert heads <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_the_changelog_says_nothing_twice() -> None:
+    """Merges of branches kept both sides more than once."""
+    text = (REPO / "CHANGELOG.md").read_text()
+    entries = [" ".join(one.split()) for one in re.split(r"\n(?=- |\n|#)", text)]
+    told = Counter(one[:60] for one in entries if one.startswith("- "))
+    assert [one for one, count in told.items() if count > 1] == []
 
 
 def test_the_version_is_one() -> None:
