@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nettop.trials import prove, results, run, study, tune
+from nettop.trials import prove, repeat, results, run, study, tune
 from nettop.trials.end import Cancelled
 from nettop.trials.result import Check, Progress, Standing
 from nettop.tui import trying
@@ -246,7 +246,7 @@ def test_a_study_says_what_it_could_measure(
         return {"rows": rows}
 
     monkeypatch.setattr(study, "load", lambda name: name)
-    monkeypatch.setattr(study, "run", ran)
+    monkeypatch.setattr(repeat, "run", ran)
     bench.bench.study("nasa-2", FORM)
     assert bench.notes == [(f"study nasa-2: {text}", role)]
 

@@ -154,7 +154,7 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     if args.dry_run:
         planned_results = already + tuple(forecast(change, source) for change in changes)
         return _dry(planned_results, wanted, notes, args, source)
-    if args.hold is not None:
+    if getattr(args, "hold", None) is not None:  # `nettop apply` has no such option
         from ._hold import hold
 
         return hold(changes, args, lambda r: finish([*already, *r], (), as_json=args.json))

@@ -169,7 +169,7 @@ def of_fields(where: str, kind: type) -> Iterator[str]:
         if unit and unit.removesuffix("/s") not in UNITS and unit not in UNITS:
             yield (
                 f"{where}: {field.name} has the unknown unit {unit!r}"
-                f"{like(unit)}; UNITS of tests/project/test_parts.py lists all"
+                f"{like(unit)}; UNITS of tests/project/test_declared_parts.py lists all"
             )
 
 
