@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Self
 
 import pytest
 
 from nettop.changes import Change, Result
-from nettop.commands import _hold
+from nettop.commands import _hold, apply
+from nettop.commands import set as command
+from nettop.host.archive import load
+from nettop.host.recording import Replay
 from nettop.terms.errors import Refused
 from nettop.trials import lever
 
@@ -95,3 +99,20 @@ def test_a_host_that_has_the_values_already_is_said_at_once(door: int, told: lis
     assert _hold.hold((), options(), len) == 0
     os.close(door)
     assert told == []
+
+
+def test_a_command_without_the_option_makes_its_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`nettop apply` makes its changes by the same function, and has no --hold."""
+    parser = argparse.ArgumentParser()
+    apply.arguments(parser)
+    args = parser.parse_args(["loss-recovery-crippled@host"])
+    made: list[Change] = []
+
+    def note(changes: Sequence[Change], *_: object) -> tuple[Result, ...]:
+        made.extend(changes)
+        return ()
+
+    monkeypatch.setattr(command, "_apply", note)
+    host = Replay(load(str(Path(__file__).parents[1] / "hosts/guest-transfer.host")))
+    assert command.change([("sysctl.net.ipv4.tcp_sack", "0")], args, host) == 0
+    assert [(one.setting, one.after) for one in made] == [("sysctl.net.ipv4.tcp_sack", "0")]
