@@ -170,6 +170,19 @@ def test_a_state_lasts_as_long_as_its_command_there(tmp_path: Path) -> None:
     assert switch.rows[0]["shell"] == "sysctl -w x"
 
 
+def test_a_change_whose_answer_cannot_be_read_is_reverted_there(tmp_path: Path) -> None:
+    switch = elsewhere(tmp_path)
+    program = tmp_path / "nettop"
+    text = program.read_text()
+    answer = """echo '{"schema": 1, "changes": []}'"""
+    assert answer in text
+    program.write_text(text.replace(answer, "head -c 1100000 /dev/zero"))
+    with pytest.raises(lever.LeverError, match=r"sent more than 1 MiB$"):
+        switch.put(1)
+    assert (tmp_path / "log").read_text().splitlines()[-1] == "reverted"
+    assert not any(one.name == "nettop-held" for one in threading.enumerate())
+
+
 def test_a_change_that_was_not_reverted_there_is_an_error(tmp_path: Path) -> None:
     switch = elsewhere(tmp_path, "echo 'nettop: cannot restore it' >&2; exit 4")
     switch.put(1)

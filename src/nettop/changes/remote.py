@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from ..files.bounds import BOUNDS
@@ -19,6 +20,7 @@ from ..terms.schema import SCHEMA
 from ..terms.text import safe
 from . import STATES, Change, Result, privilege, text
 
+ENDING: Final = 10.0  # seconds to revert a change there whose answer did not come
 SILENT: Final = 30.0  # seconds without a sign of life after which a change there is reverted
 KEPT: Final = "kept."  # kind of the settings that are lines of files
 Wanted = Sequence[tuple[str, str]]
@@ -77,8 +79,13 @@ class Remote:
         words += [f"--finding={finding}"] if finding else []
         try:
             held = Held(self.prefix, [*self._program(), *words])
+        except HostLostError as error:
+            raise OSError(str(error)) from None
+        try:
             line = held.line()
         except HostLostError as error:
+            with suppress(HostLostError):  # the change may be made there: end it
+                held.end(ENDING)
             raise OSError(str(error)) from None
         if line is None:
             self._document(held.end())  # says why
