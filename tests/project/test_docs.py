@@ -21,6 +21,7 @@ from nettop.tui.keys import BY_KEY, GROUPS, KEYS, shown_as
 REPO = Path(__file__).parents[2]
 README = REPO / "README.md"
 WIDE = "…"  # a line of an example that stands for any number of lines
+AGAIN = "`pytest tests/project/test_docs.py --update` writes it anew"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -103,7 +104,7 @@ def test_a_table_of_the_readme_is_what_the_program_says(name: str, update: bool)
         README.write_text(text)
     found = place.search(text)
     assert found is not None
-    assert found[2] == made, "run: make golden"
+    assert found[2] == made, AGAIN
 
 
 def examples(language: str) -> list[str]:
@@ -145,7 +146,7 @@ def test_an_example_prints_what_the_readme_shows(
         README.write_text(text.replace(old, f"```console\n{first}\n{shown}```"))
     pattern = ".*".join(re.escape(part) for part in shown.split(f"{WIDE}\n"))
     assert len(pattern) > 80
-    assert re.fullmatch(pattern, made, re.DOTALL), f"run: make golden\n{made}"
+    assert re.fullmatch(pattern, made, re.DOTALL), f"{AGAIN}\n{made}"
 
 
 def shell_lines() -> list[str]:
