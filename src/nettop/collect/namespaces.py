@@ -97,7 +97,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 
 def _unseen(closed: int, left: int, members: int, rows: Sequence[Row]) -> str:
-    """What is not seen: processes that are closed, and namespaces beyond `MOST`."""
+    """A sentence about processes that may not be read, and about namespaces beyond `MOST`."""
     parts = []
     if closed:
         many = "s" * (closed > 1), "es" * (closed > 1)

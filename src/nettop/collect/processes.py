@@ -171,7 +171,7 @@ def _awake(old: _Seen | None, line: bytes, turns: int) -> bool:
 
 
 def _rested(old: _Seen) -> _Seen:
-    """`old` after another reading without a change: a kernel thread loses its row at some time."""
+    """`old` after another reading without a change; an idle kernel thread loses its row in time."""
     if old.turns == 1 or old.row is None:
         return old
     still = old.still + 1

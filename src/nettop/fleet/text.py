@@ -13,7 +13,7 @@ from .report import ChangedRow, Document, GroupRow, SettingRow
 
 WIDTH: Final = 80
 LINES: Final = 3  # of names below a line
-NAMED: Final = 12  # a rule on more hosts is no matter of single hosts
+NAMED: Final = 12  # hosts; a rule that holds on more is not listed with the names of its hosts
 GROUPS: Final = 16  # lines of groups
 FEW: Final = 3  # hosts of a group that are named
 COLUMNS: Final = 5  # groups that have a column in the matrix

@@ -43,7 +43,7 @@ class Budget:
             self.costs[table] = last, cost
 
     def spent(self, seconds: float, over: float) -> None:
-        """Add the CPU seconds that facts and rules took in a frame `over` seconds after."""
+        """Add the CPU seconds of facts and rules; the frame before was `over` seconds ago."""
         self.rest += (seconds / max(_FRAME, over) - self.rest) / 4
 
     def looked(self, process: float) -> None:

@@ -97,9 +97,9 @@ def _first(ways: list[Limit], known: list[Limit]) -> Limit | None:
 
 
 def at_fault(limit: Limit) -> bool:
-    """Whether a stage of this host limits other than its link and its programs, or a socket drops.
+    """Whether this host is at fault: a stage that is no link or program limits, or a socket drops.
 
-    A program that reads too slowly loses datagrams; of TCP its peer only waits.
+    A program that reads too slowly loses datagrams; with TCP its peer only waits.
     """
     other = limit.stage.end == "here" and limit.stage.stage not in ("application", "wire")
     return other or limit.over == "socket"

@@ -67,9 +67,8 @@ def independent(one: Reading, first: Reading, rate: float) -> Reading:
 
     A congestion window and the window that the peer offers grow once nothing else limits. A full
     queue fills the windows and the send buffer, and loses segments. A thread that is busy although
-    a queue behind it is full may only be polling. A path whose loss fills the window while another
-    stage limits may have no more capacity. The same holds for a window of the peer that is full
-    already.
+    a queue behind it is full may only be polling. If a lossy path or the peer's window is full
+    while another stage limits, it may carry no more than now: it keeps only a rough capacity.
     """
     if one.stage in CPU and one.held >= BINDS and first.stage not in CPU:
         return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))

@@ -36,7 +36,7 @@ PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause fram
 def readings(look: Look) -> Iterator[Reading]:
     """The queues of the interface by which the data leaves, and of those below it.
 
-    Of a flow of another namespace also those of this host that its data passes.
+    For a flow of another namespace, also the queues of this host that its data passes.
     """
     if not look.sends:
         outer = arriving(look)
@@ -136,7 +136,7 @@ class _Shaper(NamedTuple):
 
 
 def _carries(look: Look, one: _Shaper) -> bool:
-    """Whether as much passes it as a flow of a pod moves: else it is that of other traffic."""
+    """Whether it passes as much as a pod's flow moves; otherwise it belongs to other traffic."""
     own = look.over != "flow" or look.namespace is None
     return own or one.load * one.rate >= MOVES * look.rate
 
