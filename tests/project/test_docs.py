@@ -122,6 +122,13 @@ def output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
+@pytest.mark.parametrize("file", ["README.md", "CHANGELOG.md"])
+def test_the_number_of_rules_about_both_ends_is_theirs(file: str) -> None:
+    counted = re.findall(r"(\d+) rules (?:\(`rules/ends`\) )?compare", (REPO / file).read_text())
+    rules = list((REPO / "rules/ends").glob("*.toml"))
+    assert counted == [str(len(rules))], f"{file}: rules/ends has {len(rules)} rules"
+
+
 def anew(shown: str, made: str) -> str:
     """An example written again: whole, or as many paragraphs before its final gap as there were."""
     if WIDE not in shown:
