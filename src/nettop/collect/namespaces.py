@@ -129,8 +129,8 @@ def of_process(source: Source, pid: str | int) -> int:
 def _outermost(own: int, spaces: dict[int, list[int]], closed: int, first: int) -> bool:
     """Whether this is the namespace of process 1.
 
-    Where that cannot be read, the one with the most processes; those that cannot be read are taken
-    for processes of this one.
+    If that cannot be read: whether this is the namespace with the most processes, where processes
+    that cannot be read count as those of this one.
     """
     if first != _CLOSED:
         return own == first

@@ -28,7 +28,7 @@ _RANGE: Final = "/proc/sys/net/ipv4/ip_local_port_range"
 _SOCKETS: Final = "/proc/net/sockstat"
 _SERVER: Final = Struct(">H16s16s")  # remote port, local address, remote address
 _SERVER_AT: Final = 6  # in struct inet_diag_msg
-_CUT: Final = 72  # its size
+_CUT: Final = 72  # bytes of that structure: a shorter message is cut off
 _FIN_WAIT2: Final = 5  # idiag_state, its second byte
 
 

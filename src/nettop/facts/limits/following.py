@@ -16,7 +16,7 @@ from typing import Final
 
 from . import Limit, Reading
 
-BINDS: Final = 0.5  # of wall time
+BINDS: Final = 0.5  # of wall time: a stage that limits for this share binds
 GROWS: Final = frozenset({"cwnd", "rwnd"})
 FED_BACK: Final = frozenset({"cwnd", "rwnd", "path", "sndbuf"})  # a full queue fills these too
 QUEUES: Final = frozenset({
@@ -36,7 +36,7 @@ def following(limit: Limit, other: Limit | None = None) -> Reading | None:
 
 
 def bound(limit: Limit) -> Reading | None:
-    """The stage that the rate cannot exceed: the next one, if it is known what limits next."""
+    """The stage whose capacity bounds the rate: the next stage if it is known, else the nearest."""
     return limit.next or nearest(limit, _rest(limit, None))
 
 

@@ -42,7 +42,7 @@ class Track:
     changes: int = 0  # number of changes of the entries
     last_wanted: dict[Hashable, float] = field(default_factory=dict)  # seconds, by key
     oldest: float = float("-inf")  # time of the oldest entry; nothing is forgotten before
-    brisk: Callable[[Entry[Any]], bool] | None = None  # in addition, from `CROWD` rows on
+    brisk: Callable[[Entry[Any]], bool] | None = None  # a second test, from `CROWD` rows on
 
     def add(self, at: float, table: Any) -> None:
         """Add a table unless it is the same as last time; forget what is too old.

@@ -223,7 +223,7 @@ def _thread(look: Look, one: Thread) -> Reading:
     # sleeps
     held = used if full or one.waited >= HALF else used / 2
     capacity, reach = one.carried(look.rate)
-    if held >= HALF and _keeps_up(look, one):  # what its CPU time is spent on is not known
+    if held >= HALF and _keeps_up(look, one):  # its CPU time is not only spent on data
         held, capacity, reach = 0.0, None, (look.rate, look.rate / HALF)
     return Reading(
         "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach

@@ -19,11 +19,11 @@ from ..looks import Look
 from ..window import mean
 from . import queues
 
-LOSSY: Final = 1e-4  # of the segments
+LOSSY: Final = 1e-4  # of the segments lost: from here on the path limits by loss
 MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
-WINDOW: Final = 0.2  # of the time limited by the peer's window or the send buffer
-REACHED: Final = 0.7  # of the bandwidth that BBR measured
+WINDOW: Final = 0.2  # of the time limited by the peer's window or the send buffer; below it: free
+REACHED: Final = 0.7  # of the bandwidth that BBR measured: it is reached
 SPREAD: Final = 1.4  # the formula is right within this factor
 HEAVY: Final = 0.02  # of the segments: timeouts, which the formula leaves out, cost as much
 LONG: Final = 1000  # us; on shorter round trips the CPU may limit the rate that BBR measures

@@ -17,7 +17,7 @@ from . import cpu
 
 UNREAD: Final = 0.25  # of the receive buffer: as the rule application-does-not-read
 REPEATED: Final = 0.25  # of the samples: it is behind again and again, not once by chance
-FILLED: Final = 0.4  # of the buffer is payload that arrives in a round trip: window full
+FILLED: Final = 0.4  # of the buffer arrives in a round trip as payload: the window is full
 # of the buffer that is offered as window: half (tcp_adv_win_scale 1, up to Linux 6.5), then by the
 # size of packets in memory (scaling_ratio in include/linux/tcp.h)
 OFFERED: Final = (0.5, 0.7)
