@@ -32,7 +32,7 @@ class Past:
     until: float = float("inf")
     faults: dict[str, str] = field(default_factory=dict)  # of segments: a sentence
     _begins: dict[Path, float] = field(default_factory=dict)  # of segments: seconds since 1970
-    _walls: dict[Path, tuple[int, list[float]]] = field(default_factory=dict)  # with the size
+    _walls: dict[Path, tuple[int, list[float]]] = field(default_factory=dict)  # size, times
 
     def moments(self, since: float, until: float) -> Iterator[RecordedMoment]:
         """The moments with `since` <= time < `until`, in the order of their recording.

@@ -22,7 +22,7 @@ _LATEST: Final = 253402300799  # the last second of the year 9999
 
 
 def text(document: Document) -> Iterator[str]:
-    """The lines."""
+    """The lines of the report."""
     yield from _head(document)
     yield from _section("Groups", [
         row for one in document["groups"] for row in _group(one)

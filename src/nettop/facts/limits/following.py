@@ -47,7 +47,7 @@ def _rest(limit: Limit, other: Limit | None) -> list[Reading]:
 
 
 def nearest(limit: Limit, stages: Iterable[Reading]) -> Reading | None:
-    """The smallest capacity that is above the rate, or of a stage that is full already."""
+    """The stage with the smallest capacity that is above the rate, or that is full already."""
     rate = limit.rate or 0.0
     known = [
         one for one in stages

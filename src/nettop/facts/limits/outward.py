@@ -63,7 +63,8 @@ def _end(look: Look, direction: str) -> Look | None:
 def _uplink(look: Look, end: Nic, nics: dict[str, Nic]) -> Nic | None:
     """The interface by which this host forwards what that end receives.
 
-    That of the route; of a bridge of that end the only other port that moves as much.
+    It is the interface of the route or, if that end is in a bridge, the only other port that moves
+    as much.
     """
     below = look.window.below
     bridge = next((name for name, ports in below.items() if end.name in ports), None)
