@@ -187,8 +187,8 @@ def test_a_guard_waits_for_a_newer_change_that_is_being_armed(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "_PATIENCE", 0.1)
-    make(host, book, (MTU, "1400"), seconds=0.01)
-    time.sleep(0.02)
+    made = make(host, book, (MTU, "1400"))
+    book.note(made.id or 0, "armed", due=since_boot() - 1, deadline=time.time() - 1)
     (first,) = book.entries()
     with book.lock():
         fresh = {"before": "1400", "wanted": "1300", "after": None, "state": "begun"}

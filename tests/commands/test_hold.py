@@ -1,4 +1,4 @@
-"""`nettop set --hold`: changes that last as long as standard input."""
+"""`nettop set --hold`: changes that are reverted when standard input ends."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_held_is_refused(
     door: int, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.close(door)
-    with pytest.raises(Refused, match="give one of both"):
+    with pytest.raises(Refused, match="give one of them"):
         _hold.hold((SACK,), options(keep=True), show)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(Refused, match="--hold needs root"):

@@ -12,6 +12,7 @@ from typing import Any
 import fleet_hosts
 import pytest
 from jsonschema import Draft202012Validator
+from sentences import no_fault
 
 from nettop import commands
 from nettop.box.incident import Incident, save
@@ -27,7 +28,6 @@ HERE = Path(__file__).parents[1]
 HOST = str(HERE / "hosts/netns-send.host")
 OTHER = str(HERE / "hosts/guest-idle.host")
 SAMPLES = HERE / "results"  # stored by real runs of `nettop test, prove, sweep, tune, study`
-TEXT_ONLY = {"top", "show", "replay", "serve", "metrics", "completion", "man", "schema"}
 BOX, INCIDENT = "{tmp}/box", "20270115T080000Z-rule"
 SACK = "sysctl.net.ipv4.tcp_sack"
 
@@ -173,18 +173,27 @@ def test_every_kind_of_result_has_a_sample() -> None:
     assert {json.loads(p.read_text())["kind"] for p in SAMPLES.glob("*.json")} == FROM_STORE.keys()
 
 
-def test_every_command_is_described_and_run() -> None:
-    page = schema.load()
+def undescribed(with_json: set[str], page: schema.Page) -> Iterator[str]:
+    """Commands with --json that the schema lacks, and the other way round. Each says what to do."""
     described = {name.partition(" ")[0] for name in page["commands"]}
-    assert described | TEXT_ONLY == set(commands.names())
-    stored = set(FROM_STORE.values())
-    assert RUNS.keys() | stored == page["commands"].keys()
+    for name in sorted(with_json - described):
+        yield f"nettop {name} --json: describe each field in src/nettop/schema.json"
+    for name in sorted(described - with_json):
+        yield f"src/nettop/schema.json describes `nettop {name}`, which has no --json: remove it"
+    for name in sorted(page["commands"].keys() - RUNS.keys() - set(FROM_STORE.values())):
+        yield f"nettop {name} --json: add its command line to RUNS of tests/commands/test_schema.py"
 
 
-def test_every_command_that_is_described_takes_json(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in set(commands.names()) - TEXT_ONLY:
+def test_every_command_with_json_is_described_and_run(capsys: pytest.CaptureFixture[str]) -> None:
+    found = set()
+    for name in set(commands.names()) - {"schema"}:  # schema prints JSON with and without it
         main([name, "--help"])
-        assert "--json" in capsys.readouterr().out, name
+        if "--json" in capsys.readouterr().out:
+            found.add(name)
+    no_fault(undescribed(found, schema.load()))
+    assert [one.partition(":")[0] for one in undescribed(found | {"new"}, schema.load())] == [
+        "nettop new --json"
+    ]
 
 
 def properties(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -103,5 +103,5 @@ def test_the_palette_begins_with_what_can_be_done_here() -> None:
 
 def test_in_a_field_no_letter_is_offered_as_a_key() -> None:
     view = View(pane="tests", editing="form.to", draft="10.0")
-    assert [one.key for one in page.shown_hints(lossy(), view, 120)] == ["Enter", "Esc", "Ctrl-U"]
+    assert [one.key for one in page.shown_hints(lossy(), view, 200)] == ["Enter", "Esc", "Ctrl-U"]
     assert "Esc cancel" in text_of(page.footer(lossy(), view, 80))

@@ -205,6 +205,8 @@ def of_setting(name: str) -> Iterator[str]:
     risks = module.RISK.values() if isinstance(module.RISK, dict) else [module.RISK]
     for risk in sorted(set(risks) - set(settings.RISKS)):
         yield f"{where}: RISK {risk!r} is none of {', '.join(settings.RISKS)}"
+    if not isinstance(getattr(module, "TARGETS", re.compile("")), re.Pattern):
+        yield f"{where}: TARGETS is no pattern: write re.compile({module.TARGETS!r})"
     for function in sorted(REQUIRED["settings"] - {"RISK"}):
         if not (getattr(module, function).__doc__ or "").strip():
             yield f"{where}: {function} has no docstring"
@@ -265,17 +267,34 @@ def test_a_digit_opens_one_pane() -> None:
     )
 
 
+# a word that a test uses: quoted, after a dot or slash, before a dot, imported, in a command line
+USED = re.compile(r"""["'./]([\w-]+)|\bnettop ([\w-]+)|([\w-]+)\.\w|\bimport (\w+)|\bas (\w+)""")
+
+
+def used(path: Path) -> set[str]:
+    """The words that a test uses, and the name of its file; a word of a sentence is none."""
+    found = USED.findall(path.read_text(encoding="utf-8"))
+    return {path.stem.removeprefix("test_"), *(word for hit in found for word in hit)}
+
+
 @pytest.mark.parametrize(
     ("folder", "tests"),
     [("collect", "collect"), ("settings", "settings"), ("panes", "panes"),
-     ("trials/tools", "trials"), ("changes/export", "changes")],
+     ("trials/tools", "trials"), ("changes/export", "changes"), ("commands", "commands")],
 )  # fmt: skip
 def test_every_part_has_a_test(folder: str, tests: str) -> None:
     paths = (one for one in (REPO / "tests").rglob("*.py") if one != Path(__file__))
-    tested = {w for one in paths for w in re.findall(r"[\w-]+", one.read_text(encoding="utf-8"))}
+    tested = {word for path in paths for word in used(path)}
     no_fault(
         f"src/nettop/{folder}/{name}.py has no test: add tests/{tests}/test_{name}.py"
         for name in modules(str(SRC / folder))
         if is_part(folder, set(declared(SRC / folder / f"{name}.py")))
         and not {name, name.replace("_", "-")} & tested
     )
+
+
+def test_a_word_of_a_sentence_is_no_test(tmp_path: Path) -> None:
+    file = tmp_path / "test_uptime.py"
+    file.write_text('"""Counters of the protocols."""\nfrom nettop.collect import snmp\n')
+    assert {"uptime", "snmp"} <= used(file)
+    assert "protocols" not in used(file)

@@ -21,6 +21,7 @@ from nettop.tui.keys import BY_KEY, GROUPS, KEYS, shown_as
 REPO = Path(__file__).parents[2]
 README = REPO / "README.md"
 WIDE = "…"  # a line of an example that stands for any number of lines
+AGAIN = "`pytest tests/project/test_docs.py --update` writes it anew"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -103,7 +104,7 @@ def test_a_table_of_the_readme_is_what_the_program_says(name: str, update: bool)
         README.write_text(text)
     found = place.search(text)
     assert found is not None
-    assert found[2] == made, "run: make golden"
+    assert found[2] == made, AGAIN
 
 
 def examples(language: str) -> list[str]:
@@ -119,6 +120,13 @@ def output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
     out, err = capsys.readouterr()
     assert code in (0, 1), err
     return out
+
+
+@pytest.mark.parametrize("file", ["README.md", "CHANGELOG.md"])
+def test_the_number_of_rules_about_both_ends_is_theirs(file: str) -> None:
+    counted = re.findall(r"(\d+) rules (?:\(`rules/ends`\) )?compare", (REPO / file).read_text())
+    rules = list((REPO / "rules/ends").glob("*.toml"))
+    assert counted == [str(len(rules))], f"{file}: rules/ends has {len(rules)} rules"
 
 
 def anew(shown: str, made: str) -> str:
@@ -145,7 +153,7 @@ def test_an_example_prints_what_the_readme_shows(
         README.write_text(text.replace(old, f"```console\n{first}\n{shown}```"))
     pattern = ".*".join(re.escape(part) for part in shown.split(f"{WIDE}\n"))
     assert len(pattern) > 80
-    assert re.fullmatch(pattern, made, re.DOTALL), f"run: make golden\n{made}"
+    assert re.fullmatch(pattern, made, re.DOTALL), f"{AGAIN}\n{made}"
 
 
 def shell_lines() -> list[str]:

@@ -88,9 +88,9 @@ def _changed(nic: Nic, kind: str, name: str, value: str) -> Nic:
 
 
 def quiet(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings of settings alone, with changes that facts hold: no measured loss outlives them.
+    """Findings that must end with their changes: facts hold the changes, and no loss was measured.
 
-    An experiment proposes a change whose effect only a measurement shows.
+    Experiments are left out: only a measurement shows the effect of their changes.
     """
     return [
         one for one in findings

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def keeping(calls: list[Any], answer: Any = None) -> Callable[..., Any]:
-    """It adds its arguments to `calls`, one alone as itself, and returns `answer`."""
+    """A function that appends its arguments to `calls` (a tuple if several); returns `answer`."""
 
     def called(*words: Any) -> Any:
         calls.append(words[0] if len(words) == 1 else words)

@@ -27,10 +27,15 @@ def same(path: Path, text: str, update: bool) -> None:
     name = f"{path.parent.name}/{path.name}"
     if was is None:
         pytest.fail(f"{name} does not exist: `pytest {test} --update` writes it", pytrace=False)
-    lines = difflib.unified_diff(was.split("\n"), text.split("\n"), lineterm="", n=1)
+    lines = difflib.unified_diff(_lines(path, was), _lines(path, text), lineterm="", n=1)
     differ = "\n".join(lines)[:LONGEST]
     pytest.fail(
         f"{name} differs: read the lines below; if they are right, `pytest {test} --update` writes "
         f"them\n{differ}",
         pytrace=False,
     )
+
+
+def _lines(path: Path, text: str) -> list[str]:
+    """The lines that are compared; of a picture the elements, since one line has hundreds."""
+    return (text.replace("><", ">\n<") if path.suffix == ".svg" else text).split("\n")

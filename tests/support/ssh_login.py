@@ -16,7 +16,7 @@ from typing import Any, Final
 
 SSHD: Final = "/usr/sbin/sshd"
 POSSIBLE: Final = bool(os.path.exists(SSHD) and shutil.which("ssh") and shutil.which("ssh-keygen"))
-# Root may be locked on this machine, and sshd lets nobody locked in: here it is not.
+# sshd refuses a locked account, and root may be locked here: mount a shadow file that allows it.
 SERVE: Final = (
     'mkdir -p /run/sshd && mount --bind "$1/shadow" /etc/shadow && exec /usr/sbin/sshd -D '
     '-f "$1/config" -E "$1/log"'

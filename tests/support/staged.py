@@ -18,8 +18,9 @@ from staged_looks import looks
 from staged_programs import LINK, READ, WRITE
 from warm import shared
 
-NEAR, SLOW, LOCAL = "10.94.0.2", "10.95.0.2", "127.0.0.1"  # by the pair, the slow link, inside
-NEAR6 = "fd94::2"  # by the pair
+# addresses of `there` over the veth pair and over the slow link, and loopback
+NEAR, SLOW, LOCAL = "10.94.0.2", "10.95.0.2", "127.0.0.1"
+NEAR6 = "fd94::2"  # over the veth pair
 
 
 class Stage:
@@ -169,7 +170,7 @@ class Stage:
         return document
 
     def lifted(self, process: subprocess.Popen[str]) -> None:
-        """What slows this writer or reader is lifted by its signal."""
+        """Let SIGUSR1 remove what slows this writer or reader: see `staged_programs`."""
         self.lift = lambda: process.send_signal(signal.SIGUSR1)
 
     def settle(self, to: str, *, sending: bool = True) -> None:

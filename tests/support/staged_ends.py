@@ -1,4 +1,4 @@
-"""Both ends of a staged flow, looked at by one process, with the count of a made loss beside it."""
+"""Both ends of a staged flow as one process sees them, and the true count of a staged loss."""
 
 from __future__ import annotations
 

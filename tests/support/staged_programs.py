@@ -2,8 +2,8 @@
 
 Options are words `NAME=VALUE`; `set=LEVEL:OPTION:VALUE,…` sets options of the socket. `cost` is the
 CPU time that a megabyte takes, in seconds; `first` runs it before other work of the machine. `how`
-is `tls`, `sendfile`, `splice` or `proxy`: the data then comes from, or goes to, another process by
-a Unix socket, and that one sleeps. SIGUSR1 lifts what a writer or reader was slowed by.
+is `tls`, `sendfile`, `splice` or `proxy`; with `proxy` the data comes from, or goes to, another
+process by a Unix socket, and that process sleeps. SIGUSR1 removes what slows a writer or reader.
 """
 
 from __future__ import annotations
@@ -169,9 +169,9 @@ while True:
         if pause and size == shrink:
             time.sleep(pause)
 """
-# A link between two tun devices. Each packet arrives `delay` seconds later; of full packets every
-# `lose`th never, every `reorder`th `late` seconds later, and those above `police` bytes/s never.
-# The number of packets that never arrive is in the file of the third word.
+# A link between two tun devices. Each packet arrives `delay` seconds later. Of full packets, every
+# `lose`th is lost, every `reorder`th arrives `late` seconds later than the others, and those above
+# `police` bytes/s are lost. The file of the third word has the number of lost packets.
 LINK: Final = """
 import ctypes, fcntl, heapq, os, select, struct, sys, time
 options = {name: float(value) for name, value in (word.split("=") for word in sys.argv[4:])}

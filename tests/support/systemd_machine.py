@@ -54,7 +54,7 @@ eval "$2"
 export container=nettop SYSTEMD_UNIT_PATH=/etc/systemd/system
 exec {systemd} --system --unit=default.target --log-target=console --log-level=notice
 """.format(targets=" ".join(TARGETS), systemd=SYSTEMD)
-# Only in the host's own namespace is systemd asked: here this one plays it.
+# nettop uses systemd only in the initial namespace; this namespace stands in for it.
 AS_HOST = (
     "import sys\nfrom nettop.changes import context\ncontext.first_netns = lambda: True\n"
     "from nettop.settings import kept\nkept.foreign = lambda _source: False\n"

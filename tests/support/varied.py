@@ -1,4 +1,4 @@
-"""What differs between two moments when one value is another one, as lines of text."""
+"""The differences between the facts of two moments, as lines of text."""
 
 from __future__ import annotations
 

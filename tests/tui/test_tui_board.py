@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 from scenes import SCENES, lossy, storied
 from textual.geometry import Region
+from tui_app import settled
 
 from nettop import panes
 from nettop.panes import page
@@ -22,7 +23,7 @@ from nettop.views.scene import View
 async def test_k_changed_rows_are_k_drawn_rows() -> None:
     app = Nettop(View(), lossy())
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
+        await settled(app, pilot)
         lines = list(app.board.shown)
         for count in (0, 1, 3, 7):
             before = app.board.drawn
@@ -39,7 +40,7 @@ async def test_k_changed_rows_are_k_drawn_rows() -> None:
 async def test_an_equal_frame_writes_nothing() -> None:
     app = Nettop(View(), lossy())
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
+        await settled(app, pilot)
         before = app.board.drawn
         app.post_message(Tick(lambda _old: lossy()))
         await pilot.pause()

@@ -69,7 +69,7 @@ class BlackBox:
             self.record.anew()
             self.observer.sampler.memory.clear()  # what is read once must be in each segment
             self.observer.sampler.refresh()
-        # the first moment of a segment is paid for by later ones, that of an incident is not
+        # the cost of a segment's first moment is charged to later ones, that of an incident is not
         wanted = bool(self._waiting.all) or not self.record.live
         observation = self._pace.step(eager=fresh or wanted, free=wanted)
         text = self.record.taken().encode("utf-8", "surrogateescape")

@@ -26,7 +26,7 @@ from ..files.trust import UNTRUSTED, trusted
 BLOCK: Final = 4096
 LEAST: Final = 4 << 20  # bytes: the least size of a box
 INCIDENT: Final = re.compile(r"\d{8}T\d{6}Z-[a-z0-9-]+(\.\d+)?\.host\.gz", re.ASCII)
-NAMED: Final = re.compile(r"\d{8}T\d*Z?", re.ASCII)  # how such a name begins
+NAMED: Final = re.compile(r"\d{8}T\d*Z?", re.ASCII)  # the beginning of such a name
 _SEGMENT: Final = re.compile(r"(\d{10})\.host\.gz", re.ASCII)
 _FOLDERS: Final = ("", "ring", "waiting")
 

@@ -27,7 +27,7 @@ from .stretch import first, moments
 
 ENTRY: Final = "nettop/incident"
 BOOT: Final = "/proc/sys/kernel/random/boot_id"
-LEAD: Final = 60.0  # seconds before an incident that its graphs begin with
+LEAD: Final = 60.0  # seconds: the graphs of an incident begin this long before it
 ALSO: Final = 20  # further findings that one incident names
 COMMENT: Final = b"Incident of nettop.\n"
 

@@ -24,7 +24,7 @@ LONGEST: Final = 20.0  # seconds between two full looks that exceed the budget
 SELDOM: Final = 10.0  # seconds: a table with this interval or a longer one holds settings
 SETTINGS: Final = 30.0  # seconds between two readings of such a table
 PERCENT: Final = 0.5  # of a core
-SAVED: Final = 10.0  # seconds: what was not used for so long can be used at once, or borrowed
+SAVED: Final = 10.0  # seconds of unused budget that can be used at once; as much can be borrowed
 BUSY: Final = 1_000_000.0  # bytes/s through all interfaces together
 _LOST: Final = {
     "link_stats": ("rx_dropped", "tx_dropped", "rx_missed_errors", "rx_fifo_errors"),
@@ -51,7 +51,7 @@ class Pace:
     def step(self, *, eager: bool, free: bool = False) -> Observation:
         """The next observation; `eager` reads all and judges, whatever it costs.
 
-        `free`: that cost is not saved later.
+        `free`: the cost is not made up for later.
         """
         observer, last = self._observer, self._last
         self._pay(observer.source.now(), free=free or last is None)

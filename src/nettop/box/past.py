@@ -32,7 +32,7 @@ class Past:
     until: float = float("inf")
     faults: dict[str, str] = field(default_factory=dict)  # of segments: a sentence
     _begins: dict[Path, float] = field(default_factory=dict)  # of segments: seconds since 1970
-    _walls: dict[Path, tuple[int, list[float]]] = field(default_factory=dict)  # with the size
+    _walls: dict[Path, tuple[int, list[float]]] = field(default_factory=dict)  # size, times
 
     def moments(self, since: float, until: float) -> Iterator[RecordedMoment]:
         """The moments with `since` <= time < `until`, in the order of their recording.
@@ -42,7 +42,7 @@ class Past:
         """
         segments = Folder(self.path, 0).segments()
         begins = [self._begin(path) for path in segments]
-        # a segment ends where the next begins; a clock that was set makes no segment vanish
+        # a segment ends where the next begins, so that a clock that was set hides no segment
         ends = [*begins, None][1:]
         wanted = [
             path for path, begin, end in zip(segments, begins, ends, strict=True)
@@ -104,7 +104,7 @@ class Past:
         return self._begins[path]
 
     def _times(self, path: Path, ceiling: float) -> list[float]:
-        """The times of a segment before `ceiling`, without those after a later moment's time."""
+        """The times of a segment before `ceiling`, ascending: a later moment hides larger times."""
         out: list[float] = []
         for wall in reversed(self._read(path)):
             if wall < ceiling:

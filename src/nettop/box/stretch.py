@@ -93,7 +93,7 @@ def _parts(path: Path) -> Generator[bytes, None, bool]:
 
 
 def _up_to_the_fault(unpack: zlib._Decompress, packed: bytes) -> bytes:
-    """What the bytes before the damaged one give."""
+    """The decompressed data of the bytes before the damaged one."""
     whole = bytearray()
     with suppress(zlib.error):
         for at in range(len(packed)):
@@ -109,7 +109,7 @@ def stretch(
     A segment that cannot be read, or is gone meanwhile, is left out.
     """
     known: dict[str, bytes | None] = {}
-    shown: dict[str, bytes | None] = {}  # what the moments given so far amount to
+    shown: dict[str, bytes | None] = {}  # the entries after the moments given so far
     for path in paths:
         joined = False  # whether `shown` was all that was known at the moment before
         for moment in _readable(path, known):
@@ -127,7 +127,7 @@ def stretch(
 
 
 def _readable(path: Path, known: dict[str, bytes | None]) -> Iterator[RecordedMoment]:
-    """The moments of a segment; what was `known` of the one before is forgotten with the first."""
+    """The moments of a segment; the first one clears `known`, the entries of the one before."""
     try:
         for number, moment in enumerate(moments(path)):
             if not number:

@@ -89,7 +89,7 @@ class Trigger:
     def due(self, finding: Finding, at: float) -> bool:
         """Whether it makes an incident of its own, by the time since the last one of its kind.
 
-        `at` is of a clock that is never set, so that a wall clock that jumps makes none.
+        `at` is of a monotonic clock, so that a wall clock that is set makes no incident.
         """
         never = float("-inf")
         again, apart = self.made.get(finding.id, never), self.made.get(finding.rule, never)

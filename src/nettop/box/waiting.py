@@ -70,7 +70,7 @@ class Waiting:
         return paths[::-1]
 
     def _around(self, incident: Incident, share: float) -> tuple[float, float]:
-        """From when to when that share of the time around it is, in seconds since the boot."""
+        """Begin and end of that share of the time around it, in seconds since the boot."""
         before, after = self._before * share, self._after * share
         return incident.at - before, incident.reported + after
 

@@ -24,9 +24,8 @@ _Row = TypeVar("_Row", bound="DataclassInstance")
 
 _MOMENT = 0.05  # seconds: collectors of one frame run one after the other
 _NEW_INTERFACES = 5.0  # seconds between searches for new interfaces
-_FEW = (
-    32  # with more interfaces than this, software ones are skipped: container hosts have hundreds
-)
+# with more interfaces than this, software ones are skipped: container hosts have hundreds
+_FEW = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def readings(source: Source, memory: Memory) -> Mapping[str, Mapping[str, int]]:
         }
     known.at = now
     why = known.error
-    if why is not None:  # a new exception: the old one would keep every frame it passed
+    if why is not None:  # a new exception: the traceback of the old one holds locals
         raise OSError(why.errno, why.strerror, why.filename)
     return known.values
 

@@ -19,7 +19,7 @@ EVERY: Final = 0.45
 MAY_REST = True
 OPTIONAL = True
 
-QUEUES: Final = 64  # of one interface
+QUEUES: Final = 64  # of one interface that are read
 _NETS: Final = "/sys/class/net"
 _TURNS: Final = 24  # readings for which the list of queues is valid
 

@@ -24,7 +24,7 @@ _COUNTERS: Final = "/proc/net/netstat"
 _FULL: Final = ("TCPReqQFullDoCookies", "TCPReqQFullDrop")
 _LOCAL: Final = Struct(">H2x16s")  # local port, local address
 _LOCAL_AT: Final = 4  # in struct inet_diag_msg
-_CUT: Final = 72  # its size
+_CUT: Final = 72  # bytes of that structure: a shorter message is cut off
 
 
 @dataclass(frozen=True, slots=True)

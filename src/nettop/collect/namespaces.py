@@ -97,7 +97,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 
 def _unseen(closed: int, left: int, members: int, rows: Sequence[Row]) -> str:
-    """What is not seen: processes that are closed, and namespaces beyond `MOST`."""
+    """A sentence about processes that may not be read, and about namespaces beyond `MOST`."""
     parts = []
     if closed:
         many = "s" * (closed > 1), "es" * (closed > 1)
@@ -129,8 +129,8 @@ def of_process(source: Source, pid: str | int) -> int:
 def _outermost(own: int, spaces: dict[int, list[int]], closed: int, first: int) -> bool:
     """Whether this is the namespace of process 1.
 
-    Where that cannot be read, the one with the most processes; those that cannot be read are taken
-    for processes of this one.
+    If that cannot be read: whether this is the namespace with the most processes, where processes
+    that cannot be read count as those of this one.
     """
     if first != _CLOSED:
         return own == first

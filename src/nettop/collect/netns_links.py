@@ -26,8 +26,8 @@ MEMORY: Final = "sockets"
 OPTIONAL = True
 
 MOST: Final = 32  # namespaces that are asked in a reading, those that move most
-SECONDS: Final = 0.05  # of a reading, after which no further namespace is asked
-INTERFACES: Final = 256  # of a namespace
+SECONDS: Final = 0.05  # seconds of a reading after which no further namespace is asked
+INTERFACES: Final = 256  # of a namespace that are read
 MOVED: Final = 20_000  # bytes and lost packets between two readings: less is almost nothing
 _REST: Final = 4  # readings in which such a namespace is not asked
 _NAMED: Final = 10.0  # seconds for which names are kept

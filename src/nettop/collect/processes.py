@@ -26,7 +26,7 @@ EVERY: Final = 2.0
 
 BUSIEST: Final = 16  # processes whose threads are read
 THREADS: Final = 512  # threads that are read, of the busiest processes first
-WAITS: Final = 32  # of a process with more threads the waiting time is not read
+WAITS: Final = 32  # threads; if a process has more, their waiting time is not read
 _ROUNDS: Final = 3  # readings that a process stays among the busiest
 _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _PACKETS: Final = (
@@ -171,7 +171,7 @@ def _awake(old: _Seen | None, line: bytes, turns: int) -> bool:
 
 
 def _rested(old: _Seen) -> _Seen:
-    """`old` after another reading without a change: a kernel thread loses its row at some time."""
+    """`old` after another reading without a change; an idle kernel thread loses its row in time."""
     if old.turns == 1 or old.row is None:
         return old
     still = old.still + 1

@@ -51,7 +51,7 @@ def read(source: Source) -> list[Row]:
     for name in names():
         try:
             rows.append(Row(name, " ".join(source.text(path(name)).split())))
-        except OSError as error:  # not kept itself: it holds every frame that it passed
+        except OSError as error:  # its text is kept: its traceback holds locals
             failed = failed or (error.errno, error.strerror, error.filename)
     if not rows and failed:
         raise OSError(*failed)

@@ -23,12 +23,12 @@ EVERY: Final = 10.0
 OPTIONAL = True
 
 LEAST: Final = 100  # sockets of one server: fewer are not listed
-SHARE: Final = 4  # … unless they are that part of the port range
+SHARE: Final = 4  # … unless they hold 1/SHARE of the port range
 _RANGE: Final = "/proc/sys/net/ipv4/ip_local_port_range"
 _SOCKETS: Final = "/proc/net/sockstat"
 _SERVER: Final = Struct(">H16s16s")  # remote port, local address, remote address
 _SERVER_AT: Final = 6  # in struct inet_diag_msg
-_CUT: Final = 72  # its size
+_CUT: Final = 72  # bytes of that structure: a shorter message is cut off
 _FIN_WAIT2: Final = 5  # idiag_state, its second byte
 
 

@@ -1,4 +1,4 @@
-"""Changes that last as long as standard input: `nettop set --hold`.
+"""Changes that are reverted when standard input ends: `nettop set --hold`.
 
 The nettop at another host proves a fix of this host by it. If that nettop ends, or the connection
 breaks or carries nothing, the changes are reverted; if this process is killed, its watchdog does
@@ -33,7 +33,7 @@ def hold(
     from ..trials.lever import LeverError, Switch
 
     if args.keep:
-        raise Refused("--hold reverts the changes, and --keep keeps them: give one of both", 2)
+        raise Refused("--hold reverts the changes, and --keep keeps them: give one of them", 2)
     if os.geteuid() != 0:
         raise Refused("--hold needs root: sudo nettop set …", 4)
     if not changes:

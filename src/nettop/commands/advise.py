@@ -21,7 +21,8 @@ nettop advise --format nagios                  a plugin for Nagios, Icinga, Naem
 finding of the same rule on the same target is not new, unless its severity has risen. --format
 nagios prints one line with performance data, then a line for each finding. Its exit code is the
 state: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN; findings below a warning do not raise it, unless
---fail-on says so. A wrong option or a misspelt `nagios` is UNKNOWN too. Both options go together.
+--fail-on says so. A wrong option or a misspelt `nagios` is UNKNOWN too. --baseline and --format
+can be combined.
 """
 
 from __future__ import annotations

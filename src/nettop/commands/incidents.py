@@ -7,7 +7,7 @@ nettop incidents export NAME FILE    write it to FILE, with addresses and names 
 nettop incidents prune NAME …        delete these
 nettop incidents prune --keep N      delete all but the newest N
 
-NAME is a name of the list, without `.host.gz`, or its beginning if only one begins so. `nettop
+NAME is a name from the list, without `.host.gz`, or the beginning of only one name. `nettop
 replay NAME` opens an incident at the moment it began.
 """
 

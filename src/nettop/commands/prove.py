@@ -163,7 +163,7 @@ def _findings(
 ) -> dict[str, Finding]:
     """Findings that held for HELD seconds, by id; returns early once `wanted` is one of them.
 
-    With `predicted`, it has its prediction then, if its rule predicts.
+    With `predicted`, it must have its prediction too, if its rule makes predictions.
     """
     from ..config import ConfigError
     from ..host.source import Live

@@ -8,7 +8,7 @@ Each change is written to the journal, then to the host, and read back; `nettop 
 change that may interrupt the link, or that is on the device of this SSH session, reverts
 automatically unless it is confirmed with Enter or `nettop confirm`. Several settings of one command
 are confirmed, or revert, together. `--keep` makes the changes persistent across reboots. With
-`--hold` the changes last as long as standard input: so a program at another host tests them.
+`--hold` the changes are reverted at the end of standard input: another host tests them this way.
 """
 
 from __future__ import annotations

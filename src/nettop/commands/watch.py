@@ -7,7 +7,7 @@ nettop watch --box                            keep a black box on disk
 
 The limit is the one that the headline of `nettop advise` names; other figures of the same limit are
 no change, and another limit has to last three seconds. If too little can be read to judge the host,
-one line says so, and the exit code is 3 if that was so all the time.
+one line says so, and the exit code is 3 if the host could never be judged.
 
 --json prints one JSON object per line. The command ends after --for, at the end of a recording, or
 with Ctrl-C.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 GROUP = "look"
 HELP = "say what limits each flow and interface, and what would limit it next"
 SAMPLES = 10  # intervals, at the least
-# read from the first frame on; their rates decide: without, shapers and drops are not seen
+# read in every frame from the first on: without their rates, shapers and drops are not seen
 COUNTED = ("sockets_tcp", "sockets_udp", "qdiscs", "classes")
 
 

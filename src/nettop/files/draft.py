@@ -75,7 +75,7 @@ class Draft:
         self.drop()
 
     def _copy_owner(self) -> None:
-        """Copy who may do what from the file at the name, if it is a regular one."""
+        """Copy owner, group and permissions from the file of that name, if it is a regular one."""
         old = os.stat(self.name, dir_fd=self._folder, follow_symlinks=False)
         if not stat.S_ISREG(old.st_mode):
             return

@@ -1,9 +1,9 @@
 """SIGINT raises KeyboardInterrupt, and is remembered: Python can replace that exception.
 
-If the signal arrives inside C code of Python, another exception may come out. `type` raises
-RuntimeError from it if it came in `__set_name__` (Objects/typeobject.c). `from x import y` raises
-TypeError without any reference to it if it came while the text of an ImportError was written
-(import_from of Python/ceval.c). Code that catches `Exception` asks `replaced` about it.
+C code of Python that is interrupted may raise another exception. `type` raises RuntimeError, with
+the interrupt as its cause, if `__set_name__` is interrupted (Objects/typeobject.c). `from x import
+y` raises TypeError, without a reference to the interrupt, if it is interrupted while it formats an
+ImportError (import_from of Python/ceval.c). Code that catches `Exception` asks `replaced` about it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def handled() -> None:
 def replaced(error: Exception) -> bool:
     """Whether Python raised this error in place of a KeyboardInterrupt.
 
-    It did if an interrupt is the cause of the error, and if the program was interrupted and is not
-    handling that: an error that is raised while it cleans up has the interrupt as its context.
+    True if an interrupt is a cause of the error. Also true if the program was interrupted and the
+    error does not have the interrupt as its context, as an error raised during cleanup has.
     """
     causes = list(_chain(error, "__cause__"))
     if any(isinstance(one, KeyboardInterrupt) for one in causes):

@@ -97,7 +97,7 @@ class LeftOut(TypedDict):
 
 
 class Document(TypedDict):
-    """The whole fleet."""
+    """The --json document of a fleet."""
 
     hosts: list[HostRow]
     groups: list[GroupRow]

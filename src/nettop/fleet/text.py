@@ -13,7 +13,7 @@ from .report import ChangedRow, Document, GroupRow, SettingRow
 
 WIDTH: Final = 80
 LINES: Final = 3  # of names below a line
-NAMED: Final = 12  # a rule on more hosts is no matter of single hosts
+NAMED: Final = 12  # hosts; a rule that holds on more is not listed with the names of its hosts
 GROUPS: Final = 16  # lines of groups
 FEW: Final = 3  # hosts of a group that are named
 COLUMNS: Final = 5  # groups that have a column in the matrix
@@ -22,7 +22,7 @@ _LATEST: Final = 253402300799  # the last second of the year 9999
 
 
 def text(document: Document) -> Iterator[str]:
-    """The lines."""
+    """The lines of the report."""
     yield from _head(document)
     yield from _section("Groups", [
         row for one in document["groups"] for row in _group(one)

@@ -33,7 +33,7 @@ def counter(help: str, unit: str = "", *, default: _Value = _REQUIRED) -> _Value
 
 
 def vector(help: str, unit: str = "", *, default: _Value = _REQUIRED) -> _Value:  # noqa: A002
-    """Counters by CPU number: `{cpu: count}`, where an absent CPU counts zero; so is the rate."""
+    """Counters by CPU number: `{cpu: count}`; an absent CPU is zero. The rate has this form too."""
     return field(default=default, metadata={"kind": "vector", "help": help, "unit": unit})
 
 

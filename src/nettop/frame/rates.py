@@ -258,9 +258,9 @@ def _by_column(table: Sequence[Entry[Any]], run: slice) -> None:
 
 
 def kept(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> Sequence[_Row]:
-    """`rows`, where a row that is equal to the one before in its place is that object.
+    """`rows`; a row equal to the previous row at its position is replaced by that object.
 
-    What was joined with it then stays. It is for settings, which seldom change.
+    Facts that were joined with it are then reused. For settings, which seldom change.
     """
     olds = chain(before, repeat(None))
     pairs = zip(rows, olds)  # noqa: B905 - one is endless
@@ -276,7 +276,7 @@ def entries(
     rates of zero keeps its entry, which costs one comparison.
     """
     if not rows:
-        return before if not before else []  # the same object: what was joined with it stays
+        return before if not before else []  # the same object, so that joined facts are reused
     if len(before) == len(rows) and all(
         e.now is r and e.still for e, r in zip(before, rows, strict=True)
     ):

@@ -22,7 +22,7 @@ _MARK: Final = re.compile(
     r" Pair ([0-9a-f]{8}), (this|the other) end: the clock of the other host is "
     r"(\d{1,12}\.\d{4}) s (ahead|behind), within (\d{1,12}\.\d{4}) s\."
 )
-LATE: Final = 0.25  # of the time between samples, by which clocks may run apart
+LATE: Final = 0.25  # of the time between samples: the clocks may drift apart by this much
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ AFTER: Final = "after"
 
 @contextmanager
 def apart(source: Source, name: str) -> Iterator[None]:
-    """What is asked meanwhile has entries below that name; of a host that is not recorded none."""
+    """Put the entries of requests in this block below that name; nothing for a live host."""
     if not isinstance(source, Replay | Record):
         yield
         return

@@ -41,7 +41,7 @@ _OLD: Final = "nettop-python"
 _PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
 _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
 _START: Final = _CHECK + prefix.START
-_STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # they may not read their input yet
+_STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # those that may not read input yet
 
 
 @atexit.register

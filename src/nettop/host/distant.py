@@ -272,7 +272,8 @@ class Distant:
     def _ask_alone(self, ask: Ask, path: str) -> None:
         """A round trip for a request that was not foreseen, together with what follows it.
 
-        Of processes only some in one frame: the others seem to have ended until the next frame.
+        A frame makes at most `EXTRA` of these for processes; until the next frame, further
+        processes seem to have ended.
         """
         process = _PROCESS.match(ask[1]) if ask[0] in (FILE, FOLDER, LINK) else None
         if process is None:

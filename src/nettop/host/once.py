@@ -67,7 +67,7 @@ def ended(process: subprocess.Popen[bytes], name: str, most: int, seconds: float
 def _read(
     process: subprocess.Popen[bytes], name: str, most: int, seconds: float
 ) -> tuple[bytes, bytes]:
-    """All of stdout and the begin of stderr; HostLostError."""
+    """All of stdout and the first bytes of stderr; HostLostError."""
     assert process.stdout is not None  # noqa: S101
     assert process.stderr is not None  # noqa: S101
     parts = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}

@@ -55,7 +55,7 @@ class Names:
         if kept is None:
             return packed
         bits = "".join(f"{byte:08b}" for byte in packed)
-        tail = len(bits.rstrip("0"))  # a network's address stays a network's address
+        tail = len(bits.rstrip("0"))  # the trailing zeros of a network stay zeros
         new = bits[:kept]
         for position in range(kept, len(bits)):
             flip = self._bit(f"{len(packed)}/{bits[:position]}") if position < tail else 0

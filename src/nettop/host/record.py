@@ -82,7 +82,7 @@ class Record:
         return self.inner.ages
 
     def keep_ages(self, seconds: Mapping[str, float]) -> None:
-        """Record which tables were not read at this moment; of a recording as it has them."""
+        """Record which tables were not read at this moment; copied if a recording is recorded."""
         if body := ages.written(self.inner.ages if self.inner.ends else seconds):
             self._keep(ages.ENTRY, body)
         elif self._known.pop(self.folder + ages.ENTRY, ""):

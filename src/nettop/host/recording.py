@@ -50,7 +50,7 @@ class Replay:
         self.comment, self.moments = parse(archive)
         self.pace, self.loop = pace, loop
         self.woken = threading.Event()
-        self.swift = float("-inf")  # up to this moment (seconds) it plays without lingering
+        self.swift = float("-inf")  # until this moment (seconds) it plays without waiting
         self.folder = ""  # where entries are looked for: see `apart`
         self.followers: list[Callable[[int, float], None]] = []
         self._offset = 0.0

@@ -67,7 +67,7 @@ def _body(name: str, body: str, names: Names) -> str:
     if name == "/proc/cmdline":
         return _cmdline(body)
     if name == "/etc/":
-        return ""  # what is installed
+        return ""  # the names would show what is installed
     if "/sysctl." in name and name.endswith(".conf"):
         body = _COMMENT.sub(r"\1", body)  # lines keep their numbers
     if name.startswith("/proc/") and "/fd/" in name and name.endswith("@"):

@@ -50,7 +50,7 @@ class Batches(Protocol):
 
     @property
     def root(self) -> bool:
-        """Whether they are answered by root."""
+        """Whether root answers the requests."""
 
     def fetch(self, asks: Iterable[Ask]) -> float:
         """Begin a frame: ask for all of these; seconds of the clock there. HostLostError."""

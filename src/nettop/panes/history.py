@@ -189,7 +189,7 @@ def band(
         labels[rows // 2] = (scaled(top * (rows - rows // 2) / rows, unit), "dim")
     if rows >= 5:
         labels[rows - 1] = ("0", "dim")
-    # the marks below count in columns, so each value has whole ones unless there are two for each
+    # the marks below are placed by column, so a value has whole columns, or half of one
     dots = resample(values, 2 * room)
     if len(values) < 2 * room:
         dots = [value for value in resample(values, room) for _ in range(2)]

@@ -18,7 +18,7 @@ from .table import fitted
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
 
-MATTERS: Final = 0.01  # of the busiest interface's rate
+MATTERS: Final = 0.01  # of the busiest interface's rate: an interface with more is listed
 COLUMNS: Final = (
     Column("INTERFACE", 13, grow=1),
     Column("rx", 10, ">"),

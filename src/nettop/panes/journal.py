@@ -23,7 +23,7 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 BOUND = True
-LAZY = ("journal",)  # of another host
+LAZY = ("journal",)  # that of another host takes a connection
 STATES: Final = {
     "applied": ("● applied", "good"),
     "rounded": ("● rounded", "good"),

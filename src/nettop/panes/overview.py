@@ -316,7 +316,7 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     left = height - len(out) - 2 * (3 if beside else 4)
     middle = _middle(scene, view, width, left)
     low = max(1, min(_lists(scene), left - middle - GRAPH, max(SHORT, left // 4)))
-    if beside and scene.facts is not None:  # a very high graph says no more: load over time does
+    if beside and scene.facts is not None:  # rather the load over time than a higher graph
         spare = left - middle - low - height * TALL // 100
         middle += max(0, min(spare, MOST_LOADS)) if len(scene.facts.cores) <= grid.MANY else 0
     drawn = rates(scene, view, width, max(GRAPH, left - middle - low), framed=True)

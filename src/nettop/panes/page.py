@@ -16,7 +16,7 @@ from .clock import clock, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
-KEYS_ROOM: Final = 20  # columns that the titles leave for keys: of most rows the first, and `?`
+KEYS_ROOM: Final = 20  # columns that the titles leave for `?` and, in most rows, the first key
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 NOTE = 3  # rows of a note at most: its end is often the reason
 REASON = 24  # free columns from which the reason for the profile is shown

@@ -56,7 +56,7 @@ _RC: Final[dict[Any, Any]] = {
 
 def svg(figure: Figure, prefix: str) -> str:
     """The SVG element; its ids begin with `prefix`, since several stand in one page."""
-    # its cache of fonts, and for root no file of another user
+    # where matplotlib caches fonts: for root never in the folder of another user
     os.environ["MPLCONFIGDIR"] = os.path.join(folder("XDG_CACHE_HOME", ".cache"), "nettop")
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas

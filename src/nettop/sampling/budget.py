@@ -17,7 +17,7 @@ from typing import Final
 BUDGET: Final = 1.0  # percent of a core
 EXPENSIVE: Final = 0.005  # seconds of CPU time of one reading: cheaper tables keep their pace
 LONGEST: Final = 20.0  # seconds between two readings
-NOTICED: Final = 1.5  # times its own interval: less is not shown
+NOTICED: Final = 1.5  # times the interval: from here on a longer one is used and shown
 WHOLE: Final = 2.0  # times the budget: what looks may take
 SLOWEST: Final = 5.0  # seconds between two looks
 LOOK: Final = "the screen"  # the name of the pace of looks among those of tables
@@ -43,7 +43,7 @@ class Budget:
             self.costs[table] = last, cost
 
     def spent(self, seconds: float, over: float) -> None:
-        """Add the CPU seconds that facts and rules took in a frame `over` seconds after."""
+        """Add the CPU seconds of facts and rules; the frame before was `over` seconds ago."""
         self.rest += (seconds / max(_FRAME, over) - self.rest) / 4
 
     def looked(self, process: float) -> None:

@@ -17,7 +17,7 @@ and may have
     NAMES       the names of the kind; default: any
     TARGET      False: `kind.name` without a target
     NIC         True: the target is an interface, or `INTERFACE/PART`
-    TARGETS     pattern of the target; with NIC, of what follows the interface (default: nothing)
+    TARGETS     compiled pattern of the target; with NIC, of what follows the interface
     EXAMPLE     a valid target, for messages; default: eth0
     NETNS       True: no interface, but each network namespace has its own
     TEXT        names whose values stay text in JSON even if they look like numbers (CPU lists)

@@ -51,7 +51,7 @@ _SWITCHES = frozenset({"adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx
 
 
 def read(source: Source, address: Address) -> str:
-    """The canonical number, on/off, or steps of a profile; ValueError for anything else."""
+    """The number, on/off, or the steps of a profile; OSError if the driver does not report it."""
     if address.name in _dim.PROFILES:
         return _dim.shown(_dim.steps(source, address))
     number = field(source, "coalesce", address.nic, _TABLE[address.name][0], address.name)

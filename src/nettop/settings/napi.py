@@ -23,12 +23,12 @@ _MOST = {"defer-hard-irqs": (1 << 31) - 1, "gro-flush-timeout": (1 << 63) - 1}
 
 
 def path(address: Address) -> str:
-    """The value in the file of sysfs."""
+    """The file of sysfs."""
     return f"{interface(address)}/{_FILES[address.name]}"
 
 
 def read(source: Source, address: Address) -> str:
-    """The canonical number, or on/off; ValueError for anything else."""
+    """The number, or on/off; FileNotFoundError if the kernel or the interface lacks the file."""
     return normal(address, text(source, path(address), f"{address.nic} has no {address.name}"))
 
 

@@ -1,6 +1,6 @@
 """A driver's own switches: `privflag.rx_striding_rq@eth0`, ETHTOOL_MSG_PRIVFLAGS_SET.
 
-What they do is the driver's business (ethtool --show-priv-flags); many restart its queues.
+Each driver defines its own (ethtool --show-priv-flags); many restart its queues.
 """
 
 from __future__ import annotations

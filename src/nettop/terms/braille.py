@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final
 
-DOTS: Final = 4  # of a row
+DOTS: Final = 4  # dots above each other in a row of cells
 _LEFT: Final = (0x01, 0x02, 0x04, 0x40)  # from the top
 _RIGHT: Final = (0x08, 0x10, 0x20, 0x80)
 

@@ -12,8 +12,8 @@ from math import isnan, nan
 from typing import Any, Final, Generic, TypeVar
 
 _T = TypeVar("_T")
-_UNKNOWN: Final = (1 << 64) - 1  # of a count
-_LARGEST: Final = 3e38  # of a float of 32 bits
+_UNKNOWN: Final = (1 << 64) - 1  # stands for an unknown count
+_LARGEST: Final = 3e38  # larger values do not fit into a 32-bit float
 
 
 class Layout(Generic[_T]):

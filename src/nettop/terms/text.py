@@ -96,7 +96,7 @@ def crop(text: str, width: int) -> str:
 
 
 _CLAUSE: Final = re.compile(r"(?=[:;,] | [(·])")
-_HALF: Final = 2  # what is kept of a text has at least this part of the width
+_HALF: Final = 2  # whole clauses are used if they fill at least 1/_HALF of the width
 
 
 def clauses(text: str, width: int) -> str:
@@ -226,14 +226,14 @@ def level(percent: float | None) -> str:
     return LEVELS[min(7, max(0, int(percent * 8 / 100)))]
 
 
-FEWEST: Final = 24  # samples for which the time axis of a graph has room at least
+FEWEST: Final = 24  # samples: the time axis of a graph has room for at least as many
 
 
 def repeats(count: int, points: int) -> int:
-    """How many of the `points` of a graph each of `count` samples has.
+    """The number of points of a graph that each of `count` samples takes, of `points` in all.
 
-    It is 1, 2, 3, 4, 6, 8, 12 and so on: few steps, so that a graph that fills up changes its scale
-    of time rarely, and no large ones, so that from two points a sample on two thirds are filled.
+    It is 1, 2, 3, 4, 6, 8, 12 and so on. The steps are few, so the time scale rarely changes while
+    a graph fills up, and small: from two points per sample on, two thirds of the points are used.
     """
     fits = max(1, points // max(FEWEST, count))
     power = 1 << (fits.bit_length() - 1)
@@ -290,7 +290,7 @@ def plain(row: Line) -> Line:
     return tuple((text if text.isascii() else _ascii(text), role) for text, role in row)
 
 
-_TAKEN: Final = ("C.UTF-8", "C.utf8")  # what Python may have put there itself
+_TAKEN: Final = ("C.UTF-8", "C.utf8")  # values that Python itself may have set
 
 
 def ascii_only(configured: bool | None = None) -> bool:

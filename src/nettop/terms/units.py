@@ -125,7 +125,7 @@ def seconds(value: float | None) -> str:
 
 
 def amount(value: object, unit: str = "") -> str:
-    """A value of a fact with its declared unit (`Mbit/s`-like scaling where the unit scales)."""
+    """A value of a fact with its declared unit, scaled where the unit takes prefixes (`Mbit/s`)."""
     if value is None:
         return UNKNOWN
     if isinstance(value, bool):

@@ -24,7 +24,7 @@ from . import results
 from .documents import Forecast
 from .statistics import MATTERS
 
-SAME: Final = 0.2  # of the larger rate: headers, and the difference of two runs
+SAME: Final = 0.2  # of the larger rate: about the same, despite headers and noise of runs
 
 
 def forecast(

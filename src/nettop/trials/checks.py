@@ -14,7 +14,7 @@ from ..terms import formulas, units
 from .result import Check, Measured, Options, Side
 
 SLACK: Final = 1.005  # tolerance for the clocks of two hosts
-FAULT: Final = 0.01  # of the link
+FAULT: Final = 0.01  # of the link rate: a lower result is not plausible
 SPREAD: Final = 0.10  # interquartile range as a share of the median
 AGREE: Final = 0.01  # difference between interface counters and the tool
 SATURATED: Final = 95.0  # percent busy

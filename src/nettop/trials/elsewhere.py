@@ -81,7 +81,7 @@ class Elsewhere:
     def keep(self, state: int) -> tuple[Result, ...]:  # noqa: ARG002 - there is one change
         """Make the changes permanently, and confirm there those that wait for it; the results.
 
-        That they are confirmed over the changed link shows that the link works. LeverError.
+        A confirmation over the changed link shows that the link works. LeverError.
         """
         self.restore()
         try:

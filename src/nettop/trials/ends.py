@@ -48,7 +48,7 @@ class Ends(threading.Thread):
         self._top = 0.0  # its highest rate, bit/s
 
     def run(self) -> None:
-        """A host that cannot be read ends the reading."""
+        """Read both ends until stopped; a host that cannot be read ends this early."""
         with suppress(HostLostError, OSError, ValueError):
             far = behind(str(self.options.peer))
             try:

@@ -33,7 +33,7 @@ WILD: Final = 0.10  # a wider interval is inconclusive
 BOOTSTRAP: Final = 0.99
 PAIRS: Final = 5
 MOST: Final = 21
-NOTHING: Final = 1e-12  # share of the largest figure that counts as 0: no base of a percentage
+NOTHING: Final = 1e-12  # of the largest figure: a base below it counts as 0 and gives no percentage
 HOPELESS: Final = ((5, 0), (9, 1))
 """Pairs after which a value of a sweep is stopped, and how many may not have lost."""
 LARGE: Final = 0.5  # a gain that outweighs losses

@@ -88,7 +88,7 @@ class Actions:
                 self._spawn(ask.verb, lambda: beyond.confirm(theirs))
                 if not scene.pending:
                     return
-        # which findings the user mutes is a list of the user, whatever host is shown
+        # the list of muted findings belongs to the user, whatever host is shown
         mutes = ask.verb == "mute" or (ask.verb == "agree" and _mutes(scene))
         away = ask.verb in ELSEWHERE and self.away is not None and not mutes
         parts = (self, self.planning, self.experiments, self.changing)

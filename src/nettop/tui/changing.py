@@ -42,7 +42,7 @@ class Changing:
         self.post = post
         self.altered = altered
         self.lock = threading.RLock()
-        self.depth = 0  # of `writing`
+        self.depth = 0  # how many blocks of `writing` are open
         self.used_sudo = False  # then the screen shows root's journal too
 
     def host(self) -> Host:

@@ -25,7 +25,7 @@ STEP: Final = 5.0  # seconds between packed moments
 OFTEN: Final = 0.25  # of a step: the least time between two packed moments
 SLOW: Final = 12_000.0  # bytes of a scene, before compression, for each second of the step
 RECENT: Final = 10  # moments that are not packed
-LIVE: Final = 500_000  # bytes before compression that those may have together
+LIVE: Final = 500_000  # bytes of all these together, before compression
 MOST: Final = 4 << 20  # bytes of all packed moments
 WINDOW: Final = 32_768  # bytes: how far deflate looks back (RFC 1951)
 _PACKED: Final = ("facts", "frame", "findings", "muted", "plans", "ended", "peer")
@@ -60,12 +60,12 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """One packed moment: `rest` is its scene without what `data` has; it shares its values."""
+    """One packed moment: `data` has some fields of its scene, `rest` the others, not packed."""
 
     wall: float
     rest: Scene
     data: bytes
-    dictionary: bytes  # what deflate looks back to: most of a moment is as in the one before
+    dictionary: bytes  # preset for deflate (RFC 1950): moments are alike
 
 
 class Moments:

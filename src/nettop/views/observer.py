@@ -182,7 +182,7 @@ def watch(
     due = begun if now - begun < interval else now
     end = due + seconds
     judged = source.now()
-    if judged - due > interval:  # rather shorter intervals than one of no length, or a longer wait
+    if judged - due > interval:  # short intervals: none without length, and no longer wait
         due, end = judged, max(end, judged + seconds / 2)
         interval = min(1.0, (end - due) / SAMPLES)
     while not source.live or source.now() < end - interval / 2:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..facts.kinds.path import Stage
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
-SMALL: Final = 0.1  # of the other direction's rate: less is what acknowledges it
+SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
 # stages in the order in which data passes them; several of one place share a bar
 WAYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "rx": (
@@ -33,14 +33,14 @@ WAYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
         ("rwnd", "peer", "unknown"),
     ),
 }  # fmt: skip
-ALWAYS: Final[Mapping[str, tuple[str, ...]]] = {  # bars that are shown whatever is known of them
+ALWAYS: Final[Mapping[str, tuple[str, ...]]] = {  # bars that are always shown
     "rx": ("peer", "ring", "core", "backlog", "rcvbuf", "thread"),
     "tx": ("thread", "sndbuf", "qdisc", "tx-ring", "rwnd"),
 }
 CARD: Final = ("wire", "ring", "tx-ring", "port", "slot")  # only a network card has them
 # a place of a stage → its name in a path of the facts
 _PATH: Final = {"rcvbuf": "socket", "sndbuf": "socket", "thread": "process"}
-SELDOM: Final = 0.25  # full by that much: a bar that is not always shown
+SELDOM: Final = 0.25  # utilisation from which a bar that is not in ALWAYS is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,9 @@ def _first(ways: list[Limit], known: list[Limit]) -> Limit | None:
 
 
 def at_fault(limit: Limit) -> bool:
-    """Whether a stage of this host limits other than its link and its programs, or a socket drops.
+    """Whether this host is at fault: a stage that is no link or program limits, or a socket drops.
 
-    A program that reads too slowly loses datagrams; of TCP its peer only waits.
+    A program that reads too slowly loses datagrams; with TCP its peer only waits.
     """
     other = limit.stage.end == "here" and limit.stage.stage not in ("application", "wire")
     return other or limit.over == "socket"

@@ -24,7 +24,7 @@ LONGEST: Final = 15  # steps for which a rate may be repeated: it is a mean sinc
 _Values = tuple[float | None, float | None, float | None]
 _NONE: Final[_Values] = (None, None, None)
 SERIOUS: Final = ("critical", "warning")
-START: Final = 5.0  # seconds; what holds since the start began at an unknown time
+START: Final = 5.0  # seconds; a finding that holds this soon after the start began before it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ def timeline(past: History, nic: str, steps: int, interval: float = 1.0) -> Time
     if not moments or steps < 2:
         return Timeline(step, 0.0)
     each = repeats(last - int(moments[0].at // step) + 1, steps)
-    if each % 2 == 0:  # a step is whole cells; of an odd number of points only a pair is
+    if each % 2 == 0:  # then a step takes whole cells; otherwise only two steps together do
         last = int(moments[-1].at // step)
     whole = -(-steps // each)
     first = bisect_left(moments, (last - whole + 1) * step, key=_at)

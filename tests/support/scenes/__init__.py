@@ -1,4 +1,4 @@
-"""Synthetic scenes: hosts in telling states, for tests of panes and for screenshots."""
+"""Synthetic scenes: hosts in various states, for tests of panes and for screenshots."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .. import Facts
 
 LEAST: Final = 500  # ports for one address and port: fewer are not listed
-SHARE: Final = 4  # … unless they are that part of the available ports
+SHARE: Final = 4  # … unless they are 1/SHARE of the available ports
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ class Tasks:
             if soft and spent is not None and row.cpu is not None:
                 ksoftirqd[row.cpu] = spent
             cpu = busiest[row.pid][1] if row.pid in busiest else row.cpu
-            if spent == 0.0 and row.waited is None:  # as most processes
+            if spent == 0.0 and row.waited is None:  # true of most processes
                 by_pid[row.pid] = Task(row, 0.0, 0.0, None, cpu)
                 continue
             rate = entry.per_s

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .nic import Nic
 
 KINDS: Final = ("nic", "veth", "wireless", "vlan")  # a bridge or macvlan shares its port on purpose
-WHOLE: Final = 31  # from this prefix on, an address is no part of a network of many
+WHOLE: Final = 31  # a prefix this long or longer is no network with other hosts
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Reading:
     utilisation: float | None = gauge("utilisation", "ratio", default=None)
     capacity: Interval | None = gauge("capacity, least and most", "bit/s", default=None)
     held: float = gauge("share of wall time limited by it", "ratio", default=0.0)
-    reach: Interval | None = gauge("roughly its capacity, too wide to tell", "bit/s", default=None)
+    reach: Interval | None = gauge("rough capacity: a wide interval", "bit/s", default=None)
 
 
 @dataclass(frozen=True, slots=True)

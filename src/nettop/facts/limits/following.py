@@ -16,7 +16,7 @@ from typing import Final
 
 from . import Limit, Reading
 
-BINDS: Final = 0.5  # of wall time
+BINDS: Final = 0.5  # of wall time: a stage that limits for this share binds
 GROWS: Final = frozenset({"cwnd", "rwnd"})
 FED_BACK: Final = frozenset({"cwnd", "rwnd", "path", "sndbuf"})  # a full queue fills these too
 QUEUES: Final = frozenset({
@@ -36,7 +36,7 @@ def following(limit: Limit, other: Limit | None = None) -> Reading | None:
 
 
 def bound(limit: Limit) -> Reading | None:
-    """The stage that the rate cannot exceed: the next one, if it is known what limits next."""
+    """The stage whose capacity bounds the rate: the next stage if it is known, else the nearest."""
     return limit.next or nearest(limit, _rest(limit, None))
 
 
@@ -47,7 +47,7 @@ def _rest(limit: Limit, other: Limit | None) -> list[Reading]:
 
 
 def nearest(limit: Limit, stages: Iterable[Reading]) -> Reading | None:
-    """The smallest capacity that is above the rate, or of a stage that is full already."""
+    """The stage with the smallest capacity that is above the rate, or that is full already."""
     rate = limit.rate or 0.0
     known = [
         one for one in stages
@@ -67,9 +67,8 @@ def independent(one: Reading, first: Reading, rate: float) -> Reading:
 
     A congestion window and the window that the peer offers grow once nothing else limits. A full
     queue fills the windows and the send buffer, and loses segments. A thread that is busy although
-    a queue behind it is full may only be polling. A path whose loss fills the window while another
-    stage limits may have no more capacity. The same holds for a window of the peer that is full
-    already.
+    a queue behind it is full may only be polling. If a lossy path or the peer's window is full
+    while another stage limits, it may carry no more than now: it keeps only a rough capacity.
     """
     if one.stage in CPU and one.held >= BINDS and first.stage not in CPU:
         return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))

@@ -14,7 +14,7 @@ from typing import Final
 from . import Limit, words
 from .steady import LASTS
 
-SHARE: Final = 0.5  # of the highest rate, down to which the flow named before stays
+SHARE: Final = 0.5  # of the highest rate: a flow that was named stays while it moves this much
 
 
 @dataclass(slots=True)

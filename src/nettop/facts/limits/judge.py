@@ -17,10 +17,10 @@ from .following import BINDS, QUEUES, following, independent
 from .looks import Look
 from .stages import readings
 
-FULL: Final = 0.9  # of a configured rate in use: it may limit as much as what is found full
+FULL: Final = 0.9  # of a configured rate in use: from here on it may limit as well
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
-# the farther along, the earlier; a path with loss explains a small congestion window
+# the stage farthest along the way is first; a lossy path precedes the small window that it causes
 ORDER: Final = (
     "provider", "pause", "wire", "slot", "tx-ring", "qdisc", "ring", "port", "backlog", "pacing",
     "rwnd", "sndbuf", "rcvbuf", "core", "thread", "path", "cwnd", "application", "peer", "unknown",
@@ -66,12 +66,12 @@ def _half(known: Sequence[Reading]) -> Reading:
 
 
 def _rank(one: Reading) -> float:
-    """Its place on the way.
+    """The position of the stage in `ORDER`; a weaker kind of evidence moves it to the end.
 
-    A slow reader at the peer shows in the window, as rwnd does; how the window shrinks is measured,
-    and a busy writer explains as much. The buffer of a UDP socket that drops is full at times in
-    any case, so a reader that is always behind explains it. A busy writer explains a send buffer
-    that its bursts fill: a writer that waits for room sleeps.
+    A slow reader at the peer that the kernel reports ranks as `rwnd` does; one that was measured by
+    the shrinking window ranks after a busy thread, which may explain that. So does a send buffer
+    that was measured: bursts of a busy writer fill it, while a writer that waits for room sleeps.
+    The full buffer of a UDP socket that drops is last: a reader that is always behind explains it.
     """
     if one.stage == "sndbuf" and one.kind == "measured":
         return _PLACE["path"]
@@ -85,7 +85,7 @@ def _rank(one: Reading) -> float:
 def _nearly_full(first: Reading, one: Reading) -> bool:
     """Whether a configured rate is nearly reached, though its queue is empty in many samples.
 
-    So it is where a busy thread fills it in bursts.
+    This happens where a busy thread fills the queue in bursts.
     """
     shaped = one.stage in QUEUES or one.stage == "pacing"
     return one is not first and shaped and (one.utilisation or 0.0) >= FULL

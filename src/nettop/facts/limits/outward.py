@@ -1,10 +1,11 @@
 """This host's part of the way of a flow of another network namespace (a pod, a container).
 
-The end of its veth pair that is outside joins both. What that end sends, the namespace receives:
-its queues limit a receiver. What that end receives, the namespace sends: it passes the policer of
-that end, or the ifb to which a filter redirects it (tc-mirred(8)), then the interface by which it
-leaves this host, by bridge or by route. Filters are not read: the ifb is the only one that moves as
-much as the flow. Policy routing and a destination that is translated (DNAT) are not followed.
+The outer end of its veth pair belongs to this host. The namespace receives what that end sends, so
+the queues of that end can limit a receiver. That end receives what the namespace sends. The data
+then passes the policer of that end, or the ifb to which a filter redirects it (tc-mirred(8)), and
+the interface by which it leaves this host, by bridge or by route. Filters are not read: the ifb is
+the only one that moves as much as the flow. Policy routing and translated destinations (DNAT) are
+not followed.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def _end(look: Look, direction: str) -> Look | None:
 def _uplink(look: Look, end: Nic, nics: dict[str, Nic]) -> Nic | None:
     """The interface by which this host forwards what that end receives.
 
-    That of the route; of a bridge of that end the only other port that moves as much.
+    It is the interface of the route or, if that end is in a bridge, the only other port that moves
+    as much.
     """
     below = look.window.below
     bridge = next((name for name, ports in below.items() if end.name in ports), None)

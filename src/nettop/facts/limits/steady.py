@@ -19,9 +19,9 @@ FRESH: Final = 5.0
 LASTS: Final = 3.0
 AFTER: Final = 10.0
 MINUTE: Final = 60.0
-LOST: Final = 0.25  # of wall time
-GONE: Final = 0.05
-WINDOW: Final = ("peer", "rwnd")  # one clock of the kernel: below one half it is called rwnd
+LOST: Final = 0.25  # of wall time: a held stage that limits for less can be replaced
+GONE: Final = 0.05  # the same within a minute after a change
+WINDOW: Final = ("peer", "rwnd")  # two names for one clock of the kernel (rwnd_limited)
 
 Key = tuple[str, str, str, str | None]
 Stage = tuple[str, str]

@@ -40,9 +40,9 @@ class Track:
     last: object = None
     at: float = 0.0  # when it was read
     changes: int = 0  # number of changes of the entries
-    last_wanted: dict[Hashable, float] = field(default_factory=dict)  # when it was, by key
+    last_wanted: dict[Hashable, float] = field(default_factory=dict)  # seconds, by key
     oldest: float = float("-inf")  # time of the oldest entry; nothing is forgotten before
-    brisk: Callable[[Entry[Any]], bool] | None = None  # also asked of a table with `CROWD` rows
+    brisk: Callable[[Entry[Any]], bool] | None = None  # a second test, from `CROWD` rows on
 
     def add(self, at: float, table: Any) -> None:
         """Add a table unless it is the same as last time; forget what is too old.
@@ -206,7 +206,7 @@ class Window:
         return result
 
     def devices(self) -> dict[tuple[int, str], str]:
-        """The interface of each address of other namespaces, by the namespace's inode and it."""
+        """The interfaces of other namespaces, by inode of the namespace and address."""
         return self.once("devices", self._devices)
 
     def _devices(self) -> dict[tuple[int, str], str]:
@@ -235,7 +235,7 @@ class Window:
         )
 
     def counted_elsewhere(self, device: tuple[int, str], counter: str) -> float | None:
-        """The same for an interface of another namespace, by the inode of that and its name.
+        """The same for an interface of another namespace: `device` is its inode and the name.
 
         Fewer counters are read there.
         """
@@ -266,7 +266,7 @@ def _rests(nic: Nic) -> bool:
 
 
 def _by_interface(track: Track) -> dict[Hashable, list[Hashable]]:
-    """The keys of a track whose first part is an interface, by that."""
+    """The keys of a track by interface, the first part of each key."""
     found: dict[Hashable, list[Hashable]] = {}
     for name in track.series:
         if isinstance(name, tuple):

@@ -43,7 +43,7 @@ class Losses:
 
     @property
     def known(self) -> bool:
-        """Whether the bound is smaller than the loss, or there is none to be seen."""
+        """Whether the bound is smaller than the loss, or no loss was seen."""
         least, most = self.between
         return most - least <= least or most < 1.0
 

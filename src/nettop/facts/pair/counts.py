@@ -26,7 +26,7 @@ class Counts:
     """Packets that a host lost since it started, by stage; what is not known is absent."""
 
     lost: dict[str, float] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)  # stage → which one
+    names: dict[str, str] = field(default_factory=dict)  # stage → the place in words
     received: tuple[float, float] | None = None  # bytes and packets of the interface
 
     def mean(self, before: Counts) -> float:

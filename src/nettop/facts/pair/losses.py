@@ -148,9 +148,9 @@ def _places(
     repaired, spurious = again
     mss = last.sender[0].mss or 1
     lost = between[1] + refused
-    about = min(max(repaired, between[0]), between[1])  # what was sent again tells the middle
+    about = min(max(repaired, between[0]), between[1])  # retransmissions give the likely count
     likely = about + refused
-    found: list[tuple[float, Place]] = []  # with the number of segments that it explains, about
+    found: list[tuple[float, Place]] = []  # with the segments that it explains, roughly
     for stage, count in _grew(first.leaving, last.leaving):
         # each packet refused by a qdisc is one count, of many segments
         sizes = max(refused, 0.0), min(count * ceil(PACKET / mss), lost)

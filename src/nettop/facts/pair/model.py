@@ -55,7 +55,7 @@ class Model:
 
     hosts: tuple[str, str]
     moments: deque[_Moment] = field(default_factory=deque)
-    _seen: dict[Tuple4, tuple[str, float]] = field(default_factory=dict)  # joined: target, when
+    _seen: dict[Tuple4, tuple[str, float]] = field(default_factory=dict)  # target, last time joined
 
     def build(self, both: Both, here: Facts, there: Facts) -> Sides:
         """The flows that both hosts see, and those that only this one sees."""

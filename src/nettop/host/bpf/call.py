@@ -22,7 +22,7 @@ _NUMBERS: Final = {
 _MAP_CREATE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN = 0, 5, 17
 _ARRAY, _RAW_TRACEPOINT, _MMAPABLE = 2, 17, 1 << 10
 _LICENCE: Final = b"Dual MIT/GPL\0"
-_ROOM: Final = 128  # of an attribute block; what the kernel does not know must be zero
+_ROOM: Final = 128  # bytes of an attribute block; the rest of the block must be zero
 _LOG: Final = 1 << 16
 
 

@@ -17,7 +17,7 @@ from . import btf, call
 from .call import instruction
 
 SLOTS: Final = 512  # reasons; the last stands for all beyond (of subsystems: 802.11, Open vSwitch)
-_STRIPES: Final = 16  # CPUs that share one counter are a sixteenth of all: no line of memory is hot
+_STRIPES: Final = 16  # copies of each counter, so that CPUs seldom contend for a cache line
 _OTHERS: Final = "OTHER"
 _TYPES: Final = "/sys/kernel/btf/vmlinux"
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})

@@ -38,7 +38,7 @@ class Kernel:
         self._ioctl: Optional[Tuple[socket.socket, array[int]]] = None
 
     def ask(self, family: str, kind: int, dump: bool, body: bytes) -> bytes:
-        """All messages of the answer without the acknowledgement; OSError, also by the list."""
+        """All messages of the answer without the acknowledgement; OSError, also if not allowed."""
         allowed.netlink(family, kind, dump)
         flags = _REQUEST | (_DUMP if dump else _ACK)
         protocol = _PROTOCOLS.get(family, _GENERIC)
@@ -55,7 +55,7 @@ class Kernel:
             raise FileNotFoundError(errno.ENOENT, sentence) from None
 
     def ioctl(self, interface: bytes, request: bytes) -> bytes:
-        """The buffer `request` after SIOCETHTOOL; OSError, also by the list."""
+        """The buffer `request` after SIOCETHTOOL; OSError, also if not allowed."""
         if not 4 <= len(request) <= _ROOM // 2 + (1 << 16):
             raise OSError(errno.EINVAL, "an ethtool request of this size is not sent")
         allowed.ethtool(struct.unpack_from("=I", request)[0])

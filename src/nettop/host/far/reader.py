@@ -27,7 +27,7 @@ _RECORD = (b"/stat", b"/status", b"/schedstat", b"/comm")  # one read gives the 
 _BUSY = b"/proc/#/stat"
 _MATCHES = 8192  # of one pattern
 _KERNEL = 0x00200000  # PF_KTHREAD, include/linux/sched.h
-_TRUST = 3  # readings of the open files of a process whose list of them stays the same
+_TRUST = 3  # readings until links of open files are read again although their list is unchanged
 _LOOKED_INTO = 64  # processes that `!` stands for
 _PATHS = (b"t", b"l", b"k")
 

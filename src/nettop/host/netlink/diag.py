@@ -88,9 +88,9 @@ def mptcp(source: Source, space: Space | None = None) -> bytes:
 def time_wait(source: Source, low: int, high: int) -> bytes:
     """Every TCP socket in TIME_WAIT or FIN_WAIT2 whose local port is from `low` to `high`.
 
-    A socket in FIN_WAIT2 waits for the peer's close, and is soon kept as one in TIME_WAIT is.
-    The kernel selects them by INET_DIAG_REQ_BYTECODE: two comparisons, each with the steps to the
-    next one where it holds, and past the end where it does not.
+    A socket in FIN_WAIT2 waits for the peer's close; soon the kernel keeps it as one in TIME_WAIT.
+    INET_DIAG_REQ_BYTECODE selects the ports: two comparisons, each with an offset to the next one
+    if it is true, and an offset past the end if it is false.
     """
     code = b"".join(
         struct.pack("=BBHBBH", comparison, 8, end, 0, 0, port)

@@ -38,7 +38,7 @@ def ask(request: Request, space: Space) -> bytes:
         try:
             raise question.error
         finally:
-            question.error = None  # it would keep every frame that it passed
+            question.error = None  # its traceback would keep the locals of every caller
     return question.answer
 
 

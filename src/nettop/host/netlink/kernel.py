@@ -199,7 +199,7 @@ class Kernel:
             try:
                 raise error
             finally:
-                del error  # a name for it here would keep every frame that it passed
+                del error  # its traceback would keep the locals of every caller
         if interrupted:
             raise InterruptedError
         return answer

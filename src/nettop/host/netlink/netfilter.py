@@ -40,7 +40,7 @@ IMMEDIATE: Final[Table] = {2: Field("data", "nest", _VERDICT)}
 def loaded(source: Source) -> bool:
     """Whether nf_tables is in the kernel now: a request would load the module otherwise.
 
-    It is a module that is loaded, is built in, or the kernel has no modules.
+    True if the module is loaded or built in, or if the kernel has no modules.
     """
     try:
         modules = {line.split(" ")[0] for line in source.text("/proc/modules").splitlines()}

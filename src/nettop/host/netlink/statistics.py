@@ -52,10 +52,10 @@ GROUPS: Final[Mapping[int, tuple[str, tuple[str, ...]]]] = {
 
 
 def every(source: Source) -> dict[str, dict[str, int]]:
-    """What each device gives, by its name; one that gives none is not there.
+    """The statistics of each device, by its name; devices without any are left out.
 
-    A driver's error would end the kernel's list there: then each device is asked by itself. OSError
-    on a kernel without them; ValueError for an answer that is cut off.
+    An error of one driver ends the kernel's list; each device is then asked separately. OSError on
+    a kernel without them; ValueError for an answer that is cut off.
     """
     try:
         return _ask(source, None, "ethtool/stats")
@@ -71,7 +71,7 @@ def every(source: Source) -> dict[str, dict[str, int]]:
 
 
 def one(source: Source, device: str) -> dict[str, int]:
-    """What one device gives; empty when that is nothing."""
+    """The statistics of one device; empty if it has none."""
     return _ask(source, device, f"ethtool/stats/{device}").get(device, {})
 
 

@@ -15,11 +15,13 @@ from .. import Interval
 
 BUSY: Final = 0.85  # of wall time: it limits, and what it carries now is about all
 HALF: Final = 0.5  # of utilisation; below it, the batches and the cost of a byte will change
-NEARLY: Final = 1.1  # least and most by this factor where it is busy
-WIDE: Final = 1.35  # where it is half full
-COUNTED: Final = 1.15  # where it is half full and its wakeups are counted
+# the estimate divided and multiplied by this factor is the interval: of a busy stage, of one that
+# is half full, of one that is half full and whose wakeups are counted
+NEARLY: Final = 1.1
+WIDE: Final = 1.35
+COUNTED: Final = 1.15
 WAKE: Final = 25e-6  # s of CPU time for a wakeup, at the most (measured on a guest: 16 to 26 us)
-FAR: Final = 5.0  # most by this factor where it is less: larger batches cost less for each byte
+FAR: Final = 5.0  # the upper end by this factor below HALF: larger batches cost less for each byte
 # bit/s that a core carries at most because of costs that a slow flow does not show, such as
 # contention for memory and soft interrupts beside the thread (measured: 146 Gb/s estimated at a
 # tenth of the rate, 31 true)

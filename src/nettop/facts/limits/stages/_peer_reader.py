@@ -18,12 +18,12 @@ from ..following import BINDS
 from ..looks import Look
 from ..window import mean
 
-LONG: Final = 1000  # us; the window is full by the distance from here on
-STRETCHED: Final = 4.0  # a round trip by so much longer than the shortest: acknowledged late
+LONG: Final = 1000  # us; on longer round trips the distance alone may fill the window
+STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on the peer acknowledges late
 UNREAD: Final = 0.5  # of what is in flight, by which the window shrinks
 LOSSY: Final = 1e-3  # of the segments: what arrives after a lost one waits to be read as well
-MUCH: Final = 0.1  # of the largest window, unread on average: whatever is in flight waits for it
-CLOSED: Final = 0.25  # of the time that the window is closed, over a path too short to fill it
+MUCH: Final = 0.1  # of the largest window, unread on average: then all data in flight waits for it
+CLOSED: Final = 0.25  # of the time the window is closed, on a path too short to fill it
 
 
 def reading(look: Look, waits: float) -> Reading | None:

@@ -1,8 +1,8 @@
 """The timer of a paced socket that expires late: it sends less than its pacing rate.
 
-TCP sends the next packet from a timer on the core that sent the last one (tcp_pace_kick()). What is
-late by more than half a packet is lost for good (tcp_update_skb_after_send()). On a core without
-idle time, or one that the hypervisor takes away, it is late.
+TCP sends the next packet from a timer on the core that sent the last one (tcp_pace_kick()). The
+timer expires late on a core without idle time, or on one that the hypervisor takes away. A delay is
+made up for by at most half the time of a packet (tcp_update_skb_after_send()).
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ def _thread(look: Look, one: Thread) -> Reading:
     # sleeps
     held = used if full or one.waited >= HALF else used / 2
     capacity, reach = one.carried(look.rate)
-    if held >= HALF and _keeps_up(look, one):  # what its CPU time is spent on is not known
+    if held >= HALF and _keeps_up(look, one):  # its CPU time is not only spent on data
         held, capacity, reach = 0.0, None, (look.rate, look.rate / HALF)
     return Reading(
         "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach
@@ -233,9 +233,9 @@ def _thread(look: Look, one: Thread) -> Reading:
 def _keeps_up(look: Look, one: Thread) -> bool:
     """Whether a thread that reads leaves no data unread although it is busy.
 
-    It is woken for little data each time, or polls. If it could read no more, its socket would
-    fill. One that is delayed by interrupts, a quota or a signal is behind at these times; one that
-    waits for its core, if data is unread in some samples: else it reads all that arrives.
+    It is woken for little data each time, or polls; a thread that could read no more would let its
+    socket fill. A thread that interrupts, a quota or a signal delay does not keep up. A thread that
+    waits for its core keeps up if data is unread in few samples.
     """
     if look.over != "flow" or look.sends or not look.tcp:
         return False

@@ -15,8 +15,8 @@ from .. import Reading
 from ..looks import Look
 from ..stack import stack
 
-FULL: Final = 0.95  # of what the wire carries
-SLOT: Final = 0.80  # of the slot's rate after coding: data
+FULL: Final = 0.95  # of what the wire carries: the link is full
+SLOT: Final = 0.80  # of the slot's rate after coding that carries data
 COUNTED: Final = 1.0  # packets a second
 
 

@@ -19,13 +19,13 @@ from ..looks import Look
 from ..window import mean
 from . import queues
 
-LOSSY: Final = 1e-4  # of the segments
+LOSSY: Final = 1e-4  # of the segments lost: from here on the path limits by loss
 MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
-WINDOW: Final = 0.2  # of the time limited by the peer's window or the send buffer
-REACHED: Final = 0.7  # of the bandwidth that BBR measured
+WINDOW: Final = 0.2  # of the time limited by the peer's window or the send buffer; below it: free
+REACHED: Final = 0.7  # of the bandwidth that BBR measured: it is reached
 SPREAD: Final = 1.4  # the formula is right within this factor
-HEAVY: Final = 0.02  # of the segments: timeouts, which the formula leaves out, cost as much
+HEAVY: Final = 0.02  # of the segments lost: timeouts, which the formula leaves out, cost much too
 LONG: Final = 1000  # us; on shorter round trips the CPU may limit the rate that BBR measures
 OWN: Final = 0.5  # of the lost segments: a queue of this host drops as many packets
 COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
@@ -54,7 +54,7 @@ def readings(look: Look) -> Iterator[Reading]:
     waits = look.often("notsent")
     # what BBR measures below a full window or send buffer is the rate of these
     free = lossy or max(map(look.part, ("rwnd_limited", "sndbuf_limited"))) < WINDOW
-    reached = bbr and free and (ratio >= HEAVY or _paced(look, speed))  # its window has room
+    reached = bbr and free and (ratio >= HEAVY or _paced(look, speed))  # free: its window has room
     held = max(full, waits) if (full >= FLIGHT or reached) and waits >= 0.5 else 0.0
     if not lossy and not held:
         return

@@ -27,7 +27,7 @@ STANDING: Final = 0.9  # of the samples with waiting packets; normally equal to 
 LEAST: Final = 0.3  # of a configured rate that passes although packets always wait
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
-FILLED: Final = 0.5  # of the samples
+FILLED: Final = 0.5  # of the samples in which the ring is full: it limits
 CLASS: Final = "class"  # the kind of a class of another namespace
 PAUSED: Final = 0.10  # of the time that pause frames may hold the link
 PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause frame holds it
@@ -36,7 +36,7 @@ PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause fram
 def readings(look: Look) -> Iterator[Reading]:
     """The queues of the interface by which the data leaves, and of those below it.
 
-    Of a flow of another namespace also those of this host that its data passes.
+    For a flow of another namespace, also the queues of this host that its data passes.
     """
     if not look.sends:
         outer = arriving(look)
@@ -136,7 +136,7 @@ class _Shaper(NamedTuple):
 
 
 def _carries(look: Look, one: _Shaper) -> bool:
-    """Whether as much passes it as a flow of a pod moves: else it is that of other traffic."""
+    """Whether it passes as much as a pod's flow moves; otherwise it belongs to other traffic."""
     own = look.over != "flow" or look.namespace is None
     return own or one.load * one.rate >= MOVES * look.rate
 

@@ -15,15 +15,15 @@ from ..looks import Look
 from ..window import mean, share
 from . import cpu
 
-UNREAD: Final = 0.25  # of the receive buffer: the reader is behind; as application-does-not-read
+UNREAD: Final = 0.25  # of the receive buffer: as the rule application-does-not-read
 REPEATED: Final = 0.25  # of the samples: it is behind again and again, not once by chance
-FILLED: Final = 0.4  # of the buffer is payload that arrives in a round trip: window full
+FILLED: Final = 0.4  # of the buffer arrives in a round trip as payload: the window is full
 # of the buffer that is offered as window: half (tcp_adv_win_scale 1, up to Linux 6.5), then by the
 # size of packets in memory (scaling_ratio in include/linux/tcp.h)
 OFFERED: Final = (0.5, 0.7)
 FIXED: Final = 0.9  # of the largest buffer that autotuning makes
 SCALED: Final = 0.6  # of the largest window that can be offered arrives in a round trip
-LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is no measure
+LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is unreliable
 
 
 def readings(look: Look) -> Iterator[Reading]:

@@ -18,7 +18,7 @@ from ..window import mean, share
 from . import _peer_reader, _timer
 
 FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken
-EMPTY: Final = 0.1  # of the send buffer unsent: less is nothing
+EMPTY: Final = 0.1  # of the send buffer unsent; less counts as nothing
 WINDOW_FULL: Final = 0.9  # of the congestion window in flight
 WINDOW_SENT: Final = 0.8  # of the peer's window in flight: a sender that paces does not fill it
 PACED: Final = 0.8  # of the pacing limit: payload is less than what pacing counts
