@@ -20,6 +20,11 @@ def test_each_size_is_captured_by_the_chosen_captor(
     trial: Any = Trial()
     asked: list[tuple[object, object]] = []
     result = object()
-    monkeypatch.setattr(capture, "sweep", lambda *words: asked.append(words) or result)
+
+    def sweep(*words: object) -> object:
+        asked.append((words[0], words[1]))
+        return result
+
+    monkeypatch.setattr(capture, "sweep", sweep)
     assert capture.measure(trial) is result
     assert asked == [(trial, captor)]
