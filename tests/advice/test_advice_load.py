@@ -182,6 +182,18 @@ def test_limits_that_cannot_be(tmp_path: Path, limits: Any, said: str) -> None:
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize("key", ["yields", "after"])
+def test_a_rule_that_names_no_rule_is_left_out_and_reported(tmp_path: Path, key: str) -> None:
+    write(tmp_path, GOOD)
+    write(tmp_path, GOOD.replace("[limits]", f'{key} = ["slow-nik"]\n\n[limits]'), "other.toml")
+    told: list[str] = []
+    assert [rule.id for rule in load([tmp_path], tell=told.append)] == ["slow-nic"]
+    (fault,) = told
+    assert fault.endswith(f"{key}: no such rule slow-nik (did you mean slow-nic?)")
+    with pytest.raises(RuleError, match="no such rule slow-nik"):
+        load([tmp_path])
+
+
 def test_a_failing_test_says_how(tmp_path: Path) -> None:
     text = GOOD.replace("nic   = { mtu = 1500 }", "nic   = { mtu = 800 }")
     failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]

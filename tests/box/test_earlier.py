@@ -220,6 +220,16 @@ def test_few_parts_are_kept_and_each_is_bounded(
     assert all(part.moments.size <= 40_000 for part in parts.values())
 
 
+@pytest.mark.parametrize(("wall", "back", "answer"), [(40.2, True, 39.5), (19.7, False, 20.5)])
+def test_a_part_that_is_not_kept_is_read_also_between_two_that_are(
+    tmp_path: Path, wall: float, back: bool, answer: float
+) -> None:
+    path = record(tmp_path, Recorded(WALL + 0.5), 60)  # moments at .5 s
+    screen = Screen(path, WALL + 999)
+    assert [seconds(screen.near(WALL + at)) for at in (50, 10)] == [49.5, 9.5]
+    assert seconds(screen.near(WALL + wall, back=back)) == answer
+
+
 def test_on_a_host_whose_samples_are_dear_some_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

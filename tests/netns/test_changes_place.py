@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import shared
 
 pytestmark = [
     pytest.mark.netns,
@@ -38,11 +39,7 @@ class Nettop:
         self.environment.pop("SSH_CONNECTION", None)
 
     def __call__(self, words: str, code: int = 0) -> list[dict[str, Any]]:
-        done = subprocess.run(
-            [sys.executable, "-m", "nettop", *words.split(), "--json"],
-            env=self.environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+        done = shared().run([*words.split(), "--json"], self.environment)
         assert done.returncode == code, (words, done.stdout, done.stderr)
         changes: list[dict[str, Any]] = json.loads(done.stdout)["changes"]
         return changes

@@ -17,6 +17,7 @@ from staged import NEAR, Stage
 from staged_both import LIMITS, both
 from staged_case import FAR
 from staged_losses import MADE
+from warm import shared
 
 pytestmark = [
     pytest.mark.netns,
@@ -74,13 +75,10 @@ def test_a_flow_behind_translated_addresses_is_named_and_not_joined() -> None:
 
 def said(stage: Stage, seconds: float = 4.0) -> str:
     """What `nettop why --peer` prints, with spaces for line ends."""
-    done = subprocess.run(
-        stage.inside(stage.here, sys.executable, "-m", "nettop", "why", "--seconds", f"{seconds}",
-                     "--peer", f"ip netns exec {stage.there}"),
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    words = ("why", "--seconds", f"{seconds}", "--peer", f"ip netns exec {stage.there}")
+    done = shared().run(words, netns=stage.here, sysfs=False)  # as Stage.inside: nsenter --net
     assert done.returncode == 0, done.stderr
-    return " ".join(done.stdout.split())
+    return " ".join(done.stdout.decode().split())
 
 
 def watched(stage: Stage) -> bool:

@@ -10,8 +10,10 @@ from scenes.found import RING
 
 from nettop import panes
 from nettop.panes import cursor, hints, page
+from nettop.panes.declared import Pane
 from nettop.terms.text import text_of
 from nettop.tui import keys, mouse, palette
+from nettop.views.ask import Hint
 from nettop.views.origin import SceneOrigin
 from nettop.views.scene import RunningTest, Scene, View
 
@@ -32,22 +34,69 @@ def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
     assert len(text) == width
     assert f"{first.key} {first.text}  " in text
     assert "? help" in text
-    assert panes.pane(pane).TITLE.split()[0] in text
+    if width >= 80:
+        assert panes.pane(pane).TITLE.split()[0] in text
 
 
-@pytest.mark.parametrize("width", [70, 80, 100, 120])
-@pytest.mark.parametrize("more", [1, 3])
-def test_more_panes_leave_room_for_keys(width: int, more: int) -> None:
-    titles = [(name, panes.pane(name).TITLE) for name in panes.names()]
-    titles += [(f"new{number}", "Conntrack") for number in range(more)]
-    for here, title in titles:
-        shown = page.shortened(titles, here, width)
-        assert [name for name, _ in shown] == [name for name, _ in titles]
-        assert (here, f" {title.split()[0]}") in shown
-        taken = sum(2 + len(text) for _, text in shown)
-        assert width - taken >= page.KEYS_ROOM or all(
-            not text for name, text in shown if name != here
+MORE = {  # panes that somebody may add: key, title, first key for the footer
+    "congestion": ("0", "Congestion control", Hint("Enter", "choose an algorithm", "enter")),
+    "conntrack": ("-", "Connections", Hint("Ctrl-X", "remove the entry", "stop")),
+}
+
+
+def added(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> dict[str, Pane]:
+    """All panes with these of MORE, as the footer finds them."""
+    every = {name: panes.pane(name) for name in panes.names()}
+    for name in names:
+        key, title, hint = MORE[name]
+        second = Hint("z", "fold all of them", "fold")
+        every[name] = replace(
+            every["nic"], KEY=key, TITLE=title, hints=lambda *_, own=(hint, second): own
         )
+    monkeypatch.setattr(page, "names", lambda: tuple(every))
+    for module in (page, hints):
+        monkeypatch.setattr(module, "pane", every.__getitem__)
+    return every
+
+
+@pytest.mark.parametrize("width", [60, 70, 80, 100, 120, 140, 200])
+@pytest.mark.parametrize("more", [(), ("congestion",), tuple(MORE)], ids=["9", "10", "11"])
+def test_ten_or_eleven_panes_leave_room_for_keys(
+    width: int, more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = lossy()
+    every = added(more, monkeypatch)
+    for here in every:
+        view = View(pane=here)
+        titles, shown = page.footer_parts(scene, view, width)
+        text = text_of(page.footer(scene, view, width))
+        known = hints.hints(scene, view)
+        assert len(text) == width
+        assert [name for name, _ in titles] == list(every)
+        assert all(f" {every[name].KEY}{title}" in text for name, title in titles)
+        assert known[0] in shown, text
+        assert hints.HELP in shown
+        assert text.rstrip().endswith(f"{shown[-1].key} {shown[-1].text}")
+        if width >= 80:
+            assert dict(titles)[here].split()[0] == every[here].TITLE.split()[0]
+        for name, _ in titles:
+            assert page.pane_at(scene, view, width, text.index(f" {every[name].KEY}") + 1) == name
+
+
+TITLES = [(name.lower(), name) for name in ("NIC", "Cores", "Advisor", "History", "Journal")]
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [(10, " NIC Cores Advisor History Journal"), (11, " NIC Core Advi Hist Jour"),
+     (20, " NIC Core Advi Hist Jour"), (21, " NIC Cor Adv His Jou"), (24, " NIC Cor Adv His Jou"),
+     (25, " NIC Co Ad Hi Jo"), (28, " NIC Co Ad Hi Jo"), (29, " NIC"), (40, " NIC"), (41, " NI"),
+     (43, " "), (44, ""), (80, "")],
+)  # fmt: skip
+def test_titles_lose_letters_before_keys_do(room: int, shown: str) -> None:
+    titles = page.shortened(TITLES, "nic", 54, room)
+    assert "".join(title for _, title in titles) == shown
+    assert [name for name, _ in titles] == [name for name, _ in TITLES]
 
 
 @pytest.mark.parametrize("pane", panes.names())
@@ -103,5 +152,9 @@ def test_the_palette_begins_with_what_can_be_done_here() -> None:
 
 def test_in_a_field_no_letter_is_offered_as_a_key() -> None:
     view = View(pane="tests", editing="form.to", draft="10.0")
-    assert [one.key for one in page.shown_hints(lossy(), view, 200)] == ["Enter", "Esc", "Ctrl-U"]
+    assert [one.key for one in page.footer_parts(lossy(), view, 200)[1]] == [
+        "Enter",
+        "Esc",
+        "Ctrl-U",
+    ]
     assert "Esc cancel" in text_of(page.footer(lossy(), view, 80))

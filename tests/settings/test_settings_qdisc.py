@@ -46,6 +46,24 @@ def test_a_quantity_is_written_as_it_will_be_read(written: str, read: str) -> No
     assert settings.normal(ROOT, written) == read
 
 
+@pytest.mark.parametrize(
+    ("address", "found", "value"),
+    [
+        (ROOT, (), "noqueue"),  # a bridge, a veth: the kernel lists no discipline
+        (ROOT, mq(1, (2, "fq")), "mq"),
+        (LEAVES, mq(1), "noqueue"),
+        (LEAVES, mq(1, (2, "fq"), (3, "fq")), "fq"),
+        (LEAVES, mq(1, (2, "fq"), (3, "fq_codel")), "mixed"),
+    ],
+)
+def test_disciplines_are_read_as_one_value(
+    address: settings.Address, found: tuple[Discipline, ...], value: str,
+    host: Host, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    has(monkeypatch, *found)
+    assert settings.read(host.source, address) == value
+
+
 def test_options_are_those_that_differ_from_a_fresh_one() -> None:
     usual = {"quantum": 3028, "initial_quantum": 15140}
     assert qdisc._shown("fq", usual, 1500) == "fq"

@@ -7,8 +7,6 @@ reader's, `between` the network. Seen from the reader's host here and there chan
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +14,7 @@ from typing import Any, Final
 from staged import Stage
 from staged_case import Case
 from staged_limits import CASES
+from warm import shared
 
 _TURNED: Final[Mapping[str, str]] = {"here": "there", "there": "here", "between": "between"}
 
@@ -52,11 +51,8 @@ LIMITS: Final = {
 def both(stage: Stage, *words: str, sending: bool = True, seconds: float = 3.0) -> dict[str, Any]:
     """What `nettop why --peer --json` prints on one of the hosts."""
     here, there = (stage.here, stage.there) if sending else (stage.there, stage.here)
-    done = subprocess.run(
-        stage.inside(here, sys.executable, "-m", "nettop", "why", *words, "--json", "--seconds",
-                     f"{seconds}", "--peer", f"ip netns exec {there}"),
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    words = ("why", *words, "--json", "--seconds", f"{seconds}", "--peer", f"ip netns exec {there}")
+    done = shared().run(words, netns=here, sysfs=False)  # as Stage.inside: nsenter --net
     assert done.returncode == 0, (done.returncode, done.stderr)
     document: dict[str, Any] = json.loads(done.stdout)
     return document

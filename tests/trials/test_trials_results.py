@@ -131,6 +131,22 @@ def test_tuning_stops_when_the_time_or_the_user_says_so(monkeypatch: pytest.Monk
     assert {s["state"] for s in ended["steps"]} == {"skipped"}
 
 
+@pytest.mark.usefixtures("store")
+def test_tuning_proves_what_its_time_is_long_enough_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two offers: a proof compares two states; a kept change needs the time of one more."""
+    plan = ExperimentPlan()
+    need = (2 + 2 * plan.least) * plan.run_seconds + 2 * plan.least
+    monkeypatch.setattr("nettop.trials.prove.prove", lambda *_, **__: document(0.5, True, 3))
+    on = Bench("bulk", Options(), METRICS["rate"], plan)
+    offers = [Offer(name, "", [("sysctl.net.a", "1")]) for name in ("a@eth0", "b@eth0")]
+    for budget, states in ((0.99, ["skipped"] * 2), (1.0, ["kept", "skipped"]),
+                           (1.99, ["kept", "skipped"]), (2.0, ["kept"] * 2)):  # fmt: skip
+        found = tune.tune(offers, on, budget * need, clock=lambda: 0.0)
+        assert [step["state"] for step in found["steps"]] == states, budget
+        skipped = [step["because"] for step in found["steps"] if step["state"] == "skipped"]
+        assert set(skipped) <= {f"no time left: a proof takes at least {need:.0f} s"}
+
+
 def test_a_result_that_cannot_be_stored_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

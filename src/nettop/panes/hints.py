@@ -14,6 +14,7 @@ PAST: Final = (
     Hint("←", "back", "earlier"),
     Hint("→", "on", "later"),
 )
+KEYS_ROOM: Final = 20  # columns: of most rows the first key, and `?`
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 HELP: Final = Hint("?", "help", "help")
 QUIT: Final = Hint("q", "quit", "quit")
@@ -53,6 +54,20 @@ def fitting(known: tuple[Hint, ...], room: int) -> tuple[Hint, ...]:
         out.append(hint)
         left -= width_of(hint)
     return (*(hint for hint in out if hint is not QUIT), HELP, *((QUIT,) if QUIT in out else ()))
+
+
+def needed(known: tuple[Hint, ...], *, field: bool) -> int:
+    """The columns that the titles of the panes leave for the decisive keys.
+
+    These are the first key of the row and `?`, in a field the first two; at least what most rows
+    need, so that the titles do not change with the row.
+    """
+    return max(KEYS_ROOM, room_of(known[:2] if field else (*known[:1], HELP)))
+
+
+def room_of(shown: tuple[Hint, ...]) -> int:
+    """The columns of these hints."""
+    return sum(map(width_of, shown))
 
 
 def width_of(hint: Hint) -> int:

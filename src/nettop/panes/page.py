@@ -16,7 +16,6 @@ from .clock import clock, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
-KEYS_ROOM: Final = 20  # columns that the titles leave for `?` and, in most rows, the first key
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 NOTE = 3  # rows of a note at most: its end is often the reason
 REASON = 24  # free columns from which the reason for the profile is shown
@@ -118,28 +117,36 @@ def footer(scene: Scene, view: View, width: int) -> Line:
         prompt = line((f" {name} ", "key"), (f"{view.draft}▏", "input"))
         return ends(prompt, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
-    for name, text in tabs(view, width):
+    titles, shown = footer_parts(scene, view, width)
+    for name, text in titles:
         here = name == view.pane
         parts.append((f" {pane(name).KEY}", "key" if not here else "select"))
         parts.append((text, "select" if here else ""))
-    keys = [(text, role) for hint in shown_hints(scene, view, width)
+    keys = [(text, role) for hint in shown
             for text, role in ((hint.key, "key"), (f" {hint.text}  ", "dim"))]  # fmt: skip
     keys[-1] = (keys[-1][0][:-1], "dim")
     return ends(tuple(parts), line(*keys), width)
 
 
-def shown_hints(scene: Scene, view: View, width: int) -> tuple[Hint, ...]:
-    """The keys at the right of the footer, as many as fit; in a field those that are no letters."""
-    taken = sum(2 + len(text) for _, text in tabs(view, width))
+def footer_parts(
+    scene: Scene, view: View, width: int
+) -> tuple[list[tuple[str, str]], tuple[Hint, ...]]:
+    """The panes' names and titles at the left, and the keys at the right; both fit in the width.
+
+    In a field the keys are those that are no letters.
+    """
+    known = hints.FIELD if view.editing else hints.hints(scene, view)
+    titles = [(name, pane(name).TITLE) for name in names()]
+    shown = shortened(titles, view.pane, width, hints.needed(known, field=bool(view.editing)))
+    room = width - sum(2 + len(text) for _, text in shown)
     if view.editing:
-        whole = sum(map(hints.width_of, hints.FIELD)) <= width - taken
-        return hints.FIELD if whole else hints.FIELD[:2]
-    return hints.fitting(hints.hints(scene, view), width - taken)
+        return shown, known if hints.room_of(known) <= room else known[:2]
+    return shown, hints.fitting(known, room)
 
 
 def hint_at(scene: Scene, view: View, width: int, x: int) -> str:
     """The action of the key at that column of the footer; empty for none."""
-    shown = shown_hints(scene, view, width)
+    _, shown = footer_parts(scene, view, width)
     at = width + 1 - sum(map(hints.width_of, shown))
     for hint in shown:
         if at <= x < at + hints.width_of(hint) - 2:
@@ -148,28 +155,29 @@ def hint_at(scene: Scene, view: View, width: int, x: int) -> str:
     return ""
 
 
-def tabs(view: View, width: int) -> list[tuple[str, str]]:
-    """The name of each pane and its title, shortened so that there is room for keys."""
-    return shortened([(name, pane(name).TITLE) for name in names()], view.pane, width)
+def shortened(
+    titles: list[tuple[str, str]], here: str, width: int, room: int
+) -> list[tuple[str, str]]:
+    """Names and titles, as long as they leave so much room for keys.
 
-
-def shortened(titles: list[tuple[str, str]], here: str, width: int) -> list[tuple[str, str]]:
-    """Names and titles; those that are not `here` have as many letters as there is room for."""
-    out: list[tuple[str, str]] = []
+    Other titles lose letters before the title of `here`, which is cut last. Digits always stay.
+    """
+    left = 0
     for most in LETTERS:
-        out = []
+        out: list[tuple[str, str]] = []
         for name, title in titles:
             text = title.split()[0] if width < WIDE else title
             out.append((name, f" {text if name == here else text[:most]}".rstrip()))
-        if sum(2 + len(text) for _, text in out) + KEYS_ROOM <= width:
-            break
-    return out
+        left = width - sum(2 + len(text) for _, text in out)
+        if left >= room:
+            return out
+    return [(name, text[: left - room] if name == here else text) for name, text in out]
 
 
-def pane_at(view: View, width: int, x: int) -> str:
+def pane_at(scene: Scene, view: View, width: int, x: int) -> str:
     """The pane whose title is at that column of the footer; empty for none."""
     at = 0
-    for name, text in tabs(view, width):
+    for name, text in footer_parts(scene, view, width)[0]:
         wide = 2 + len(text)
         if at <= x < at + wide:
             return name

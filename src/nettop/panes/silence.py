@@ -56,8 +56,7 @@ def lines(silent: Sequence[Silent], width: int, height: int) -> list[Line]:
     out += [line((f" {row}", "dim")) for row in wrap(unevaluated(known), max(10, width - 2))]
     shown = list(rest.items())[: max(0, height - len(out))]
     names = [_name(rule, targets) for rule, targets in shown]
-    longest = max((len(name) for name in names), default=0)
-    wide = min(_LONGEST, longest + 2)
+    wide = min(_LONGEST, len(max(names, key=len, default="")) + 2)
     for (_, targets), name in zip(shown, names, strict=True):
         if width < _NARROW:
             out.append(line((crop(f"  {name}", width), "dim")))

@@ -21,7 +21,7 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
     """
     x, y = at
     width = sum(len(text) for text, _ in rows[-1]) if rows else 0
-    name = page.pane_at(view, width, x)
+    name = page.pane_at(scene, view, width, x)
     if y == len(rows) - 1 and name:
         return replace(view, pane=name, help=False, back=()), None
     if y == len(rows) - 1:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flow_tables import Tables
+from golden_text import same
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
 from nettop.collect import classes, qdiscs
-from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits import STAGES, Limit, Reading
 from nettop.facts.limits.following import following, independent
 
+GOLDEN = Path(__file__).parents[2] / "golden/boundaries"
 PACED = {"max_pacing_rate": 130_000_000}  # bytes/s: it limits a flow of 1 Gb/s
 G = 1e9
 
@@ -221,3 +225,41 @@ def test_a_core_whose_load_is_not_known_takes_nothing_from_its_thread() -> None:
     found = flow(limits(lambda s: moment(s, ran=0.95, more={"cpu": []})))
     assert found.stage.stage == "thread"
     assert found.stage.utilisation == pytest.approx(0.95)
+
+
+CPU_HELD = Reading("thread", "here", "app", held=0.9)
+
+
+@pytest.mark.parametrize(
+    ("used", "most"), [(None, 2 * G), (0.0, 2 * G), (0.4, 2 * G), (0.5, 2 * G), (0.8, 1.25 * G),
+                       (1.0, G)]
+)  # fmt: skip
+def test_a_thread_behind_a_full_stage_reaches_at_most_what_its_use_allows(
+    used: float | None, most: float
+) -> None:
+    """It may only be polling: unknown or little use counts as one half."""
+    busy = replace(CPU_HELD, utilisation=used, capacity=(G, 2 * G))
+    found = independent(busy, Reading("qdisc", "here", "tbf", held=1.0), G)
+    assert found.capacity is None
+    assert found.reach == pytest.approx((G, most))
+    same = independent(busy, Reading("core", "here", "cpu 3", held=1.0), G)
+    assert same == busy
+    idle = replace(busy, held=0.2)
+    assert independent(idle, Reading("qdisc", "here", "tbf", held=1.0), G) == idle
+
+
+def test_which_readings_lose_their_capacity_behind_which_stage(update: bool) -> None:
+    """By stage, and how much of the time it holds: the stages before it that take its capacity."""
+    out = []
+    for stage in STAGES:
+        for held in (0.49, 0.5, 0.51):
+            one = Reading(stage, "here", "x", utilisation=0.8, capacity=(G, 2 * G), held=held)
+            found = {first: independent(one, Reading(first, "here", "y", held=1.0), G)
+                     for first in STAGES}  # fmt: skip
+            kept = [first for first, now in found.items() if now == one]
+            reached = [first for first, now in found.items() if now.reach != one.reach]
+            gone = [first for first in STAGES if first not in kept and first not in reached]
+            lists = (f"{name} {' '.join(some) if len(some) < len(STAGES) else 'all'}"
+                     for name, some in (("gone:", gone), ("reach:", reached)) if some)  # fmt: skip
+            out += [f"{stage} {held}: {text}" for text in lists]
+    same(GOLDEN / "capacities.txt", "\n".join(out) + "\n", update)

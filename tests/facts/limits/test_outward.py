@@ -6,37 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from flow_tables import HOST, Tables, link, socket
-from limit_frames import GAUGES, SENDS, limits, moment
+from flow_tables import HOST, Tables, link
+from pod_tables import counted, limit_of_pod, pod
 
-from nettop.collect import (
-    addresses,
-    link_stats,
-    namespaces,
-    netns_links,
-    netns_qdiscs,
-    qdiscs,
-    routes,
-    socket_owners,
-)
+from nettop.collect import addresses, qdiscs, routes
 from nettop.facts.limits import Limit
 from nettop.facts.limits.words import line
 
-POD = 4026532179
 MOVES = 130_000_000  # bytes/s: the 1 Gb/s of the pod with its headers
 ROUTED = [routes.Row("10.0.0.0/24", "up0", 0, 254)]
 LOST = {"total_retrans": 500, "bytes_acked": 125_000_000}
 Links = Mapping[str, Mapping[str, Any]]
 END: Links = {"veth9": {"kind": "veth", "link_netns": 0}}
-
-
-def counted(name: str, second: float, *, rx: int = 0, tx: int = 0) -> link_stats.Row:
-    names = link_stats.Row.__dataclass_fields__.keys() - {"interface"}
-    moved = {"rx_bytes": rx, "tx_bytes": tx, "rx_packets": rx // 1500, "tx_packets": tx // 1500}
-    return link_stats.Row(name, **{
-        **dict.fromkeys(names, 0),
-        **{field: int(rate * second) for field, rate in moved.items()},
-    })  # fmt: skip
 
 
 def seen(
@@ -48,15 +29,10 @@ def seen(
 
     def at(second: float) -> Tables:
         every = {**END, **links}
-        counts = {name: int(rate * second) for name, rate in {**SENDS, **(rates or {})}.items()}
-        values = {**GAUGES, **counts, **(gauges or {}), "namespace": POD, "inode": 200}
         plain = {"parent": "root", "handle": "1:", "kind": "tbf", "root": True, "backlog": 90_000,
                  "qlen": 9, "bytes": MOVES, "rate": 8.0 * MOVES, **queue}  # fmt: skip
         for name in ("bytes", "drops"):
             plain[name] = int((plain.get(name) or 0) * second)
-        zero = dict.fromkeys(
-            ("rx_packets", "tx_packets", "rx_bytes", "rx_errors", "tx_errors", "rx_dropped",
-             "tx_dropped"), 0)  # fmt: skip
         more: dict[str, Any] = {
             "links": [HOST["links"][0], *(
                 link(name, 9 + place, **words) for place, (name, words) in enumerate(every.items())
@@ -68,18 +44,10 @@ def seen(
             "qdiscs": [qdiscs.Row(**plain)],
             "addresses": [addresses.Row("lo", "127.0.0.1", 8, 4, "host")],
             "routes": routed or [],
-            "namespaces": [namespaces.Row(POD, "web", 8, 3)],
-            "netns_tcp": [socket(2, **values)],
-            "netns_links": [netns_links.Row(POD, "eth0", 2, **zero, peer=9,
-                                            tx_bytes=int(MOVES * second))],
-            "netns_qdiscs": [netns_qdiscs.Row(POD, "eth0", "root", "1:", "noqueue", True,
-                                              ("10.0.0.1",))],
         }  # fmt: skip
-        tables = moment(second, more=more)
-        owners = [*tables["socket_owners"], socket_owners.Row(200, 8, "nginx")]
-        return {**tables, "socket_owners": owners}
+        return pod(second, more, rates=rates, gauges=gauges, moved={"tx_bytes": MOVES})
 
-    return next(one for one in limits(at) if one.over == "flow" and one.namespace == "web")
+    return limit_of_pod(at)
 
 
 BRIDGE: Links = {"br0": {"kind": "bridge"}, "veth9": {**END["veth9"], "master": "br0"},

@@ -1,0 +1,67 @@
+"""What limits a flow if one measurement is not known, or is 0: expected output.
+
+An older kernel does not report a field, and a socket that has just been opened has counted nothing.
+No field may be missed by an error, and none may be taken for a value that it does not have. The
+file has each field whose absence changes the verdict or a reading, with the lines that differ.
+`pytest tests/facts/limits/test_limit_unknowns.py --update` writes it anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_text import same
+from limit_frames import every
+from limit_situations import SITUATIONS, line, sender
+
+from nettop.collect import sockets_tcp
+
+GOLDEN = Path(__file__).parents[2] / "golden/unknowns"
+NAMES = [one.name for one in fields(sockets_tcp.Row) if one.default is None]
+OF_THREAD = ("ran", "waited", "runs")
+
+
+def said(tables: Any) -> list[str]:
+    """The verdicts and the ladders of all targets after two seconds, with their figures."""
+    out = []
+    for limit in every(tables, 2)[-1].limits:
+        where = f"{limit.over} {limit.direction}"
+        out.append(
+            f"{where} limited by {limit.stage.stage}, next {limit.next and limit.next.stage}"
+        )
+        out += [f"{where} {line(one)}" for one in limit.ladder]
+    return out
+
+
+def without(fixed: Any, table: str, name: str, value: int | None) -> list[str]:
+    """What is said of the situation if a field of the only row of a table has this value."""
+
+    def at(second: float) -> Any:
+        tables = sender(second, **fixed)
+        (row,) = tables[table]
+        return {**tables, table: [replace(row, **{name: value})]}
+
+    return said(at)
+
+
+def different(fixed: Any) -> Iterator[str]:
+    """Each field whose absence changes something; also the value 0, if it says something else."""
+    known = said(lambda second: sender(second, **fixed))
+    asked = [("sockets_tcp", name) for name in NAMES] + [("threads", name) for name in OF_THREAD]
+    for table, name in asked:
+        found = [(value, without(fixed, table, name, value)) for value in (None, 0)]
+        for value, now in found[: 1 if found[0][1] == found[1][1] else 2]:
+            if now != known:
+                yield f"{table}.{name} = {value}"
+                yield from [f"    - {one}"[:160] for one in known if one not in now]
+                yield from [f"    + {one}"[:160] for one in now if one not in known]
+
+
+@pytest.mark.parametrize("case", SITUATIONS)
+def test_a_measurement_that_is_not_known(case: str, update: bool) -> None:
+    text = "\n".join(different(SITUATIONS[case][0]))
+    same(GOLDEN / f"{case.replace(' ', '-')}.txt", text + "\n", update)

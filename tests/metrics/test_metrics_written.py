@@ -1,0 +1,38 @@
+"""The files that nettop writes for Prometheus and Grafana, whole: as they are expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from golden_text import same
+
+from nettop import config
+from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Rule
+from nettop.metrics import alert_tests, alerts, board, unit
+
+GOLDEN = Path(__file__).parents[1] / "golden/metrics"
+
+
+@pytest.fixture(scope="module")
+def rules() -> list[Rule]:
+    """One rule of each severity."""
+    chosen: dict[str, Rule] = {}
+    for rule in load(config.rule_folders()):
+        chosen.setdefault(rule.severity, rule)
+    return list(chosen.values())
+
+
+def test_the_dashboard(update: bool) -> None:
+    same(GOLDEN / "board.json", board.text(), update)
+
+
+def test_alerts_of_a_rule(rules: list[Rule], update: bool) -> None:
+    same(GOLDEN / "alerts.txt", alerts.text(rules), update)
+    same(GOLDEN / "alert-tests.txt", alert_tests.text(rules), update)
+
+
+def test_the_unit(update: bool) -> None:
+    text = unit.text(["/usr/bin/python3", "-m", "nettop"], "/var/lib/node_exporter/nettop.prom")
+    same(GOLDEN / "unit.txt", text, update)
