@@ -159,7 +159,7 @@ def _boot(out: Path, timeout: int, words: list[str]) -> int:
             for library in re.findall(r"=> (\S+)", done.stdout):
                 packed.add(Path(library).resolve(), f"lib/{Path(library).name}")
     return subprocess.run(
-        [sys.executable, root / "tests/lab/boot.py", "two-nodes", "--out", out,
+        [sys.executable, root / "tests/lab/boot.py", "no-nic", "--out", out,
          "--timeout", f"{timeout}", "--", "sh", "-c", START.format(
              packed=out / PACKED, memory=MEMORY, version=version, words=shlex.join(words))],
         check=False,

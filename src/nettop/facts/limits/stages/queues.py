@@ -9,7 +9,7 @@ ring shows in its drops and in byte queue limits (BQL) that are reached.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ....frame.rates import Entry
@@ -28,6 +28,7 @@ LEAST: Final = 0.3  # of a configured rate that passes although packets always w
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
 FILLED: Final = 0.5  # of the samples
+FREE: Final = 0.25  # of the time that a window may be full, at most, where fq is late
 CLASS: Final = "class"  # the kind of a class of another namespace
 PAUSED: Final = 0.10  # of the time that pause frames may hold the link
 PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause frame holds it
@@ -114,7 +115,7 @@ def _shapers(look: Look) -> Iterator[Reading]:
     if busiest is not None:
         for one in shaped:
             if one is busiest or one in _above(busiest, shaped) or busiest in _above(one, shaped):
-                late = one is busiest and _late(look, one)
+                late = one is busiest and _late(look, one, _above(one, shaped))
                 waits = max(_queued(one.entries), _queued(busiest.entries))
                 yield _shaper(look, one, waits, late=late)
 
@@ -155,9 +156,14 @@ def _above(one: _Shaper, shaped: list[_Shaper]) -> list[_Shaper]:
     return out
 
 
-def _late(look: Look, one: _Shaper) -> bool:
-    """Whether it passes less than its rate while packets always wait, and the device takes them."""
+def _late(look: Look, one: _Shaper, above: Sequence[_Shaper]) -> bool:
+    """Whether it passes less than its rate while packets always wait, and the device takes them.
+
+    A class that borrows has only its share of a full one above it.
+    """
     if not LEAST <= one.load < NEAR or _queued(one.entries) < STANDING:
+        return False
+    if any(upper.load >= NEAR for upper in above):
         return False
     ring = _byte_limit(look, look.nic.name) if look.nic is not None else None
     return ring is None or ring.held < FILLED
@@ -201,8 +207,26 @@ def _flow_rate(look: Look) -> Iterator[Reading]:
     used = look.rate / rate
     waits = max(look.often("notsent"), look.often("wmem_alloc", 4096))
     why = f"{units.scaled(rate, 'b/s')} for each flow (maxrate), {units.share(used)} of it used"
+    held = waits if used >= PAID else 0.0
+    capacity = (0.9 * rate, rate)
+    if _paces_late(look, rate, used):
+        why += "; packets always wait in it and both windows have room: it is served late"
+        held, capacity = waits, (0.9 * look.rate, 1.1 * look.rate)
     yield Reading("qdisc", "here", f"fq {row.handle} of {row.interface}", "computed", why,
-                  min(1.0, used), (0.9 * rate, rate), waits if used >= PAID else 0.0)  # fmt: skip
+                  min(1.0, used), capacity, held)  # fmt: skip
+
+
+def _paces_late(look: Look, rate: float, used: float) -> bool:
+    """Whether fq alone holds a flow below its rate: TCP itself would send faster.
+
+    What fq sends late by more than half a packet is lost for good (sch_fq.c, fq_dequeue()).
+    """
+    allowed = 8 * (mean(entry.now.pacing_rate for entry in look.tcp) or 0.0)
+    if not LEAST <= used < PAID or allowed < rate or look.part("rwnd_limited") > FREE:
+        return False
+    filled = share((e.now.unacked or 0) >= REACHED * (e.now.cwnd or 1) for e in look.tcp)
+    standing = any(_queued(entries) >= STANDING for entries in _queues(look))
+    return standing and filled <= FREE and look.often("notsent") >= STANDING
 
 
 def _ring(look: Look) -> Iterator[Reading]:
