@@ -56,3 +56,13 @@ def test_a_core_that_is_taken_away_or_full_is_named(stolen: float, idle: float) 
 def test_it_is_not_the_timer(more: dict[str, Any]) -> None:
     found = seen(0.3, 0.2, **more)
     assert found.stage.stage not in ("core", "pacing"), line(found)
+
+
+def test_the_pauses_of_a_writer_are_not_a_late_timer() -> None:
+    """Half of the pacing limit is sent, since data waits in half of the time."""
+
+    def at(second: float) -> Any:
+        return moment(second, gauges={**SLOW, "notsent": 500_000 * (int(second) % 2)})
+
+    found = flow(limits(at))
+    assert all(one.name != "pacing timer" for one in found.ladder), line(found)

@@ -40,7 +40,7 @@ START = (
     "exec {memory}/bin/{version} tests/lab/by_hand/limits.py {words}"
 )
 COMMANDS = ("ip", "tc", "nsenter", "sysctl", "sh")
-SETTLED = 12.0  # s: Python starts slowly in a guest
+SETTLED = 8.0  # s: Python starts slowly in a guest
 TOGETHER = 2
 MODULES = (
     "sch_netem", "sch_fq", "sch_cake", "sch_tbf", "sch_htb", "sch_prio", "sch_ingress",

@@ -16,7 +16,7 @@ from ....frame.rates import Entry
 from ....terms import units
 from .. import Reading
 from ..looks import Look
-from ..outward import arriving, entering, leaving
+from ..outward import arriving, entering, leaving, redirected
 from ..stack import MOVES, stack
 from ..window import mean, share
 
@@ -37,12 +37,13 @@ PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause fram
 def readings(look: Look) -> Iterator[Reading]:
     """The queues of the interface by which the data leaves, and of those below it.
 
-    Of a flow of another namespace also those of this host that its data passes.
+    Of a flow of another namespace also those of this host that its data passes. What arrives may
+    be redirected to an ifb and shaped there.
     """
     if not look.sends:
-        outer = arriving(look)
-        if outer is not None:
-            yield from _shapers(outer)
+        for before in (arriving(look), redirected(look)):
+            if before is not None:
+                yield from _shapers(before)
         return
     for one in leaving(look):
         yield from _shapers(one)

@@ -137,7 +137,7 @@ def _pacing(look: Look) -> Iterator[Reading]:
     capacity = (0.9 * limit, limit)
     name = "pacing limit of the socket"
     yield Reading("pacing", "here", name, "computed", f"{why} of the time", used, capacity, held)
-    if LATE <= used < PACED and _open(look):
+    if LATE <= used < PACED * waits and _open(look):  # a writer that pauses leaves nothing to send
         yield _timer.reading(look, limit, waits)
 
 
