@@ -68,6 +68,12 @@ def dropping(look: Look, least: float) -> str | None:
     return f"{row.kind} {row.handle} of {row.interface}" if row and most >= least else None
 
 
+def paces(look: Look) -> bool:
+    """Whether fq is a queue on the way out: it sends each packet when its socket allows."""
+    kinds = (entries[-1].now.kind for one in stack(look) for entries in _queues(one))
+    return "fq" in kinds
+
+
 def _queues(look: Look) -> Iterator[list[Entry[Any]]]:
     """The entries of each qdisc of the interface, also in another namespace."""
     window = look.window
