@@ -189,6 +189,9 @@ def test_a_shaper_that_loses_tokens_binds_below_its_rate() -> None:
     assert behind.stage.capacity == pytest.approx((0.9 * rate, 1.1 * rate))
     often = flow(limits(lambda s: moment(s, queue=tbf(s, 2.1 * rate, 0.5, 90_000 * (s % 4 < 3)))))
     assert often.stage.stage != "qdisc"
+    bursts = {"busy_time": 450_000}
+    paused = flow(limits(lambda s: moment(s, rates=bursts, queue=tbf(s, 2.1 * rate, 0.5, 90_000))))
+    assert paused.stage.stage != "qdisc"
     hardly = flow(limits(lambda s: moment(s, queue=tbf(s, 10 * rate, 0.1, 90_000))))
     assert hardly.stage.stage != "qdisc"
 

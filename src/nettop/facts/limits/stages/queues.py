@@ -170,10 +170,20 @@ def _late(look: Look, one: _Shaper, above: Sequence[_Shaper]) -> bool:
     """
     if not LEAST <= one.load < NEAR or _queued(one.entries) < STANDING:
         return False
-    if any(upper.load >= NEAR for upper in above):
+    if _pauses(look) or any(upper.load >= NEAR for upper in above):
         return False
     ring = _byte_limit(look, look.nic.name) if look.nic is not None else None
     return ring is None or ring.held < FILLED
+
+
+def _pauses(look: Look) -> bool:
+    """Whether the sender has nothing outstanding in part of the time.
+
+    Its clock runs always; queues are read once a second, so chance may find each burst in them.
+    """
+    sent, received = (look.rated(name) or 0.0 for name in ("bytes_acked", "bytes_received"))
+    busy = look.rated("busy_time")
+    return busy is not None and sent >= received and busy < 1e6 * STANDING
 
 
 def _shaper(look: Look, one: _Shaper, waits: float, *, late: bool) -> Reading:
