@@ -36,7 +36,8 @@ ABOUT = (
     "Each limit is created on purpose between network namespaces, so its stage is known. `nettop "
     "why` looked at each five times, from the end named, for two seconds. A look is right if it "
     "names one of the right stages, alone or as a joint limit. `make limits` plays all and "
-    "rewrites this page."
+    "rewrites this page. Limits that need modules of a kernel are in "
+    "[limits-guest.md](limits-guest.md)."
 )
 NEXT = (
     "`next` is the stage predicted to limit next, with its capacity; `lifted` is the rate measured "

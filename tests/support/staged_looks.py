@@ -15,7 +15,7 @@ from nettop.host.source import Live
 
 PATIENCE: Final = 300.0  # seconds for all looks of one call: an emulated guest is slow
 _FORKS: Final = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["staged_looks"])
+_FORKS.set_forkserver_preload(["staged_looks", "staged_rehearsal", "limits_ward"])
 
 
 def looks(space: str, count: int, seconds: float, address: str) -> list[list[dict[str, Any]]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from staged import NEAR6, SLOW
+from staged import NEAR6, SLOW, Stage
 from staged_case import FAR, PATH, Case
 from staged_more import over, shaped
 
@@ -16,6 +17,32 @@ _SUBFLOWS: Final = (  # a second address, so a second subflow
     *(f"{end}: ip mptcp limits set subflow 2 add_addr_accepted 2" for end in ("here", "there")),
     "here: ip addr add 10.94.0.11/24 dev eth0 && ip mptcp endpoint add 10.94.0.11 dev eth0 subflow",
 )
+
+_HTB: Final = "here: qdisc add dev eth0 root handle 1: htb default 10"
+_REDIRECTED: Final = (  # what arrives at eth0 is shaped by an ifb
+    (
+        "there: ip link add ifb7 type ifb && ip link set ifb7 up && "
+        "tc qdisc add dev eth0 handle ffff: ingress && "
+        "tc filter add dev eth0 parent ffff: protocol all u32 match u32 0 0 "
+        "action mirred egress redirect dev ifb7 && "
+        "tc qdisc add dev ifb7 root tbf rate 30mbit burst 64k latency 50ms"
+    ),
+)
+
+
+def _class(number: int) -> str:
+    """The option SO_PRIORITY, by which htb finds the class 1:NUMBER."""
+    return f"set=1:12:{0x10000 + number}"
+
+
+def _beside(*options: str) -> Callable[[Stage], None]:
+    """A second writer with other options."""
+
+    def more(stage: Stage) -> None:
+        stage.writer(*options)
+
+    return more
+
 
 STRANGE: Final = (
     Case("tls-tbf", "qdisc", "peer", writer="how=tls", reader="how=tls", tc=shaped("30mbit")),
@@ -65,4 +92,29 @@ STRANGE: Final = (
          reader="protocol=262", tc=shaped("30mbit")),
     Case("mptcp-two-reader", "peer rwnd", "application", run=_SUBFLOWS, writer="protocol=262",
          reader="protocol=262 sleep=0.01 size=30000"),
+    Case("bursts-tbf", "application", "peer", writer="size=1000000 sleep=1", tc=shaped("20mbit"),
+         lift="writer"),
+    Case("closed-for-seconds", "peer rwnd", "application", to=NEAR6,
+         reader="sleep=3 size=4000000"),
+    Case("priority-htb", "qdisc", "peer", writer=_class(0x20), tc=(
+        _HTB, "here: class add dev eth0 parent 1: classid 1:10 htb rate 5mbit",
+        "here: class add dev eth0 parent 1: classid 1:20 htb rate 30mbit")),
+    Case("borrow-both", "qdisc", "peer", writer=_class(0x20), reader="flows=2",
+         more=_beside(_class(0x10)), tc=(
+             _HTB, "here: class add dev eth0 parent 1: classid 1:1 htb rate 40mbit",
+             *(f"here: class add dev eth0 parent 1:1 classid 1:{own} htb rate 10mbit ceil 40mbit"
+               for own in (10, 20)))),
+    Case("ifb-arriving", receives="qdisc", run=_REDIRECTED),
+    Case("route-window", "rwnd", "rcvbuf", to=SLOW, link="0.01",
+         run=("there: ip route change 10.95.0.0/24 dev tun0 window 20000",)),
+    Case("slow-beside-tbf", "qdisc", "peer", writer="flows=8", reader="flows=9",
+         more=_beside("pace=125000"), tc=shaped("80mbit")),
+    Case("gso-datagrams", receives="application rcvbuf",
+         writer="datagrams=1 size=12000 sleep=0.001 set=17:103:1200",
+         reader="datagrams=1 sleep=0.002"),
+    Case("no-delay", "application", "peer", writer="set=6:1:1 size=100 sleep=0.0005"),
+    Case("close-pace-tbf", "pacing qdisc", "peer", writer="pace=2500000", tc=shaped("22mbit")),
+    Case("close-two-tbf", "path cwnd qdisc", "peer", to=FAR, tc=(
+        "here: qdisc add dev left root tbf rate 20mbit burst 32k latency 50ms",
+        "middle: qdisc add dev right root tbf rate 19mbit burst 32k limit 60000")),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from limit_frames import flow, limits, moment
 
-from nettop.collect import cpu
+from nettop.collect import cpu, qdiscs
 from nettop.facts.limits import Limit
 from nettop.facts.limits.words import line
 
@@ -56,3 +56,21 @@ def test_a_core_that_is_taken_away_or_full_is_named(stolen: float, idle: float) 
 def test_it_is_not_the_timer(more: dict[str, Any]) -> None:
     found = seen(0.3, 0.2, **more)
     assert found.stage.stage not in ("core", "pacing"), line(found)
+
+
+def test_the_pauses_of_a_writer_are_not_a_late_timer() -> None:
+    """Half of the pacing limit is sent, since data waits in half of the time."""
+
+    def at(second: float) -> Any:
+        return moment(second, gauges={**SLOW, "notsent": 500_000 * (int(second) % 2)})
+
+    found = flow(limits(at))
+    assert all(one.name != "pacing timer" for one in found.ladder), line(found)
+
+
+@pytest.mark.parametrize(("kind", "named"), [("fq", True), ("pfifo", False)])
+def test_packets_wait_in_fq_for_their_time(kind: str, named: bool) -> None:
+    queue = qdiscs.Row("eth0", "root", "1:", kind, True, 90_000, 60)
+    gauges = {**SLOW, "wmem_alloc": 90_000}
+    found = flow(limits(lambda second: moment(second, queue=queue, gauges=gauges)))
+    assert (found.stage.name == "pacing timer") is named, line(found)

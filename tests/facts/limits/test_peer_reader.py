@@ -76,3 +76,39 @@ def test_a_writer_that_has_room_between_its_bursts(least: int, flying: int, stag
 
     found = flow(limits(at))
     assert found.stage.stage == stage, line(found)
+
+
+QUOTA: dict[str, Any] = {  # of a reader: it reads in bursts, in which the writer runs
+    "ran": 0.33, "waited": 0.27, "rates": {"rwnd_limited": 80_000, "sndbuf_limited": 300_000},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "stage", "joint"),
+    [
+        ({}, "peer", ("thread",)),
+        ({"notsent": 0}, "peer", ()),
+        ({"rates": {"rwnd_limited": 330_000}, "least": 400}, "rwnd", ("thread",)),
+        ({"rates": {"rwnd_limited": 250_000}}, "thread", ()),
+        ({"rates": {"rwnd_limited": 250_000}, "notsent": 0}, "application", ()),
+        ({"ran": 0.6, "rates": {"rwnd_limited": 150_000}}, "thread", ()),
+        ({"ran": 0.7}, "thread", ()),
+    ],
+    ids=["reads late", "room between bursts", "window", "sleeps longer", "sleeps by choice",
+         "it waits too little", "full thread"],
+)  # fmt: skip
+def test_a_reader_for_which_the_writer_sleeps(
+    more: dict[str, Any], stage: str, joint: tuple[str, ...]
+) -> None:
+    gauges = {"notsent": 500_000, "least": 30}
+    case = {**QUOTA, **{name: value for name, value in more.items() if name not in gauges}}
+    notsent, least = (more.get(name, value) for name, value in gauges.items())
+
+    def at(second: float) -> Any:
+        window = 20_000_000 - 600_000 * (int(second) % 3)
+        return moment(second, **case, gauges={
+            "notsent": notsent, "unacked": 500, "cwnd": 4000, "rtt": 500, "min_rtt": least,
+            "snd_wnd": window})  # fmt: skip
+
+    found = flow(limits(at))
+    assert (found.stage.stage, found.joint) == (stage, joint), line(found)

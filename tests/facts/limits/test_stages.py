@@ -189,6 +189,9 @@ def test_a_shaper_that_loses_tokens_binds_below_its_rate() -> None:
     assert behind.stage.capacity == pytest.approx((0.9 * rate, 1.1 * rate))
     often = flow(limits(lambda s: moment(s, queue=tbf(s, 2.1 * rate, 0.5, 90_000 * (s % 4 < 3)))))
     assert often.stage.stage != "qdisc"
+    bursts = {"busy_time": 450_000}
+    paused = flow(limits(lambda s: moment(s, rates=bursts, queue=tbf(s, 2.1 * rate, 0.5, 90_000))))
+    assert paused.stage.stage != "qdisc"
     hardly = flow(limits(lambda s: moment(s, queue=tbf(s, 10 * rate, 0.1, 90_000))))
     assert hardly.stage.stage != "qdisc"
 
@@ -219,6 +222,41 @@ def test_the_rate_that_fq_allows_a_flow_binds() -> None:
         )
 
     assert flow(limits(at)).stage.stage == "qdisc"
+
+
+def test_a_class_that_shares_a_full_one_is_not_served_late() -> None:
+    """Two classes may borrow up to 2 Gb/s of the same one: each gets half."""
+
+    def at(second: float) -> Any:
+        half, whole = int(125e6 * second), int(250e6 * second)
+        rows = [
+            classes.Row("eth0", "1:1", "root", False, 2e9, 2e9, 0, whole),
+            classes.Row("eth0", "1:10", "1:1", True, 5e8, 2e9, 70_000, half),
+            classes.Row("eth0", "1:20", "1:1", True, 5e8, 2e9, 70_000, whole - half),
+        ]
+        return moment(second, more={"classes": rows})
+
+    found = flow(limits(at))
+    assert (found.stage.stage, found.stage.name) == ("qdisc", "htb class 1:1 of eth0")
+    assert not any("served late" in one.because for one in found.ladder)
+
+
+@pytest.mark.parametrize(
+    ("gauges", "backlog", "stage"),
+    [
+        ({}, 9000, "qdisc"),
+        ({}, 0, "unknown"),
+        ({"pacing_rate": 100_000_000}, 9000, "unknown"),
+        ({"notsent": 0}, 9000, "application"),
+        ({"unacked": 400}, 9000, "cwnd"),
+    ],
+    ids=["late", "nothing in it", "TCP paces slower", "nothing waits", "window full"],
+)
+def test_fq_that_sends_a_flow_late(gauges: dict[str, Any], backlog: int, stage: str) -> None:
+    queue = qdiscs.Row("eth0", "root", "1:", "fq", True, backlog, 6, flow_rate=1.4e9)
+    allowed = {"pacing_rate": 300_000_000, "min_rtt": 4000, "rtt": 4500, **gauges}
+    found = flow(limits(lambda s: moment(s, queue=queue, gauges=allowed)))
+    assert found.stage.stage == stage, line(found)
 
 
 def test_who_set_the_send_buffer_is_named() -> None:

@@ -1,10 +1,9 @@
 """Staged limits that need netem, fq, cake, a policer or a kind of interface that a guest has.
 
-    python -m compileall -q src tests/support && python tests/lab/boot.py two-nodes \\
-        --out FOLDER --timeout 3000 -- python tests/lab/by_hand/limits.py [--looks 3] [WORD…]
+    python tests/lab/by_hand/limits.py --out FOLDER [--timeout 3000] [--looks 3] [WORD…]
 
-Plays those whose name contains a word, or all, two at a time, as tests/limits_ward.py does; a case
-takes about a minute. The rows are in FOLDER/limits.txt, and
+Boots the guest, and plays in it those whose name contains a word, or all, two at a time, as
+tests/limits_ward.py does; a case takes about a minute. The rows are in FOLDER/limits.txt, and
 
     python tests/lab/by_hand/limits.py --page FOLDER/limits.txt…
 
@@ -15,9 +14,14 @@ Exit code 1 when a look is wrong.
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tarfile
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -28,11 +32,20 @@ import limits_ward
 from staged_case import FAR, PATH, Case
 from staged_more import over
 
-SETTLED = 12.0  # s: Python starts slowly in a guest
+MEMORY = Path("/dev/shm/limits")  # of the guest
+PACKED = "packed.tar"
+START = (
+    "mkdir {memory} && tar -C {memory} -xf {packed} && cd {memory} && PATH={memory}/bin:$PATH "
+    "LD_LIBRARY_PATH={memory}/lib PYTHONPATH={memory}/src "
+    "exec {memory}/bin/{version} tests/lab/by_hand/limits.py {words}"
+)
+COMMANDS = ("ip", "tc", "nsenter", "sysctl", "sh")
+SETTLED = 8.0  # s: Python starts slowly in a guest
 TOGETHER = 2
 MODULES = (
     "sch_netem", "sch_fq", "sch_cake", "sch_tbf", "sch_htb", "sch_prio", "sch_ingress",
-    "act_police", "cls_matchall", "tcp_bbr", "bonding", "8021q", "ipip", "ip_gre", "vxlan",
+    "act_police", "cls_matchall", "tcp_diag", "udp_diag", "mptcp_diag", "af_packet_diag",
+    "tcp_bbr", "sch_fq_codel", "veth", "bonding", "8021q", "ipip", "ip_gre", "vxlan",
 )  # fmt: skip
 PAGE = Path(__file__).parents[3] / "docs" / "limits-guest.md"
 ABOUT = (
@@ -125,18 +138,59 @@ CASES = (
 )  # fmt: skip
 
 
+def _boot(out: Path, timeout: int, words: list[str]) -> int:
+    """Start the guest, and this program in it. Python, nettop and commands go as one file.
+
+    The guest reads each file of the host through one thread of the emulator, and keeps none: a
+    program that starts holds up the others, and so the limits that are looked at.
+    """
+    root, base = Path(__file__).parents[3], Path(sys.base_prefix)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    out.mkdir(parents=True, exist_ok=True)
+    compileall.compile_dir(root / "src", quiet=1)
+    compileall.compile_dir(root / "tests" / "support", quiet=1)
+    with tarfile.open(out / PACKED, "w") as packed:
+        packed.add(base / "lib" / version, f"lib/{version}", filter=_needed)
+        for name in ("src", "tests/support", "tests/lab/by_hand", "tests/limits_ward.py"):
+            packed.add(root / name, name, filter=_needed)
+        for command in (sys.executable, *COMMANDS):
+            file = Path(shutil.which(command) or command).resolve()
+            packed.add(file, f"bin/{file.name}")
+            done = subprocess.run(["ldd", file], capture_output=True, text=True, check=False)
+            for library in re.findall(r"=> (\S+)", done.stdout):
+                packed.add(Path(library).resolve(), f"lib/{Path(library).name}")
+    return subprocess.run(
+        [sys.executable, root / "tests/lab/boot.py", "no-nic", "--out", out,
+         "--timeout", f"{timeout}", "--", "sh", "-c", START.format(
+             packed=out / PACKED, memory=MEMORY, version=version, words=shlex.join(words))],
+        check=False,
+    ).returncode  # fmt: skip
+
+
+def _needed(file: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    unused = {"test", "site-packages", "idlelib", "tkinter", "lib2to3", "ensurepip"}
+    parts = set(Path(file.name).parts)
+    return None if parts & unused or ".opt-" in file.name or "/config-" in file.name else file
+
+
 def main() -> int:
-    """Play and print; exit code 1 when a look was wrong."""
+    """Play and print, or start that in the guest; exit code 1 when a look was wrong."""
     parser = argparse.ArgumentParser(description="Play staged limits in the guest of the lab.")
     parser.add_argument("words", nargs="*", metavar="WORD", help="names that contain one of these")
     parser.add_argument("--looks", type=int, default=3)
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="boot the guest; rows go there")
+    parser.add_argument("--timeout", type=int, default=3000, help="seconds for the whole guest")
     parser.add_argument("--page", action="store_true", help="write the page of these files")
     args = parser.parse_args()
     if args.page:
         _write([Path(word) for word in args.words])
         return 0
+    if args.out is not None:
+        return _boot(args.out.resolve(), args.timeout, [f"--looks={args.looks}", *args.words])
     for module in MODULES:
         subprocess.run(["modprobe", module], check=False)
+    # a kernel that lacks what is asked for runs modprobe each time, from files of the host
+    Path("/proc/sys/kernel/modprobe").write_text("\n")
     limits_ward.SETTLED = SETTLED
     chosen = [c for c in CASES if not args.words or any(word in c.name for word in args.words)]
     rows = Path(os.environ.get("NETTOP_LAB_OUT", ".")) / "limits.txt"
@@ -148,7 +202,7 @@ def main() -> int:
             try:
                 played = one.result()
             except (OSError, AssertionError, EOFError, subprocess.SubprocessError) as error:
-                print(f"??? {case.name}: {error}", flush=True)
+                print(f"??? {case.name}: {error!r}", flush=True)
                 wrong += 1
                 continue
             wrong += sum(limits_ward.tell(end) for end in played)

@@ -19,6 +19,9 @@ from .stages import readings
 
 FULL: Final = 0.9  # of a configured rate in use: from here on it may limit as well
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
+SLEPT: Final = 0.75  # of the time that a writer sleeps, in which the other end is not ready
+LITTLE: Final = 0.2  # of the time: less may be chance
+SEEN: Final = ("reported", "measured")
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 # the stage farthest along the way is first; a lossy path precedes the small window that it causes
 ORDER: Final = (
@@ -46,12 +49,11 @@ def judge(look: Look) -> Limit:
     )
     first = binding[0] if binding else _half(known)
     others = [*binding[1:], *(one for one in known if _nearly_full(first, one))]
-    joint = tuple(
-        dict.fromkeys(
-            one.stage for one in others if one.stage != first.stage and _close(first, one)
-        )
-    )
-    return _limit(look, first, joint, known)
+    joint = [one.stage for one in others if one.stage != first.stage and _close(first, one)]
+    reader = _awaited(first, known)
+    if reader is not None:
+        first, joint = reader, ["thread"] if first.stage == "thread" else []
+    return _limit(look, first, tuple(dict.fromkeys(joint)), known)
 
 
 def _half(known: Sequence[Reading]) -> Reading:
@@ -63,6 +65,22 @@ def _half(known: Sequence[Reading]) -> Reading:
     busy = [one for one in known if one.stage == "thread" and (one.utilisation or 0.0) >= BINDS]
     often = [one for one in known if one.stage == "sndbuf" and one.held >= OFTEN]
     return next(iter((*busy, *often)), _UNSEEN)
+
+
+def _awaited(first: Reading, known: Sequence[Reading]) -> Reading | None:
+    """The reader at the other end, if the writer here sleeps because of it; None: it does not.
+
+    A reader with a CPU quota reads in bursts. The writer runs in these, and waits for room in the
+    rest of the time: each is less than half of it. A writer that sleeps by choice has room.
+    """
+    thread = next((one for one in known if one.stage == "thread" and one.held < BINDS), None)
+    if thread is None or first.stage not in ("thread", "application"):
+        return None
+    readers = [one for one in known if one.stage in ("peer", "rwnd") and one.kind in SEEN]
+    reader = max(readers, key=lambda one: one.held, default=None)
+    sleeps = 1.0 - (thread.utilisation or 0.0)
+    least = max(LITTLE, SLEPT * sleeps)
+    return reader if reader is not None and reader.held >= least else None
 
 
 def _rank(one: Reading) -> float:

@@ -11,10 +11,13 @@ not followed.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from ..kinds.nic import Nic
 from .looks import Look
 from .stack import MOVES, carries, moved, stack
+
+WHOLE: Final = 1.1  # of what an interface receives: an ifb that sends more is that of others
 
 
 def arriving(look: Look) -> Look | None:
@@ -37,6 +40,22 @@ def leaving(look: Look) -> tuple[Look, ...]:
         return ()
     nic, out = end.nic, replace(end, direction="tx")
     return look.window.once(("leaving", look.over, look.target), lambda: _leaving(out, nic))
+
+
+def redirected(look: Look) -> Look | None:
+    """The ifb that sends all that an interface of this namespace receives; None: there is none.
+
+    So what arrives is shaped (tc-mirred(8)). An ifb of which the rate differs may be of others.
+    """
+    if look.nic is None or look.device is not None:
+        return None
+    nics = {one.name: one for one in look.facts.nics}
+    arrives = moved(look, look.nic)
+    sending = replace(look, direction="tx")
+    ifb = carries(sending, [nics[name] for name in look.window.ifbs if name in nics])
+    if ifb is None or not MOVES * arrives <= moved(sending, ifb) <= WHOLE * arrives:
+        return None
+    return replace(sending, nic=ifb)
 
 
 def _leaving(look: Look, end: Nic) -> tuple[Look, ...]:

@@ -9,14 +9,14 @@ ring shows in its drops and in byte queue limits (BQL) that are reached.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ....frame.rates import Entry
 from ....terms import units
 from .. import Reading
 from ..looks import Look
-from ..outward import arriving, entering, leaving
+from ..outward import arriving, entering, leaving, redirected
 from ..stack import MOVES, stack
 from ..window import mean, share
 
@@ -28,6 +28,7 @@ LEAST: Final = 0.3  # of a configured rate that passes although packets always w
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
 FILLED: Final = 0.5  # of the samples in which the ring is full: it limits
+FREE: Final = 0.25  # of the time that a window may be full, at most, where fq is late
 CLASS: Final = "class"  # the kind of a class of another namespace
 PAUSED: Final = 0.10  # of the time that pause frames may hold the link
 PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause frame holds it
@@ -36,12 +37,13 @@ PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause fram
 def readings(look: Look) -> Iterator[Reading]:
     """The queues of the interface by which the data leaves, and of those below it.
 
-    For a flow of another namespace, also the queues of this host that its data passes.
+    For a flow of another namespace, also the queues of this host that its data passes. What arrives
+    may be redirected to an ifb and shaped there.
     """
     if not look.sends:
-        outer = arriving(look)
-        if outer is not None:
-            yield from _shapers(outer)
+        for before in (arriving(look), redirected(look)):
+            if before is not None:
+                yield from _shapers(before)
         return
     for one in leaving(look):
         yield from _shapers(one)
@@ -64,6 +66,12 @@ def dropping(look: Look, least: float) -> str | None:
     ]
     most, row = max(lost, key=lambda one: one[0], default=(0.0, None))
     return f"{row.kind} {row.handle} of {row.interface}" if row and most >= least else None
+
+
+def paces(look: Look) -> bool:
+    """Whether fq is a queue on the way out: it sends each packet when its socket allows."""
+    kinds = (entries[-1].now.kind for one in stack(look) for entries in _queues(one))
+    return "fq" in kinds
 
 
 def _queues(look: Look) -> Iterator[list[Entry[Any]]]:
@@ -114,7 +122,7 @@ def _shapers(look: Look) -> Iterator[Reading]:
     if busiest is not None:
         for one in shaped:
             if one is busiest or one in _above(busiest, shaped) or busiest in _above(one, shaped):
-                late = one is busiest and _late(look, one)
+                late = one is busiest and _late(look, one, _above(one, shaped))
                 waits = max(_queued(one.entries), _queued(busiest.entries))
                 yield _shaper(look, one, waits, late=late)
 
@@ -155,12 +163,27 @@ def _above(one: _Shaper, shaped: list[_Shaper]) -> list[_Shaper]:
     return out
 
 
-def _late(look: Look, one: _Shaper) -> bool:
-    """Whether it passes less than its rate while packets always wait, and the device takes them."""
+def _late(look: Look, one: _Shaper, above: Sequence[_Shaper]) -> bool:
+    """Whether it passes less than its rate while packets always wait, and the device takes them.
+
+    A class that borrows has only its share of a full one above it.
+    """
     if not LEAST <= one.load < NEAR or _queued(one.entries) < STANDING:
+        return False
+    if _pauses(look) or any(upper.load >= NEAR for upper in above):
         return False
     ring = _byte_limit(look, look.nic.name) if look.nic is not None else None
     return ring is None or ring.held < FILLED
+
+
+def _pauses(look: Look) -> bool:
+    """Whether the sender has nothing outstanding in part of the time.
+
+    Its clock runs always; queues are read once a second, so chance may find each burst in them.
+    """
+    sent, received = (look.rated(name) or 0.0 for name in ("bytes_acked", "bytes_received"))
+    busy = look.rated("busy_time")
+    return busy is not None and sent >= received and busy < 1e6 * STANDING
 
 
 def _shaper(look: Look, one: _Shaper, waits: float, *, late: bool) -> Reading:
@@ -201,8 +224,26 @@ def _flow_rate(look: Look) -> Iterator[Reading]:
     used = look.rate / rate
     waits = max(look.often("notsent"), look.often("wmem_alloc", 4096))
     why = f"{units.scaled(rate, 'b/s')} for each flow (maxrate), {units.share(used)} of it used"
+    held = waits if used >= PAID else 0.0
+    capacity = (0.9 * rate, rate)
+    if _paces_late(look, rate, used):
+        why += "; packets always wait in it and both windows have room: it is served late"
+        held, capacity = waits, (0.9 * look.rate, 1.1 * look.rate)
     yield Reading("qdisc", "here", f"fq {row.handle} of {row.interface}", "computed", why,
-                  min(1.0, used), (0.9 * rate, rate), waits if used >= PAID else 0.0)  # fmt: skip
+                  min(1.0, used), capacity, held)  # fmt: skip
+
+
+def _paces_late(look: Look, rate: float, used: float) -> bool:
+    """Whether fq alone holds a flow below its rate: TCP itself would send faster.
+
+    What fq sends late by more than half a packet is lost for good (sch_fq.c, fq_dequeue()).
+    """
+    allowed = 8 * (mean(entry.now.pacing_rate for entry in look.tcp) or 0.0)
+    if not LEAST <= used < PAID or allowed < rate or look.part("rwnd_limited") > FREE:
+        return False
+    filled = share((e.now.unacked or 0) >= REACHED * (e.now.cwnd or 1) for e in look.tcp)
+    standing = any(_queued(entries) >= STANDING for entries in _queues(look))
+    return standing and filled <= FREE and look.often("notsent") >= STANDING
 
 
 def _ring(look: Look) -> Iterator[Reading]:

@@ -15,7 +15,7 @@ from ....terms import formulas, units
 from .. import Interval, Reading
 from ..looks import Look
 from ..window import mean, share
-from . import _peer_reader, _timer
+from . import _peer_reader, _timer, queues
 
 FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken
 EMPTY: Final = 0.1  # of the send buffer unsent; less counts as nothing
@@ -137,16 +137,18 @@ def _pacing(look: Look) -> Iterator[Reading]:
     capacity = (0.9 * limit, limit)
     name = "pacing limit of the socket"
     yield Reading("pacing", "here", name, "computed", f"{why} of the time", used, capacity, held)
-    if LATE <= used < PACED and _open(look):
+    if LATE <= used < PACED * waits and _open(look):  # a writer that pauses leaves nothing to send
         yield _timer.reading(look, limit, waits)
 
 
 def _open(look: Look) -> bool:
-    """Whether both windows have room and nothing waits below TCP: then only pacing holds data."""
-    return max(
-        share(_filled(entry.now) for entry in look.tcp),
-        look.part("rwnd_limited"), look.often("wmem_alloc", 4096),
-    ) <= FREE  # fmt: skip
+    """Whether both windows have room and nothing waits below TCP: then only pacing holds data.
+
+    Where fq is the queue it paces in place of TCP (sk_pacing_status): packets wait in it.
+    """
+    below = 0.0 if queues.paces(look) else look.often("wmem_alloc", 4096)
+    filled = share(_filled(entry.now) for entry in look.tcp)
+    return max(filled, look.part("rwnd_limited"), below) <= FREE
 
 
 def _congestion(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
