@@ -15,11 +15,11 @@ from staged_losses import Count, Names
 from nettop.facts import Facts
 from nettop.facts.joined import needs
 from nettop.facts.pair import Losses
-from nettop.frame.both import Close
 from nettop.frame.rates import Frame
 from nettop.host.distant import behind
 from nettop.host.source import Live, Source
 from nettop.sampling.both import CloseSampler
+from nettop.sampling.sampler import Sampler
 from nettop.views.both import Observers
 
 Build = Callable[[Frame], Facts]
@@ -40,16 +40,18 @@ class Seen:
 class Counting(CloseSampler):
     """Reads the sockets of both ends, and before and after that the count of what was lost."""
 
-    def __init__(self, here: Source, there: Source, lost: Callable[[], float]) -> None:
+    def __init__(self, here: Source, there: Sampler, lost: Callable[[], float]) -> None:
         super().__init__(here, there)
-        self.lost = lost
+        self.lost, self.begun = lost, 0.0
         self.around: list[tuple[float, float]] = []
 
-    def take(self) -> Close:
-        before = self.lost()
-        close = super().take()
-        self.around.append((before, self.lost()))
-        return close
+    def before(self) -> None:
+        self.begun = self.lost()
+        super().before()
+
+    def after(self) -> None:
+        super().after()
+        self.around.append((self.begun, self.lost()))
 
 
 def seen(
@@ -86,7 +88,8 @@ def _see(
         raise OSError(ctypes.get_errno(), f"setns {near}")
     source = Live(), behind(f"ip netns exec {far}")
     observers = Observers(*source)
-    counting = observers.sampler._close = Counting(*source, lambda: lost(names))
+    there = observers.sampler.there
+    counting = observers.sampler._close = Counting(source[0], there, lambda: lost(names))
     if ring:
         builds = observers._builds
         ringed = _with_ring(builds[sending], lambda: counting.around[-1][0])

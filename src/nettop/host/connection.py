@@ -118,12 +118,17 @@ class Connection:
             raise HostLostError(f"{self.name}: that host has another byte order than this one")
         self.root = words[1] == b"0"
 
-    def exchange(self, asks: bytes, seconds: float = ANSWER) -> bytes:
-        """The answer to one batch of requests; HostLostError."""
+    def exchange(self, *batches: bytes, seconds: float = ANSWER) -> bytes:
+        """Send batches of requests; the answer to the first. HostLostError.
+
+        `answer` gives those to the others, which cost no further round trip.
+        """
         if self._input:
             raise HostLostError(f"{self.name} sent data that was not requested")
-        self._write(self._packer.pack(asks), seconds)
-        return self.answer(seconds)
+        self._write(b"".join(map(self._packer.pack, batches)), seconds)
+        answer = self.answer(seconds)
+        self.exchanges += 1
+        return answer
 
     def answer(self, seconds: float = ANSWER) -> bytes:
         """The next answer; HostLostError."""
@@ -140,7 +145,7 @@ class Connection:
         except wire.UnreadableError as error:
             raise HostLostError(f"{self.name} sent an invalid answer: {error}") from None
         self.bytes += size
-        self.exchanges += 1
+        self.exchanges = self.exchanges or 1
         self.used = time.monotonic()
         return answer
 
@@ -200,20 +205,24 @@ class Connection:
 
     def _write(self, data: bytes, seconds: float) -> None:
         """Send all; HostLostError."""
-        stream = self._process.stdin
+        stream, output = self._process.stdin, self._process.stdout
         assert stream is not None  # noqa: S101
+        assert output is not None  # noqa: S101
         until = time.monotonic() + seconds
+        late = f"did not read within {seconds:g} s"
         left = memoryview(data)
-        writable = select.poll()
-        writable.register(stream.fileno(), select.POLLOUT)
+        ready = select.poll()
+        ready.register(stream.fileno(), select.POLLOUT)
+        ready.register(output.fileno(), select.POLLIN)
         while left:
             try:
                 left = left[os.write(stream.fileno(), left) :]
             except BlockingIOError:
                 remaining = until - time.monotonic()
                 if remaining <= 0:
-                    raise HostLostError(f"{self.name} did not read within {seconds:g} s") from None
-                writable.poll(1000 * remaining)
+                    raise HostLostError(f"{self.name} {late}") from None
+                if output.fileno() in dict(ready.poll(1000 * remaining)):
+                    self._read(until, late)  # it answers the first batch before it reads the rest
             except OSError:
                 raise HostLostError(self._end()) from None
 
