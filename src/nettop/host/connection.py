@@ -41,6 +41,7 @@ _OLD: Final = "nettop-python"
 _PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
 _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
 _START: Final = _CHECK + prefix.START
+_SSH_FAILED: Final = 255  # EXIT STATUS of ssh(1): it failed itself, or a signal ended the command
 _STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # they may not read their input yet
 
 
@@ -112,6 +113,11 @@ class Connection:
                     f"{self.name}: more than {BANNER >> 10} KiB came before nettop's reader began"
                 )
             self._read(until, f"did not start a reader within {patience:g} s")
+        if self._input.endswith(b"\r", 0, end):
+            raise HostLostError(
+                f"{self.name} ends lines with CR LF: something between changes what is sent, such "
+                "as a terminal (leave out -t)"
+            )
         words = bytes(self._input[at + len(token) : end]).split()
         del self._input[: end + 1]
         if len(words) != 2 or words[0].decode("ascii", "replace") != sys.byteorder:
@@ -189,7 +195,8 @@ class Connection:
             with contextlib.suppress(OSError):
                 self._errors += os.read(errors.fileno(), 1 << 16)
         code = self._process.poll()
-        reason = prefix.reason(self._errors)
+        # nologin(8) and what has a terminal print their reason to standard output
+        reason = prefix.reason(self._errors or (b"" if self.exchanges else bytes(self._input)))
         least = ".".join(map(str, LEAST))
         if reason.startswith(_OLD):
             version = reason.removeprefix(_OLD).strip()
@@ -198,7 +205,7 @@ class Connection:
             return f"{self.name} has no python3: nettop needs Python {least} or later there"
         if not self.exchanges and reason:
             return f"{self.name}: {reason}"
-        why = reason or (f"killed by signal {-code}" if code and code < 0 else f"exit code {code}")
+        why = reason or _ended(code)
         if not self.exchanges:
             return f"{self.name} started no reader: {why}"
         return f"the connection to {self.name} broke: {why}"
@@ -245,3 +252,16 @@ class Connection:
                 process.send_signal(signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.5)
+
+
+def _ended(code: int | None) -> str:
+    """How a prefix ended that printed no reason. Shells add 128 to the number of a signal."""
+    if code is None:
+        return "it closed its output"
+    if code < 0:
+        return f"killed by signal {-code}"
+    if code == _SSH_FAILED:
+        return f"exit code {code} (of ssh: the connection was lost, or the reader was killed)"
+    if 128 < code < 128 + signal.NSIG:
+        return f"the reader was killed there by signal {code - 128}"
+    return f"exit code {code}"

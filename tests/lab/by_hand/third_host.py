@@ -126,17 +126,16 @@ def offloads() -> int:
 
 
 def undone(folder: Path, name: str) -> None:
-    """The latest change at the far end undone by key, and confirmed."""
-    keys("8")
-    until(folder, f"{name}-journal", "10.81.2.2", 30)
+    """What was done for the finding under the cursor undone at the far end, and confirmed."""
     keys("u")
     until(folder, f"{name}-undo", "Undo", 30)
     keys("Enter", "Enter")
-    time.sleep(4)
+    until(folder, f"{name}-undone", "on → off: pending", 30)
     keys("c")
-    time.sleep(2)
-    screen(folder, f"{name}-undone")
-    print(offloads(), "on: undone")
+    until(folder, f"{name}-confirmed", "applied|confirmed", 30)
+    keys("8")
+    until(folder, f"{name}-journal", "undone", 30)
+    print(offloads(), "on: undone", flush=True)
 
 
 def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None:
@@ -158,7 +157,8 @@ def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None
         keys("Enter", "Enter")
         until(folder, f"{size}-4-applied", "pending", 30)
         keys("c")
-        until(folder, f"{size}-5-confirmed", "no longer holds", 30)
+        until(folder, f"{size}-5-confirmed", "on: applied", 30)
+        print(offloads(), "on: confirmed", flush=True)
         undone(folder, f"{size}-6")
         keys("6")
         chosen(" seconds ")
@@ -175,10 +175,10 @@ def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None
             until(folder, f"{size}-10-stopped", "stopped", 60)
             print(offloads(), "are on")
         elif "kept" in until(folder, f"{size}-10-proved", r"root@10\S*: \w+.*; (kept|rev)", PROOF):
-            keys("Enter")
-            screen(folder, f"{size}-11-result")
-            print(offloads(), "on: kept")
-            undone(folder, f"{size}-12")
+            print(offloads(), "on: kept", flush=True)
+            keys("5")
+            chosen("TCP segmentation")
+            undone(folder, f"{size}-11")
     finally:
         subprocess.run([*TMUX, "kill-server"], check=False)
 
