@@ -5,16 +5,17 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Final
 
-from staged_losses import Count, Names
+from staged_losses import Count, Names, of_backlog
 
 from nettop.facts import Facts
 from nettop.facts.joined import needs
 from nettop.facts.pair import Losses
+from nettop.frame.both import Close
 from nettop.frame.rates import Frame
 from nettop.host.distant import behind
 from nettop.host.source import Live, Source
@@ -30,11 +31,15 @@ _FORKS.set_forkserver_preload(["staged_ends"])
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What nettop says of the flow, and at least and at most how many segments were lost."""
+    """What nettop says of the flow, and at least and at most how many segments were lost.
+
+    `backlogs`: packets that the CPUs dropped meanwhile, of all namespaces of this machine.
+    """
 
     losses: Losses | None
     limit: tuple[str, str]  # stage and end
     lost: tuple[float, float]
+    backlogs: float
 
 
 class Counting(CloseSampler):
@@ -42,7 +47,7 @@ class Counting(CloseSampler):
 
     def __init__(self, here: Source, there: Sampler, lost: Callable[[], float]) -> None:
         super().__init__(here, there)
-        self.lost, self.begun = lost, 0.0
+        self.lost, self.begun, self.ended = lost, 0.0, 0.0
         self.around: list[tuple[float, float]] = []
 
     def before(self) -> None:
@@ -51,7 +56,12 @@ class Counting(CloseSampler):
 
     def after(self) -> None:
         super().after()
-        self.around.append((self.begun, self.lost()))
+        self.ended = self.lost()
+
+    def take(self, wanted: Collection[str]) -> tuple[Frame, Close]:
+        taken = super().take(wanted)  # a first frame asks several times: the last one counts
+        self.around.append((self.begun, self.ended))
+        return taken
 
 
 def seen(
@@ -86,6 +96,7 @@ def _see(
     handle = os.open(f"/run/netns/{near}", os.O_RDONLY)
     if ctypes.CDLL(None, use_errno=True).setns(handle, 0):
         raise OSError(ctypes.get_errno(), f"setns {near}")
+    dropped = of_backlog(names)
     source = Live(), behind(f"ip netns exec {far}")
     observers = Observers(*source)
     there = observers.sampler.there
@@ -99,7 +110,9 @@ def _see(
     flow = max(sides.joined, key=lambda one: one.limit.rate or 0.0)
     stage = flow.limit.stage
     first, last = counting.around[0], counting.around[-1]
-    door.send(Seen(flow.losses, (stage.stage, stage.end), (last[0] - first[1], last[1] - first[0])))
+    lost_there = last[0] - first[1], last[1] - first[0]
+    backlogs = of_backlog(names) - dropped
+    door.send(Seen(flow.losses, (stage.stage, stage.end), lost_there, backlogs))
 
 
 def _with_ring(build: Build, count: Callable[[], float]) -> Build:
