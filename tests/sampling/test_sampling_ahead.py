@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nettop import collect
+from nettop.host.patterns import NETLINK
 from nettop.host.source import Ask, HostLostError
 from nettop.sampling import ahead
 from nettop.sampling.ahead import Ahead, prepare
@@ -120,6 +121,17 @@ def test_what_is_asked_in_every_tenth_reading_is_asked_when_it_is_due() -> None:
     for _ in range(50):
         known.keep("x", [A])
     assert set(known._tables["x"]) == {A}
+
+
+def test_a_list_of_the_kernel_is_asked_again_after_ten_seconds_before_that_was_seen() -> None:
+    batches, known, rows = Asked(), Ahead(), (NETLINK, b"rows")
+    known.keep("x", [A, rows])
+    for reading in range(1, 30):
+        known.fetch(batches, ["x"], batches)  # type: ignore[arg-type]
+        known.keep("x", [A, rows] if reading % 11 == 0 else [A])
+    due = {at for at, asked in enumerate(batches.fetched, 1) if rows in asked}
+    assert {11, 22} <= due
+    assert not due & {5, 6, 7, 16, 17, 18, 28, 29}
 
 
 def test_what_was_asked_before_the_frame_belongs_to_no_table(

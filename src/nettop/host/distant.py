@@ -21,12 +21,11 @@ from .connection import Connection
 from .far import mirror, wire
 from .far.wire import Ask
 from .netlink import route
-from .patterns import FILE, FOLDER, LINK
+from .patterns import FILE, FOLDER, IOCTL, LINK, NETLINK
 from .request import Request
 from .source import HostLostError, Lead
 
 Connect = Callable[[bytes, bool], Connection]  # a first batch; whether it is the first attempt
-NETLINK, IOCTL = b"n", b"i"
 EXTRA: Final = 4  # round trips between two frames for processes that were not foreseen
 WAITS: Final = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between attempts to connect
 

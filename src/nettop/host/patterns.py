@@ -11,7 +11,7 @@ from typing import Final
 
 from .far.wire import Ask
 
-FILE, FOLDER, LINK = b"t", b"l", b"k"
+FILE, FOLDER, LINK, NETLINK, IOCTL = b"t", b"l", b"k", b"n", b"i"
 _NUMBER: Final = re.compile(rb"(?<=/)\d+(?=/|$)")
 _PROCESS: Final = re.compile(rb"/proc/(\d+)/")
 # what is asked of every process is asked by pattern, so that a new process is among them

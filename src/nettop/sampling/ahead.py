@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 from .. import collect
 from ..collect import Memory
 from ..files import interrupt
+from ..host.patterns import NETLINK
 from ..host.source import Ask, Batches, HostLostError, Lead, Source
 
 _ROUNDS: Final = 8  # rehearsals at the most; what is still missing is asked for one by one
 _KEPT: Final = 3  # readings of a table in which a request that it made is expected again
 _EARLY, _LATE = 0.8, 1.5  # parts of a pause in which a request that rests is expected again
+_AGAIN: Final = 10.0  # seconds: a list of the kernel that rests is mostly read again after these
 _KNOWN: Final = 40  # readings after which a request that it no longer makes is forgotten
 
 
@@ -79,11 +81,9 @@ class Ahead:
         """The requests that the next reading of the table, at this time, will probably make."""
         reading = self._readings.get(table, 0) + 1
         for ask, made in self._tables.get(table, {}).items():
-            if made.pause is None:
-                due = reading - made.reading <= _KEPT
-            else:
-                due = _EARLY <= (at - made.at) / made.pause <= _LATE
-            if due:
+            pause = made.pause or (_AGAIN if ask[0] == NETLINK else None)
+            recent = made.pause is None and reading - made.reading <= _KEPT
+            if recent or (pause is not None and _EARLY <= (at - made.at) / pause <= _LATE):
                 yield ask
 
     def keep(self, table: str, asked: Collection[Ask]) -> None:
