@@ -195,8 +195,7 @@ class Connection:
             with contextlib.suppress(OSError):
                 self._errors += os.read(errors.fileno(), 1 << 16)
         code = self._process.poll()
-        # nologin(8) and what has a terminal print their reason to standard output
-        reason = prefix.reason(self._errors or (b"" if self.exchanges else bytes(self._input)))
+        reason = prefix.reason(self._errors or self._printed())
         least = ".".join(map(str, LEAST))
         if reason.startswith(_OLD):
             version = reason.removeprefix(_OLD).strip()
@@ -209,6 +208,15 @@ class Connection:
         if not self.exchanges:
             return f"{self.name} started no reader: {why}"
         return f"the connection to {self.name} broke: {why}"
+
+    def _printed(self) -> bytes:
+        """What came instead of a reader: nologin(8) and a terminal give their reason there."""
+        output = self._process.stdout
+        if self.exchanges or output is None:
+            return b""
+        with contextlib.suppress(OSError):
+            self._input += os.read(output.fileno(), BANNER)
+        return bytes(self._input)
 
     def _write(self, data: bytes, seconds: float) -> None:
         """Send all; HostLostError."""
