@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from nettop.files import bounds
 from nettop.host.connection import Connection
-from nettop.host.distant import FILE, Distant
+from nettop.host.distant import Distant
 from nettop.host.far import wire
 from nettop.host.far.mirror import GONE, WHOLE, Mirror
 from nettop.host.netlink import diag
+from nettop.host.patterns import FILE
 from nettop.host.request import Space
 from nettop.host.source import HostLostError
 

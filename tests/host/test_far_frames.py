@@ -9,7 +9,6 @@ from far_host import Far
 
 from nettop import collect
 from nettop.frame.rates import Frame
-from nettop.host import distant
 from nettop.host.recording import Replay, load
 from nettop.sampling.sampler import Sampler
 
@@ -26,10 +25,7 @@ def reasons(frame: Frame) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", HOSTS, ids=lambda path: path.name.partition(".")[0])
-def test_a_far_host_gives_the_frames_of_its_recording(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(distant, "EXTRA", 10_000)
+def test_a_far_host_gives_the_frames_of_its_recording(path: Path) -> None:
     data = load(str(path))
     near, behind = Replay(data), Replay(data)
     far = Far(behind)

@@ -14,7 +14,8 @@ import pytest
 
 from nettop import collect
 from nettop.host.connection import Connection
-from nettop.host.distant import FILE, FOLDER, LINK, Distant
+from nettop.host.distant import Distant
+from nettop.host.patterns import FILE, FOLDER, LINK
 from nettop.sampling.sampler import Sampler
 
 pytestmark = [

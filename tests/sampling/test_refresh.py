@@ -10,8 +10,6 @@ import pytest
 
 from nettop import collect
 from nettop.frame.rates import Frame
-from nettop.sampling import both as of_both
-from nettop.sampling.both import BothSampler
 from nettop.sampling.refresh import REST, UNKNOWN, UNSEEN, RefreshPolicy
 
 TABLES = ("sockets_tcp", "sockets_udp", "packet_sockets", "netns_tcp", "netns_udp")
@@ -69,27 +67,3 @@ def test_tables_that_were_not_read_again_are_not_walked_again() -> None:
     policy.of(frame(1.0, sockets_tcp=table(7)), ())
     assert policy._met is not met
     assert policy._met == {7: 0.0}
-
-
-def test_the_other_host_is_read_first_and_the_sockets_of_both_last(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    order: list[tuple[str, tuple[str, ...]]] = []
-
-    class Taken:
-        def __init__(self, source: Any) -> None:
-            self.source = source
-
-        def take(self, wanted: Any) -> Any:
-            order.append((self.source, tuple(wanted)))
-            return len(order)
-
-    monkeypatch.setattr(of_both, "Sampler", Taken)
-    here: Any = Taken("here")
-    there: Any = Taken("there")
-    seen: Any = BothSampler(here, there).take(["cpu"])
-    sockets = ("sockets_tcp",)
-    assert order == [("there", ("cpu",)), ("here", ("cpu",)), ("here", sockets),
-                     ("there", sockets), ("here", sockets)]  # fmt: skip
-    assert (seen.there, seen.here) == (1, 2)
-    assert (seen.close.before, seen.close.there, seen.close.after) == (3, 4, 5)

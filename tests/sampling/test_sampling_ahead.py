@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nettop import collect
+from nettop.host.patterns import NETLINK
 from nettop.host.source import Ask, HostLostError
 from nettop.sampling import ahead
 from nettop.sampling.ahead import Ahead, prepare
@@ -26,10 +27,14 @@ class Asked:
         self.added: list[set[Ask]] = []
         self._asked: list[Ask] = []
 
-    def fetch(self, asks: Iterable[Ask]) -> float:
+    def fetch(self, asks: Iterable[Ask], lead: object = None) -> float:
         self.known = set(asks)
         self.fetched.append(self.known)
         return float(len(self.fetched))
+
+    def now(self) -> float:
+        """The time of the next frame: a second after the last."""
+        return float(len(self.fetched) + 1)
 
     def add(self, asks: Iterable[Ask]) -> None:
         self.added.append(set(asks))
@@ -72,7 +77,7 @@ def test_a_new_table_is_rehearsed_until_it_asks_for_nothing_more(
 ) -> None:
     batches = Asked({"x": [A, B, C], "y": [D]})
     tables(batches)
-    at = Ahead().fetch(batches, ["x", "y"], SimpleNamespace())  # type: ignore[arg-type]
+    at = Ahead().fetch(batches, ["x", "y"], batches)  # type: ignore[arg-type]
     assert batches.fetched == [{A, D}, {A, B, D}, {A, B, C, D}]
     assert at == 3.0
 
@@ -80,7 +85,7 @@ def test_a_new_table_is_rehearsed_until_it_asks_for_nothing_more(
 def test_what_asks_without_end_is_rehearsed_eight_times(tables: Callable[[Asked], None]) -> None:
     batches = Asked({"x": [(b"data", b"%d" % n) for n in range(20)]})
     tables(batches)
-    Ahead().fetch(batches, ["x"], SimpleNamespace())  # type: ignore[arg-type]
+    Ahead().fetch(batches, ["x"], batches)  # type: ignore[arg-type]
     assert [len(asks) for asks in batches.fetched] == list(range(1, 9))
 
 
@@ -88,8 +93,8 @@ def test_a_table_that_asks_nothing_is_fetched_once(tables: Callable[[Asked], Non
     batches = Asked({"x": []})
     tables(batches)
     known = Ahead()
-    assert known.fetch(batches, ["x"], SimpleNamespace()) == 1.0  # type: ignore[arg-type]
-    assert known.fetch(batches, ["x"], SimpleNamespace()) == 2.0  # type: ignore[arg-type]
+    assert known.fetch(batches, ["x"], batches) == 1.0  # type: ignore[arg-type]
+    assert known.fetch(batches, ["x"], batches) == 2.0  # type: ignore[arg-type]
     assert batches.fetched == [set(), set()]
 
 
@@ -98,9 +103,9 @@ def test_a_known_table_asks_in_one_batch_what_it_asked_in_its_last_three_reading
     for asked in ([A, B], [A], [A]):
         known.keep("x", asked)
     known.keep("y", [D])
-    known.fetch(batches, ["x"], SimpleNamespace())  # type: ignore[arg-type]
+    known.fetch(batches, ["x"], batches)  # type: ignore[arg-type]
     known.keep("x", [A, C])
-    known.fetch(batches, ["x"], SimpleNamespace())  # type: ignore[arg-type]
+    known.fetch(batches, ["x"], batches)  # type: ignore[arg-type]
     assert batches.fetched == [{A, B}, {A, C}]
 
 
@@ -108,14 +113,25 @@ def test_what_is_asked_in_every_tenth_reading_is_asked_when_it_is_due() -> None:
     batches, known = Asked(), Ahead()
     known.keep("x", [A])
     for reading in range(2, 40):
-        known.fetch(batches, ["x"], SimpleNamespace())  # type: ignore[arg-type]
+        known.fetch(batches, ["x"], batches)  # type: ignore[arg-type]
         known.keep("x", [A, B] if reading % 10 == 4 else [A])
     due = [at for at, asked in enumerate(batches.fetched, 2) if B in asked]
-    assert due == [5, 6, 7, 23, 24, 33, 34]  # after it was asked twice
+    assert due == [5, 6, 7, 22, 23, 24, 32, 33, 34]  # after it was asked twice
     assert all(A in asked for asked in batches.fetched)
     for _ in range(50):
         known.keep("x", [A])
     assert set(known._tables["x"]) == {A}
+
+
+def test_a_list_of_the_kernel_is_asked_again_after_ten_seconds_before_that_was_seen() -> None:
+    batches, known, rows = Asked(), Ahead(), (NETLINK, b"rows")
+    known.keep("x", [A, rows])
+    for reading in range(1, 30):
+        known.fetch(batches, ["x"], batches)  # type: ignore[arg-type]
+        known.keep("x", [A, rows] if reading % 11 == 0 else [A])
+    due = {at for at, asked in enumerate(batches.fetched, 1) if rows in asked}
+    assert {11, 22} <= due
+    assert not due & {5, 6, 7, 16, 17, 18, 28, 29}
 
 
 def test_what_was_asked_before_the_frame_belongs_to_no_table(
@@ -125,7 +141,7 @@ def test_what_was_asked_before_the_frame_belongs_to_no_table(
     tables(batches)
     batches._asked = [D]
     known = Ahead()
-    known.fetch(batches, ["x"], SimpleNamespace())  # type: ignore[arg-type]
+    known.fetch(batches, ["x"], batches)  # type: ignore[arg-type]
     assert batches.fetched == [{A}]
 
 
@@ -137,8 +153,9 @@ def test_a_lost_host_ends_a_rehearsal(
         raise error
 
     monkeypatch.setattr(collect, "collector", lambda _name: SimpleNamespace(read=read))
+    batches = Asked()
     with pytest.raises(type(error)):
-        Ahead().fetch(Asked(), ["x"], SimpleNamespace())  # type: ignore[arg-type]
+        Ahead().fetch(batches, ["x"], batches)  # type: ignore[arg-type]
 
 
 def test_what_stands_in_for_a_table_is_rehearsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +172,8 @@ def test_what_stands_in_for_a_table_is_rehearsed_once(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(collect, "collector", collector)
     monkeypatch.setattr(ahead, "_ROUNDS", 1)
-    Ahead().fetch(Asked(), ["x", "y"], SimpleNamespace())  # type: ignore[arg-type]
+    batches = Asked()
+    Ahead().fetch(batches, ["x", "y"], batches)  # type: ignore[arg-type]
     assert read == ["x", "y", "z"]
 
 

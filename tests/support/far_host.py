@@ -55,15 +55,17 @@ class Wire:
 
     def __init__(self, host: Recorded, first: bytes) -> None:
         self.reader = Reader(host)  # type: ignore[arg-type]
-        self.first = first
-        self.exchanges = 0
+        self.waiting = [first]
+        self.exchanges = 1
 
     def answer(self) -> bytes:
-        return self.exchange(self.first)
+        return self.reader.answer(self.waiting.pop(0))
 
-    def exchange(self, asks: bytes) -> bytes:
+    def exchange(self, *batches: bytes) -> bytes:
         self.exchanges += 1
-        return self.reader.answer(asks)
+        assert not self.waiting
+        self.waiting += batches
+        return self.answer()
 
     def close(self) -> None:
         self.reader = None  # type: ignore[assignment]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Final
 
-from staged_losses import Count, Names
+from staged_losses import Count, Names, of_backlog
 
 from nettop.facts import Facts
 from nettop.facts.joined import needs
@@ -20,6 +20,7 @@ from nettop.frame.rates import Frame
 from nettop.host.distant import behind
 from nettop.host.source import Live, Source
 from nettop.sampling.both import CloseSampler
+from nettop.sampling.sampler import Sampler
 from nettop.views.both import Observers
 
 Build = Callable[[Frame], Facts]
@@ -30,26 +31,37 @@ _FORKS.set_forkserver_preload(["staged_ends"])
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What nettop says of the flow, and at least and at most how many segments were lost."""
+    """What nettop says of the flow, and at least and at most how many segments were lost.
+
+    `backlogs`: packets that the CPUs dropped meanwhile, of all namespaces of this machine.
+    """
 
     losses: Losses | None
     limit: tuple[str, str]  # stage and end
     lost: tuple[float, float]
+    backlogs: float
 
 
 class Counting(CloseSampler):
     """Reads the sockets of both ends, and before and after that the count of what was lost."""
 
-    def __init__(self, here: Source, there: Source, lost: Callable[[], float]) -> None:
+    def __init__(self, here: Source, there: Sampler, lost: Callable[[], float]) -> None:
         super().__init__(here, there)
-        self.lost = lost
+        self.lost, self.begun, self.ended = lost, 0.0, 0.0
         self.around: list[tuple[float, float]] = []
 
-    def take(self) -> Close:
-        before = self.lost()
-        close = super().take()
-        self.around.append((before, self.lost()))
-        return close
+    def before(self) -> None:
+        self.begun = self.lost()
+        super().before()
+
+    def after(self) -> None:
+        super().after()
+        self.ended = self.lost()
+
+    def take(self, wanted: Collection[str]) -> tuple[Frame, Close]:
+        taken = super().take(wanted)  # a first frame asks several times: the last one counts
+        self.around.append((self.begun, self.ended))
+        return taken
 
 
 def seen(
@@ -84,9 +96,11 @@ def _see(
     handle = os.open(f"/run/netns/{near}", os.O_RDONLY)
     if ctypes.CDLL(None, use_errno=True).setns(handle, 0):
         raise OSError(ctypes.get_errno(), f"setns {near}")
+    dropped = of_backlog(names)
     source = Live(), behind(f"ip netns exec {far}")
     observers = Observers(*source)
-    counting = observers.sampler._close = Counting(*source, lambda: lost(names))
+    there = observers.sampler.there
+    counting = observers.sampler._close = Counting(source[0], there, lambda: lost(names))
     if ring:
         builds = observers._builds
         ringed = _with_ring(builds[sending], lambda: counting.around[-1][0])
@@ -96,7 +110,9 @@ def _see(
     flow = max(sides.joined, key=lambda one: one.limit.rate or 0.0)
     stage = flow.limit.stage
     first, last = counting.around[0], counting.around[-1]
-    door.send(Seen(flow.losses, (stage.stage, stage.end), (last[0] - first[1], last[1] - first[0])))
+    lost_there = last[0] - first[1], last[1] - first[0]
+    backlogs = of_backlog(names) - dropped
+    door.send(Seen(flow.losses, (stage.stage, stage.end), lost_there, backlogs))
 
 
 def _with_ring(build: Build, count: Callable[[], float]) -> Build:

@@ -42,6 +42,14 @@ def test_the_last_moment_of_the_load_is_stored() -> None:
     )
 
 
+def test_the_stage_of_most_looks_is_stored() -> None:
+    """The last look may show how the load ends, and a first one how it begins."""
+    looks = ["unknown", "qdisc", "qdisc", "cwnd", "qdisc", "unknown"]
+    document = seen(*(joined(stage, 1e9) for stage in looks)).document()
+    assert document is not None
+    assert document["stage"] == "qdisc"
+
+
 @pytest.mark.parametrize("to", ["10.0.0.9", "10.0.0.22"])
 def test_another_flow_between_both_hosts_is_not_that_of_the_test(to: str) -> None:
     assert seen(joined("thread", 1e9, to=to)).document() is None

@@ -110,12 +110,13 @@ def test_a_newer_change_of_this_host_is_undone_here(pair: Pair) -> None:
     assert pair.ran == []
 
 
-def test_confirm_confirms_there_what_waits_there(pair: Pair) -> None:
+@pytest.mark.parametrize("under", ["", "finding"])
+def test_confirm_confirms_there_what_waits_there(pair: Pair, under: str) -> None:
     waits = Pending("peer/7", SACK, 9e9)
     pair.heard.scene = replace(pair.heard.scene, pending=(waits,))
     pair.answers("confirm", {**PLANNED, "id": 7, "state": "applied"})
     pair.answers("journal", entry())
-    scene = pair.do("confirm")
+    scene = pair.do("confirm", finding().id if under else "")
     assert pair.ran[:2] == ["confirm", "7"]
     assert scene.pending == ()
     assert "applied" in scene.notes[-1].text

@@ -40,20 +40,16 @@ class Ends:
         self.source: Source = self._tapes[0][0]  # this host
         self._names = names
         self._samplers = [Sampler(record) for record, _ in self._tapes]
-        records = [record for record, _ in self._tapes]
-        self._close = CloseSampler(records[0], records[1]) if len(records) > 1 else None
+        self._close = CloseSampler(self.source, self._samplers[1]) if len(ends) > 1 else None
 
     def take(self, wanted: Collection[str]) -> Frame:
         """One sample of the other host, then of this one, whose frame it gives.
 
         Of two hosts the sockets of both are read once more, close together.
         """
-        for sampler in reversed(self._samplers[1:]):
-            sampler.take(wanted)
-        frame = self._samplers[0].take(wanted)
         if self._close is not None:
-            self._close.take()
-        return frame
+            self._close.take(wanted)
+        return self._samplers[0].take(wanted)
 
     def put(self) -> None:
         """Write what was read since the last call."""

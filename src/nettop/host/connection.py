@@ -41,6 +41,7 @@ _OLD: Final = "nettop-python"
 _PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
 _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
 _START: Final = _CHECK + prefix.START
+_SSH_FAILED: Final = 255  # EXIT STATUS of ssh(1): it failed itself, or a signal ended the command
 _STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # those that may not read input yet
 
 
@@ -112,18 +113,28 @@ class Connection:
                     f"{self.name}: more than {BANNER >> 10} KiB came before nettop's reader began"
                 )
             self._read(until, f"did not start a reader within {patience:g} s")
+        if self._input.endswith(b"\r", 0, end):
+            raise HostLostError(
+                f"{self.name} ends lines with CR LF: something between changes what is sent, such "
+                "as a terminal (leave out -t)"
+            )
         words = bytes(self._input[at + len(token) : end]).split()
         del self._input[: end + 1]
         if len(words) != 2 or words[0].decode("ascii", "replace") != sys.byteorder:
             raise HostLostError(f"{self.name}: that host has another byte order than this one")
         self.root = words[1] == b"0"
 
-    def exchange(self, asks: bytes, seconds: float = ANSWER) -> bytes:
-        """The answer to one batch of requests; HostLostError."""
+    def exchange(self, *batches: bytes, seconds: float = ANSWER) -> bytes:
+        """Send batches of requests; the answer to the first. HostLostError.
+
+        `answer` gives those to the others, which cost no further round trip.
+        """
         if self._input:
             raise HostLostError(f"{self.name} sent data that was not requested")
-        self._write(self._packer.pack(asks), seconds)
-        return self.answer(seconds)
+        self._write(b"".join(map(self._packer.pack, batches)), seconds)
+        answer = self.answer(seconds)
+        self.exchanges += 1
+        return answer
 
     def answer(self, seconds: float = ANSWER) -> bytes:
         """The next answer; HostLostError."""
@@ -140,7 +151,7 @@ class Connection:
         except wire.UnreadableError as error:
             raise HostLostError(f"{self.name} sent an invalid answer: {error}") from None
         self.bytes += size
-        self.exchanges += 1
+        self.exchanges = self.exchanges or 1
         self.used = time.monotonic()
         return answer
 
@@ -184,7 +195,7 @@ class Connection:
             with contextlib.suppress(OSError):
                 self._errors += os.read(errors.fileno(), 1 << 16)
         code = self._process.poll()
-        reason = prefix.reason(self._errors)
+        reason = prefix.reason(self._errors or self._printed())
         least = ".".join(map(str, LEAST))
         if reason.startswith(_OLD):
             version = reason.removeprefix(_OLD).strip()
@@ -193,27 +204,40 @@ class Connection:
             return f"{self.name} has no python3: nettop needs Python {least} or later there"
         if not self.exchanges and reason:
             return f"{self.name}: {reason}"
-        why = reason or (f"killed by signal {-code}" if code and code < 0 else f"exit code {code}")
+        why = reason or _ended(code)
         if not self.exchanges:
             return f"{self.name} started no reader: {why}"
         return f"the connection to {self.name} broke: {why}"
 
+    def _printed(self) -> bytes:
+        """What came instead of a reader: nologin(8) and a terminal give their reason there."""
+        output = self._process.stdout
+        if self.exchanges or output is None:
+            return b""
+        with contextlib.suppress(OSError):
+            self._input += os.read(output.fileno(), BANNER)
+        return bytes(self._input)
+
     def _write(self, data: bytes, seconds: float) -> None:
         """Send all; HostLostError."""
-        stream = self._process.stdin
+        stream, output = self._process.stdin, self._process.stdout
         assert stream is not None  # noqa: S101
+        assert output is not None  # noqa: S101
         until = time.monotonic() + seconds
+        late = f"did not read within {seconds:g} s"
         left = memoryview(data)
-        writable = select.poll()
-        writable.register(stream.fileno(), select.POLLOUT)
+        ready = select.poll()
+        ready.register(stream.fileno(), select.POLLOUT)
+        ready.register(output.fileno(), select.POLLIN)
         while left:
             try:
                 left = left[os.write(stream.fileno(), left) :]
             except BlockingIOError:
                 remaining = until - time.monotonic()
                 if remaining <= 0:
-                    raise HostLostError(f"{self.name} did not read within {seconds:g} s") from None
-                writable.poll(1000 * remaining)
+                    raise HostLostError(f"{self.name} {late}") from None
+                if output.fileno() in dict(ready.poll(1000 * remaining)):
+                    self._read(until, late)  # it answers the first batch before it reads the rest
             except OSError:
                 raise HostLostError(self._end()) from None
 
@@ -236,3 +260,16 @@ class Connection:
                 process.send_signal(signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.5)
+
+
+def _ended(code: int | None) -> str:
+    """How a prefix ended that printed no reason. Shells add 128 to the number of a signal."""
+    if code is None:
+        return "it closed its output"
+    if code < 0:
+        return f"killed by signal {-code}"
+    if code == _SSH_FAILED:
+        return f"exit code {code} (of ssh: the connection was lost, or the reader was killed)"
+    if 128 < code < 128 + signal.NSIG:
+        return f"the reader was killed there by signal {code - 128}"
+    return f"exit code {code}"

@@ -9,42 +9,24 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from ..files import bounds
-from . import prefix
+from . import patterns, prefix
 from .ages import NONE
 from .connection import Connection
 from .far import mirror, wire
 from .far.wire import Ask
 from .netlink import route
+from .patterns import FILE, FOLDER, IOCTL, LINK, NETLINK
 from .request import Request
-from .source import HostLostError
+from .source import HostLostError, Lead
 
 Connect = Callable[[bytes, bool], Connection]  # a first batch; whether it is the first attempt
-FILE, FOLDER, LINK, NETLINK, IOCTL = b"t", b"l", b"k", b"n", b"i"
-_NUMBER: Final = re.compile(rb"(?<=/)\d+(?=/|$)")
-_PROCESS: Final = re.compile(rb"/proc/(\d+)/")
-# what is asked of every process is asked by pattern, so that a new process is among them
-_PATTERNS: Final = frozenset((
-    (FILE, b"/proc/#/stat"), (FILE, b"/proc/#/comm"), (FOLDER, b"/proc/#/fd"),
-    (LINK, b"/proc/#/fd/#"), (LINK, b"/proc/#/ns/net"),
-))  # fmt: skip
-_ALL: Final = (FILE, b"/proc/#/stat")
-# the processes that ran since the last batch may be the busiest, of which more is read
-_DETAILS: Final = (
-    (FOLDER, b"/proc/!/task"), (FILE, b"/proc/!/task/#/schedstat"), (FILE, b"/proc/!/task/#/stat"),
-    (FILE, b"/proc/!/status"),
-)  # fmt: skip
-_OF_ONE: Final = (
-    (FILE, b"cgroup"), (FILE, b"status"), (FOLDER, b"task"), (FILE, b"task/#/stat"),
-    (FILE, b"task/#/schedstat"),
-)  # fmt: skip
-EXTRA: Final = 4  # round trips of one frame for processes that were not foreseen
+EXTRA: Final = 4  # round trips between two frames for processes that were not foreseen
 WAITS: Final = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between attempts to connect
 
 
@@ -78,7 +60,8 @@ class Distant:
         self.name = self._connection.name
         self._mirror = mirror.Mirror()
         self._known: set[Ask] = set()  # requests and patterns that this frame has answers to
-        self._cut: set[Ask] = set()  # patterns with too many matches
+        self._cut: set[Ask] = set()  # patterns with too many matches in this frame
+        self._overfull: set[Ask] = set()  # those that ever had: processes are asked one by one
         self._exchange(batch, self._connection.answer)
 
     def _name(self) -> str:
@@ -115,23 +98,39 @@ class Distant:
 
     # -- batches -----------------------------------------------------------------------------------
 
-    def fetch(self, asks: Iterable[Ask]) -> float:
-        """Begin a frame: ask for all of these; the seconds of the clock there. HostLostError."""
+    def fetch(self, asks: Iterable[Ask], lead: Lead | None = None) -> float:
+        """Begin a frame: ask for all of these; the seconds of the clock there. HostLostError.
+
+        The requests of `lead` are answered first; all are sent at once, in one round trip.
+        """
         with self._lock:
             self._reconnect()
-            wanted = dict.fromkeys(map(_general, asks))
-            if _ALL in wanted:
-                wanted |= dict.fromkeys(_DETAILS)
-            self._extra = EXTRA
+            wanted = self._general(asks)
+            if patterns.ALL in wanted:
+                wanted |= dict.fromkeys(patterns.DETAILS)
+            self._extra = 0
             self._known, self._cut = set(), set()
-            self._ask(wanted)
+            if lead is None or not lead.asks:
+                self._ask(wanted)
+            else:
+                lead.before()
+                more = [ask for ask in wanted if ask not in lead.asks]
+                self._ask(lead.asks, more, lead.answered)
             return self._far
+
+    def end(self) -> None:
+        """The frame is complete: single processes may be asked about until the next one."""
+        self._extra = EXTRA
 
     def add(self, asks: Iterable[Ask]) -> None:
         """Ask for these too, in the same frame."""
         with self._lock:
             self._reconnect()
-            self._ask(dict.fromkeys(map(_general, asks)))
+            self._ask(self._general(asks))
+
+    def _general(self, asks: Iterable[Ask]) -> dict[Ask, None]:
+        """The patterns of requests that belong to one, and the other requests."""
+        return dict.fromkeys(patterns.general(ask, self._overfull) for ask in asks)
 
     def asked(self) -> Collection[Ask]:
         """What was asked since this was last called."""
@@ -183,13 +182,24 @@ class Distant:
         self._again = time.monotonic() + WAITS[min(self._attempts, len(WAITS) - 1)]
         self._attempts += 1
 
-    def _ask(self, asks: Iterable[Ask]) -> None:
-        """One round trip."""
+    def _ask(
+        self, asks: Iterable[Ask], more: Iterable[Ask] = (),
+        answered: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
+        """One round trip; `answered` is called between the answers to `asks` and to `more`."""
         connection = self._connection
         if connection is None:
             raise HostLostError(self._lost or f"{self.name} is not connected")
-        batch = sorted(asks, key=_order)
-        self._exchange(batch, lambda: connection.exchange(wire.pack_asks(batch)))
+        first, second = (sorted(batch, key=patterns.order) for batch in (asks, more))
+        packed = [
+            wire.pack_asks(batch) for batch in (first, second)[: 1 if answered is None else 2]
+        ]
+        self._exchange(first, lambda: connection.exchange(*packed))
+        if answered is not None:
+            try:
+                answered()
+            finally:  # what is on its way is taken in any case
+                self._exchange(second, connection.answer)
 
     def _exchange(self, batch: list[Ask], answered: Callable[[], bytes]) -> None:
         """Take the answer to a batch."""
@@ -208,7 +218,7 @@ class Distant:
             raise lost from None
         self._near = time.monotonic() - took / 2
         for ask in batch:
-            if not _is_pattern(ask) or b"/!" not in ask[1]:
+            if not patterns.is_pattern(ask) or b"/!" not in ask[1]:
                 self._known.add(ask)
                 continue
             for pid in pids:
@@ -228,8 +238,11 @@ class Distant:
             ask = batch[ref]
             if form == mirror.CUT:  # a name that is not among these is asked for by itself
                 self._cut.add(ask)
+                self._overfull.add(ask)
                 continue
-            if _is_pattern(ask) != bool(name) or (name and not _matches(ask[1], name)):
+            if patterns.is_pattern(ask) != bool(name) or (
+                name and not patterns.matches(ask[1], name)
+            ):
                 raise wire.UnreadableError("it names a file that was not asked for")
             one = (ask[0], name) if name else ask
             self._mirror.apply(one, form, body)
@@ -264,25 +277,23 @@ class Distant:
             return True
         if ask[0] not in (FILE, FOLDER, LINK):
             return False
-        for pattern in _patterns(ask):
-            if pattern in self._known:
-                return pattern not in self._cut or ask in self._mirror.answers
-        return False
+        return any(
+            pattern in self._known and (pattern not in self._cut or ask in self._mirror.answers)
+            for pattern in patterns.those_of(ask)
+        )
 
     def _ask_alone(self, ask: Ask, path: str) -> None:
-        """A round trip for a request that was not foreseen, together with what follows it.
+        """A round trip for a request that was not foreseen.
 
-        A frame makes at most `EXTRA` of these for processes; until the next frame, further
-        processes seem to have ended.
+        In a frame none is made for a single process: it seems to have ended until the next frame,
+        which asks this and what follows it.
         """
-        process = _PROCESS.match(ask[1]) if ask[0] in (FILE, FOLDER, LINK) else None
-        if process is None:
-            self.add((ask,))
-            return
-        if not self._extra:
+        asks = patterns.following(ask)
+        if len(asks) > 1 and not self._extra:
+            self._asked |= dict.fromkeys(asks)
             raise FileNotFoundError(errno.ENOENT, "not read in this sample", path)
-        self._extra -= 1
-        self.add((ask, *((kind, b"/proc/%s/%s" % (process[1], name)) for kind, name in _OF_ONE)))
+        self._extra -= len(asks) > 1
+        self.add(asks)
 
     def data(self, path: str) -> bytes:
         """The file's bytes."""
@@ -350,46 +361,6 @@ _SEED: Final = (  # lists on which much else depends: they save a round trip of 
     (FOLDER, _CPU + b"/cpu0/cpuidle"),
     _message(route.LINKS),
 )
-
-
-def _order(ask: Ask) -> tuple[bool, bool, bool, bool]:
-    """All processes before those that ran; lists before the patterns that need them."""
-    return ask != _ALL, b"!" in ask[1], b"#" in ask[1], ask[0] != FOLDER
-
-
-def _is_pattern(ask: Ask) -> bool:
-    return ask[0] in (FILE, FOLDER, LINK) and (b"/#" in ask[1] or b"/!" in ask[1])
-
-
-def _patterns(ask: Ask) -> Iterable[Ask]:
-    """The patterns that a request may belong to: of all processes, of one."""
-    kind, path = ask
-    process = _PROCESS.match(path)
-    if process is None:
-        return
-    yield kind, _NUMBER.sub(b"#", path)
-    end = process.end() - 1
-    rest = _NUMBER.sub(b"#", path[end:])
-    if rest != path[end:]:
-        yield kind, path[:end] + rest
-
-
-def _general(ask: Ask) -> Ask:
-    """The request, or the pattern by which it is asked."""
-    if ask[0] in (FILE, FOLDER, LINK):
-        pattern = ask[0], _NUMBER.sub(b"#", ask[1])
-        if pattern in _PATTERNS:
-            return pattern
-    return ask
-
-
-def _matches(pattern: bytes, path: bytes) -> bool:
-    """Whether the path is one of those that a pattern stands for."""
-    parts, given = pattern.split(b"/"), path.split(b"/")
-    return len(parts) == len(given) and all(
-        part == one or (part in (b"#", b"!") and one.isdigit())
-        for part, one in zip(parts, given, strict=True)
-    )
 
 
 def behind(text: str, *, asks: bool = False) -> Distant:

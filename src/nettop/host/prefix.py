@@ -22,11 +22,13 @@ from ..terms.text import safe
 # Read one line with all sources, then run them. `python3 -` would read until end of file, but that
 # means that nettop has ended.
 START: Final = (
-    "import sys,json;line=sys.stdin.readline();"
+    "import sys,json;sys.stdin.isatty() and sys.exit('this prefix has a terminal, which changes "
+    "what is sent: leave out -t');line=sys.stdin.readline();"
     "line or sys.exit('this prefix does not pass on standard input: docker and kubectl need "
     "exec -i, ssh no -n');job=json.loads(line);exec(job['boot'])"
 )
 _ABSENT: Final = ("not found", "No such file")
+_NO_MEMORY: Final = ("MemoryError", "lost sys.stderr")  # last words of a Python without memory
 _BOOT: Final = """
 import types
 parts = job["package"].split(".")
@@ -103,9 +105,10 @@ def start(argv: Sequence[str], *, apart: bool) -> subprocess.Popen[bytes]:
 
 
 def reason(errors: bytes) -> str:
-    """The last line of stderr that is not empty, safe to print; "" if there is none."""
+    """The last line that is not empty, safe to print, or what it means; "" if there is none."""
     lines = [line.strip() for line in errors.decode("utf-8", "replace").splitlines()]
-    return safe(next((line for line in reversed(lines) if line), ""))[:300]
+    last = next((line for line in reversed(lines) if line), "")
+    return "there is too little memory for Python" if last in _NO_MEMORY else safe(last)[:300]
 
 
 def lacks(program: str, code: int | None, reason: str) -> bool:

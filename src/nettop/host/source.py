@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ..files import bounds
 from ..terms.errors import Refused
@@ -37,6 +37,14 @@ Ask = tuple[bytes, bytes]
 """A request to another host: its kind and what it is about (`far.reader`)."""
 
 
+class Lead(NamedTuple):
+    """Requests of a frame that are answered before all others, as close as possible to a moment."""
+
+    asks: Collection[Ask]
+    before: Callable[[], None]  # called before they are sent
+    answered: Callable[[], None]  # called as soon as they are answered
+
+
 class Batches(Protocol):
     """The requests to another host, which cost a round trip each unless they go together."""
 
@@ -52,8 +60,11 @@ class Batches(Protocol):
     def root(self) -> bool:
         """Whether root answers the requests."""
 
-    def fetch(self, asks: Iterable[Ask]) -> float:
+    def fetch(self, asks: Iterable[Ask], lead: Lead | None = None) -> float:
         """Begin a frame: ask for all of these; seconds of the clock there. HostLostError."""
+
+    def end(self) -> None:
+        """The frame is complete."""
 
     def add(self, asks: Iterable[Ask]) -> None:
         """Ask for these too, in the same frame. HostLostError."""

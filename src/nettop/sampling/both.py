@@ -1,38 +1,64 @@
-"""Frames of two hosts: the other host first, then this one, then the sockets of both.
+"""Frames of two hosts: the other host with the sockets of both, then this one.
 
-The sockets are read again in three small frames, since a whole frame takes long: a flow at 1 Gb/s
-sends ten thousand segments meanwhile.
+Of the other host the sockets are answered first, and those of this host are read before and after
+that: a whole frame takes long, and a flow at 1 Gb/s sends ten thousand segments meanwhile. All that
+is asked of the other host is one round trip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..frame.both import Both, Close
+from ..frame.rates import Frame
 from ..host.apart import AFTER, BEFORE, THERE, apart
 from ..host.source import Source
+from .ahead import First
 from .sampler import Sampler
 
 _SOCKETS: Final = ("sockets_tcp",)
 
 
 class CloseSampler:
-    """Takes the small frames, with samplers of its own: rates need the frame before."""
+    """Takes frames of the other host, and the small frames, which have samplers of their own."""
 
-    def __init__(self, here: Source, there: Source) -> None:
-        """The sources of this host and of the other; in a recording these are entries apart."""
-        self._near, self._far = Sampler(here), Sampler(there)
+    def __init__(self, here: Source, there: Sampler) -> None:
+        """The source of this host; in a recording the small frames are entries apart."""
+        self.there = there
+        self._near, self._far = Sampler(here), Sampler(there.source, asks=False)
+        self._before: Frame | None = None
+        self._after: Frame | None = None
+        self._clocks = 0.0, 0.0
 
-    def take(self) -> Close:
-        """The sockets of both hosts. HostLostError when one cannot be read."""
-        with apart(self._near.source, BEFORE):
-            before = self._near.take(_SOCKETS)
+    def take(self, wanted: Collection[str]) -> tuple[Frame, Close]:
+        """The frame of the other host; the sockets of both. HostLostError if one is not read."""
+        self._before = self._after = None
+        frame = self.there.take(wanted, first=First(_SOCKETS, self.before, self.after))
+        batched = self._after is not None
+        if not batched:  # it answers each request at once
+            self.before()
         with apart(self._far.source, THERE):
             there = self._far.take(_SOCKETS)
+        if batched:
+            there = replace(there, at=self._clocks[0], wall=self._clocks[1])
+        else:
+            self.after()
+        assert self._before is not None  # noqa: S101
+        assert self._after is not None  # noqa: S101
+        return frame, Close(self._before, there, self._after)
+
+    def before(self) -> None:
+        """Read the sockets of this host before those of the other."""
+        with apart(self._near.source, BEFORE):
+            self._before = self._near.take(_SOCKETS)
+
+    def after(self) -> None:
+        """Read them after those of the other."""
+        self._clocks = self.there.source.now(), self.there.source.wall()
         with apart(self._near.source, AFTER):
-            return Close(before, there, self._near.take(_SOCKETS))
+            self._after = self._near.take(_SOCKETS)
 
 
 @dataclass(slots=True)
@@ -45,10 +71,9 @@ class BothSampler:
 
     def __post_init__(self) -> None:
         """The sources are those of the samplers."""
-        self._close = CloseSampler(self.here.source, self.there.source)
+        self._close = CloseSampler(self.here.source, self.there)
 
     def take(self, wanted: Collection[str]) -> Both:
         """One frame of each host. HostLostError when one cannot be read."""
-        there = self.there.take(wanted)
-        here = self.here.take(wanted)
-        return Both(here, there, self._close.take())
+        there, close = self._close.take(wanted)
+        return Both(self.here.take(wanted), there, close)

@@ -16,7 +16,7 @@ from ..frame.rates import Entry, Frame, Partly, entries, kept
 from ..host.ages import SAME
 from ..host.source import HostLostError, Source
 from ..terms.errors import sentence
-from .ahead import Ahead
+from .ahead import Ahead, First
 
 SETTINGS: Final = 5.0  # seconds: a table with this interval or a longer one holds settings
 _NEVER = (float("-inf"), float("inf"))
@@ -36,6 +36,7 @@ class Sampler:
     memory: dict[str, Memory] = field(default_factory=dict)
     ahead: Ahead = field(default_factory=Ahead)
     spent: dict[str, float] = field(default_factory=dict)  # CPU seconds of the last frame's tables
+    asks: bool = True  # False: the sampler of a larger frame has asked for what this one reads
 
     def refresh(self, names: Collection[str] = ()) -> None:
         """Read these tables (all if none is named) in the next frame, whatever their interval."""
@@ -46,8 +47,13 @@ class Sampler:
         timeless = {n: m for n, m in self.memory.items() if collect.timeless(n)}
         return Sampler(self.source, memory=timeless)
 
-    def take(self, wanted: Collection[str], waits: Mapping[str, float] = _NONE) -> Frame:
+    def take(
+        self, wanted: Collection[str], waits: Mapping[str, float] = _NONE,
+        first: First | None = None,
+    ) -> Frame:  # fmt: skip
         """Take one frame; tables in `waits` may be that many seconds old.
+
+        What `first` reads is asked before all else where requests go in batches.
 
         A collector that fails gives a sentence in `missing` and never an exception. So does a table
         of which a part could not be read (`Partly`).
@@ -57,8 +63,7 @@ class Sampler:
         rested = {name: at - age for name, age in source.ages.items()}  # when they were read
         todo = sorted(set(wanted))  # a table read twice in a frame would have no interval
         due = {name for name in todo if self._due(name, at, waits, rested)}
-        if batches is not None:
-            at = self.ahead.fetch(batches, sorted(due), source)
+        at = self._fetch(due, at, first)
         tables: dict[str, Sequence[Entry[Any]]] = {}
         missing: dict[str, str] = {}
         cost: dict[str, float] = {}
@@ -95,9 +100,20 @@ class Sampler:
                 self.ahead.keep(name, batches.asked())
             cost[name] = source.now() - started
             self.spent[name] = time.thread_time() - worked
+        if batches is not None:
+            batches.end()
         source.keep_ages({name: at - self.taken[name][0] for name in todo if name in self.taken})
         self.last = Frame(at, source.wall(), tables, missing, cost)
         return self.last
+
+    def _fetch(self, due: Collection[str], at: float, first: First | None) -> float:
+        """Ask another host for what these tables will read; the time of the frame."""
+        batches = self.source.batches
+        if batches is None or not self.asks:
+            return at
+        failed = self.last.missing if self.last is not None else {}
+        stand_ins = {_plan(name).instead for name in due if name in failed}
+        return self.ahead.fetch(batches, sorted({*due, *stand_ins}), self.source, first)
 
     def every(self, name: str, waits: Mapping[str, float] = _NONE) -> float:
         """Seconds between two readings of a table, as declared and in `waits`."""

@@ -44,8 +44,7 @@ class Ends(threading.Thread):
         self.options = options
         self.stopping = threading.Event()
         self.hosts = ("", "")
-        self.joined: Joined | None = None  # the busiest flow, as it was seen last
-        self._top = 0.0  # its highest rate, bit/s
+        self.looks: list[Joined] = []  # the busiest flow, while it carries the load
 
     def run(self) -> None:
         """Read both ends until stopped; a host that cannot be read ends this early."""
@@ -79,10 +78,21 @@ class Ends(threading.Thread):
     def _choose(self, sides: Sides) -> None:
         """Keep the busiest flow of the test while it carries the load."""
         known = [one for one in sides.joined if self._tests(one.limit.target)]
-        one = max(known, key=lambda flow: flow.limit.rate or 0.0, default=None)
-        if one is None or (one.limit.rate or 0.0) < SHARE * self._top:
-            return
-        self._top, self.joined = max(self._top, one.limit.rate or 0.0), one
+        one = max(known, key=_rate, default=None)
+        if one is not None:
+            least = SHARE * max(map(_rate, (*self.looks, one)))
+            self.looks = [look for look in (*self.looks, one) if _rate(look) >= least]
+
+    @property
+    def joined(self) -> Joined | None:
+        """The last look at the stage that limited in most looks: the last of all shows the end."""
+        stages = Counter((one.limit.stage.end, one.limit.stage.stage) for one in self.looks)
+        most = max(stages.values(), default=0)
+        often = {stage for stage, count in stages.items() if count == most}
+        return next(
+            (one for one in reversed(self.looks)
+             if (one.limit.stage.end, one.limit.stage.stage) in often), None
+        )  # fmt: skip
 
     def _tests(self, target: str) -> bool:
         """Whether a flow leads to the address of the test; to a name, any flow may."""
@@ -101,6 +111,10 @@ class Ends(threading.Thread):
             "because": stage.because,
         }  # fmt: skip
         return {**found, **_lost(one.losses)} if one.losses is not None else found
+
+
+def _rate(one: Joined) -> float:
+    return one.limit.rate or 0.0
 
 
 def _lost(losses: Losses) -> EndsDocument:

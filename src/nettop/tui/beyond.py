@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..changes.remote import AbsentError
 from ..views.ask import Ask
@@ -23,6 +23,9 @@ from .proving import Proving
 
 if TYPE_CHECKING:
     from .peering import Peering
+
+# what these do is the same whatever finding is under the cursor, or depends on the journal
+_WHATEVER: Final = ("undo", "mute", "confirm", "record", "stop")
 
 
 class Beyond:
@@ -55,7 +58,7 @@ class Beyond:
     def concerns(self, ask: Ask, view: View, scene: Scene) -> bool:
         """Whether the request is for the other end."""
         finding = scene.finding(ask.target) if ask.target else None
-        if finding is not None and finding.host and ask.verb not in ("undo", "mute"):
+        if finding is not None and finding.host and ask.verb not in _WHATEVER:
             return True
         if ask.verb == "persist":
             return ask.target.startswith(PEERS)

@@ -161,7 +161,7 @@ class BothEnds:
         self.hosts = short(one), short(other)
         self.observer = Observer(far)
         self.observer.judge.muted = frozenset()  # the list has names with the host: `views.mutes`
-        self.close = CloseSampler(near, far)
+        self.close = CloseSampler(near, self.observer.sampler)
         self.model = Model(self.hosts)
         self.plans = Plans(far)
         batches = far.batches  # None: a recording
@@ -171,8 +171,7 @@ class BothEnds:
 
     def begin(self) -> None:
         """Sample once at the first moment of a recording."""
-        self.observer.sampler.take(self.observer.tables())
-        self.close.take()
+        self.close.take(self.observer.tables())
 
     def step(self, here: Observation) -> tuple[Peer, tuple[Pair, ...]]:
         """What both ends show, and the pairs of this host. HostLostError."""
@@ -183,8 +182,8 @@ class BothEnds:
             self.fresh = False
             self.observer.sampler.refresh()
             self.plans.clear()
-        frame = self.observer.sampler.take(self.observer.tables())
-        both = Both(here.frame, frame, self.close.take())
+        frame, close = self.close.take(self.observer.tables())
+        both = Both(here.frame, frame, close)
         sides = self.model.build(both, here.facts, self.observer.facts(frame))
         if sides.same:
             return Peer(self.hosts, SAME), ()

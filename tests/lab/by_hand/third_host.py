@@ -3,13 +3,17 @@
     python tests/lab/by_hand/third_host.py FOLDER [COLUMNSxROWS …] [--stop]
 
 Needs root, sshd and tmux; nothing outside its own namespaces changes. The far end sends without
-offloads: it is found (--host, --peer), fixed by key there, undone, proved. The screens are saved
-in FOLDER. With `--stop` the proof is stopped while it runs, and must leave nothing.
+offloads: it is found (--host, --peer), fixed by key there, undone, proved to its verdict with runs
+of the length that is typed in the form of the tests, and what is kept is undone. The screens are
+saved in FOLDER. With `--stop` the proof is stopped while it runs, and must leave nothing. When this
+program ends, also by a signal, a process of its own removes the namespaces and what runs in them.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +33,15 @@ CONFIG = (
     "NETTOP_STATE={0}/state\n"
 )
 TMUX = ["tmux", "-L", "ends-third"]
+OFF = {"tso": "tcp", "gso": "generic"}
+RUN = "2"  # seconds of one run of the proof
+PROOF = 480  # seconds: 12 runs at the least, 42 at the most, and the logins of each
+SWEEP = """cat
+tmux -L ends-third kill-server
+for space; do ip netns pids $space | xargs -r kill; done
+sleep 1
+for space; do ip netns pids $space | xargs -r kill -9; ip netns del $space; done
+"""
 
 
 def inside(space: str, *words: str) -> list[str]:
@@ -37,9 +50,13 @@ def inside(space: str, *words: str) -> list[str]:
 
 def build(folder: Path, stack: ExitStack) -> dict[str, str]:
     """The namespaces, routed by C, and an SSH server in A and B; returns the prefixes."""
+    sweeper = subprocess.Popen(
+        ["sh", "-c", SWEEP, "sh", A, B, C], stdin=subprocess.PIPE, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    stack.callback(sweeper.communicate)  # it begins at the end of its input
     for space in (A, B, C):
         run("ip", "netns", "add", space)
-        stack.callback(subprocess.run, ["ip", "netns", "del", space], check=False)
     prefixes = {}
     run(*inside(C, "sysctl", "-qw", "net.ipv4.ip_forward=1"))
     for at, space in enumerate((A, B), 1):
@@ -75,13 +92,16 @@ def screen(folder: Path, name: str) -> str:
     return text
 
 
-def until(folder: Path, name: str, word: str, seconds: float = 60) -> str:
-    """The screen once it has the word; saved under that name."""
-    end = time.monotonic() + seconds
-    while word not in (text := screen(folder, name)) and time.monotonic() < end:
+def until(folder: Path, name: str, pattern: str, seconds: float = 60) -> str:
+    """What the pattern matches on the screen, once it does; the screen is saved under that name."""
+    begun = time.monotonic()
+    while (found := re.search(pattern, screen(folder, name))) is None:
+        if time.monotonic() - begun > seconds:
+            break
         time.sleep(0.5)
-    print(f"{'ok ' if word in text else 'BAD'} {name}: {word!r}", flush=True)
-    return text
+    took = f"after {time.monotonic() - begun:.0f} s"
+    print(f"{'BAD' if found is None else 'ok '} {name}: {pattern!r} {took}", flush=True)
+    return "" if found is None else found[0]
 
 
 def keys(*words: str) -> None:
@@ -90,13 +110,32 @@ def keys(*words: str) -> None:
         time.sleep(0.7)
 
 
-def chosen() -> None:
-    """The cursor on the finding of the far end."""
+def chosen(words: str) -> None:
+    """The cursor on the row with these words."""
     for _ in range(12):
         text = run(*TMUX, "capture-pane", "-p", "-t", "third")
-        if any("▸" in row and "TCP segmentation" in row for row in text.splitlines()):
+        if any("▸" in row and words in row for row in text.splitlines()):
             return
         keys("Down")
+
+
+def offloads() -> int:
+    """How many of the features that the story switches off are on at the far end."""
+    rows = run(*inside(B, "ethtool", "-k", "eth0")).splitlines()
+    return sum(row in (f"{name}-segmentation-offload: on" for name in OFF.values()) for row in rows)
+
+
+def undone(folder: Path, name: str) -> None:
+    """What was done for the finding under the cursor undone at the far end, and confirmed."""
+    keys("u")
+    until(folder, f"{name}-undo", "Undo", 30)
+    keys("Enter", "Enter")
+    until(folder, f"{name}-undone", "on → off: pending", 30)
+    keys("c")
+    until(folder, f"{name}-confirmed", "applied|confirmed", 30)
+    keys("8")
+    until(folder, f"{name}-journal", "undone", 30)
+    print(offloads(), "on: undone", flush=True)
 
 
 def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None:
@@ -112,45 +151,47 @@ def play(folder: Path, size: str, prefixes: dict[str, str], state: Path) -> None
         until(folder, f"{size}-1-both", "10.81.2.2: ", 40)
         keys("5")
         until(folder, f"{size}-2-finding", "at root@10.81.2.2")
-        chosen()
+        chosen("TCP segmentation")
         keys("a")
         until(folder, f"{size}-3-apply", "apply there")
         keys("Enter", "Enter")
         until(folder, f"{size}-4-applied", "pending", 30)
         keys("c")
-        until(folder, f"{size}-5-confirmed", "no longer holds", 30)
-        keys("8")
-        until(folder, f"{size}-6-journal", "10.81.2.2", 30)
-        keys("u")
-        until(folder, f"{size}-7-undo", "Undo", 30)
-        keys("Enter", "Enter")
-        time.sleep(4)
-        keys("c", "5")
-        until(folder, f"{size}-8-again", "at root@10.81.2.2", 60)
-        chosen()
+        until(folder, f"{size}-5-confirmed", "on: applied", 30)
+        print(offloads(), "on: confirmed", flush=True)
+        undone(folder, f"{size}-6")
+        keys("6")
+        chosen(" seconds ")
+        keys("Enter", "BSpace", "BSpace", RUN, "Enter", "5")
+        until(folder, f"{size}-7-again", "at root@10.81.2.2", 60)
+        chosen("TCP segmentation")
         keys("p")
-        until(folder, f"{size}-9-prove", "Set and reverted in turn", 40)
+        until(folder, f"{size}-8-prove", "Set and reverted in turn", 40)
         keys("Enter", "Enter", "6")
-        until(folder, f"{size}-10-running", "RUNNING", 40)
+        until(folder, f"{size}-9-running", "RUNNING", 40)
         if "--stop" in sys.argv:  # the change there is reverted
             time.sleep(20)
             keys("C-x")
-            until(folder, f"{size}-11-stopped", "stopped", 60)
-            print(run(*inside(B, "ethtool", "-k", "eth0")).count("segmentation: on"), "are on")
-        else:
-            until(folder, f"{size}-11-proved", "offloads-off@eth0 at root@10.81.2.2: ", 400)
+            until(folder, f"{size}-10-stopped", "stopped", 60)
+            print(offloads(), "are on")
+        elif "kept" in until(folder, f"{size}-10-proved", r"root@10\S*: \w+.*; (kept|rev)", PROOF):
+            print(offloads(), "on: kept", flush=True)
+            keys("5")
+            chosen("TCP segmentation")
+            undone(folder, f"{size}-11")
     finally:
         subprocess.run([*TMUX, "kill-server"], check=False)
 
 
 def main() -> None:
     """Build, send, play each size."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     out = Path(sys.argv[1]).absolute()
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         prefixes = build(folder, stack)
-        for feature in ("tso", "gso"):
+        for feature in OFF:
             run(*inside(B, "ethtool", "-K", "eth0", feature, "off"))
         reader = subprocess.Popen(inside(A, sys.executable, "-c", READ, "7300"))
         stack.callback(reader.kill)

@@ -26,6 +26,7 @@ _ASK = 1 << 24  # bytes of a batch of requests
 _RECORD = (b"/stat", b"/status", b"/schedstat", b"/comm")  # one read gives the whole short file
 _BUSY = b"/proc/#/stat"
 _MATCHES = 8192  # of one pattern
+_FEW = 64  # of each process, before all of one
 _KERNEL = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _TRUST = 3  # readings until links of open files are read again although their list is unchanged
 _LOOKED_INTO = 64  # processes that `!` stands for
@@ -226,7 +227,11 @@ class Reader:
         paths = [head + b"/" + number + rest for number in self._numbers_in(head)]
         if b"/#" not in rest:
             return paths
-        return [path for one in paths for path in self._paths(one)]
+        each = [self._paths(path) for path in paths]
+        # one process with very many descriptors must not use up the matches of the others
+        return [path for few in each for path in few[:_FEW]] + [
+            path for many in each for path in many[_FEW:]
+        ]
 
     def _numbers_in(self, folder: bytes) -> List[bytes]:
         """The numbers among the names in a directory, read once per batch."""
