@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import struct
+import sys
 import threading
 from types import SimpleNamespace
 from typing import Any, Self
@@ -20,6 +22,9 @@ TOKEN = "00112233445566778899aabbccddeeff"
 ENDS: HelperOptions = {"at": "127.0.0.1", "of": "127.0.0.1", "token": TOKEN}
 
 
+HANDLE = 4711
+
+
 class Wire:
     """A socket whose other end answers after so many seconds; None: not at all."""
 
@@ -28,11 +33,17 @@ class Wire:
         self.answers = answers  # seconds, None, or bytes that come instead
         self.sent: list[bytes] = []
 
-    def send(self, data: bytes) -> int:
+    def fileno(self) -> int:
+        return HANDLE
+
+    def write(self, handle: int, data: bytes) -> int:
+        assert handle == HANDLE
         self.sent.append(bytes(data))
         return len(data)
 
-    def recv_into(self, room: bytearray) -> int:
+    def readv(self, handle: int, rooms: list[bytearray]) -> int:
+        assert handle == HANDLE
+        (room,) = rooms
         assert len(room) >= 65535  # the longest datagram
         answer = self.answers.pop(0) if self.answers else 0.25
         if answer is None:
@@ -42,6 +53,14 @@ class Wire:
         self.clock.now += 0.25 if isinstance(answer, bytes) else answer
         room[: len(data)] = data
         return len(data)
+
+
+def exchanged(wire: Any, *words: Any) -> dict[str, Any]:
+    """The message of an exchange over this wire."""
+    fake = SimpleNamespace(urandom=os.urandom, write=wire.write, readv=wire.readv)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(udp_latency, "os", fake)
+        return dict(udp_latency.exchange(wire, *words))
 
 
 @pytest.fixture
@@ -57,7 +76,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 64, 65, 100, 1472])
 def test_requests_have_their_size_and_their_number(clock: Clock, size: int) -> None:
     wire: Any = Wire(clock, [0.25, 0.125, 0.25])
-    found = udp_latency.exchange(wire, size, 60.0, 3)
+    found = exchanged(wire, size, 60.0, 3)
     assert list(map(len, wire.sent)) == [size] * 3
     if size >= 4:
         assert [struct.unpack("I", one[:4])[0] for one in wire.sent] == [1, 2, 3]
@@ -75,12 +94,12 @@ def test_the_last_request_begins_within_its_seconds(
 ) -> None:
     wire: Any = Wire(clock, [])
     for count in (None, 0, 100):
-        assert udp_latency.exchange(wire, 8, seconds, count)["requests"] == requests
+        assert exchanged(wire, 8, seconds, count)["requests"] == requests
 
 
 def test_what_is_late_or_never_comes_is_lost_and_ends_the_stamps(clock: Clock) -> None:
     wire: Any = Wire(clock, [0.25, None, b"\xff" * 8, 0.25])
-    found = udp_latency.exchange(wire, 8, 60.0, 4)
+    found = exchanged(wire, 8, 60.0, 4)
     assert (found["requests"], found["lost"], found["stamped"]) == (4, 2, [])
     assert found["histogram"] == [(2_500_000, 2)]
 
@@ -89,10 +108,10 @@ def test_a_late_answer_empties_the_socket(clock: Clock, monkeypatch: pytest.Monk
     emptied: list[Any] = []
     monkeypatch.setattr(udp_latency, "empty", emptied.append)
     wire: Any = Wire(clock, [b"\xff" * 8, 0.25])
-    udp_latency.exchange(wire, 8, 60.0, 2)
+    exchanged(wire, 8, 60.0, 2)
     assert emptied == [wire]
     short: Any = Wire(clock, [b"abc", 0.25])  # without room for a number, any answer is one
-    assert udp_latency.exchange(short, 3, 60.0, 2)["lost"] == 0
+    assert exchanged(short, 3, 60.0, 2)["lost"] == 0
     assert emptied == [wire]
 
 
@@ -100,10 +119,21 @@ def test_nothing_is_sent_after_stop(clock: Clock) -> None:
     wire: Any = Wire(clock, [])
     protocol.stopping.set()
     try:
-        assert udp_latency.exchange(wire, 8, 60.0, None)["requests"] == 0
+        assert exchanged(wire, 8, 60.0, None)["requests"] == 0
     finally:
         protocol.stopping.clear()
     assert wire.sent == []
+
+
+class Switches:
+    """The socket options that were set."""
+
+    def __init__(self) -> None:
+        self.switched: list[tuple[int, int, int]] = []
+
+    def setsockopt(self, *words: int) -> None:
+        level, name, value = words
+        self.switched.append((level, name, value))
 
 
 def test_stamps_are_from_the_send_to_the_kernels_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +150,7 @@ def test_stamps_are_from_the_send_to_the_kernels_time(monkeypatch: pytest.Monkey
     ]
     told = [[(level, kind, late)], others, OSError(), [(level, kind, stamp), others[0]]]
 
-    class Stamped:
+    class Stamped(Switches):
         sent = 0
 
         def send(self, _data: bytes) -> None:
@@ -136,6 +166,29 @@ def test_stamps_are_from_the_send_to_the_kernels_time(monkeypatch: pytest.Monkey
     sock: Any = Stamped()
     assert udp_latency.stamped(sock, bytearray(8), bytearray(64)) == [12.5, 1e6]
     assert sock.sent == 2000
+    assert sock.switched == [(level, kind, 1), (level, kind, 0)]  # only these are stamped
+
+
+@pytest.mark.parametrize(("trip", "exchanges"), [(0.0361, 14), (0.0729, 7), (0.6, 1)])
+def test_a_long_path_has_fewer_stamps(
+    monkeypatch: pytest.MonkeyPatch, trip: float, exchanges: int
+) -> None:
+    clock = Clock(100.0)
+    monkeypatch.setattr(udp_latency, "time", SimpleNamespace(time=clock))
+
+    class Path(Switches):
+        sent = 0
+
+        def send(self, _data: bytes) -> None:
+            self.sent += 1
+
+        def recvmsg_into(self, _rooms: list[bytearray], _size: int) -> Any:
+            clock.now += trip
+            return 8, [], 0, None
+
+    sock: Any = Path()
+    assert udp_latency.stamped(sock, bytearray(8), bytearray(64)) == []
+    assert sock.sent == exchanges
 
 
 def test_every_datagram_of_the_other_end_is_sent_back() -> None:
@@ -144,15 +197,14 @@ def test_every_datagram_of_the_other_end_is_sent_back() -> None:
     class Ended(BaseException):
         pass
 
-    class Sock(socket.socket):
-        def send(self, data: Any, flags: int = 0) -> int:
-            if bytes(data) == b"end":
-                raise Ended
-            if bytes(data) == b"refused":
-                raise ConnectionRefusedError  # the sender has gone: not the end
-            return super().send(data, flags)
+    def write(handle: int, data: Any) -> int:
+        if bytes(data) == b"end":
+            raise Ended
+        if bytes(data) == b"refused":
+            raise ConnectionRefusedError  # the sender has gone: not the end
+        return os.write(handle, data)
 
-    bound = Sock(socket.AF_INET, socket.SOCK_DGRAM)
+    bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     bound.bind(("127.0.0.1", 0))
     ended = threading.Event()
 
@@ -165,6 +217,7 @@ def test_every_datagram_of_the_other_end_is_sent_back() -> None:
         patch.setattr(
             udp_latency, "open_socket", lambda _options, kind: {socket.SOCK_DGRAM: bound}[kind]
         )
+        patch.setattr(udp_latency, "os", SimpleNamespace(readv=os.readv, write=write))
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as near:
@@ -172,7 +225,7 @@ def test_every_datagram_of_the_other_end_is_sent_back() -> None:
             assert knock(near, bytes.fromhex(TOKEN))
             near.settimeout(20)
             near.send(b"refused")
-            for data in (b"", b"a", b"b" * 9000):
+            for data in (b"", b"a", b"b" * 9000, b"c" * 9000, b"d", b""):
                 near.send(data)
                 assert near.recv(65536) == data
             near.send(b"end")
@@ -267,10 +320,7 @@ def test_each_size_is_warmed_up_and_then_measured() -> None:
     assert sock.to == ("192.0.2.1", 7)
     assert sock.timeout is None  # the kernel's own time-out needs no further system call
     patience = struct.pack("ll", 0, 500_000)
-    assert sock.options == [
-        (socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience),
-        (socket.SOL_SOCKET, 35, 1),
-    ]
+    assert sock.options == [(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)]
     asking(v6=True, port=None)
     assert (ASKED[0].family, ASKED[0].to) == (socket.AF_INET6, ("192.0.2.1", 0))
 
@@ -299,3 +349,29 @@ def test_copying_is_the_best_of_three_a_byte(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(udp_latency, "time", SimpleNamespace(perf_counter=lambda: next(times)))
     assert udp_latency.copying() == 0.25 / (32 << 20)
     assert list(times) == []
+
+
+def test_between_the_clock_readings_are_two_calls() -> None:
+    """Counted by the interpreter, over a real pair of sockets: what it calls in each round trip."""
+    called: list[str] = []
+
+    def heard(_frame: object, event: str, what: object) -> None:
+        if event == "c_call":
+            called.append(getattr(what, "__name__", ""))
+
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with near, far, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(udp_latency, "stamped", lambda *_: [])
+        thread = threading.Thread(target=lambda: [far.send(far.recv(99)) for _ in range(3)])
+        thread.start()
+        sys.setprofile(heard)
+        try:
+            found = udp_latency.exchange(near, 8, 60.0, 3)
+        finally:
+            sys.setprofile(None)
+        thread.join()
+    assert (found["requests"], found["lost"]) == (3, 0)
+    turns = " ".join(called).split("pack_into ")[1:]
+    assert [turn.split()[:4] for turn in turns[:3]] == [
+        ["perf_counter", "write", "readv", "perf_counter"]
+    ] * 3
