@@ -175,7 +175,7 @@ def _axes(axes: Axes, figure: Figure, *, named: bool) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
     elif not named and all(
-        isinstance(point.x, int) for series in figure.series for point in series.points
+        float(point.x).is_integer() for series in figure.series for point in series.points
     ):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if figure.log_y:
