@@ -3,7 +3,7 @@
   nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"
   nettop prove sysctl.net.ipv4.tcp_sack=1 --to 10.0.0.2 --peer "ssh host2"
 
-The experiment runs at least five pairs (--least). It continues until the confidence interval is
+The experiment runs at least five pairs (--pairs). It continues until the confidence interval is
 narrow, --budget is spent or --most pairs are done. The verdict is `better` if the interval of the
 median difference excludes zero, the gain exceeds 3 %, and neither drops nor retransmits increase.
 With any other verdict, and if the command is cancelled or killed, the change is reverted. Exit code
