@@ -10,6 +10,7 @@ import io
 import os
 import re
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from ..files.trust import folder
@@ -95,7 +96,7 @@ def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
             fill=not series.dashed, hatch="//" if series.dashed else None, label=series.name,
         )  # fmt: skip
         _intervals(axes, series.points, ys, INK, lying=True)
-    axes.set_yticks(range(len(names)), [_short(name) for name in names])
+    axes.set_yticks(range(len(names)), [_two_lines(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(figure.y)
@@ -236,6 +237,10 @@ def _intervals(
             axes.errorbar(values, places, xerr=ends, **style)
         else:
             axes.errorbar(places, values, yerr=ends, **style)
+
+
+def _two_lines(name: str) -> str:
+    return "\n".join(wrap(name, 34, max_lines=2, placeholder=" …"))
 
 
 def _short(name: str) -> str:

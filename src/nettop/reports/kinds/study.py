@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ...trials.report import condition, head, middle
 from ...trials.report import rows as cells
+from .. import again
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, rows, sequence, when
 from . import test
@@ -37,7 +38,7 @@ def report(document: Document) -> Report:
             Table("Points", columns, tuple(cells(study)), frozenset(range(1, len(columns) - 1))),
         ),
         notes=tuple(map(str, (*sequence(document["requires"]), *sequence(document["notes"])))),
-        commands=(f"nettop study run {document['study']} --to {document['to']}",),
+        commands=(again.study(document),),
     )  # fmt: skip
 
 

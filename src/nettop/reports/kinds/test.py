@@ -148,7 +148,8 @@ def _sweep(points: list[Document]) -> Iterator[Figure]:
             Series(f"{number(point['spacing_us']):g} µs", tuple(
                 Point(*pair(one)) for one in sequence(point["gaps"])
             ))
-            for point in some if point.get("gaps")
+            for point in sorted(some, key=lambda point: number(point["spacing_us"]))
+            if point.get("gaps")
         )  # fmt: skip
         if gaps:
             yield Figure(
