@@ -3,7 +3,8 @@
     study_pages.py [ID ...] [--seconds 2] [--repeats 1] [--pages]
 
 Each study runs between two network namespaces of its own (veth, MTU 9000): with the rate that
-study_links.toml names, by tbf, or the round trip of the study, by netem where the kernel has it.
+study_links.toml names, by tbf, or the round trip of the study, by netem where the kernel has it and
+by tests/support/delay_line.py elsewhere.
 Its result is kept in docs/studies/results, from which all pages and figures are written; `--pages`
 runs nothing. Without IDs all studies run, in about 40 minutes.
 """
@@ -18,12 +19,14 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
+import delay_line
 from veth import Pair, pair
 
 from nettop.reports.draw import svg
@@ -40,51 +43,80 @@ COLOURS = {"--ink": "#808890", "--faint": "#9aa2ab", "--c0": "#3b8fd4", "--c1": 
            "--c6": "#8a8a8a", "--c7": "#9a75cc"}  # fmt: skip
 
 
-def shaped(place: Pair, name: str, rtt: float) -> str:
-    """Give both ends the link of the study; what emulates it, in words."""
+@contextmanager
+def shaped(place: Pair, name: str, rtt: float) -> Iterator[list[str]]:
+    """Give both ends the link of the study and this round trip; what emulates them, in words."""
     said = []
-    rate = LINKS["rate"].get(name)
     mtu = LINKS["mtu"].get(name, 9000)
-    for end in (place.near, place.far):
-        subprocess.run([*end, "ip", "link", "set", "eth0", "mtu", f"{mtu}"], check=True)
-        if rate:  # each packet counts with preamble, checksum and gap, as on a wire
-            features = "tso off gso off tx-udp-segmentation off".split()
-            subprocess.run([*end, "ethtool", "-K", "eth0", *features], check=True)
-            words = f"stab overhead 24 tbf rate {rate} burst 64kb latency 20ms"
-            subprocess.run([*end, "tc", "qdisc", "add", "dev", "eth0", "root", *words.split()],
-                           check=True)  # fmt: skip
+    ends = (place.near, place.far)
+    with ExitStack() as stack:
+        if rtt and not all(netem(end, rtt) for end in ends):
+            stack.enter_context(delay_line.path(place.near[-1], place.far[-1], rtt, mtu))
+            said.append(f"a round trip of {rtt:g} ms by a delay line in user space")
         elif rtt:
-            words = f"netem delay {rtt / 2:g}ms limit 200000"
-            done = subprocess.run([*end, "tc", "qdisc", "add", "dev", "eth0", "root",
-                                   *words.split()], check=False, capture_output=True)  # fmt: skip
-            if not done.returncode:
-                said = [f"a round trip of {rtt:g} ms by netem"]
-    return f"a link of {rate}/s by tbf" if rate else ", ".join(said)
+            said.append(f"a round trip of {rtt:g} ms by netem")
+        for end in ends:
+            subprocess.run([*end, "ip", "link", "set", "eth0", "mtu", f"{mtu}"], check=True)
+        if rate := LINKS["rate"].get(name):
+            for end in ends:
+                limited(end, rate, parent="parent 1:1" if "netem" in "".join(said) else "root")
+            said.append(f"a link of {rate}/s by tbf")
+        yield said
+
+
+def limited(end: Sequence[str], rate: str, parent: str) -> None:
+    """Limit what this end sends: each packet with preamble, checksum and gap, as on a wire."""
+    features = "tso off gso off tx-udp-segmentation off".split()
+    subprocess.run([*end, "ethtool", "-K", "eth0", *features], check=True)
+    words = f"qdisc add dev eth0 {parent} stab overhead 24 tbf rate {rate} burst 64kb latency 20ms"
+    subprocess.run([*end, "tc", *words.split()], check=True)
+
+
+def netem(end: Sequence[str], rtt: float) -> bool:
+    """Whether the kernel delays what this end sends by half a round trip."""
+    words = f"qdisc add dev eth0 root handle 1: netem delay {rtt / 2:g}ms limit 200000"
+    done = subprocess.run([*end, "tc", *words.split()], check=False, capture_output=True)
+    return not done.returncode
 
 
 def run(name: str, args: argparse.Namespace) -> None:
-    """Run one study; its result becomes a file."""
-    rtts = {point.rtt_ms for point in study.load(name).points if point.rtt_ms}
-    with pair("study") as place, tempfile.TemporaryDirectory() as state:
-        emulated = shaped(place, name, max(rtts, default=0.0))
+    """Run one study, once for each round trip of its points; its result becomes a file."""
+    paths = {point.name: point.rtt_ms or 0.0 for point in study.load(name).points}
+    measured = {rtt: run_path(name, rtt, args) for rtt in sorted(set(paths.values()))}
+    documents = [document for document, _ in measured.values()]
+    found = documents[0]
+    rows = {rtt: {r["point"]: r for r in one["rows"]} for rtt, (one, _) in measured.items()}
+    found["rows"] = [rows[paths[r["point"]]][r["point"]] for r in found["rows"]]
+    words = dict.fromkeys(word for _, said in measured.values() for word in said)
+    if words:
+        found["conditions"]["here"]["emulated"] = ", ".join(words)
+    if any(paths.values()):
+        found["conditions"]["here"]["congestion"] = "cubic"
+    args.into.mkdir(exist_ok=True)
+    (args.into / f"{name}.json").write_text(json.dumps(found, ensure_ascii=False) + "\n")
+    count = sum("measured" in row for row in found["rows"])
+    print(f"{name}: {count} of {len(found['rows'])}", flush=True)
+
+
+def run_path(name: str, rtt: float, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """The result of a study over a path with this round trip; what was emulated."""
+    with ExitStack() as stack:
+        place = stack.enter_context(pair("study"))
+        state = stack.enter_context(tempfile.TemporaryDirectory())
+        emulated = stack.enter_context(shaped(place, name, rtt))
         argv = [*place.near, sys.executable, "-m", "nettop", "study", "run", name, "--to", place.to,
                 "--peer", " ".join(place.far), "--seconds", f"{args.seconds:g}", "--repeats",
                 str(args.repeats), "--warmup", f"{args.warmup:g}", "--no-ends",
                 "--json"]  # fmt: skip
         argv += ["--only", args.only] if args.only else []
+        argv += ["--congestion", "cubic"] if rtt else []  # the loss-based one of the papers
         done = subprocess.run(argv, capture_output=True, text=True,
                               env={**os.environ, "XDG_STATE_HOME": state}, check=False)  # fmt: skip
     named = done.stdout.replace(" ".join(place.far), "the other host")
     try:
-        found = json.loads(named)
+        return json.loads(named), emulated
     except ValueError:
         raise SystemExit(f"{name}: {done.stderr}") from None
-    if emulated:
-        found["conditions"]["here"]["emulated"] = emulated
-    args.into.mkdir(exist_ok=True)
-    (args.into / f"{name}.json").write_text(json.dumps(found, ensure_ascii=False) + "\n")
-    measured = sum("measured" in row for row in found["rows"])
-    print(f"{name}: {measured} of {len(found['rows'])}", flush=True)
 
 
 def pages() -> None:

@@ -1,13 +1,14 @@
 """How often the verdict of an experiment errs, and how many pairs of runs it needs.
 
-    python tests/benchmarks/verdict_errors.py [--tests 2000] [--seconds FILE] [--run 10]
+    verdict_errors.py [--tests 2000] [--no-generated] [--seconds FILE] [--run 10]
 
 Prints the table of docs/statistics.md: false verdicts of a state against itself, and the share of
 5 % effects that are found, on generated noise with a seed, beside the exact power of a fixed number
-of pairs. FILE has one figure a line, one line a second (bit/s of a link, for example from `nettop
-rate IF --json`): then a state is compared with itself on that noise too. Its seconds depend on each
-other, so that experiments are made of blocks of consecutive seconds (moving block bootstrap), each
-as long as the experiment, and the number of independent seconds is printed. Asserts nothing.
+of pairs. FILE has one figure a line, one line a second: rates of a link from `nettop rate IF
+--json`, or as record_seconds.py writes them (recorded_seconds.txt has those of the page). Then a
+state is compared with itself on that noise too. Its seconds depend on each other, so that
+experiments are made of blocks of consecutive seconds (moving block bootstrap), each as long as the
+experiment, and the number of independent seconds is printed. Asserts nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 
 from nettop.trials import power, statistics
 
@@ -80,23 +81,38 @@ def of_blocks(values: Sequence[float], run: int, draw: random.Random) -> Iterato
         yield median(values[at : at + run])
 
 
+def verdict_of(values: Sequence[float], run: int, effect: float, draw: random.Random) -> str:
+    """The verdict of one experiment on a block of recorded seconds."""
+    runs = of_blocks(values, run, draw)
+    return verdict(lambda: next(runs), effect)[0]
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tests", type=int, default=2000)
+    parser.add_argument("--generated", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--seconds", type=Path)
     parser.add_argument("--run", type=int, default=10, help="seconds of a run")
     args = parser.parse_args()
     draw = random.Random(SEED)
+    if args.generated:
+        generated(args.tests, draw)
+    if args.seconds:
+        recorded(args, draw)
+
+
+def generated(tests: int, draw: random.Random) -> None:
+    """The tables of generated noise."""
     print("| noise of a run | standard deviation | false verdicts | 5 % found | median pairs |")
     print("|---|---|---|---|---|")
     for kind in ("independent", "autocorrelated 0.8", "one of ten slow", "skewed"):
         for share in (0.01, 0.02, 0.03, 0.05, 0.1):
             errors = noise(kind, share, draw)
-            same = [verdict(lambda: 1 + next(errors), 0.0) for _ in range(args.tests)]  # noqa: B023
-            more = [verdict(lambda: 1 + next(errors), 0.05) for _ in range(args.tests)]  # noqa: B023
-            wrong = sum(one in ("better", "worse") for one, _ in same) / args.tests
-            right = sum(one == "better" for one, _ in more) / args.tests
+            same = [verdict(lambda: 1 + next(errors), 0.0) for _ in range(tests)]  # noqa: B023
+            more = [verdict(lambda: 1 + next(errors), 0.05) for _ in range(tests)]  # noqa: B023
+            wrong = sum(one in ("better", "worse") for one, _ in same) / tests
+            right = sum(one == "better" for one, _ in more) / tests
             pairs = median(pairs for _, pairs in more)
             print(f"| {kind} | {share:.0%} | {wrong:.1%} | {right:.1%} | {pairs:g} |", flush=True)
     print("\n| standard deviation of a run | power of 5 pairs | of 11 | of 21 | pairs for 90 % |")
@@ -104,17 +120,23 @@ def main() -> None:
     for share in (0.005, 0.01, 0.02, 0.03, 0.05):
         known = " | ".join(f"{power.power(share, pairs):.0%}" for pairs in (5, 11, 21))
         print(f"| {share:.1%} | {known} | {power.needed(share) or 'more than 101'} |")
-    if args.seconds:
-        values = [float(line) for line in args.seconds.read_text().split()]
-        wrong = 0
-        for _ in range(args.tests):
-            runs = of_blocks(values, args.run, draw)
-            wrong += verdict(lambda: next(runs), 0.0)[0] in ("better", "worse")  # noqa: B023
-        print(
-            f"\n{len(values)} seconds of {args.seconds.name}: autocorrelation "
-            f"{autocorrelation(values, 1):.2f}, as much as {independent(values):.0f} independent "
-            f"ones; false verdicts {wrong / args.tests:.1%} of {args.tests} (runs of {args.run} s)"
-        )
+
+
+def recorded(args: argparse.Namespace, draw: random.Random) -> None:
+    """The sentence about recorded seconds."""
+    values = [float(line) for line in args.seconds.read_text().split()]
+    found = {
+        effect: [verdict_of(values, args.run, effect, draw) for _ in range(args.tests)]
+        for effect in (0.0, 0.05)
+    }
+    wrong = sum(one in ("better", "worse") for one in found[0.0]) / args.tests
+    right = found[0.05].count("better") / args.tests
+    print(
+        f"\n{len(values)} seconds of {args.seconds.name}: standard deviation "
+        f"{stdev(values) / fmean(values):.0%}, autocorrelation {autocorrelation(values, 1):.2f}, "
+        f"as much as {independent(values):.0f} independent ones; of {args.tests} experiments "
+        f"(runs of {args.run} s) {wrong:.1%} had a false verdict, {right:.1%} found 5 %"
+    )
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.prediction import Prediction
 from nettop.terms.errors import Refused
 from nettop.trials.experiment import METRICS, ExperimentPlan
+from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options
 
@@ -108,3 +109,13 @@ def test_findings_to_tune_come_by_their_predicted_gain(monkeypatch: pytest.Monke
     assert [one.finding for one in prove.offers(args, BENCH)] == [
         "d@eth0", "c@eth0", "a@eth0", "b@eth0",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("after", ["", "; the same command with --resume continues"])
+def test_what_was_cancelled_says_what_to_do(after: str) -> None:
+    def cancelled() -> None:
+        raise Cancelled
+
+    with pytest.raises(Refused) as told:
+        prove.attempt(cancelled, after=after)
+    assert str(told.value) == f"cancelled; all changes are reverted{after}"

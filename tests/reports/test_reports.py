@@ -209,6 +209,36 @@ def test_two_results_of_a_kind_share_their_figures() -> None:
     assert report.tables[0].rows == (("link.mtu@va", "1500", "9000"),)
 
 
+def test_a_figure_of_one_of_two_results_says_whose_it_is() -> None:
+    tests = {str(one["tool"]): one for one in map(load, RESULTS) if one["kind"] == "test"}
+    titles = [one.title for one in compared(tests["bulk"], tests["udp-latency"]).figures]
+    assert "Round trip times, second result only" in titles
+    assert "Busy time of the cores here" in titles
+
+
+def test_the_gains_of_a_proof_are_those_of_its_verdict() -> None:
+    """Their ends are those of the interval, also where a smaller figure is better."""
+    document = {
+        **of_kind("prove"), "metric": "p50", "a": [10.0, 20.0, 30.0], "b": [8.0, 25.0, 15.0],
+        "interval": [-0.25, 0.75], "median_difference": 0.1, "confidence": 0.75,
+    }  # fmt: skip
+    gains, median = reports.report(document).figures[1].series
+    assert [point.y for point in gains.points] == [10.0, -25.0, 75.0]
+    assert (median.points[0].low, median.points[0].high) == (-25.0, 75.0)
+
+
+def test_a_setting_under_test_is_no_condition() -> None:
+    for kind in ("prove", "sweep"):
+        document = of_kind(kind)
+        names = (
+            [change["setting"] for change in document["changes"]]
+            if kind == "prove"
+            else document["setting"].split(" × ")
+        )
+        assert not {name for name, _ in reports.report(document).facts} & set(names)
+        assert set(names) & set(document["settings"]), "the result has it"
+
+
 def test_results_of_two_kinds_have_no_common_report() -> None:
     with pytest.raises(ValueError, match="a prove and a sweep have no common figure"):
         compared(of_kind("prove"), of_kind("sweep"))
@@ -230,8 +260,8 @@ def test_a_study_with_a_baseline_compares_both_changes() -> None:
     ]
     report = reports.report(document)
     (table,) = report.tables
-    assert table.head[-3:] == ("published change", "measured change", "remark")
-    assert [row[-3:-1] for row in table.rows] == [
+    assert table.head[-2:] == ("published change", "measured change")  # there is no remark
+    assert [row[-2:] for row in table.rows] == [
         ("", ""), ("-50.0 %", "-60.0 %"), ("negligible", "-1.0 %"),
     ]  # fmt: skip
     for text in (trials_report.text(document), trials_report.markdown(document)):

@@ -80,11 +80,11 @@ def test_the_numbers_are_the_kernels() -> None:
 @given(st.integers(0, 1 << 40))
 def test_a_ring_is_blocks_of_powers_of_two_about_as_large_as_asked(size: int) -> None:
     block, blocks = capture.shape(size)
-    assert 4096 <= block <= 1 << 20
+    assert 16 << 10 <= block <= 1 << 20
     assert block & (block - 1) == 0
     assert blocks == max(2, size // block)
-    assert blocks >= 8 or block == 4096
-    assert block == 1 << 20 or size // (2 * block) < 8  # no smaller than needed
+    assert blocks >= 64 or block == 16 << 10
+    assert block == 1 << 20 or size // (2 * block) < 64  # no smaller than needed
 
 
 @pytest.mark.parametrize(("block", "blocks"), [(1 << 20, 64), (1 << 16, 8), (4096, 2)])
@@ -137,7 +137,7 @@ def test_a_capture_is_filtered_bound_and_counted() -> None:
     other = Packets((capture.PACKET_IGNORE_OUTGOING,))  # an older kernel
     assert len(captured(other, v6=True, port=9, ring=512 << 10)) == 2
     assert other.program == capture.filtered(9, True)
-    assert other.asked[-1] == (64 << 10, 8)
+    assert other.asked[-1] == (16 << 10, 32)
 
 
 def test_what_the_kernel_refuses_is_one_sentence() -> None:

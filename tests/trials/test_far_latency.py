@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import struct
+import sys
 import threading
 from types import SimpleNamespace
 from typing import Any, Self
@@ -106,6 +107,17 @@ def test_nothing_is_sent_after_stop(clock: Clock) -> None:
     assert wire.sent == []
 
 
+class Switches:
+    """The socket options that were set."""
+
+    def __init__(self) -> None:
+        self.switched: list[tuple[int, int, int]] = []
+
+    def setsockopt(self, *words: int) -> None:
+        level, name, value = words
+        self.switched.append((level, name, value))
+
+
 def test_stamps_are_from_the_send_to_the_kernels_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(100.0)
     monkeypatch.setattr(udp_latency, "time", SimpleNamespace(time=clock))
@@ -120,7 +132,7 @@ def test_stamps_are_from_the_send_to_the_kernels_time(monkeypatch: pytest.Monkey
     ]
     told = [[(level, kind, late)], others, OSError(), [(level, kind, stamp), others[0]]]
 
-    class Stamped:
+    class Stamped(Switches):
         sent = 0
 
         def send(self, _data: bytes) -> None:
@@ -136,6 +148,29 @@ def test_stamps_are_from_the_send_to_the_kernels_time(monkeypatch: pytest.Monkey
     sock: Any = Stamped()
     assert udp_latency.stamped(sock, bytearray(8), bytearray(64)) == [12.5, 1e6]
     assert sock.sent == 2000
+    assert sock.switched == [(level, kind, 1), (level, kind, 0)]  # only these are stamped
+
+
+@pytest.mark.parametrize(("trip", "exchanges"), [(0.0361, 14), (0.0729, 7), (0.6, 1)])
+def test_a_long_path_has_fewer_stamps(
+    monkeypatch: pytest.MonkeyPatch, trip: float, exchanges: int
+) -> None:
+    clock = Clock(100.0)
+    monkeypatch.setattr(udp_latency, "time", SimpleNamespace(time=clock))
+
+    class Path(Switches):
+        sent = 0
+
+        def send(self, _data: bytes) -> None:
+            self.sent += 1
+
+        def recvmsg_into(self, _rooms: list[bytearray], _size: int) -> Any:
+            clock.now += trip
+            return 8, [], 0, None
+
+    sock: Any = Path()
+    assert udp_latency.stamped(sock, bytearray(8), bytearray(64)) == []
+    assert sock.sent == exchanges
 
 
 def test_every_datagram_of_the_other_end_is_sent_back() -> None:
@@ -144,12 +179,15 @@ def test_every_datagram_of_the_other_end_is_sent_back() -> None:
     class Ended(BaseException):
         pass
 
+    replies: list[Any] = []
+
     class Sock(socket.socket):
         def send(self, data: Any, flags: int = 0) -> int:
             if bytes(data) == b"end":
                 raise Ended
             if bytes(data) == b"refused":
                 raise ConnectionRefusedError  # the sender has gone: not the end
+            replies.append(data)
             return super().send(data, flags)
 
     bound = Sock(socket.AF_INET, socket.SOCK_DGRAM)
@@ -172,11 +210,13 @@ def test_every_datagram_of_the_other_end_is_sent_back() -> None:
             assert knock(near, bytes.fromhex(TOKEN))
             near.settimeout(20)
             near.send(b"refused")
-            for data in (b"", b"a", b"b" * 9000):
+            for data in (b"", b"a", b"b" * 9000, b"c" * 9000, b"d", b""):
                 near.send(data)
                 assert near.recv(65536) == data
             near.send(b"end")
         assert ended.wait(20)
+        _knock, _empty, _a, b, c, _d, _last = replies
+        assert c is b  # no new view for a datagram of the same size
         assert program.messages == [{"port": program.messages[0]["port"]}]
         assert (program.pinned, program.watched) == ([[0]], 1)
 
@@ -267,10 +307,7 @@ def test_each_size_is_warmed_up_and_then_measured() -> None:
     assert sock.to == ("192.0.2.1", 7)
     assert sock.timeout is None  # the kernel's own time-out needs no further system call
     patience = struct.pack("ll", 0, 500_000)
-    assert sock.options == [
-        (socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience),
-        (socket.SOL_SOCKET, 35, 1),
-    ]
+    assert sock.options == [(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)]
     asking(v6=True, port=None)
     assert (ASKED[0].family, ASKED[0].to) == (socket.AF_INET6, ("192.0.2.1", 0))
 
@@ -299,3 +336,29 @@ def test_copying_is_the_best_of_three_a_byte(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(udp_latency, "time", SimpleNamespace(perf_counter=lambda: next(times)))
     assert udp_latency.copying() == 0.25 / (32 << 20)
     assert list(times) == []
+
+
+def test_between_the_clock_readings_are_two_calls() -> None:
+    """Counted by the interpreter, over a real pair of sockets: what it calls in each round trip."""
+    called: list[str] = []
+
+    def heard(_frame: object, event: str, what: object) -> None:
+        if event == "c_call":
+            called.append(getattr(what, "__name__", ""))
+
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with near, far, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(udp_latency, "stamped", lambda *_: [])
+        thread = threading.Thread(target=lambda: [far.send(far.recv(99)) for _ in range(3)])
+        thread.start()
+        sys.setprofile(heard)
+        try:
+            found = udp_latency.exchange(near, 8, 60.0, 3)
+        finally:
+            sys.setprofile(None)
+        thread.join()
+    assert (found["requests"], found["lost"]) == (3, 0)
+    turns = " ".join(called).split("pack_into ")[1:]
+    assert [turn.split()[:4] for turn in turns[:3]] == [
+        ["perf_counter", "send", "recv_into", "perf_counter"]
+    ] * 3

@@ -252,8 +252,10 @@ def test_capture_loss_is_the_papers_and_corrected_for_framing() -> None:
 
 def test_a_ring_has_its_size_in_blocks_of_powers_of_two() -> None:
     assert far_capture.shape(64 << 20) == (1 << 20, 64)
-    assert far_capture.shape(512 << 10) == (64 << 10, 8)
-    assert far_capture.shape(1) == (4096, 2)
+    assert far_capture.shape(4 << 20) == (64 << 10, 64)
+    assert far_capture.shape(1 << 20) == (16 << 10, 64)
+    assert far_capture.shape(512 << 10) == (16 << 10, 32)
+    assert far_capture.shape(1) == (16 << 10, 2)
 
 
 def run_filter(program: list[tuple[int, int, int, int]], packet: bytes) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import verdict_errors
+
+RECORDED = Path(verdict_errors.__file__).with_name("recorded_seconds.txt")
 
 
 def correlated(share: float, length: int) -> list[float]:
@@ -52,3 +55,13 @@ def test_a_state_against_itself_on_dependent_seconds_errs_in_at_most_5_percent()
         found, _pairs = verdict_errors.verdict(lambda: next(runs), 0.0)  # noqa: B023
         wrong += found in ("better", "worse")
     assert wrong <= 25
+
+
+@pytest.mark.parametrize("run", [5, 10])
+def test_a_state_against_itself_on_recorded_seconds_errs_in_at_most_5_percent(run: int) -> None:
+    """An hour of real traffic beside other work, whose rate varies by half of its mean."""
+    seconds = [float(line) for line in RECORDED.read_text().split()]
+    assert len(seconds) >= 3600
+    draw = random.Random(5)
+    found = [verdict_errors.verdict_of(seconds, run, 0.0, draw) for _ in range(400)]
+    assert sum(one in ("better", "worse") for one in found) <= 20

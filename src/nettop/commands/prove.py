@@ -3,7 +3,7 @@
   nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"
   nettop prove sysctl.net.ipv4.tcp_sack=1 --to 10.0.0.2 --peer "ssh host2"
 
-The experiment runs at least five pairs (--least). It continues until the confidence interval is
+The experiment runs at least five pairs (--pairs). It continues until the confidence interval is
 narrow, --budget is spent or --most pairs are done. The verdict is `better` if the interval of the
 median difference excludes zero, the gain exceeds 3 %, and neither drops nor retransmits increase.
 With any other verdict, and if the command is cancelled or killed, the change is reverted. Exit code
@@ -105,8 +105,8 @@ def run(args: argparse.Namespace) -> int:
     return 0 if document["verdict"] == "better" else 1
 
 
-def attempt(work: Callable[[], T]) -> T:
-    """The result of an experiment; its errors become Refused."""
+def attempt(work: Callable[[], T], *, after: str = "") -> T:
+    """The result of an experiment; its errors become Refused. `after`: what to do if cancelled."""
     from ..terms.errors import sentence
     from ..trials.lever import LeverError
     from ..trials.peer import Cancelled, PeerError
@@ -115,7 +115,7 @@ def attempt(work: Callable[[], T]) -> T:
     try:
         return work()
     except Cancelled:
-        raise Refused("cancelled; all changes are reverted", 4) from None
+        raise Refused(f"cancelled; all changes are reverted{after}", 4) from None
     except (PeerError, TrialError) as error:
         raise Refused(f"{error}; all changes are reverted", 3) from None
     except LookupError as error:

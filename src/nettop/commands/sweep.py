@@ -74,6 +74,9 @@ def run(args: argparse.Namespace) -> int:
         grid.append((args.second, args.and_value))
     form = format_of(args)
     on = bench_of(args)
-    document = attempt(lambda: prove.sweep(grid, on, keep=args.keep_best, resume=args.resume))
+    document = attempt(
+        lambda: prove.sweep(grid, on, keep=args.keep_best, resume=args.resume),
+        after="; the same command with --resume continues",
+    )
     print_report("sweep", document, form, prove.table)
     return 0 if document["verdict"] == "better" else 1

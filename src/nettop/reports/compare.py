@@ -41,12 +41,17 @@ def _together(first: tuple[Figure, ...], second: tuple[Figure, ...]) -> list[Fig
     for figure in first:
         other = others.pop((figure.title, figure.y), None)
         figures.append(
-            _named(figure, NAMES[0]) if other is None
+            _alone(figure, NAMES[0]) if other is None
             else replace(figure, note="", series=_joined(
                 (*_named(figure, NAMES[0]).series, *_named(other, NAMES[1]).series)
             ))
         )  # fmt: skip
-    return [*figures, *(_named(figure, NAMES[1]) for figure in others.values())]
+    return [*figures, *(_alone(figure, NAMES[1]) for figure in others.values())]
+
+
+def _alone(figure: Figure, name: str) -> Figure:
+    """A figure that only one result has; a single series has no legend, so the title says it."""
+    return replace(_named(figure, name), title=f"{figure.title}, {name} result only")
 
 
 def _joined(series: tuple[Series, ...]) -> tuple[Series, ...]:

@@ -10,6 +10,7 @@ import io
 import os
 import re
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from ..files.trust import folder
@@ -31,6 +32,7 @@ _COLOUR: Final = re.compile("|".join(_VARIABLES))
 _IDS: Final = re.compile(r'(id="|url\(#|href="#)')
 _PROLOGUE: Final = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>", re.DOTALL)
 WIDTH, HEIGHT = 7.2, 3.3  # inches at 72 points
+WHOLE: Final = 0.05  # an interval of a test begins a few ms late: its second is a whole one
 UPRIGHT: Final = 8  # more bars are drawn horizontally,
 WIDE: Final = 70  # and so are names of more characters together
 _RC: Final[dict[Any, Any]] = {
@@ -95,7 +97,7 @@ def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
             fill=not series.dashed, hatch="//" if series.dashed else None, label=series.name,
         )  # fmt: skip
         _intervals(axes, series.points, ys, INK, lying=True)
-    axes.set_yticks(range(len(names)), [_short(name) for name in names])
+    axes.set_yticks(range(len(names)), [_two_lines(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(figure.y)
@@ -175,7 +177,9 @@ def _axes(axes: Axes, figure: Figure, *, named: bool) -> None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
     elif not named and all(
-        isinstance(point.x, int) for series in figure.series for point in series.points
+        abs(float(point.x) - round(float(point.x))) < WHOLE
+        for series in figure.series
+        for point in series.points
     ):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if figure.log_y:
@@ -184,7 +188,9 @@ def _axes(axes: Axes, figure: Figure, *, named: bool) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
     elif figure.mark in ("line", "bar", "stack"):
         low, high = axes.get_ylim()
-        axes.set_ylim(min(0.0, low) if low < -0.06 else 0.0, high if high > 0.06 else 1.0)
+        bottom = min(0.0, low) if low < -0.06 else 0.0
+        top = high if figure.mark != "line" else high + 0.04 * (high - bottom)
+        axes.set_ylim(bottom, top if high > 0.06 else 1.0)
     if figure.rule is not None:
         value, label = figure.rule
         axes.axhline(value, color=INK, linewidth=1, linestyle=":", label=label)
@@ -236,6 +242,10 @@ def _intervals(
             axes.errorbar(values, places, xerr=ends, **style)
         else:
             axes.errorbar(places, values, yerr=ends, **style)
+
+
+def _two_lines(name: str) -> str:
+    return "\n".join(wrap(name, 34, max_lines=2, placeholder=" …"))
 
 
 def _short(name: str) -> str:

@@ -43,6 +43,7 @@ table { border-collapse: collapse; font-size: 14px; }
 th, td { padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
 pre { background: var(--card); padding: 10px 14px; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { margin-top: 6px; } summary, footer, figure p { color: var(--faint); font-size: 13px; }
 @media (max-width: 640px) { dl { display: block; } dd { margin: 0 0 6px; } }

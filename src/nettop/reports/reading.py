@@ -6,7 +6,7 @@ A field of an unexpected type raises TypeError or ValueError, as `report` says.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 
 Document = Mapping[str, object]
@@ -60,8 +60,11 @@ def when(document: Document) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(number(document["at"])))
 
 
-def conditions(document: Document) -> tuple[tuple[str, str], ...]:
-    """The conditions of an experiment: time, hosts, tool, drivers and settings in force."""
+def conditions(document: Document, changed: Collection[str] = ()) -> tuple[tuple[str, str], ...]:
+    """The conditions of an experiment: time, hosts, tool, drivers and settings in force.
+
+    Those that the experiment `changed` had several values.
+    """
     names = {
         "host": "this host", "to": "to", "peer": "behind", "tool": "tool", "version": "version",
         "streams": "streams", "run_seconds": "seconds of a run", "kernel": "kernel",
@@ -69,7 +72,8 @@ def conditions(document: Document) -> tuple[tuple[str, str], ...]:
     facts = [("measured", when(document))]
     facts += [(label, str(document[key])) for key, label in names.items() if document.get(key)]
     facts += [(f"driver of {nic}", str(d)) for nic, d in mapping(document.get("drivers")).items()]
-    facts += [(name, str(value)) for name, value in mapping(document.get("settings")).items()]
+    settings = mapping(document.get("settings")).items()
+    facts += [(name, str(value)) for name, value in settings if name not in changed]
     return tuple(facts)
 
 

@@ -146,6 +146,7 @@ class Conditions(TypedDict):
     peer: str | None
     streams: int
     run_seconds: float
+    options: NotRequired[Record]  # of each run, those that differ from their defaults
     no_ends: NotRequired[bool]  # both hosts were not read during the load
     changed_at: NotRequired[str]  # prefix of the other host whose settings were changed
     kernel: str
@@ -286,6 +287,8 @@ class StudyDocument(TypedDict):
     unit: str
     at: float
     to: str
+    options: NotRequired[Record]  # of all runs, those that differ from their defaults
+    repeats: NotRequired[int]
     conditions: Mapping[str, Mapping[str, object]]
     requires: Sequence[str]
     notes: Sequence[str]

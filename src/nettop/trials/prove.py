@@ -24,7 +24,7 @@ from .calibration import beside, forecast
 from .documents import Conditions, EndsDocument, ProveDocument, SweepDocument, SweepRow
 from .experiment import ExperimentPlan, Metric, Sample
 from .lever import Proved, Switch
-from .result import Options, Progress, TrialResult
+from .result import Options, Progress, TrialResult, given
 from .run import Watch, nobody
 from .unfinished import Unfinished
 
@@ -82,6 +82,7 @@ class Bench:
             "peer": self.options.peer,
             "streams": self.options.streams,
             "run_seconds": self.options.seconds,
+            "options": given(self.options),
             "kernel": os.uname().release,
         }
         if self.options.no_ends:

@@ -17,7 +17,7 @@ from . import run as runner
 from .documents import Measurement, StudyDocument, StudyRow
 from .lever import LeverError, Switch
 from .peer import Cancelled, PeerError
-from .result import Options, Progress, TrialResult
+from .result import Options, Progress, TrialResult, given
 from .run import TrialError, Watch, nobody
 from .study import Point, Study
 
@@ -161,6 +161,7 @@ def run(
     document: StudyDocument = {
         "study": study.id, "title": study.title, "paper": study.paper, "place": study.place,
         "tool": study.tool, "unit": study.unit, "at": begun, "to": base.to,
+        "options": given(replace(base, seconds=most)), "repeats": repeats,
         "conditions": {
             "published": dict(study.conditions), "here": {**pair.about, "seconds_at_most": most},
         },

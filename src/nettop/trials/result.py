@@ -210,9 +210,7 @@ class TrialResult:
             },
             "settings": dict(self.settings),
             "checks": [record(check) for check in self.checks],
-            "options": {
-                f.name: getattr(o, f.name) for f in fields(o) if getattr(o, f.name) != f.default
-            },
+            "options": given(o),
         }  # fmt: skip
         if m.retransmits is not None:
             document["retransmits"] = m.retransmits
@@ -227,6 +225,15 @@ class TrialResult:
         if self.ends is not None:
             document["ends"] = self.ends
         return document
+
+
+def given(options: Options) -> Record:
+    """The options that differ from their defaults."""
+    return {
+        f.name: getattr(options, f.name)
+        for f in fields(options)
+        if getattr(options, f.name) != f.default
+    }
 
 
 def record(value: DataclassInstance) -> Record:

@@ -17,6 +17,7 @@ from .peer import Cancelled
 from .prove import Bench
 from .run import TrialError
 
+NO_STEPS: Final = "no finding advises a change that a measurement could prove: nothing was tested"
 UNPROVEN: Final = "not about speed: a measurement cannot prove it"
 
 
@@ -162,9 +163,10 @@ def text(stored: Mapping[str, object]) -> str:
         low, high = total["interval"]
         middle = f"{100 * total['median_difference']:+.1f} %"
         lines.append(f"  total {middle} ({100 * low:+.1f} to {100 * high:+.1f} %)")
-    lines.append(
-        f"  revert everything with: {document['undo']}"
-        if document["undo"]
-        else "  nothing was kept; all changes are reverted"
-    )
+    if document["undo"]:
+        lines.append(f"  revert everything with: {document['undo']}")
+    elif document["steps"]:
+        lines.append("  nothing was kept; all changes are reverted")
+    else:
+        lines.append(f"  {NO_STEPS}")
     return "\n".join(lines) + "\n"

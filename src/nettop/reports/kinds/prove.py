@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...trials import statistics
+from ...trials.experiment import METRICS
 from .. import again
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import (
@@ -23,13 +25,16 @@ def report(document: Document) -> Report:
     verdict = str(document["verdict"])
     changes = rows(document.get("changes"))
     state = "kept" if document.get("kept") else "reverted"
+    gain, reach = share(document["median_difference"]), span(document["interval"])
+    because = str(document["because"])
+    reason = "" if because == f"{gain} ({reach})" else f"; {because}"
+    changed = {str(change["setting"]) for change in changes}
     return Report(
         title=f"Proof: {document['finding']}",
-        answer=f"{verdict}: {share(document['median_difference'])} "
-        f"({number(document['confidence']):.1%} interval {span(document['interval'])}); "
-        f"{document['because']}; the change is {state}",
+        answer=f"{verdict}: {gain} ({_confidence(document)} interval {reach}){reason}; "
+        f"the change is {state}",
         good={"better": True, "worse": False}.get(verdict),
-        facts=conditions(document),
+        facts=conditions(document, changed),
         figures=(samples(document), difference(document)),
         tables=(*_changes(changes), *_guards(document)),
         notes=tuple(_notes(document)),
@@ -53,20 +58,23 @@ def samples(document: Document) -> Figure:
 
 def difference(document: Document) -> Figure:
     """The gain of each pair, and the median with its interval."""
-    a, b = numbers(document["a"]), numbers(document["b"])
-    low, high = pair(document["interval"])
-    pairs = tuple(
-        Point(f"pair {place + 1}", 100 * (after / before - 1))
-        for place, (before, after) in enumerate(zip(a, b, strict=False))
-        if before
+    metric = METRICS.get(str(document["metric"]))
+    gains = statistics.gains(
+        numbers(document["a"]), numbers(document["b"]), higher=metric is None or metric.higher
     )
+    low, high = pair(document["interval"])
+    pairs = tuple(Point(f"pair {place}", 100 * gain) for place, gain in enumerate(gains, 1))
     median = Point("median", 100 * number(document["median_difference"]), 100 * low, 100 * high)
     return Figure(
-        "Difference", "", "% of before", "dots",
+        "Gain of each pair", "", "% of the median before", "dots",
         (Series("pair", pairs), Series("median and interval", (median,))), rule=(0.0, "no change"),
         note="the interval holds the median difference with "
-        f"{number(document['confidence']):.1%} confidence (order statistics of the pairs)",
+        f"{_confidence(document)} confidence (order statistics of the pairs)",
     )  # fmt: skip
+
+
+def _confidence(document: Document) -> str:
+    return f"{100 * number(document['confidence']):.1f} %"
 
 
 def _changes(changes: list[Document]) -> tuple[Table, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ...trials.report import condition, head, middle
 from ...trials.report import rows as cells
+from .. import again
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, rows, sequence, when
 from . import test
@@ -27,6 +28,9 @@ def report(document: Document) -> Report:
     measured = [row for row in points if "measured" in row]
     study = cast("StudyDocument", document)
     columns = head(study, f", {document['unit']}")
+    table = tuple(cells(study))
+    if not any(row[-1] for row in table):  # no remark
+        columns, table = columns[:-1], tuple(row[:-1] for row in table)
     return Report(
         title=f"{document['study']}: {document['title']}",
         answer=f"{document['paper']}, {document['place']}: {len(measured)} of {len(points)} points "
@@ -34,10 +38,10 @@ def report(document: Document) -> Report:
         facts=tuple(_facts(document)),
         figures=_figures(str(document["unit"]), points),
         tables=(
-            Table("Points", columns, tuple(cells(study)), frozenset(range(1, len(columns) - 1))),
+            Table("Points", columns, table, frozenset(range(1, len(head(study, "")) - 1))),
         ),
         notes=tuple(map(str, (*sequence(document["requires"]), *sequence(document["notes"])))),
-        commands=(f"nettop study run {document['study']} --to {document['to']}",),
+        commands=(again.study(document),),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ def report(document: Document) -> Report:
         title=f"Sweep of {document['setting']}",
         answer=f"best: {document['best']} ({share(document['margin'])}, {verdict}); {state}",
         good=True if verdict == "better" else None,
-        facts=conditions(document),
+        facts=conditions(document, str(document["setting"]).split(" × ")),
         figures=(_runs(document, values), _differences(values)),
         tables=(_table(document, values),),
         commands=_commands(document, values),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ...terms.units import scaled
 from .. import again
@@ -54,7 +55,8 @@ def _facts(document: Document) -> Iterator[tuple[str, str]]:
         yield end, f"{host.get('host', '')}, Linux {host.get('kernel', '')}"
         for name, nic in mapping(mapping(document.get("interfaces")).get(end)).items():
             values = mapping(nic)
-            speed = f", {values['speed']} Mbit/s" if values.get("speed") else ""
+            wire = values.get("counts") != "super-packets"  # a virtual device enforces no speed
+            speed = f", {values['speed']} Mbit/s" if wire and values.get("speed") else ""
             driver = values.get("driver") or "virtual"
             yield f"{end}: {name}", f"{driver}, MTU {values.get('mtu', '?')}{speed}"
     yield from ((name, str(value)) for name, value in mapping(document.get("settings")).items())
@@ -97,8 +99,18 @@ def _latency(latency: Document) -> Figure:
         (Series("exchanges", tuple(Point(at, count) for at, count in bins)),),
         log_x=wide, log_y=True,
         note=f"minimum {number(latency['min']):.1f} µs, p99.9 {number(latency['p999']):.1f} µs, "
-        f"maximum {number(latency['max']):.1f} µs, {number(latency['count']):,.0f} exchanges",
+        f"maximum {number(latency['max']):.1f} µs, {number(latency['count']):,.0f} exchanges"
+        + _tail(bins, number(latency["max"])),
     )  # fmt: skip
+
+
+def _tail(bins: list[tuple[float, float]], most: float) -> str:
+    """What the last bar is, if it holds more than the others: all that took longer."""
+    edges = [at for at, _ in bins]
+    width = min((b - a for a, b in pairwise(edges)), default=0.0)
+    if not width or most <= edges[-1] + width:
+        return ""
+    return f"; the last bar: {bins[-1][1]:,.0f} of {edges[-1]:g} µs and more"
 
 
 def _sweep(points: list[Document]) -> Iterator[Figure]:
@@ -136,7 +148,8 @@ def _sweep(points: list[Document]) -> Iterator[Figure]:
             Series(f"{number(point['spacing_us']):g} µs", tuple(
                 Point(*pair(one)) for one in sequence(point["gaps"])
             ))
-            for point in some if point.get("gaps")
+            for point in sorted(some, key=lambda point: number(point["spacing_us"]))
+            if point.get("gaps")
         )  # fmt: skip
         if gaps:
             yield Figure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...trials.tune import NO_STEPS
 from .. import again
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, conditions, mapping, number, pair, rows, share, span
@@ -13,6 +14,8 @@ def report(document: Document) -> Report:
     total = mapping(document.get("total"))
     kept = sum(step["state"] == "kept" for step in steps)
     answer = f"{kept} of {len(steps)} findings kept in {number(document['seconds']):.0f} s"
+    if not steps:
+        answer = NO_STEPS
     if total:
         answer += f"; total {share(total['median_difference'])} ({span(total['interval'])})"
     notes = []
@@ -27,8 +30,8 @@ def report(document: Document) -> Report:
         answer=answer,
         good=True if kept else None,
         facts=conditions(document),
-        figures=(_gains(steps, total),),
-        tables=(_table(steps),),
+        figures=(_gains(steps, total),) if any("interval" in step for step in steps) else (),
+        tables=(_table(steps),) if steps else (),
         notes=tuple(notes),
         commands=(again.experiment(document, ["tune", "--budget", f"{document['budget']:g}s"]),),
     )

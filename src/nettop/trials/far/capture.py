@@ -20,7 +20,9 @@ PACKET_VERSION, PACKET_RX_RING, PACKET_STATISTICS, PACKET_IGNORE_OUTGOING = 10, 
 SOL_PACKET = 263
 TPACKET_V3 = 2
 SO_ATTACH_FILTER = 26
-BLOCK = 1 << 20  # at most; a small ring has eight blocks
+BLOCK = 1 << 20  # at most
+SMALLEST = 16 << 10  # a jumbo frame and its header
+BLOCKS = 64  # the one that the kernel fills is not released: at most so much of the ring
 RING = 64 << 20
 FRAME = 2048
 STATUS, COUNT, LENGTH = 8, 12, 20  # offsets in a block: its status, packets, bytes used
@@ -55,9 +57,13 @@ def attach(sock: socket.socket, program: List[Tuple[int, int, int, int]]) -> Non
 
 
 def shape(size: int) -> Tuple[int, int]:
-    """Bytes of a block, a power of two, and how many blocks make a ring of about `size` bytes."""
+    """Bytes of a block, a power of two, and how many blocks make a ring of about `size` bytes.
+
+    The packets of the block that the kernel fills stay in the ring until it is full: with eight
+    blocks, up to an eighth of the ring is not free when the reader is held up.
+    """
     block = BLOCK
-    while block > 4096 and size // block < 8:
+    while block > SMALLEST and size // block < BLOCKS:
         block //= 2
     return block, max(2, size // block)
 
