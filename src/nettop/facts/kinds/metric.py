@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .. import Facts
     from ..rows import RouteRow
 
+Network: TypeAlias = IPv4Network | IPv6Network
 NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average
 
 
@@ -41,10 +42,14 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     routes = [row for row in frame.rows("routes") if row.table == 254]
     if not any(row.window or row.clamp for row in routes):
         return ()
-    best = sorted(routes, key=lambda row: -ip_network(row.to, strict=False).prefixlen)
+    networks = [(net, row) for row in routes if (net := _network(row.to)) is not None]
+    networks.sort(key=lambda one: -one[0].prefixlen)
     held: dict[str, list[Flow]] = {}
     for flow in facts.flows:
-        if flow.protocol == "tcp" and (row := _route(flow, best)) is not None and _at(flow, row):
+        if flow.protocol != "tcp":
+            continue
+        row = _route(flow, networks)
+        if row is not None and _at(flow, row):
             held.setdefault(row.to, []).append(flow)
     return tuple(
         Metric(
@@ -55,12 +60,20 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     )  # fmt: skip
 
 
-def _route(flow: Flow, best: Sequence[RouteRow]) -> RouteRow | None:
+def _network(to: str) -> Network | None:
+    try:
+        return ip_network(to, strict=False)
+    except ValueError:
+        return None
+
+
+def _route(flow: Flow, networks: Sequence[tuple[Network, RouteRow]]) -> RouteRow | None:
+    """The most specific route to the remote end."""
     try:
         remote = ip_address(flow.remote.partition("%")[0].removeprefix("::ffff:"))
     except ValueError:
         return None
-    return next((row for row in best if remote in ip_network(row.to, strict=False)), None)
+    return next((row for net, row in networks if remote in net), None)
 
 
 def _at(flow: Flow, row: RouteRow) -> bool:
