@@ -87,7 +87,9 @@ def warns(source: Source, address: Address, value: str) -> tuple[str, ...]:
         return ()
     many = f"sends on {sent} queues" if sent else f"may send on more than {value} queues"
     effect = "while RPS is on, a packet of the last ones makes the kernel write a warning"
-    return (f"the other end of {link} {many}: {effect}; first set its transmit channels to {value}",)
+    return (
+        f"the other end of {link} {many}: {effect}; first set its transmit channels to {value}",
+    )
 
 
 def _veth(source: Source, nic: str) -> tuple[str, str | None]:
