@@ -72,10 +72,8 @@ clinic: $(READY) ## print the scoreboard of diagnoses, and of generated hosts (C
 	@$(PY) tests/clinic/run.py
 	@$(PY) tests/clinic/run.py --generated $(or $(COUNT),100)
 
-clinic-page: $(READY) ## play everything and write docs/clinic.md (COUNT=100 a fault)
-	@mkdir -p lab-out/here
-	@$(PY) tests/clinic/run.py --generated $(or $(COUNT),100) --json lab-out/here/generated.json || true
-	@$(PY) tests/clinic/run.py --cures --write
+clinic-page: $(READY) ## play everything and write docs/clinic.md (COUNT=100 a fault, MINUTES=20 now)
+	@$(PY) tests/clinic/run.py --page --generated $(or $(COUNT),100) $(if $(MINUTES),--minutes $(MINUTES))
 
 clinic-full: $(READY) ## print the scoreboard, including sweeps and peers
 	@$(PY) tests/clinic/run.py --full

@@ -13,10 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-LOADS, ILLS = (Path(__file__).parent / name for name in ("loads.py", "ills.py"))
+PROGRAMS = {
+    name: f"{sys.executable} {Path(__file__).with_name(name)}.py"
+    for name in ("loads", "ills", "woes")
+}
 SERVERS = frozenset((
     "deaf", "drain", "slow-reader", "not-accepting", "out-of-files", "echo", "streams",
-    "read", "answers", "accepts-slowly", "serves",
+    "read", "answers", "accepts-slowly", "serves", "reuse",
 ))  # fmt: skip
 PATIENCE = 15.0  # seconds: Python takes that long to start in a guest that is busy
 
@@ -35,8 +38,7 @@ class Place:
 
     def words(self, command: str) -> list[str]:
         """`here ethtool -K {nic} tso off` as the words to start."""
-        programs = {"loads": f"{sys.executable} {LOADS}", "ills": f"{sys.executable} {ILLS}"}
-        end, *rest = shlex.split(command.format(**self.names, **programs))
+        end, *rest = shlex.split(command.format(**self.names, **PROGRAMS))
         return [*self._end(end), *rest]
 
     def _end(self, end: str) -> tuple[str, ...]:
@@ -77,7 +79,7 @@ class Place:
 
     def _ready(self, command: str) -> None:
         """Wait until a server listens; what sends needs no waiting for, `settle` is its time."""
-        end, *words = shlex.split(command.format(**self.names, loads="loads", ills="loads"))
+        end, *words = shlex.split(command.format(**self.names, **dict.fromkeys(PROGRAMS, "loads")))
         port = served(words)
         deadline = time.monotonic() + PATIENCE
         asked = [*self._end(end), "ss", "-Hlntu", f"sport = :{port}"]
@@ -89,7 +91,9 @@ def served(words: list[str]) -> str:
     """The port on which a command waits for others; "" for one that does not wait."""
     if "iperf3" in words:
         return "5201" if "-s" in words else ""
-    kind, *rest = words[words.index("loads") + 1 :] if "loads" in words else [""]
+    if "loads" not in words:
+        return ""
+    kind, *rest = words[-words[::-1].index("loads") :]  # the last: one may start another
     return rest[0] if kind in SERVERS else ""
 
 

@@ -2,12 +2,14 @@
 
     python tests/clinic/run.py [WARD…] [--only TEXT] [--cures] [--full] [--write] [--json FILE]
     python tests/clinic/run.py --generated COUNT [--first SEED] [--only TEXT] [--json FILE]
+    python tests/clinic/run.py --page [--generated SEEDS] [--minutes M] [--again]
     python tests/clinic/run.py --host FAULT:SEED > x.host
 
 Prints a scoreboard; exit code 1 when a diagnosis is not right. Wards that need a virtual machine
 run inside the lab (`make lab`), which leaves its outcomes for the scoreboard in lab-out; so do
 portions of generated hosts (`--json lab-out/here/generated-0.json`). `--write` puts all of them
-into docs/clinic.md.
+into docs/clinic.md. `--page` plays what docs/clinic.md needs, goes on where an earlier run stopped,
+and writes it once nothing is missing (`parts.py`); exit code 3: something still is.
 """
 
 from __future__ import annotations
@@ -23,11 +25,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from clinic import cure, scoreboard, ward
+from clinic import cure, parts, scoreboard, ward
 from clinic.scenario import Outcome, scenarios, wards
 
 HERE = Path(__file__).parent
-PAIRS = 10  # hosts with two faults, for each seed
 
 
 def judge(names: list[str], only: str = "", left: Path | None = None) -> list[Outcome]:
@@ -61,8 +62,6 @@ def brought(lab: Path, name: str) -> list[Any]:
 def generated(args: argparse.Namespace) -> int:
     """Play generated hosts and print precision and recall."""
     from generated import score, tally
-    from generated.plant_host import FAULTS
-    from generated.sound import KINDS
 
     counts = tally.Tally()
 
@@ -79,19 +78,33 @@ def generated(args: argparse.Namespace) -> int:
 
     for seed in range(args.first, args.first + args.generated):
         counts.seeds[str(seed)] += 1
-        for kind in KINDS:
-            if args.only in kind:
-                add(score.judge(score.sound(kind, seed)))
-        for name in FAULTS:
-            if args.only in name:
-                add(score.judge(score.sick(name, seed), (name,)))
-        for one, other in () if args.only else score.drawn_pairs(seed, PAIRS):
-            add(score.judge(score.sick(one, seed, other), (one, other)))
+        for outcome in parts.outcomes(seed, args.only):
+            add(outcome)
         if args.json:
             args.json.write_text(json.dumps(counts.counts(), indent=1))
     print(scoreboard.aligned(counts.faults()), scoreboard.aligned(counts.rules()), sep="\n\n")
     print("", *counts.sums(), sep="\n")
     return int(bool(counts.false) or bool(counts.broken))
+
+
+def whole_page(args: argparse.Namespace) -> int:
+    """Play what is missing of the page; write it if nothing is."""
+    if args.again:
+        parts.forget_wrong(args.lab)
+    missing = parts.play(args.lab, args.generated or 100, args.minutes)
+    if missing:
+        print(f"{missing} parts are still to be played: run the same command again")
+        return 3
+    rows = {(one["ward"], one["name"]): one for one in brought(args.lab, "clinic.json")}
+    rows |= {(one["ward"], one["name"]): one for one in parts.rows(args.lab)}
+    told = [*rows.values()]
+    told += scoreboard.not_run(told, [one for name in wards() for one in scenarios(name)])
+    tried = [tuple(line) for line in brought(args.lab, "cures.json")]
+    (HERE.parents[1] / "docs" / "clinic.md").write_text(
+        scoreboard.page(told, tried, parts.counts(args.lab))
+    )
+    print(scoreboard.aligned(scoreboard.table(told, "ward")))
+    return 0
 
 
 def one_host(words: str) -> int:
@@ -117,16 +130,21 @@ def main() -> int:
     parser.add_argument("--cures", action="store_true", help="apply each fix and look again")
     parser.add_argument("--full", action="store_true", help="apply, sweep and ask the peers too")
     parser.add_argument("--write", action="store_true", help="write docs/clinic.md")
+    parser.add_argument("--page", action="store_true", help="play what is missing; write the page")
+    parser.add_argument("--minutes", type=float, default=1e9, help="of --page: stop after these")
+    parser.add_argument("--again", action="store_true", help="of --page: what was not right too")
     parser.add_argument("--json", type=Path, help="outcomes for a later scoreboard")
     parser.add_argument("--lab", type=Path, default=Path("lab-out"), help="what `make lab` left")
     args = parser.parse_args()
     if args.host:
         return one_host(args.host)
-    if args.generated:
+    if args.generated and not args.page:
         return generated(args)
     if os.geteuid() != 0:
         print("clinic: skipped: root is needed for network namespaces")
         return 0
+    if args.page:
+        return whole_page(args)
     names = args.wards or [name for name in wards() if not name.startswith("vm")]
     outcomes = judge(names, args.only, args.json)
     rows = scoreboard.rows(outcomes)

@@ -146,6 +146,7 @@ def finish(draw: Random, made: Host) -> None:
         "Udp.OutDatagrams": 60, "Udp.NoPorts": 0.1, "TcpExt.TCPTimeouts": 0.02,
         "IpExt.InOctets": packets * 800, **made.snmp,
     }  # fmt: skip
+    made.snmp["Ip.InReceives"] += made.snmp.get("Ip.ForwDatagrams", 0.0)
     _ordinary(draw, made)
     for cpu in range(made.cpus):
         made.user.setdefault(cpu, draw.uniform(0, 0.25))

@@ -15,10 +15,11 @@ _UDP: Final = (
     "inode ref pointer drops"
 )
 _SNMP: Final = {
-    "Ip": "InReceives InDiscards ForwDatagrams ReasmFails ReasmTimeout FragCreates OutRequests",
+    "Ip": "InReceives InHdrErrors InAddrErrors ForwDatagrams InDiscards InDelivers OutRequests "
+    "ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragCreates",
     "Tcp": "InSegs OutSegs RetransSegs InErrs InCsumErrors OutRsts ActiveOpens PassiveOpens",
     "Udp": "InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors "
-    "MemErrors",
+    "IgnoredMulti MemErrors",
 }
 _NETSTAT: Final = {
     "TcpExt": "SyncookiesSent ListenOverflows ListenDrops TCPReqQFullDoCookies TCPReqQFullDrop "
@@ -29,6 +30,10 @@ _NETSTAT: Final = {
     "IPReversePathFilter DelayedACKs",
     "IpExt": "InNoRoutes InOctets OutOctets",
 }
+_GONE: Final = (
+    "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.ForwDatagrams", "Ip.InDiscards", "IpExt.InNoRoutes",
+    "TcpExt.IPReversePathFilter",
+)  # fmt: skip
 _XFRM: Final = (  # the first of the names of net/xfrm/xfrm_proc.c
     "XfrmInError XfrmInBufferError XfrmInHdrError XfrmInNoStates XfrmInStateProtoError "
     "XfrmInStateModeError XfrmInStateSeqError XfrmInStateExpired XfrmInStateMismatch "
@@ -296,11 +301,27 @@ def _softnet(host: Host, moment: int) -> str:
     return "\n".join(rows) + "\n"
 
 
+def _protocol(host: Host, name: str, moment: int) -> int:
+    return host.count(name, host.snmp.get(name, 0.0), moment)
+
+
+def _delivered(host: Host, moment: int) -> int:
+    """Ip.InDelivers: what was received without what was forwarded or lost, to the packet."""
+    come, *gone = (
+        _protocol(host, name, moment) - _protocol(host, name, 0)
+        for name in ("Ip.InReceives", *_GONE)
+    )
+    start = host.count("Ip.InDelivers", 0.0, 0)
+    return start + max(0, round(come * (1 - host.vanishing)) - sum(gone))
+
+
 def _pairs(host: Host, table: dict[str, str], moment: int) -> str:
     out = []
     for section, names in table.items():
         values = [
-            host.count(f"{section}.{name}", host.snmp.get(f"{section}.{name}", 0.0), moment)
+            _delivered(host, moment)
+            if name == "InDelivers"
+            else _protocol(host, f"{section}.{name}", moment)
             for name in names.split()
         ]
         out += [f"{section}: {names}", f"{section}: {' '.join(map(str, values))}"]

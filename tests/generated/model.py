@@ -165,6 +165,7 @@ class Host:
     squeezed: dict[int, float] = field(default_factory=dict)
     dropped: dict[int, float] = field(default_factory=dict)
     snmp: dict[str, float] = field(default_factory=dict)  # Section.Name
+    vanishing: float = 0.0  # share of the received IP packets that nothing counts
     sockstat: dict[str, int] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     listeners: list[Listener] = field(default_factory=list)

@@ -140,6 +140,7 @@ def forwarding(host: Host, draw: Random) -> None:
     for cpu in set(port.cpus):
         host.softirq[cpu] = draw.uniform(0.9, 0.97)
     host.snmp["Ip.ForwDatagrams"] = port.rx_packets * 0.9
+    host.snmp["Ip.InReceives"] += port.rx_packets * 0.9
 
 
 def ipsec(host: Host, draw: Random) -> None:

@@ -30,7 +30,7 @@ def takes_cores(scenario: Scenario) -> bool:
 
 PATIENTS = [
     pytest.param(one, id=one.name, marks=[pytest.mark.alone] if takes_cores(one) else [])
-    for one in (*scenarios("netns"), *scenarios("netns-more"))
+    for one in (*scenarios("netns"), *scenarios("netns-more"), *scenarios("netns-odd"))
     if one.ward == "netns" or one.told.get("quick")
 ]
 

@@ -16,6 +16,7 @@ from ._memory import Memory, parsed
 EVERY = 5.0
 
 _HEAD: Final = struct.Struct("=BBBBI")  # ifaddrmsg
+_DADFAILED, _TENTATIVE = 0x08, 0x40
 _SCOPES: Final = {0: "global", 200: "site", 253: "link", 254: "host"}
 
 
@@ -29,6 +30,7 @@ class Row:
     family: int = gauge("4 or 6")
     scope: str = gauge("global site link host")
     tentative: bool = gauge("IPv6: not yet usable", default=False)
+    duplicate: bool = gauge("IPv6: another host has it", default=False)
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -60,7 +62,8 @@ def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
                 prefix,
                 6 if family == 10 else 4,
                 _SCOPES.get(scope, str(scope)),
-                bool(values.get("flags", flags) & 0x40),
+                bool(values.get("flags", flags) & _TENTATIVE),
+                bool(values.get("flags", flags) & _DADFAILED),
             )
         )
     return rows

@@ -21,6 +21,7 @@ EVERY = 10.0
 
 _HEAD: Final = struct.Struct("=BBBBBBBBI")  # rtmsg
 _UNICAST, _LOCAL_TABLE, _CACHED = 1, 255, 0x200
+_CWND: Final = 7  # RTAX_CWND: its bit in the locked metrics
 _HOP: Final = struct.Struct("=HBBi")  # rtnexthop
 _LARGEST: Final = 1 << 20  # bytes of answer: some 17,000 routes
 
@@ -39,6 +40,10 @@ class Row:
     initcwnd: int | None = gauge("initial congestion window", "segments", default=None)
     initrwnd: int | None = gauge("initial receive window", "segments", default=None)
     mtu: int | None = gauge("path MTU set on the route", "bytes", default=None)
+    window: int | None = gauge("largest receive window set on the route", "bytes", default=None)
+    clamp: int | None = gauge(
+        "largest congestion window set on the route, locked", "segments", default=None
+    )
     advmss: int | None = gauge("advertised segment size", "bytes", default=None)
     congestion: str | None = gauge("congestion control set on the route", default=None)
 
@@ -94,6 +99,8 @@ def _rows(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) -
             initcwnd=metrics.get("initcwnd"),
             initrwnd=metrics.get("initrwnd"),
             mtu=metrics.get("mtu"),
+            window=metrics.get("window"),
+            clamp=metrics.get("cwnd") if metrics.get("lock", 0) & 1 << _CWND else None,
             advmss=metrics.get("advmss"),
             congestion=metrics.get("congestion"),
         )

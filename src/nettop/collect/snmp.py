@@ -59,6 +59,12 @@ _SUMS: Final[Mapping[str, str]] = {
     "syn_cookies": "TcpExt.TCPReqQFullDoCookies", "syn_drops": "TcpExt.TCPReqQFullDrop",
     "time_wait_overflows": "TcpExt.TCPTimeWaitOverflow",
     "reverse_path_drops": "TcpExt.IPReversePathFilter",
+    "ip_delivers": "Ip.InDelivers 6.Ip6InDelivers",
+    "ip_no_routes": "IpExt.InNoRoutes 6.Ip6InNoRoutes",
+    "ip_foreign": "Ip.InAddrErrors 6.Ip6InAddrErrors",
+    "ip_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors IpExt.InTruncatedPkts 6.Ip6InTruncatedPkts "
+    "6.Ip6InTooBigErrors",
+    "udp_unasked": "Udp.IgnoredMulti 6.Udp6IgnoredMulti", "syn_retrans": "TcpExt.TCPSynRetrans",
     "tcp_inuse": "TCP.inuse TCP6.inuse", "tcp_orphan": "TCP.orphan", "time_wait": "TCP.tw",
     "tcp_mem_pages": "TCP.mem", "udp_inuse": "UDP.inuse UDP6.inuse", "udp_mem_pages": "UDP.mem",
 }  # fmt: skip
@@ -119,6 +125,14 @@ class Row:
         "sockets closed without TIME_WAIT, too many of them", "events"
     )
     reverse_path_drops: int | None = counter("packets dropped, reverse path filter", "packets")
+    ip_delivers: int | None = counter("IP packets delivered to a protocol", "packets")
+    ip_no_routes: int | None = counter("IP packets received, no route", "packets")
+    ip_foreign: int | None = counter("IP packets received for another host", "packets")
+    ip_errors: int | None = counter("IP packets received with a wrong header", "packets")
+    udp_unasked: int | None = counter(
+        "broadcast and multicast datagrams that no socket takes", "packets"
+    )
+    syn_retrans: int | None = counter("SYN segments sent again", "segments")
     tcp_inuse: int | None = gauge("TCP sockets", "sockets")
     tcp_orphan: int | None = gauge("orphaned TCP sockets", "sockets")
     time_wait: int | None = gauge("sockets in TIME_WAIT", "sockets")

@@ -151,6 +151,9 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
         if text not in planned
     )
     notes = [note for c in changes for note in owners.notes(source, c.setting)]
+    notes += [
+        note for c in changes for note in settings.warns(source, settings.parse(c.setting), c.after)
+    ]
     if args.dry_run:
         planned_results = already + tuple(forecast(change, source) for change in changes)
         return _dry(planned_results, wanted, notes, args, source)

@@ -198,6 +198,7 @@ def _port(
         threaded=_get(row, "threaded"),
         defer_hard_irqs=_get(row, "defer_hard_irqs"),
         gro_flush_timeout=_get(row, "gro_flush_timeout"),
+        gso_max_segs=link.gso_max_segs,
         gso_max_size=link.gso_max_size,
         gro_max_size=link.gro_max_size,
         tso_max_size=link.tso_max_size,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..collect.addresses import Row as AddressRow
+from ..collect.classes import Row as ClassRow
 from ..collect.conntrack import Row as ConntrackRow
 from ..collect.drop_reasons import Row as DropReasonRow
 from ..collect.features import Row as FeatureRow
@@ -14,6 +15,7 @@ from ..collect.link_stats import Row as LinkStatsRow
 from ..collect.links import Row as LinkRow
 from ..collect.netclass import Row as NetClassRow
 from ..collect.netdev import Row as NetDevRow
+from ..collect.nftables import Row as NftablesRow
 from ..collect.nicqueues import Row as NicQueueRow
 from ..collect.nicstats import Row as NicStatsRow
 from ..collect.packet_sockets import Row as PacketSocketRow
@@ -26,6 +28,7 @@ from ..collect.rdma import Row as RdmaRow
 from ..collect.routes import Row as RouteRow
 from ..collect.rss import Row as RssRow
 from ..collect.services import Row as ServiceRow
+from ..collect.snmp import Row as SnmpRow
 from ..collect.socket_owners import Row as SocketOwnerRow
 from ..collect.sockets_tcp import Row as TcpRow
 from ..collect.sockets_udp import Row as UdpRow
@@ -33,9 +36,9 @@ from ..collect.sysctl_files import Row as SysctlLineRow
 from ..collect.topology import Row as TopologyRow
 
 __all__ = [
-    "AddressRow", "ConntrackRow", "DropReasonRow", "FeatureRow", "FecRow", "InterruptRow", "IrqRow",
-    "KernelRow", "LinkRow", "LinkStatsRow", "NetClassRow", "NetDevRow", "NicQueueRow",
-    "NicStatsRow", "PacketSocketRow", "PauseRow", "PciRow", "ProcessRow", "QdiscRow", "QueueRow",
-    "RdmaRow", "RouteRow", "RssRow", "ServiceRow", "SocketOwnerRow", "SysctlLineRow", "TcpRow",
-    "TopologyRow", "UdpRow",
+    "AddressRow", "ClassRow", "ConntrackRow", "DropReasonRow", "FeatureRow", "FecRow",
+    "InterruptRow", "IrqRow", "KernelRow", "LinkRow", "LinkStatsRow", "NetClassRow", "NetDevRow",
+    "NftablesRow", "NicQueueRow", "NicStatsRow", "PacketSocketRow", "PauseRow", "PciRow",
+    "ProcessRow", "QdiscRow", "QueueRow", "RdmaRow", "RouteRow", "RssRow", "ServiceRow", "SnmpRow",
+    "SocketOwnerRow", "SysctlLineRow", "TcpRow", "TopologyRow", "UdpRow",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from .single import triple
 
 if TYPE_CHECKING:
     from .flows import Full
-    from .rows import ConntrackRow, KernelRow, ServiceRow
+    from .rows import ConntrackRow, KernelRow, NftablesRow, ServiceRow, SnmpRow
 
 # counters and gauges of the snmp table that Host has under the same names
 RATES: Final = (
@@ -29,7 +29,8 @@ RATES: Final = (
     "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
-    "reasm_needed", "reasm_done", "delayed_acks",
+    "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_no_routes", "ip_foreign",
+    "udp_unasked", "syn_retrans",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)
@@ -132,6 +133,10 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_drops=track.rate("drops") if track is not None else None,
         conntrack_failures=track.rate("failures") if track is not None else None,
         firewall=_firewall(frame, track),
+        ip_vanished=vanished(rate, frame.tables.get("nftables", ())),
+        duplicates=tuple(
+            f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
+        ),
         full_listener=sums.full.name if sums.full is not None else None,
         full_backlog=sums.full.backlog if sums.full is not None else None,
         syn_listener=sums.half_open.name if sums.half_open is not None else None,
@@ -142,6 +147,28 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         tunnels=sum(nic.kind == "tunnel" and nic.driver != "tun" for nic in sums.nics),
         manual_affinity=_any(nic.manual_affinity for nic in sums.nics),
     )
+
+
+_BEFORE_SOCKETS: Final = frozenset({"prerouting", "input", "forward"})
+
+
+def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float | None:
+    """Packets per second that IP received and neither delivered, forwarded nor counted as lost.
+
+    A received fragment is one packet, and what is reassembled of many is delivered once. None if
+    a counter is absent. net/ipv4/ip_input.c: ip_rcv_core(), ip_local_deliver_finish().
+    """
+    if rate is None:
+        return None
+    explained = (
+        rate.ip_delivers, rate.ip_forwarded, rate.ip_no_routes, rate.ip_foreign, rate.ip_errors,
+        rate.ip_discards, rate.reverse_path_drops, rate.reasm_needed,
+    )  # fmt: skip
+    known = [count for count in explained if count is not None]
+    if rate.ip_in is None or rate.reasm_done is None or len(known) < len(explained):
+        return None
+    drops = total(one.rate("packets") for one in rules if one.now.hook in _BEFORE_SOCKETS)
+    return max(0.0, rate.ip_in + rate.reasm_done - sum(known) - (drops or 0.0))
 
 
 def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:

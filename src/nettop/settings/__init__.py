@@ -30,6 +30,7 @@ and may have
     portable(source, address, value)    commands that hold after a reboot; default: `commands`
     shows(source, address)              the command that shows the value; Ansible compares it
     side_effects(source, address)       settings that the kernel or driver may change with it
+    warns(source, address, value)       sentences on what this value may do here besides
     asked(source, address)              the requested value, if the value in effect may differ
     identity(source, address)           what must be the same at undo; default: of the device
     rank(address, value)                the place in a plan; lower is first; default: 0
@@ -258,6 +259,11 @@ def keep(address: Address, value: str) -> Keep | None:
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """The settings that the kernel or driver may change when this one is written."""
     return _optional(address, "side_effects", (), source, address)
+
+
+def warns(source: Source, address: Address, value: str) -> tuple[str, ...]:
+    """What this value may do on this host besides, a sentence each."""
+    return _optional(address, "warns", (), source, address, value)
 
 
 def rank(address: Address, value: str) -> int:

@@ -6,6 +6,10 @@ table. All of this is recorded with the change and restored with it.
 
 from __future__ import annotations
 
+from typing import Final
+
+from ..host.netlink import route
+from ..host.netlink.codec import decode, messages
 from ..host.source import Source
 from . import Address, Command, Host, Keep, Limits
 from ._ethtool import field, put, values
@@ -18,6 +22,7 @@ _KEYS = {
     "rx": "RxChannels", "tx": "TxChannels", "other": "OtherChannels",
     "combined": "CombinedChannels",
 }  # fmt: skip
+_WARNED: Final = 2  # with one receive queue the kernel does not warn
 
 
 def read(source: Source, address: Address) -> str:
@@ -63,6 +68,38 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
         names = ("rps.cpus", "rps.flow-cnt") if queue.startswith("rx") else ("xps.cpus",)
         addresses += [f"{name}@{nic}/{queue}" for name in (*names, "irq.affinity")]
     return tuple(addresses)
+
+
+def warns(source: Source, address: Address, value: str) -> tuple[str, ...]:
+    """A veth with fewer receive queues than the other end has transmit queues.
+
+    The packet keeps the number of the queue that sent it. The kernel warns once a boot, and is
+    tainted, if it is not a number of a receive queue (net/core/dev.c, get_rps_cpu()).
+    """
+    if address.name != "rx" or int(value) < _WARNED:
+        return ()
+    try:
+        link, other = _veth(source, address.nic)
+    except (OSError, LookupError):
+        return ()
+    sent = values(source, "channels", other).get("tx_count", 0) if other else None
+    if sent is not None and sent <= int(value):
+        return ()
+    many = f"sends on {sent} queues" if sent else f"may send on more than {value} queues"
+    effect = "while RPS is on, a packet of the last ones makes the kernel write a warning"
+    return (
+        f"the other end of {link} {many}: {effect}; first set its transmit channels to {value}",
+    )
+
+
+def _veth(source: Source, nic: str) -> tuple[str, str | None]:
+    """The name of a veth and that of its peer; None: in another network namespace. LookupError."""
+    for kind, start, end in messages(reply := route.link(source, nic)):
+        fields = decode(reply, start + route.IFINFO.size, end, route.LINK)
+        if kind == route.NEWLINK and fields.get("info", {}).get("kind") == "veth":
+            here = fields.get("link_netns") is None
+            return nic, route.names(source)[fields["link"]] if here else None
+    raise LookupError(f"{nic} is no veth")
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -121,6 +121,8 @@ class Planning:
         if any(risky(address, carriers) for address in addresses):
             out.append(f"reverts after {CONFIRM:g} s unless confirmed with c")
         out += [text for one in changes for text in owners.notes(self.source, one.setting)]
+        for address, one in zip(addresses, changes, strict=True):
+            out += settings.warns(self.source, address, one.after)
         return tuple(dict.fromkeys(out))[:WARNINGS]
 
     def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002

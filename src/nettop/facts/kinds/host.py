@@ -160,6 +160,21 @@ class HostFact:
     udp_errors: float | None = gauge(
         "datagrams not delivered to their socket", "packets/s", default=None
     )
+    ip_in: float | None = gauge("IP packets received", "packets/s", default=None)
+    ip_no_routes: float | None = gauge("IP packets received, no route", "packets/s", default=None)
+    ip_foreign: float | None = gauge(
+        "IP packets received for another host", "packets/s", default=None
+    )
+    ip_vanished: float | None = gauge(
+        "IP packets received that no counter explains", "packets/s", default=None
+    )
+    udp_unasked: float | None = gauge(
+        "broadcast and multicast datagrams that no socket takes", "packets/s", default=None
+    )
+    syn_retrans: float | None = gauge("SYN segments sent again", "segments/s", default=None)
+    duplicates: tuple[str, ...] = gauge(
+        "IPv6 addresses that another host has, as address@interface", default=()
+    )
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )

@@ -259,6 +259,7 @@ class Nic:
     threaded: bool | None = gauge("threaded NAPI", default=None)
     defer_hard_irqs: int | None = gauge("napi_defer_hard_irqs", "polls", default=None)
     gro_flush_timeout: int | None = gauge("gro_flush_timeout", "ns", default=None)
+    gso_max_segs: int | None = gauge("segments per segmentation packet", "segments", default=None)
     gso_max_size: int | None = gauge("segmentation packet size limit (GSO)", "bytes", default=None)
     gro_max_size: int | None = gauge("merged packet size limit (GRO)", "bytes", default=None)
     tso_max_size: int | None = gauge(

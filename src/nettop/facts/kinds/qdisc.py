@@ -7,13 +7,19 @@ or `clsact` of the interface (net/core/dev.c, sch_handle_ingress()).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Entry, Frame
 from ..kind import Kind
+
+if TYPE_CHECKING:
+    from ..rows import ClassRow
+
+FULL: Final = 0.9  # of its rate: then a leaf is its own limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +46,32 @@ def _build(frame: Frame) -> Iterator[Qdisc]:
         row = entry.now
         if row.rate or row.parent == "ingress":
             yield _one(entry, row.kind, row.rate, ingress=row.parent == "ingress")
-    for entry in frame.tables.get("classes", ()):
+    yield from _classes(frame.tables.get("classes", ()))
+
+
+def _classes(entries: Sequence[Entry[ClassRow]]) -> Iterator[Qdisc]:
+    """Leaves, and inner classes that are the limit of leaves with more room.
+
+    An inner class has no queue: what waits in the leaves below it waits for it.
+    """
+    found = {(one.now.interface, one.now.handle): one for one in entries}
+    below: dict[tuple[str, str], list[Qdisc]] = {}
+    for entry in entries:
         rate = entry.now.ceiling or entry.now.rate
-        if entry.now.leaf and rate:
-            yield _one(entry, "htb class", rate)
+        if not entry.now.leaf or not rate:
+            continue
+        leaf = _one(entry, "htb class", rate)
+        yield leaf
+        place, seen = (entry.now.interface, entry.now.parent), set()
+        while place in found and place not in seen:
+            seen.add(place)
+            below.setdefault(place, []).append(leaf)
+            place = place[0], found[place].now.parent
+    for place, leaves in below.items():
+        rate = found[place].now.ceiling or found[place].now.rate
+        waits = sum(leaf.queued or 0 for leaf in leaves)
+        if rate and waits and not any((leaf.load or 0.0) > FULL for leaf in leaves):
+            yield replace(_one(found[place], "htb class", rate), queued=waits)
 
 
 def _one(entry: Entry, kind: str, rate: float | None, *, ingress: bool = False) -> Qdisc:  # type: ignore[type-arg]

@@ -16,8 +16,8 @@ from ..request import Request
 from ..source import Source
 from .codec import Field, attribute, attributes, messages, numbered, text
 
-GETLINK, GETADDR, GETROUTE, GETQDISC, GETCLASS, GETSTATS = 18, 22, 26, 38, 42, 94
-NEWLINK, NEWADDR, NEWROUTE, NEWQDISC, NEWCLASS, NEWSTATS = 16, 20, 24, 36, 40, 92
+GETLINK, GETADDR, GETROUTE, GETNEIGH, GETQDISC, GETCLASS, GETSTATS = 18, 22, 26, 30, 38, 42, 94
+NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH, NEWQDISC, NEWCLASS, NEWSTATS = 16, 20, 24, 28, 36, 40, 92
 _SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: equal links are equal bytes
 
 IFINFO: Final = struct.Struct("=BxHiII")  # family, ARPHRD type, index, flags, change
@@ -61,9 +61,9 @@ ROUTE: Final = {
     5: Field("gateway", "raw"),
     6: Field("metric"),
     7: Field("source", "raw"),
-    8: Field("metrics", "nest", {2: Field("mtu"), 7: Field("cwnd"), 8: Field("advmss"),
-                                 11: Field("initcwnd"), 14: Field("initrwnd"),
-                                 16: Field("congestion", "text")}),
+    8: Field("metrics", "nest", {1: Field("lock"), 2: Field("mtu"), 3: Field("window"),
+                                 7: Field("cwnd"), 8: Field("advmss"), 11: Field("initcwnd"),
+                                 14: Field("initrwnd"), 16: Field("congestion", "text")}),
     9: Field("multipath", "raw"),
     15: Field("table"),
 }  # fmt: skip
@@ -159,6 +159,12 @@ def routes(source: Source, family: int) -> bytes:
     body = struct.pack("=BBBBBBBBI", family, 0, 0, 0, 0, 0, 0, 0, 0)
     name = "route/routes4" if family == 2 else "route/routes6"
     return source.netlink(Request("route", GETROUTE, body, name, dump=True))
+
+
+def neighbours(source: Asked) -> bytes:
+    """Every neighbour entry of both families."""
+    body = struct.pack("=Bxxxi4x", 0, 0)  # struct ndmsg
+    return source.netlink(Request("route", GETNEIGH, body, "route/neighbours", dump=True))
 
 
 def qdiscs(source: Asked) -> bytes:

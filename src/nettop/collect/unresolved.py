@@ -1,0 +1,68 @@
+"""Neighbours that do not answer ARP or neighbour discovery: RTM_GETNEIGH (net/core/neighbour.c).
+
+An entry that is used while nobody answers is INCOMPLETE during three requests and FAILED after
+them, and the next packet begins again. An entry that no packet has used for a while has no meaning
+for this host's traffic and is not listed. The table of a large network is not parsed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..host.netlink import route
+from ..host.netlink.codec import Field, decode, messages
+from ..host.source import Source
+from ._memory import Memory, parsed
+
+EVERY: Final = 2.0
+OPTIONAL = True
+
+_HEAD: Final = struct.Struct("=BxxxiHBB")  # ndmsg: family, interface, state
+_ENTRY: Final = {1: Field("address", "raw"), 3: Field("cache", "raw")}
+_TIMES: Final = struct.Struct("=IIII")  # nda_cacheinfo: confirmed, used, updated (ticks ago), users
+_TICKS: Final = 100  # a second, USER_HZ
+_ABSENT: Final = 0x01 | 0x20  # NUD_INCOMPLETE, NUD_FAILED
+_RECENT: Final = 5  # seconds since a packet asked for it
+_LARGEST: Final = 1 << 20  # bytes of answer: some 10,000 entries
+_FAMILIES: Final = {2: 4, 10: 6}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One neighbour that packets wait for."""
+
+    interface: str = label("interface name")
+    address: str = label("IP address of the neighbour")
+    family: int = gauge("4 or 6")
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every such neighbour; OSError without netlink, ValueError for a table that is too large."""
+    answers = route.neighbours(source), route.names(source)
+    return parsed(memory, "unresolved", answers, lambda both: parse(*both))
+
+
+def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
+    """The rows of an answer to RTM_GETNEIGH; ValueError if it is cut off or too large."""
+    if len(reply) > _LARGEST:
+        raise ValueError(f"a neighbour table of {len(reply) / (1 << 20):.1f} MiB is not read")
+    rows = []
+    for kind, start, end in messages(reply):
+        if kind != route.NEWNEIGH:
+            continue
+        if end - start < _HEAD.size:
+            raise ValueError("a neighbour is cut off")
+        family, index, state, _flags, _type = _HEAD.unpack_from(reply, start)
+        if not state & _ABSENT or family not in _FAMILIES or index not in names:
+            continue
+        values = decode(reply, start + _HEAD.size, end, _ENTRY)
+        times = values.get("cache", b"")
+        if "address" in values and len(times) >= _TIMES.size:
+            used = _TIMES.unpack_from(times)[1]
+            if used <= _RECENT * _TICKS:
+                rows.append(Row(names[index], route.ip(values["address"]), _FAMILIES[family]))
+    return rows

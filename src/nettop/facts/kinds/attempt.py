@@ -1,0 +1,69 @@
+"""Connections that this host opens and that no other end answers.
+
+The kernel sends a SYN again after a second, six times by default (net.ipv4.tcp_syn_retries), counts
+each in `total_retrans` of the socket, and closes it after the last (net/ipv4/tcp_timer.c,
+tcp_retransmit_timer()). A refused connection is closed at once and is not listed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+MOST: Final = 16  # destinations: those with most sockets
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One remote address and port, and the sockets that wait for its first answer."""
+
+    id: str = label("remote address:port")
+    sockets: int = gauge("sockets whose SYN was sent again", "sockets", default=0)
+    retries: int = gauge("largest number of SYNs sent again by one socket", "segments", default=0)
+    open: int = gauge("open connections to the same address and port", "sockets", default=0)
+    processes: tuple[str, ...] = gauge("processes, as name[pid]", default=())
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
+    """The destinations without an answer, those with most sockets first."""
+    entries = frame.tables.get("sockets_tcp", ())
+    waits = defaultdict(list)
+    for entry in entries:
+        row = entry.now
+        if row.state == "syn-sent" and row.total_retrans:
+            waits[row.remote, row.remote_port].append(row)
+    if not waits:
+        return ()
+    inodes = {row.inode: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners") if row.pid}
+    answered: dict[tuple[str, int], int] = defaultdict(int)
+    for entry in entries:
+        if (place := (entry.now.remote, entry.now.remote_port)) in waits:
+            answered[place] += entry.now.state == "established"
+    found = [
+        Attempt(
+            f"[{remote}]:{port}" if ":" in remote else f"{remote}:{port}",
+            len(rows),
+            max(row.total_retrans or 0 for row in rows),
+            answered[remote, port],
+            tuple(sorted({inodes[row.inode] for row in rows if row.inode in inodes})),
+        )
+        for (remote, port), rows in waits.items()
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.sockets, one.id))[:MOST])
+
+
+KIND = Kind(
+    name="attempt", type=Attempt, plural="attempts", key=attrgetter("id"),
+    target=attrgetter("id"), names={"attempt": "attempt.id"},
+    example={"id": "192.0.2.7:443"}, tables={"": "sockets_tcp"},
+    needs=("sockets_tcp", "socket_owners"), build=build,
+)  # fmt: skip

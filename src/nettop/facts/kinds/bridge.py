@@ -1,0 +1,61 @@
+"""Bridges whose ports differ in MTU.
+
+A bridge drops a frame that is longer than the MTU of the port by which it must leave, and counts it
+nowhere (net/bridge/br_forward.c, br_dev_queue_push_xmit(), is_skb_forwardable()).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """One bridge with ports that are up and differ in MTU."""
+
+    name: str = label("bridge")
+    least: int = gauge("smallest MTU of a port", "bytes", default=0)
+    most: int = gauge("largest MTU of a port", "bytes", default=0)
+    small: tuple[str, ...] = gauge("ports with the smallest MTU", default=())
+    large: tuple[str, ...] = gauge("ports with the largest MTU", default=())
+    packets: float | None = gauge(
+        "packets received by the ports with the largest MTU", "packets/s", default=None
+    )
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
+    """The bridges of this namespace whose ports differ."""
+    ports: dict[str, dict[int, list[str]]] = {}
+    for row in frame.rows("links"):
+        if row.master and row.slave_kind == "bridge" and row.up and row.mtu:
+            ports.setdefault(row.master, {}).setdefault(row.mtu, []).append(row.interface)
+    found = []
+    for name, by_mtu in sorted(ports.items()):
+        if len(by_mtu) > 1:
+            least, most = min(by_mtu), max(by_mtu)
+            wide = {*by_mtu[most]}
+            rates = [nic.per_s.rx_packets for nic in facts.nics if nic.name in wide]
+            known = [rate for rate in rates if rate is not None]
+            found.append(
+                Bridge(
+                    name, least, most, tuple(sorted(by_mtu[least])[:4]), tuple(sorted(wide)[:4]),
+                    sum(known) if known else None,
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+KIND = Kind(
+    name="bridge", type=Bridge, plural="bridges", key=attrgetter("name"),
+    target=attrgetter("name"), names={"bridge": "bridge.name"}, example={"name": "br0"},
+    tables={"": "links"}, needs=("links",), build=build,
+)  # fmt: skip

@@ -1,0 +1,92 @@
+"""Routes whose metrics limit the flows that take them: `window` and a locked `cwnd` (ip-route(8)).
+
+The kernel takes both when a connection begins: no window above `window` is offered
+(net/ipv4/tcp_input.c, tcp_init_buffer_space(); tcp_output.c, tcp_select_initial_window()), and the
+congestion window never exceeds a locked `cwnd` (net/ipv4/tcp_metrics.c, tcp_init_metrics()).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+from .flow import Flow
+
+if TYPE_CHECKING:
+    from .. import Facts
+    from ..rows import RouteRow
+
+Network: TypeAlias = IPv4Network | IPv6Network
+NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One route with a limit that flows have reached."""
+
+    to: str = label("network of the route")
+    window: int | None = gauge("largest receive window", "bytes", default=None)
+    cwnd: int | None = gauge("largest congestion window", "segments", default=None)
+    flows: int = gauge("flows that have reached it", "flows", default=0)
+    rtt: float | None = gauge("shortest round trip of these flows", "s", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
+    """Routes of the main table whose limit a flow has reached."""
+    routes = [row for row in frame.rows("routes") if row.table == 254]
+    if not any(row.window or row.clamp for row in routes):
+        return ()
+    networks = [(net, row) for row in routes if (net := _network(row.to)) is not None]
+    networks.sort(key=lambda one: -one[0].prefixlen)
+    held: dict[str, list[Flow]] = {}
+    for flow in facts.flows:
+        if flow.protocol != "tcp":
+            continue
+        row = _route(flow, networks)
+        if row is not None and _at(flow, row):
+            held.setdefault(row.to, []).append(flow)
+    return tuple(
+        Metric(
+            row.to, row.window, row.clamp, len(held[row.to]),
+            min((trip for one in held[row.to] if (trip := one.min_rtt or one.rtt)), default=None),
+        )
+        for row in routes if row.to in held
+    )  # fmt: skip
+
+
+def _network(to: str) -> Network | None:
+    try:
+        return ip_network(to, strict=False)
+    except ValueError:
+        return None
+
+
+def _route(flow: Flow, networks: Sequence[tuple[Network, RouteRow]]) -> RouteRow | None:
+    """The most specific route to the remote end."""
+    try:
+        remote = ip_address(flow.remote.partition("%")[0].removeprefix("::ffff:"))
+    except ValueError:
+        return None
+    return next((row for net, row in networks if remote in net), None)
+
+
+def _at(flow: Flow, row: RouteRow) -> bool:
+    if row.clamp and flow.direction == "send" and flow.wants and flow.cwnd:
+        return flow.cwnd >= row.clamp
+    trip = flow.min_rtt or flow.rtt
+    if row.window and flow.direction == "receive" and flow.rx_per_s and trip:
+        return flow.rx_per_s * trip >= NEAR * row.window
+    return False
+
+
+KIND = Kind(
+    name="metric", type=Metric, plural="metrics", key=attrgetter("to"), target=attrgetter("to"),
+    names={"metric": "metric.to"}, example={"to": "192.0.2.0/24"}, tables={"": "routes"},
+    needs=("routes", "sockets_tcp"), build=build,
+)  # fmt: skip

@@ -1,0 +1,169 @@
+"""What is sent and not answered, received and not taken: attempts, neighbours, bridges, routes."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from flow_tables import HOST, joined, socket
+from nic_tables import link
+
+from nettop.collect import (
+    addresses,
+    classes,
+    nftables,
+    routes,
+    snmp,
+    socket_owners,
+    unresolved,
+)
+from nettop.facts import Facts
+
+
+def still(**tables: Any) -> Facts:
+    return joined({**HOST, **tables}, {**HOST, **tables})
+
+
+def waiting(cookie: int, again: int, **more: Any) -> Any:
+    return socket(cookie, state="syn-sent", remote="192.0.2.7", remote_port=443, inode=100 + cookie,
+                  total_retrans=again, **more)  # fmt: skip
+
+
+def test_an_attempt_counts_the_sockets_whose_syn_was_sent_again() -> None:
+    open_one = socket(9, remote="192.0.2.7", remote_port=443, total_retrans=7)
+    owners = [socket_owners.Row(101, 70, "curl"), socket_owners.Row(102, 70, "curl"),
+              socket_owners.Row(0, None, "", 3)]  # fmt: skip
+    (one,) = still(
+        sockets_tcp=[waiting(1, 4), waiting(2, 2), waiting(3, 0), open_one], socket_owners=owners
+    ).more["attempt"]
+    assert (one.id, one.sockets, one.retries, one.open) == ("192.0.2.7:443", 2, 4, 1)
+    assert one.processes == ("curl[70]",)
+
+
+def test_a_first_syn_is_no_attempt_without_an_answer() -> None:
+    assert still(sockets_tcp=[waiting(1, 0)]).more["attempt"] == ()
+
+
+def test_an_absent_neighbour_is_a_gateway_by_its_interface_and_address() -> None:
+    rows = [unresolved.Row("eth0", "10.0.0.66", 4), unresolved.Row("eth1", "10.0.0.1", 4)]
+    ways = [routes.Row("0.0.0.0/0", "eth1", 0, 254, gateway="10.0.0.1"),
+            routes.Row("10.9.0.0/16", "eth1", 0, 254, gateway="10.0.0.66")]  # fmt: skip
+    first, second = still(unresolved=rows, routes=ways).more["absent"]
+    assert (first.id, first.gateway, first.count) == ("10.0.0.1@eth1", True, 2)
+    assert (second.id, second.gateway) == ("10.0.0.66@eth0", False)
+
+
+def port(name: str, mtu: int, master: str = "br0", **more: Any) -> Any:
+    return link(name, mtu=mtu, master=master, slave_kind="bridge", **more)
+
+
+def test_a_bridge_with_ports_of_two_sizes() -> None:
+    rows = [port("eth0", 9000), port("v1", 1500), port("v2", 1500), port("v3", 1400, up=False)]
+    (one,) = still(links=rows).more["bridge"]
+    assert (one.name, one.least, one.most) == ("br0", 1500, 9000)
+    assert (one.small, one.large) == (("v1", "v2"), ("eth0",))
+
+
+def test_a_bridge_with_ports_of_one_size_is_not_listed() -> None:
+    rows = [port("v1", 1500), port("v2", 1500), port("x", 9000, "br1")]
+    assert still(links=rows).more["bridge"] == ()
+
+
+def over(cwnd: int, **route: Any) -> tuple[Any, ...]:
+    ways = [routes.Row("0.0.0.0/0", "eth0", 0, 254, clamp=2),
+            routes.Row("192.0.2.0/24", "eth0", 0, 254, **route)]  # fmt: skip
+
+    def at(step: int) -> Any:
+        one = socket(1, remote="192.0.2.7", cwnd=cwnd, bytes_acked=step * 10**6, notsent=9000,
+                     min_rtt=20000, bytes_received=0)  # fmt: skip
+        return {**HOST, "routes": ways, "sockets_tcp": [one]}
+
+    return joined(at(0), at(1)).more["metric"]
+
+
+def test_a_flow_whose_congestion_window_is_that_of_its_most_specific_route() -> None:
+    (one,) = over(4, clamp=4)
+    assert (one.to, one.cwnd, one.flows) == ("192.0.2.0/24", 4, 1)
+    assert one.rtt == pytest.approx(0.02)
+    assert over(3, clamp=4) == ()
+    assert over(9) == ()
+
+
+@pytest.mark.parametrize(("rate", "flows"), [(12000 / 0.02 / 2, 1), (12000 / 0.02 / 3, 0)])
+def test_a_flow_that_fills_the_receive_window_of_its_route(rate: float, flows: int) -> None:
+    way = routes.Row("192.0.2.0/24", "eth0", 0, 254, window=12000)
+
+    def at(step: int) -> Any:
+        one = socket(1, remote="192.0.2.7", bytes_acked=0, bytes_received=int(step * rate),
+                     min_rtt=20000)  # fmt: skip
+        return {**HOST, "routes": [way], "sockets_tcp": [one]}
+
+    assert len(joined(at(0), at(1)).more["metric"]) == flows
+
+
+def counted(**more: int) -> snmp.Row:
+    names = ("ip_in", "ip_delivers", "ip_forwarded", "ip_no_routes", "ip_foreign", "ip_errors",
+             "ip_discards", "reverse_path_drops", "reasm_needed", "reasm_done")  # fmt: skip
+    none = dict.fromkeys((one.name for one in fields(snmp.Row)), None)
+    return snmp.Row(**{**none, **dict.fromkeys(names, 0), **more})
+
+
+def vanished(filtered: int = 0, hook: str = "input", **more: int) -> float | None:
+    rule = nftables.Row("inet", "t", "c", "4", hook, packets=0)
+    later = nftables.Row("inet", "t", "c", "4", hook, packets=filtered)
+    first = {**HOST, "snmp": [counted()], "nftables": [rule]}
+    return joined(first, {**HOST, "snmp": [counted(**more)], "nftables": [later]}).host.ip_vanished
+
+
+def test_packets_vanish_that_no_counter_explains() -> None:
+    assert vanished(ip_in=100, ip_delivers=90) == 10
+    assert vanished(ip_in=100, ip_delivers=90, ip_forwarded=4, ip_errors=1) == 5
+    assert vanished(ip_in=100, ip_delivers=90, reverse_path_drops=10) == 0
+    assert vanished(ip_in=100, ip_delivers=90, ip_foreign=3, ip_no_routes=3, ip_discards=4) == 0
+    assert vanished(ip_in=100, ip_delivers=130) == 0
+
+
+def test_fragments_are_delivered_once() -> None:
+    assert vanished(ip_in=100, ip_delivers=25, reasm_needed=100, reasm_done=25) == 0
+
+
+def test_what_a_rule_counts_has_not_vanished_unless_it_is_behind_ip() -> None:
+    assert vanished(10, ip_in=100, ip_delivers=90) == 0
+    assert vanished(10, "output", ip_in=100, ip_delivers=90) == 10
+
+
+def test_without_a_counter_nothing_is_said_of_packets_that_vanish() -> None:
+    rows = (replace(counted(ip_in=count), reasm_done=None) for count in (0, 9))
+    assert joined(*({**HOST, "snmp": [row]} for row in rows)).host.ip_vanished is None
+
+
+def test_the_host_has_its_addresses_that_another_host_has() -> None:
+    rows = [addresses.Row("eth0", "fd94::5", 64, 6, "global", tentative=True, duplicate=True),
+            addresses.Row("eth0", "fd94::6", 64, 6, "global", tentative=True)]  # fmt: skip
+    assert still(addresses=rows).host.duplicates == ("fd94::5@eth0",)
+
+
+def shaped(*rows: tuple[str, str, float, int]) -> list[tuple[str, float | None, int | None]]:
+    """Classes as (handle, parent, ceiling, bytes/s); a leaf has 5000 bytes in its queue."""
+    parents = {parent for _, parent, _, _ in rows}
+
+    def at(step: int) -> Any:
+        return {**HOST, "classes": [
+            classes.Row("eth0", handle, parent, handle not in parents, ceiling / 2, ceiling,
+                        0 if handle in parents else 5000, step * rate, 0, 0)
+            for handle, parent, ceiling, rate in rows
+        ]}  # fmt: skip
+
+    found = joined(at(0), at(1)).more["qdisc"]
+    return [(one.id, one.load, one.queued) for one in found]
+
+
+def test_an_inner_class_limits_leaves_that_have_more_room() -> None:
+    rows = ("1:1", "root", 8e6, 10**6), ("1:20", "1:1", 8e8, 600_000), ("1:30", "1:1", 8e8, 400_000)
+    assert ("eth0/htb-class-1:1", 1.0, 10000) in shaped(*rows)
+
+
+def test_an_inner_class_is_not_named_beside_the_leaf_that_limits() -> None:
+    rows = ("1:1", "root", 8e6, 10**6), ("1:20", "1:1", 8e6, 10**6)
+    assert [one for one, _, _ in shaped(*rows)] == ["eth0/htb-class-1:20"]
