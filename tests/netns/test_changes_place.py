@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changes_netns import run
 from warm import shared
 
 pytestmark = [
@@ -19,12 +20,6 @@ pytestmark = [
 ]
 A, B = f"nt-place-a-{os.getpid()}", f"nt-place-b-{os.getpid()}"
 LENGTH = "link.txqueuelen@va"
-
-
-def run(*words: str, ok: bool = True) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
-    return done.stdout
 
 
 def ip(netns: str, words: str) -> str:

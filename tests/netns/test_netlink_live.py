@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import veth
+from changes_netns import run
 
 pytestmark = [
     pytest.mark.netns,
@@ -49,12 +50,6 @@ taken.sendall(b"y" * 500)
 print(server.getsockname()[1], flush=True)
 sys.stdin.read()
 """
-
-
-def run(*words: str, ok: bool = True) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
-    return done.stdout
 
 
 def inside(*words: str) -> str:
