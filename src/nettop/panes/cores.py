@@ -18,6 +18,7 @@ from ..terms.units import brief, packets, percent
 from ..views.ask import Hint
 from ..views.scene import Scene, Spot, View, under
 from . import corelist, grid, history, interfaces
+from .frame import enclosed, inside, roomy
 from .parts import (
     Column,
     core_load,
@@ -293,7 +294,14 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []
-    facts = scene.facts
+    framed = roomy(width, height)
+    inner, room = inside(width, framed=framed), height - framed
+    out = [fit_line(one, inner) for one in _rows(scene, scene.facts, view, inner, room)[:room]]
+    return enclosed(out, width, height) if framed else out
+
+
+def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:
+    """The lines of the pane, without a frame."""
     rows = rows_of(scene, view)
     if not rows:
         text = (
@@ -306,13 +314,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if height - len(out) >= 3:
         known = [load for c in facts.cores if (load := core_load(c)) is not None]
         idle = f"   {sum(load < 5 for load in known)} of {len(known)} idle" if known else ""
-        out.append(
-            section(
-                "CORES",
-                f"█ softirq ▓ irq ▒ system ░ user{idle}",
-                width,
-            )
-        )
+        out.append(section("CORES", f"█ softirq ▓ irq ▒ system ░ user{idle}", width))
         columns = view.columns.get("cores", ())
         if corelist.shows(facts, width, height - len(out), columns):
             by = order_of_cores(view.spot)
@@ -322,7 +324,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if height - len(out) >= RECENT:
         past = history.load(scene, width, height - len(out) - 1)
         out += [(), *past] if past else []
-    return [fit_line(one, width) for one in out[:height]]
+    return out
 
 
 def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: int) -> list[Line]:
