@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from scenes import SCENES, storied
+from pane_text import words
+from scenes import SCENES, lossy, storied
 
 from nettop import panes
+from nettop.panes import page
 from nettop.panes.frame import FRAMED, enclosed
 from nettop.panes.parts import section
 from nettop.terms import braille
@@ -37,6 +39,28 @@ def test_every_row_of_a_large_pane_is_in_a_frame(
 def test_a_small_pane_has_no_frame(name: str) -> None:
     rows = panes.pane(name).lines(storied(), View(pane=name), 80, FRAMED - 1)
     assert not {text_of(row)[:1] for row in rows} & LEFT
+
+
+@pytest.mark.parametrize("width", [40, 50, 60])
+def test_a_narrow_pane_keeps_the_value_and_what_it_would_become(width: int) -> None:
+    settings = words(panes.pane("nic").lines(lossy(), View(pane="nic"), width, 22)).splitlines()
+    ring = next(row.split() for row in settings if row.startswith(" ring.rx "))
+    assert ring[1:3] == ["256", "▸"] or ring[1:4] == ["256", "4096", "▸"]
+    assert "tx  12.1 Mb/s" in settings[1]
+
+
+@pytest.mark.parametrize("width", [56, 60, 80])
+def test_a_narrow_journal_has_both_values(width: int) -> None:
+    rows = words(panes.pane("journal").lines(storied(), View(pane="journal"), width, 22))
+    assert "BEFORE     AFTER" in rows
+    assert next(row for row in rows.splitlines() if "pending" in row).split()[3:5] == ["256", "512"]
+    assert "3 in force of 4" in rows
+
+
+@pytest.mark.parametrize("width", [50, 60, 80])
+def test_the_keys_of_a_countdown_are_never_cut(width: int) -> None:
+    told = words(page.compose(storied(), View(), width, 24))
+    assert "c keep, u undo now" in told
 
 
 def test_a_heading_inside_a_frame_joins_both_sides() -> None:

@@ -289,6 +289,12 @@ def matrix_row(
     return head + grid.merge(crossings)
 
 
+def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001
+    """The load of the cores over time; [] before there are two samples."""
+    rows = history.load(scene, width - 2, height - 1)
+    return enclosed(rows, width, height) if rows else []
+
+
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The matrix, and below it the cores by kind of work."""
     waits = waiting(scene.facts, width)
@@ -304,11 +310,8 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     """The lines of the pane, without a frame."""
     rows = rows_of(scene, view)
     if not rows:
-        text = (
-            "no queue matches the filter" if view.spot.filter else "no queue interrupts are known"
-        )
-        head = section("QUEUES × CORES", "", width)
-        out = [head, fit_line(line((f" {text} here", "dim")), width)]
+        text = "matches the filter" if view.spot.filter else "interrupts are known"
+        out = [section("QUEUES × CORES", "", width), line((f" no queue {text} here", "dim"))]
     else:
         out = matrix(scene, view, rows, width, height)
     if height - len(out) >= 3:
@@ -321,10 +324,8 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
             out += corelist.listed(facts, width, height - len(out), columns, by)
         else:
             out += grid.block(facts, width, height - len(out))
-    if height - len(out) >= RECENT:
-        past = history.load(scene, width, height - len(out) - 1)
-        out += [(), *past] if past else []
-    return out
+    past = history.load(scene, width, height - len(out) - 1)
+    return [*out, (), *past] if past and height - len(out) >= RECENT else out
 
 
 def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: int) -> list[Line]:

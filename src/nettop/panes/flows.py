@@ -194,7 +194,8 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     flow = next((one for one in rows if one.id == on), None)
     if flow is None:
         return []
-    return flowpage.graphs(flow, scene.past, (width, height))
+    drawn = flowpage.graphs(flow, scene.past, (width - 2, height - 1))
+    return enclosed(drawn, width, height) if drawn else []
 
 
 def counted(shown: int, facts: Facts) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ..terms.text import Line, fit_line, line, wrap
@@ -42,6 +43,8 @@ _COLUMNS: Final = (
     Column("AFTER", 10, grow=1), Column("WHEN", 19), Column("BECAUSE OF", 24, grow=2),
     Column("BY", 8), Column("ID", 8),
 )  # fmt: skip
+SHORT: Final = 14  # columns of the name of a setting at least
+KEYS_FROM: Final = 70  # columns from which the heading has the keys
 GRAPH: Final = 8  # lines of the graph at the least
 MOST: Final = 30  # lines of the graph at the most
 ADVISED: Final = (" ▸ advised", "key")
@@ -109,6 +112,14 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     return enclosed(out, width, height) if framed else out
 
 
+def columns(width: int) -> tuple[Column, ...]:
+    """The columns; where there is little room a shorter name leaves both values."""
+    state, name, before, after, *others = _COLUMNS
+    fixed = sum(one.width + 1 for one in (state, before, after))
+    short = min(name.width, max(SHORT, width - fixed - 1))
+    return state, replace(name, width=short), before, after, *others
+
+
 def rates(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The rates of the interface with a mark for each change; [] where there is little room."""
     nic = nic_of(scene, view)
@@ -126,11 +137,13 @@ def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The lines of the pane, without a frame."""
     shown = rows_of(scene, view)
     in_force = sum(e.state in ("applied", "rounded", "pending") and not e.since for e in shown)
-    remark = f"{in_force} in force of {len(shown)}   u undo  c confirm  s persist  x export"
+    remark = f"{in_force} in force of {len(shown)}"
+    if width >= KEYS_FROM:
+        remark += "   u undo  c confirm  s persist  x export"
     if recorded(scene):
         remark = f"{len(shown)} seen in the recording"
     out = [section("JOURNAL", remark, width)]
-    sizes = widths(_COLUMNS, width)
+    sizes = widths(columns(width), width)
     if shown:
         title, down = marked(ORDERS, view.spot)
         out.append(heading(_COLUMNS, sizes, column_of(_COLUMNS, title), down))

@@ -36,6 +36,7 @@ COLUMNS: Final = (
     Column("UNIT", 11, grow=1),
 )
 BOUND = True
+SHORT: Final = 16  # columns of the name of a setting at least
 WIDE: Final = 100  # columns from which the settings are beside the rest
 
 
@@ -243,9 +244,18 @@ def setting_cells(setting: Setting) -> tuple[Cell, ...]:
     )
 
 
+def columns(width: int) -> tuple[Column, ...]:
+    """The columns; where there is little room a short name leaves both values."""
+    name, now, limit, better, unit = COLUMNS
+    if width >= sum(one.width + 1 for one in (name, now, limit, better)):
+        return COLUMNS
+    short = replace(name, width=max(SHORT, width - now.width - better.width - 4))
+    return short, now, replace(limit, width=width), better, replace(unit, width=width)
+
+
 def listed(view: View, shown: Sequence[Setting], width: int, height: int) -> list[Line]:
     """The heading, and the settings around the cursor."""
-    table = fitted(COLUMNS, width, view.columns.get("nic", ()))
+    table = fitted(columns(width), width, view.columns.get("nic", ()))
     cursor = under(tuple(one.address for one in shown), view.spot)
     rows = [table.row(setting_cells(one)) for one in shown]
     title, down = marked(ORDERS, view.spot)
