@@ -18,7 +18,7 @@ from nettop.collect._memory import Memory
 from nettop.frame.rates import Entry, Frame
 from nettop.host.netlink import statistics
 from nettop.host.netlink.codec import attribute
-from nettop.panes import nic as panes_nic
+from nettop.panes import niccounters
 from nettop.sampling.sampler import Sampler
 from nettop.terms.text import text_of
 from nettop.views.scene import View
@@ -200,6 +200,6 @@ def test_the_raw_view_lists_them_beside_the_drivers_and_a_level_without_a_rate()
     shown = replace(scene, frame=Frame(0.0, 0.0, tables))
     told = [
         text_of(row).split()
-        for row in panes_nic.counters(shown, View(nic=nic.name, driver_names=True), 90)
+        for row in niccounters.counters(shown, View(nic=nic.name, driver_names=True), 90)
     ]
     assert told[1:] == [[name, "10/s", "30"], ["peer_ifindex", "–", "7"]]

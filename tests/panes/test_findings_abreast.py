@@ -28,23 +28,26 @@ SILENT = (
 def test_the_list_and_one_finding_are_side_by_side(width: int) -> None:
     view = View(pane="advisor")
     rows = words(advisor.lines(lossy(), view, width, 40)).splitlines()
-    left, right = zip(*(row.split("│", 1) for row in rows if "│" in row), strict=True)
-    assert left[0].startswith(" FINDINGS")
-    assert RING.title in right[0] or RING.title[:40] in right[0]
+    half = width * 2 // 5
+    left, right = zip(*((row[:half], row[half:]) for row in rows), strict=True)
+    assert left[0].startswith("╭─ FINDINGS")
+    assert right[0].startswith(f"╭─ {RING.id} ")
+    assert RING.title[:40] in right[1]
+    assert all(row.endswith(("╮", "│", "┤", "╯")) for row in (*left, *right))
     assert any("SILENT RULES" in row for row in left)
     assert any("WHAT TO DO" in row for row in right)
 
 
 def test_below_120_columns_the_finding_is_below_the_list() -> None:
     rows = words(advisor.lines(lossy(), View(pane="advisor"), 119, 40)).splitlines()
-    assert not any("│" in row for row in rows)
-    assert rows[0].startswith(" FINDINGS")
+    assert not any("│" in row[1:-1] for row in rows)
+    assert rows[0].startswith("╭─ FINDINGS")
 
 
 def test_an_ended_finding_keeps_its_state_in_the_list_beside() -> None:
     scene = replace(lossy(), findings=(), ended=(Ended(RING, (), lossy().wall),))
     rows = words(advisor.lines(scene, View(pane="advisor"), 120, 40)).splitlines()
-    assert "ended 14:14:20" in rows[1].partition("│")[0]
+    assert "ended 14:14:20" in rows[1][:48]
 
 
 def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:

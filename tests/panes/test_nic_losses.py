@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import scenes
 
-from nettop.panes import nic as pane
+from nettop.panes import niccounters as pane
 from nettop.terms.text import text_of
 from nettop.views.scene import View
 

@@ -10,7 +10,17 @@ from pane_text import words
 from scenes import big, lossy, storied
 
 from nettop.facts.kinds.nic import Counters
-from nettop.panes import cores, findinglist, flowlist, grid, history, interfaces, listed, nic, tests
+from nettop.panes import (
+    cores,
+    findinglist,
+    flowlist,
+    grid,
+    history,
+    interfaces,
+    listed,
+    niccounters,
+    tests,
+)
 from nettop.terms.text import text_of
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
@@ -79,15 +89,15 @@ def test_the_interface_begins_with_what_it_loses() -> None:
     scene = lossy()
     assert scene.facts is not None
     one = replace(scene.facts.nics[1], per_s=Counters(rx_dropped=3.0, ring_drops=1200.0))
-    assert [text_of(row).strip() for row in nic.losses(one, 78)] == [
+    assert [text_of(row).strip() for row in niccounters.losses(one, 78)] == [
         "✗ ring_drops 1,200/s · rx_dropped 3.0/s"
     ]
-    assert nic.losses(replace(one, per_s=Counters(rx_dropped=0.0)), 78) == []
+    assert niccounters.losses(replace(one, per_s=Counters(rx_dropped=0.0)), 78) == []
 
 
 def test_a_filter_for_settings_leaves_the_counters() -> None:
     def shown(text: str) -> str:
-        return words(nic.counters(lossy(), View(pane="nic").at(filter=text), 60))
+        return words(niccounters.counters(lossy(), View(pane="nic").at(filter=text), 60))
 
     assert shown("no such") == shown("")
     assert "ring_drops" in shown("drops")

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 import stories
-from pane_text import words
+from pane_text import bare, words
 from scenes import WALL, big, lossy, storied
 
 from nettop import panes
 from nettop.panes import cores, history, journal, outcome, page, processlist, tests
-from nettop.terms.text import text_of
+from nettop.terms.text import line, text_of
 from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, shown_as
+from nettop.views.ask import Pointer
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import FINE, History
 from nettop.views.scene import Ended, JournalEntry, RunningTest, View
@@ -22,7 +23,7 @@ from nettop.views.scene import Ended, JournalEntry, RunningTest, View
 
 def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
     view = View(pane="advisor").at(open="rx-ring-overrun@eth0")
-    told = " ".join(words(panes.pane("advisor").lines(lossy(), view, 120, 60)).split())
+    told = " ".join(bare(panes.pane("advisor").lines(lossy(), view, 120, 60)).split())
     for part in (
         "ethtool -G eth0 rx 512", "the link may drop", "receive ring maximum", "section V",
         "Table 5", "here the ring overflows", "Expected:",
@@ -40,7 +41,7 @@ def test_advice_names_the_finding_that_explains_it_in_one_line() -> None:
         )
         told = [text_of(one) for one in drawn if "explained by" in text_of(one)]
         assert len(told) == 1
-        assert told[0].strip().startswith("explained by irqs-on-one-core@eth0"), width
+        assert told[0].strip("│ ").startswith("explained by irqs-on-one-core@eth0"), width
     assert "explained by" not in words(panes.pane("advisor").lines(seen, view, 120, 60))
 
 
@@ -120,7 +121,7 @@ def test_the_ruler_is_exact() -> None:
     scene = storied()
     told = "  ".join(history.between(scene.past.moments(), "eth0", (100.0, 160.0)))
     assert "1 m 00 s" in told
-    assert "rx 4,590,000,000 bytes" in told
+    assert "rx average 612 Mb/s, peak 617.4 Mb/s, 4,590,000,000 bytes" in told
     assert "3,174,000 packets" in told
     assert "average 612 Mb/s" in told
 
@@ -146,16 +147,21 @@ def test_the_time_axis_has_the_marks_and_the_changes_in_their_columns() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200, 300])
 @pytest.mark.parametrize("count", [2, 5, 20, 40, 70, 100])
-def test_a_click_on_the_column_of_a_moment_finds_that_moment(width: int, count: int) -> None:
+@pytest.mark.parametrize("side", ["", "│", "|"])
+def test_a_click_on_the_column_of_a_moment_finds_that_moment(
+    width: int, count: int, side: str
+) -> None:
     scene = storied()
     past = History(scene.past.fine[-count:])
     scene, view = replace(scene, past=past), replace(View(pane="history"), span=5)
     moments = history.visible(scene, view)
-    points = width - history.MARGIN
+    row = line((side, "faint"), "graph")
+    points = width - 2 * bool(side) - history.MARGIN
     for moment in moments[:: max(1, len(moments) // points + 1)]:
         column = history.column_of(moment.at, moments, points)
         assert column is not None
-        found = history.moment_at(scene, view, width, column + history.MARGIN - 1)
+        x = column + history.MARGIN - 1 + bool(side)
+        found = history.moment_at(scene, view, Pointer(x, 9, width, 40, row))
         near = [one.at for one in moments if history.column_of(one.at, moments, points) == column]
         assert found in near
 

@@ -29,3 +29,10 @@ def test_the_graphs_of_flows_are_those_of_the_flow_under_the_cursor() -> None:
     scene = storied()
     rows = page.compose(scene, View(pane="flows", full=True), 120, 40)
     assert any("RTT" in text_of(row).upper() for row in rows)
+
+
+def test_the_graphs_of_the_cores_are_their_loads() -> None:
+    rows = [text_of(row) for row in page.compose(storied(), View(pane="cores", full=True), 120, 40)]
+    assert rows[1].startswith("╭─ LOAD ")
+    assert sum("core " in row for row in rows) == 8
+    assert not any("rx ▲" in row for row in rows)

@@ -10,7 +10,9 @@ import pytest
 
 from nettop import collect
 from nettop.frame.rates import Frame
-from nettop.sampling.refresh import REST, UNKNOWN, UNSEEN, RefreshPolicy
+from nettop.sampling import both as of_both
+from nettop.sampling.both import BothSampler
+from nettop.sampling.refresh import MOVES, QUIET, REST, SINCE, UNKNOWN, UNSEEN, RefreshPolicy
 
 TABLES = ("sockets_tcp", "sockets_udp", "packet_sockets", "netns_tcp", "netns_udp")
 
@@ -31,6 +33,36 @@ def test_tables_that_no_pane_shows_may_wait() -> None:
     waits = RefreshPolicy().of(None, ("sockets_tcp", "cpu"))
     assert waits == dict.fromkeys(collect.resting() - {"sockets_tcp", "cpu"}, UNSEEN)
     assert "sockets_tcp" in collect.resting()
+
+
+def moving(at: float, rx: float, tx: float = 0.0, table: str = "link_stats") -> Frame:
+    rates = {"rx_bytes": rx, "tx_bytes": tx}
+    return frame(at, **{"link_stats": [SimpleNamespace(rate={}.get)], table: [
+        SimpleNamespace(rate=rates.get)]})  # fmt: skip
+
+
+def test_a_quiet_host_is_read_less_often_and_the_first_data_ends_that() -> None:
+    policy = RefreshPolicy()
+
+    def wait(seen: Frame) -> float:
+        return policy.of(seen, (), rest=True)["sockets_tcp"]
+
+    assert wait(moving(0.0, MOVES)) == UNSEEN
+    assert wait(moving(SINCE - 0.1, MOVES)) == UNSEEN
+    assert wait(moving(SINCE, MOVES)) == policy.unseen == QUIET
+    assert wait(moving(SINCE + 1, 0.0, MOVES + 1)) == policy.unseen == UNSEEN
+    assert wait(moving(2 * SINCE, 0.0)) == UNSEEN
+    assert wait(moving(2 * SINCE + 1, 0.0)) == QUIET
+    assert wait(moving(2 * SINCE + 2, MOVES + 1, table="netns_links")) == UNSEEN
+    assert wait(moving(0.0, 0.0)) == UNSEEN  # the clock of another boot
+
+
+def test_a_host_without_counters_and_a_recording_are_not_quiet() -> None:
+    policy = RefreshPolicy()
+    for at in (0.0, 2 * SINCE):
+        assert policy.of(frame(at), (), rest=True)["sockets_tcp"] == UNSEEN
+    for at in (3 * SINCE, 5 * SINCE):
+        assert policy.of(moving(at, 0.0), ())["sockets_tcp"] == UNSEEN
 
 
 @pytest.mark.parametrize("name", TABLES)

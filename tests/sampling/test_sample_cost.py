@@ -10,7 +10,7 @@ from nettop import collect, panes
 from nettop.facts import joined
 from nettop.host.recording import Replay
 from nettop.host.source import Live
-from nettop.sampling.refresh import REST, UNKNOWN
+from nettop.sampling.refresh import QUIET, REST, UNKNOWN, UNSEEN, RefreshPolicy
 from nettop.views.observer import Observer
 
 FILES = {
@@ -77,6 +77,46 @@ def test_what_no_pane_shows_is_read_every_other_second(
     assert host.read["/proc/self/stat"] == 4  # what nettop itself costs
     assert host.read["/proc/net/snmp"] == 4
     assert {"cpu", "sockets_udp"} <= seen.frame.tables.keys()
+
+
+DEVICE = (
+    "Inter-|   Receive                           |  Transmit\n"
+    " face |bytes packets errs drop fifo frame compressed multicast"
+    "|bytes packets errs drop fifo colls carrier compressed\n"
+    "  eth0: {} 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n"
+)
+
+
+def refused(*_: object, **__: object) -> bytes:
+    raise OSError(1, "not permitted")
+
+
+def test_a_host_without_traffic_is_read_every_fifth_second_until_data_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = Host()
+    monkeypatch.setattr(host, "live", True)
+    monkeypatch.setattr(host, "netlink", refused)  # the interfaces of this machine
+    monkeypatch.setitem(FILES, "/proc/net/dev", DEVICE.format(9))
+    observer = Observer(host)
+
+    def reads(seconds: int) -> dict[str, int]:
+        before = host.read.copy()
+        for _ in range(seconds):
+            seen = observer.glance(())
+            host.at += 1.0
+        assert seen.quiet == (QUIET if observer.refresh_policy.unseen == QUIET else 0.0)
+        return {path: host.read[path] - before[path] for path in FILES}
+
+    reads(20)
+    assert observer.refresh_policy.unseen == QUIET
+    calm = reads(20)
+    assert (calm["/proc/net/snmp"], calm["/proc/net/udp"]) == (4, 4)
+    assert (calm["/proc/stat"], calm["/proc/net/dev"]) == (20, 20)  # what ends the rest
+    monkeypatch.setitem(FILES, "/proc/net/dev", DEVICE.format(900_009))
+    busy = reads(8)
+    assert observer.refresh_policy.unseen == UNSEEN
+    assert busy["/proc/net/snmp"] == 4
 
 
 def test_who_does_not_look_at_a_screen_reads_everything_each_time() -> None:
@@ -152,6 +192,7 @@ def test_a_dear_table_is_read_again_after_its_wait_and_rates_are_over_that_time(
 
     monkeypatch.setattr(host, "live", True)
     monkeypatch.setattr(host, "data", data)
+    monkeypatch.setattr(RefreshPolicy, "_quiet", lambda *_: False)  # as if data moved
     observer = Observer(host)
     waits = []
     for _ in range(60):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -24,7 +25,9 @@ def painted(scene: Scene, view: View, size: tuple[int, int]) -> list[Line]:
 
 def place(rows: list[Line], text: str, last: bool = False) -> tuple[int, int]:
     """Column and row of a text on the screen."""
-    at = [(text_of(row).index(text), y) for y, row in enumerate(rows) if text in text_of(row)]
+    word = re.compile(re.escape(text) + "(?![A-Z])")
+    found = [(word.search(text_of(row)), y) for y, row in enumerate(rows)]
+    at = [(one.start(), y) for one, y in found if one]
     return at[-1 if last else 0]
 
 

@@ -65,9 +65,9 @@ SCREENS = {
     "nic": Shot(DEMO, View(pane="nic"), 120, 44),
     "flows": Shot(DEMO, View(pane="flows")),
     "advisor": Shot(DEMO, View(pane="advisor"), 120, 44),
-    "tests": Shot("storied", View(pane="tests", form=stories.FORM), 120, 30),
+    "tests": Shot("storied", View(pane="tests", form=stories.FORM), 120, 36),
     "history": Shot("storied", View(pane="history", span=2, marks=(200.0, 560.0))),
-    "journal": Shot("storied", View(pane="journal"), 120, 24),
+    "journal": Shot("storied", View(pane="journal"), 120, 40),
     "options": Shot("storied", View(pane="options"), 160, 40),
     **{f"story-{number}": Shot(f"story-{number}", View(), 110, 30) for number in (1, 2, 3, 4)},
 }

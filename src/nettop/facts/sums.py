@@ -115,6 +115,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     )
     values |= zip(NOW, _NOW(now) if now is not None else _NO_NOW, strict=True)
     sent, again = values["tcp_out"], values["tcp_retrans"]
+    idle = [one.idle for one in load.values()]
     track: Entry[ConntrackRow] | None = next(iter(frame.tables.get("conntrack", ())), None)
     return replace(
         still.host,
@@ -122,8 +123,8 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         **_flows(sums, still.sysctls),  # type: ignore[arg-type]
         **_nettop(frame, sums.nics),  # type: ignore[arg-type]
         retransmit_ratio=again / sent if again is not None and sent else None,
-        busiest_cpu=min(load, key=lambda cpu: load[cpu].idle) if load else None,
-        idle=sum(one.idle for one in load.values()) / len(load) if load else None,
+        busiest_cpu=list(load)[idle.index(min(idle))] if load else None,
+        idle=sum(idle) / len(load) if load else None,
         ring_drops=total(nic.per_s.ring_drops for nic in sums.nics),
         backlog_dropped=total(core.backlog_drops for core in sums.cores),
         squeezed=total(core.squeezed for core in sums.cores),

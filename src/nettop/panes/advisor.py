@@ -12,6 +12,7 @@ from ..views.scene import Scene, View, under
 from . import listed, origins, pane, silence
 from .clock import clock
 from .cursor import among, moved
+from .frame import abreast, enclosed, inside, roomy
 from .listed import Listed
 from .parts import RISKS, listing, matches, section, severity, waiting
 
@@ -71,10 +72,12 @@ def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:
     """Over the text of a finding it scrolls the text; over the list it moves the cursor."""
     height, rows = at.height - 2, shown(scene, view)
     beside = at.width >= ABREAST and bool(rows)
-    width, room = at.width, height
+    framed = roomy(at.width, height)
+    width, room = inside(at.width, framed=framed), height - 2 * framed
     if not view.spot.open and beside:
-        text, width = at.x >= at.width * 2 // 5, at.width - at.width * 2 // 5
+        text, width = at.x >= at.width * 2 // 5, width - at.width * 2 // 5
     elif not view.spot.open:
+        height -= framed
         above = len(findings(scene, view, rows, width, max(2, (height - 1) // 3 + 1)))
         text, room = at.y > above, height - above
     else:
@@ -269,31 +272,54 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []
+    framed = roomy(width, height)
+    inner, room = inside(width, framed=framed), height - 2 * framed
     if view.spot.open:
-        out = page(scene, view, width, height)
+        out = page(scene, view, inner, room)
     elif width >= ABREAST and shown(scene, view):
-        out = abreast(scene, view, width, height)
+        return both(scene, view, width, height, framed=framed)
     else:
-        rows = shown(scene, view)
-        out = findings(scene, view, rows, width, max(2, (height - 1) // 3 + 1))
-        out += page(scene, view, width, height - len(out)) if rows else []
-        out += rest(scene, width, height - len(out))
-    return [fit_line(one, width) for one in out[:height]]
+        out = column(scene, view, inner, height - framed)
+    return (
+        enclosed(out, width, height, view.spot.open)
+        if framed
+        else [fit_line(one, width) for one in out]
+    )
 
 
-def abreast(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+def column(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The findings, below them one finding, or the silent rules."""
+    rows = shown(scene, view)
+    out = findings(scene, view, rows, width, max(2, (height - 1) // 3 + 1))
+    out += page(scene, view, width, height - len(out)) if rows else []
+    return [*out, *rest(scene, width, height - len(out))][:height]
+
+
+def both(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
     """At the left the findings and below them the silent rules, at the right one finding."""
     half = width * 2 // 5
     rows = shown(scene, view)
-    least = min(len(rows) + 1, max(2, height * 2 // 3))
-    left = findings(scene, view, rows, half - 1, least)
-    left += rest(scene, half - 1, height - len(left))
+    if framed:
+        left = _left(scene, view, rows, half - 2, height - 1)
+        right = page(scene, view, width - half - 2, height - 2)
+        name = next(iter(rows[under(items(scene, view), view.spot) :]), rows[0]).id
+        return abreast(enclosed(left, half, height), enclosed(right, width - half, height, name))
+    left = _left(scene, view, rows, half - 1, height)
     right = page(scene, view, width - half, height)
     deep = max(len(left), len(right))
     left += [()] * (deep - len(left))
     right += [()] * (deep - len(right))
     bar = line(("│", "faint"))
-    return [fit_line(a, half - 1) + bar + b for a, b in zip(left, right, strict=True)]
+    return [
+        fit_line(fit_line(a, half - 1) + bar + b, width) for a, b in zip(left, right, strict=True)
+    ]
+
+
+def _left(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:
+    """The findings and below them the silent rules."""
+    least = min(len(rows) + 1, max(2, height * 2 // 3))
+    out = findings(scene, view, rows, width, least)
+    return [*out, *rest(scene, width, height - len(out))]
 
 
 def rest(scene: Scene, width: int, height: int) -> list[Line]:

@@ -18,6 +18,7 @@ from ..terms.units import brief, packets, percent
 from ..views.ask import Hint
 from ..views.scene import Scene, Spot, View, under
 from . import corelist, grid, history, interfaces
+from .frame import enclosed, inside, roomy
 from .parts import (
     Column,
     core_load,
@@ -288,41 +289,43 @@ def matrix_row(
     return head + grid.merge(crossings)
 
 
+def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001
+    """The load of the cores over time; [] before there are two samples."""
+    rows = history.load(scene, width - 2, height - 1)
+    return enclosed(rows, width, height) if rows else []
+
+
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The matrix, and below it the cores by kind of work."""
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []
-    facts = scene.facts
+    framed = roomy(width, height)
+    inner, room = inside(width, framed=framed), height - framed
+    out = [fit_line(one, inner) for one in _rows(scene, scene.facts, view, inner, room)[:room]]
+    return enclosed(out, width, height) if framed else out
+
+
+def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:
+    """The lines of the pane, without a frame."""
     rows = rows_of(scene, view)
     if not rows:
-        text = (
-            "no queue matches the filter" if view.spot.filter else "no queue interrupts are known"
-        )
-        head = section("QUEUES × CORES", "", width)
-        out = [head, fit_line(line((f" {text} here", "dim")), width)]
+        text = "matches the filter" if view.spot.filter else "interrupts are known"
+        out = [section("QUEUES × CORES", "", width), line((f" no queue {text} here", "dim"))]
     else:
         out = matrix(scene, view, rows, width, height)
     if height - len(out) >= 3:
         known = [load for c in facts.cores if (load := core_load(c)) is not None]
         idle = f"   {sum(load < 5 for load in known)} of {len(known)} idle" if known else ""
-        out.append(
-            section(
-                "CORES",
-                f"█ softirq ▓ irq ▒ system ░ user{idle}",
-                width,
-            )
-        )
+        out.append(section("CORES", f"█ softirq ▓ irq ▒ system ░ user{idle}", width))
         columns = view.columns.get("cores", ())
         if corelist.shows(facts, width, height - len(out), columns):
             by = order_of_cores(view.spot)
             out += corelist.listed(facts, width, height - len(out), columns, by)
         else:
             out += grid.block(facts, width, height - len(out))
-    if height - len(out) >= RECENT:
-        past = history.load(scene, width, height - len(out) - 1)
-        out += [(), *past] if past else []
-    return [fit_line(one, width) for one in out[:height]]
+    past = history.load(scene, width, height - len(out) - 1)
+    return [*out, (), *past] if past and height - len(out) >= RECENT else out
 
 
 def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: int) -> list[Line]:

@@ -81,7 +81,7 @@ class Pane:
     exports: Callable[[Scene], list[JournalEntry]] | None = None  # `x`; default: the plan
     row_at: Callable[[Scene, View, Pointer], str] | None = None  # the row that a click is on
     wheel: Callable[[View, Scene, Pointer, int], Next] | None = None  # -1 or 1; default: the cursor
-    moment_at: Callable[[Scene, View, int, int], float | None] | None = None  # at width, column
+    moment_at: Callable[[Scene, View, Pointer], float | None] | None = None  # under the mouse
 
 
 def is_pane(module: ModuleType) -> bool:

@@ -31,6 +31,7 @@ TALL: Final = 20  # lines from which all figures are shown in fewer columns
 STEP: Final = 1.0  # seconds of a dot of a graph
 SCALE: Final = 11  # columns of the scale of a graph
 LEAST: Final = 2  # rows of a graph
+LEVELS: Final = ("rtt", "cwnd")  # drawn as a line: the area below it means nothing
 TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]] = (
     ("rate", "good", lambda t: None if t.rate is None else t.rate * 8, "bit/s"),
     ("rtt", "accent", lambda t: t.rtt, "s"),
@@ -199,7 +200,11 @@ def graphs(flow: Flow, past: History, size: tuple[int, int]) -> list[Line]:
     known = [one for one in steps for _ in range(wide)][-points:]
     span = f"last {seconds(len(steps) * STEP)}"
     latest = past.fine[-1].flows.get(flow.id) if past.fine else None
-    blocks = [_graph(one, (known, latest), span, each, rows) for one in TRACES[: across * down]]
+    more = height - down * (rows + 1)  # rows that do not divide among the graphs: the last ones
+    blocks = [
+        _graph(one, (known, latest), span, each, rows + more * (at // across == down - 1))
+        for at, one in enumerate(TRACES[: across * down])
+    ]
     deep = [beside(blocks[at : at + across], each, width) for at in range(0, len(blocks), across)]
     return [row for block in deep for row in block]
 
@@ -225,7 +230,9 @@ def _graph(
     remark = f"now {current}, peak {amount(most, unit)}"
     if cells(label) + cells(span) + cells(remark) + 8 <= width:
         remark = f"{span}, {remark}"
-    drawn = braille.area(values, rows, top)
+    drawn = (braille.trace if label in LEVELS else braille.area)(values, rows, top)
+    if not most and rows > 1:
+        drawn = (*drawn[:-1], "⣀" * len(drawn[-1]))  # zero is known, and not a gap
     scale = amount(top, unit)
     if cells(scale) >= SCALE:
         scale = amount(top)

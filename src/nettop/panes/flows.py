@@ -13,6 +13,7 @@ from ..views.ask import Hint, Next
 from ..views.scene import Scene, Spot, View, chosen
 from . import flowgroups, flowpage
 from .columnfilter import advice, parsed
+from .frame import enclosed, inside, roomy
 from .parts import Cell, Column, listing, section, waiting
 from .table import Order, fitted, marked, ordered
 
@@ -193,7 +194,8 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     flow = next((one for one in rows if one.id == on), None)
     if flow is None:
         return []
-    return flowpage.graphs(flow, scene.past, (width, height))
+    drawn = flowpage.graphs(flow, scene.past, (width - 2, height - 1))
+    return enclosed(drawn, width, height) if drawn else []
 
 
 def counted(shown: int, facts: Facts) -> str:
@@ -213,11 +215,18 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []
-    facts = scene.facts
+    framed = roomy(width, height)
+    inner, room = inside(width, framed=framed), height - framed
+    out = [fit_line(one, inner) for one in _rows(scene, scene.facts, view, inner, room)[:room]]
+    return enclosed(out, width, height) if framed else out
+
+
+def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:
+    """The lines of the pane, without a frame."""
     if view.spot.open:
         flow = next((f for f in facts.flows if f.id == view.spot.open), None)
         if flow is None:
-            return [fit_line(line((" this flow has ended", "dim"), ("   Esc back", "key")), width)]
+            return [line((" this flow has ended", "dim"), ("   Esc back", "key"))]
         return flowpage.lines(flow, scene, width, height)
     shown = rows_of(scene, view)
     table = fitted(COLUMNS, width, view.columns.get("flows", ()))
@@ -242,7 +251,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         out += flowpage.lines(shown[cursor], scene, width, below, "Enter the whole screen")
     if not shown:
         out.append(nothing(facts, view))
-    return [fit_line(one, width) for one in out[:height]]
+    return out
 
 
 def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: int) -> list[Line]:
@@ -256,7 +265,7 @@ def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: 
     out += listing(rows, cursor, width, height - 2)
     if scene.facts is not None and not groups:
         out.append(nothing(scene.facts, view))
-    return [fit_line(one, width) for one in out[:height]]
+    return out
 
 
 def nothing(facts: Facts, view: View) -> Line:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..terms.text import Line, cells, crop, fit_line, line
 from .parts import section
+
+FRAMED: Final = 30  # rows from which parts have frames
+_NARROW: Final = 70  # columns below which a frame's sides would cost what rows say
+_RULE: Final = 4  # columns of a heading's rule at least, so that corners can be cut out of it
 
 
 def part(
@@ -22,6 +27,8 @@ def part(
 
 def _top(title: str, remark: str, width: int) -> Line:
     """The upper border with title and remark; the remark goes first where both have no room."""
+    if not title:
+        return line((f"╭{'─' * (width - 2)}╮", "faint"))
     title = crop(title, max(0, width - 6))
     room = width - 6 - cells(title) - 2
     remark = remark if cells(remark) <= room else ""
@@ -34,6 +41,52 @@ def _top(title: str, remark: str, width: int) -> Line:
 def inside(width: int, *, framed: bool) -> int:
     """The columns for the rows of a part."""
     return width - 2 if framed else width
+
+
+def roomy(width: int, height: int) -> bool:
+    """Whether a pane of that size has frames."""
+    return height >= FRAMED and width >= _NARROW
+
+
+def enclosed(rows: Sequence[Line], width: int, height: int, title: str = "") -> list[Line]:
+    """A frame of `height` lines around rows of `inside` columns; headings join its sides.
+
+    The first heading is the upper border; rows that begin without one have a border above them,
+    with the title. So a frame costs one row, or two.
+    """
+    inner = width - 2
+    head = [] if rows and _is_heading(rows[0]) else [_top(title, "", width)]
+    room = max(0, height - 1 - len(head))
+    out = [*head]
+    for row in filled(rows, room, framed=True):
+        if _is_heading(row):
+            out.append(_joined(row, "├┤" if out else "╭╮", inner))
+        else:
+            out.append((_SIDE, *fit_line(row, inner), _SIDE))
+    return [*out, line((f"╰{'─' * inner}╯", "faint"))][:height]
+
+
+_SIDE: Final = ("│", "faint")
+
+
+def _is_heading(row: Line) -> bool:
+    return any(role == "title" for _, role in row)
+
+
+def _joined(row: Line, ends: str, width: int) -> Line:
+    """A heading whose rule goes on to both sides of a frame, where it has room for that."""
+    parts = list(fit_line(row, width))
+    rules = [at for at, (text, role) in enumerate(parts)
+             if role == "faint" and len(text) >= _RULE and not text.strip("─")]  # fmt: skip
+    if rules:
+        parts[rules[-1]] = (parts[rules[-1]][0][2:], "faint")
+        parts = [("─", "faint"), *parts, ("─", "faint")]
+    return ((ends[0], "faint"), *parts, (ends[1], "faint"))
+
+
+def abreast(left: Sequence[Line], right: Sequence[Line]) -> list[Line]:
+    """Two parts of equal heights side by side."""
+    return [(*one, *other) for one, other in zip(left, right, strict=True)]
 
 
 def filled(rows: Sequence[Line], height: int, framed: bool) -> list[Line]:

@@ -218,8 +218,8 @@ def needs(facts: Facts, width: int) -> int:
 
 def outliers(cores: Sequence[Core]) -> list[Core]:
     """The cores whose load is above that of the middle one by `SPREAD`; at most `OUTLIERS`."""
-    loads = sorted(load for core in cores if (load := core_load(core)) is not None)
-    if not loads:
+    loads = sorted([load for core in cores if (load := core_load(core)) is not None])
+    if not loads or loads[-1] < loads[len(loads) // 2] + SPREAD:  # of many cores mostly
         return []
     least = loads[len(loads) // 2] + SPREAD
     known = [core for core in cores if (core_load(core) or 0.0) >= least]

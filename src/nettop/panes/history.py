@@ -10,12 +10,13 @@ from ..terms import braille
 from ..terms.text import Line, cells, fit, fit_line, level, line, repeats, resample
 from ..terms.units import count, scaled, seconds, size
 from ..views.altered import changes
-from ..views.ask import Hint, Key, Next
+from ..views.ask import Hint, Key, Next, Pointer
 from ..views.once import once
 from ..views.past import Summary
 from ..views.scene import Scene, View, nic_of
 from ..views.timeline import Event, events
 from .clock import clock
+from .frame import enclosed, inside, roomy
 from .graph import SHADES, sign
 from .grid import merge
 from .limit import HOT, WARM
@@ -51,8 +52,6 @@ KEYS: Final = (
     Key(("[",), "zoom_in", "history: shorter span", "looking", "", lambda v, _s: zoomed(v, -1)),
     Key(("]",), "zoom_out", "history: longer span", "looking", "", lambda v, _s: zoomed(v, 1)),
 )
-
-
 TIMELINE = True
 
 
@@ -139,8 +138,8 @@ def between(moments: Sequence[Summary], nic: str, marks: Sequence[float]) -> tup
         if before_p is not None and after_p is not None:
             packets = f", {count(after_p - before_p)} packets"
         texts.append(
-            f"{name} {count(after - before)} bytes ({size(after - before)}){packets}, "
-            f"average {scaled((after - before) * 8 / duration, 'b/s')}{peak}"
+            f"{name} average {scaled((after - before) * 8 / duration, 'b/s')}{peak}, "
+            f"{count(after - before)} bytes ({size(after - before)}){packets}"
         )
     return tuple(texts)
 
@@ -155,11 +154,12 @@ def column_of(moment: float, moments: Sequence[Summary], points: int) -> int | N
     return points - (len(moments) - near) * repeats(len(moments), points)
 
 
-def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
+def moment_at(scene: Scene, view: View, at: Pointer) -> float | None:
     """The moment drawn in that column of the screen; None outside the graph."""
     moments = visible(scene, view)
-    points = max(10, width - MARGIN)
-    column = x - _LABEL - 4
+    framed = at.row[:1] in ((("│", "faint"),), (("|", "faint"),))
+    points = max(10, inside(at.width, framed=framed) - MARGIN)
+    column = at.x - _LABEL - 4 - framed
     if not moments or not 0 <= column < points:
         return None
     if len(moments) > points:
@@ -352,6 +352,14 @@ def words(scene: Scene, event: Event) -> str:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """Receive rate, send rate, drops and the busiest cores over the same time; the ruler below."""
+    framed = roomy(width, height)
+    inner, room = inside(width, framed=framed), height - framed
+    out = [fit_line(one, inner) for one in _rows(scene, view, inner, room)[:room]]
+    return enclosed(out, width, height) if framed else out
+
+
+def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The lines of the pane, without a frame."""
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else ""
     moments = visible(scene, view)
@@ -359,7 +367,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out = [section(f"HISTORY {name}", remark, width)]
     if len(moments) < 2:
         out.append(line((" collecting the first samples …", "dim")))
-        return [fit_line(one, width) for one in out[:height]]
+        return out
     room = max(10, width - MARGIN)
     out += reading(scene, view, moments, name, width)
     tail = ruler(scene, view, moments, room)
@@ -388,5 +396,4 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     ):
         out += [*each, *([()] * gap)]
     out += heat(moments, room, cores)
-    out += tail
-    return [fit_line(one, width) for one in out[:height]]
+    return out + tail

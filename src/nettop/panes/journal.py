@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from ..terms.text import Line, fit_line, line, wrap
@@ -10,8 +11,10 @@ from ..terms.units import count, seconds
 from ..views.altered import SEEN, changes, settings
 from ..views.ask import Hint
 from ..views.kept import PEERS
-from ..views.scene import IN_FORCE, JournalEntry, Scene, View, under
+from ..views.scene import IN_FORCE, JournalEntry, Scene, View, nic_of, under
+from . import graph, path
 from .clock import when
+from .frame import enclosed, inside, roomy
 from .parts import Column, heading, listing, matches, row, section, widths
 from .table import Order, column_of, marked, ordered
 
@@ -40,6 +43,10 @@ _COLUMNS: Final = (
     Column("AFTER", 10, grow=1), Column("WHEN", 19), Column("BECAUSE OF", 24, grow=2),
     Column("BY", 8), Column("ID", 8),
 )  # fmt: skip
+SHORT: Final = 14  # columns of the name of a setting at least
+KEYS_FROM: Final = 70  # columns from which the heading has the keys
+GRAPH: Final = 8  # lines of the graph at the least
+MOST: Final = 30  # lines of the graph at the most
 ADVISED: Final = (" ▸ advised", "key")
 ORDERS: Final[Sequence[Order[JournalEntry]]] = (
     Order("", lambda one: one.wall),
@@ -97,13 +104,46 @@ def exports(scene: Scene) -> list[JournalEntry]:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, the entry under the cursor in words, and what findings advise."""
+    framed = roomy(width, height)
+    inner, room = inside(width, framed=framed), height - framed
+    out = [fit_line(one, inner) for one in _rows(scene, view, inner, room)[:room]]
+    if framed:
+        out += rates(scene, view, inner, room - len(out))
+    return enclosed(out, width, height) if framed else out
+
+
+def columns(width: int) -> tuple[Column, ...]:
+    """The columns; where there is little room a shorter name leaves both values."""
+    state, name, before, after, *others = _COLUMNS
+    fixed = sum(one.width + 1 for one in (state, before, after))
+    short = min(name.width, max(SHORT, width - fixed - 1))
+    return state, replace(name, width=short), before, after, *others
+
+
+def rates(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The rates of the interface with a mark for each change; [] where there is little room."""
+    nic = nic_of(scene, view)
+    if nic is None or height < GRAPH + 1:
+        return []
+    rows = rows_of(scene, view)
+    at = under(tuple(entry.id for entry in rows), view.spot)
+    on = f"change:{rows[at].id}" if at >= 0 else ""
+    drawn = graph.lines(scene, nic, width, min(height - 1, MOST), on)
+    title = f"{nic.name} {graph.title(scene, nic)}"
+    return [section(title, path.title(nic), width), *drawn] if drawn else []
+
+
+def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The lines of the pane, without a frame."""
     shown = rows_of(scene, view)
     in_force = sum(e.state in ("applied", "rounded", "pending") and not e.since for e in shown)
-    remark = f"{in_force} in force of {len(shown)}   u undo  c confirm  s persist  x export"
+    remark = f"{in_force} in force of {len(shown)}"
+    if width >= KEYS_FROM:
+        remark += "   u undo  c confirm  s persist  x export"
     if recorded(scene):
         remark = f"{len(shown)} seen in the recording"
     out = [section("JOURNAL", remark, width)]
-    sizes = widths(_COLUMNS, width)
+    sizes = widths(columns(width), width)
     if shown:
         title, down = marked(ORDERS, view.spot)
         out.append(heading(_COLUMNS, sizes, column_of(_COLUMNS, title), down))
@@ -117,7 +157,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         out += nothing(scene, view, width)
     if height >= 12 or not shown:
         out += advised(scene, view, sizes, width, height - len(out))
-    return [fit_line(one, width) for one in out[:height]]
+    return out
 
 
 def recorded(scene: Scene) -> bool:

@@ -6,18 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final
 
-from ..terms import cpulist
-from ..terms.text import Line, clauses, fit, fit_line, line
-from ..terms.units import amount, count, link, packets, per_second, scaled, share
+from ..terms.text import Line, fit, fit_line, line
+from ..terms.units import link, scaled
 from ..views.ask import Hint
 from ..views.scene import Scene, View, nic_of, under
-from . import path
-from .parts import Cell, Column, heading, listing, matches, row, section, waiting, widths
+from . import niccounters, path
+from .frame import abreast, enclosed, filled, part, roomy
+from .parts import Cell, Column, listing, matches, section, waiting
 from .table import Order, fitted, marked, ordered
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
-    from ..facts.kinds.queue import Queue
 
 TITLE = "NIC"
 KEY = "3"
@@ -37,12 +36,8 @@ COLUMNS: Final = (
     Column("UNIT", 11, grow=1),
 )
 BOUND = True
-_BAD_WORDS: Final = ("drop", "err", "miss", "discard", "lost")
-_BAD: Final = frozenset(
-    "rx_dropped tx_dropped rx_missed ring_drops alloc_fails phy_errors length_errors phy_discards"
-    " tx_timeouts qdisc_drops allowance_bw_in allowance_bw_out allowance_pps"
-    " allowance_conntrack allowance_linklocal xdp_fails fec_lost".split()
-)
+SHORT: Final = 16  # columns of the name of a setting at least
+WIDE: Final = 100  # columns from which the settings are beside the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,81 +231,6 @@ def identity(nic: Nic, scene: Scene) -> list[tuple[str, str, str]]:
     return [row for row in rows if row[1]]
 
 
-def counters(scene: Scene, view: View, width: int) -> list[Line]:
-    """Counters with rate and total: drop counters that rise first, idle counters last."""
-    nic = nic_of(scene, view)
-    if nic is None:
-        return []
-    columns = (
-        Column(" counter", 16, grow=1),
-        Column("per second", 15, ">"),
-        Column("total since creation", 20, ">"),
-    )
-    sizes = widths(columns, width)
-    rows: list[tuple[tuple[bool, bool, str], Line]] = []
-    every = list(_values(scene, view, nic))
-    named = [one for one in every if matches(view.spot.filter, one[0])]
-    for name, rate, total, bad in named or every:  # a filter may be meant for the settings alone
-        role = "bad" if bad and rate else "warn" if bad and total else "" if rate else "dim"
-        each = scene.units.rate(rate) if name in ("rx_bytes", "tx_bytes") else per_second(rate)
-        text = row(((f" {name}", role), (each, role), (count(total), role)), columns, sizes)
-        rows.append(((not (bad and rate), not rate, name), text))
-    rows.sort(key=lambda pair: pair[0])
-    head = [heading(columns, sizes)]
-    if nic.link_only and not view.driver_names:
-        head.append(fit_line(line((" drops not by kind: link statistics only", "warn")), width))
-    return [*head, *(text for _, text in rows)]
-
-
-def _values(
-    scene: Scene, view: View, nic: Nic
-) -> Iterator[tuple[str, float | None, float | None, bool]]:
-    """Each counter: name, rate per second, total, whether it counts drops or errors."""
-    if view.driver_names and scene.frame is not None:
-        tables = scene.frame.tables
-        for entry in (*tables.get("nicstats_raw", ()), *tables.get("ethstats", ())):
-            now = entry.now
-            if now.interface == nic.name:
-                value = now.value if now.value is not None else now.level
-                bad = any(word in now.name.lower() for word in _BAD_WORDS)
-                yield now.name, entry.rate("value"), value, bad
-        return
-    for field in fields(nic.total):
-        rate, total = getattr(nic.per_s, field.name), getattr(nic.total, field.name)
-        if rate is not None or total is not None:
-            yield field.name, rate, total, field.name in _BAD
-
-
-def queues(scene: Scene, nic: Nic, width: int, height: int) -> list[Line]:
-    """The interface's queues: the core of each, and its share of the packets."""
-    own = [q for q in (scene.facts.queues if scene.facts else ()) if q.nic == nic.name]
-    if height < 4 or not own:
-        return []
-    columns = (
-        Column(" queue", 10, grow=1), Column("IRQ", 5, ">"), Column("core", 5, ">"),
-        Column("interrupts", 10, ">"), Column("packets", 10, ">"), Column("share", 6, ">"),
-        Column("RPS, XPS", 12, grow=2),
-    )  # fmt: skip
-    sizes = widths(columns, width)
-    busiest = sorted(own, key=lambda q: (-(q.packets_per_s or 0.0), q.direction, q.number))
-    out = [section("QUEUES", f"{count(len(own))}, busiest first", width)]
-    out.append(heading(columns, sizes))
-    return out + [row(queue_cells(queue), columns, sizes) for queue in busiest[: height - 2]]
-
-
-def queue_cells(queue: Queue) -> tuple[Cell, ...]:
-    """The cells of one queue, one per column."""
-    return (
-        f" {queue.name}",
-        (amount(queue.irq), "dim"),
-        (amount(queue.cpu), "warn" if queue.off_node else ""),
-        per_second(queue.irq_per_s),
-        packets(queue.packets_per_s),
-        share(queue.share),
-        (cpulist.text(queue.rps_cpus), "key"),
-    )
-
-
 def setting_cells(setting: Setting) -> tuple[Cell, ...]:
     """The cells of one setting, one per column."""
     name = setting.address.rsplit("@", 1)[0]
@@ -324,12 +244,54 @@ def setting_cells(setting: Setting) -> tuple[Cell, ...]:
     )
 
 
-def losses(nic: Nic, width: int) -> list[Line]:
-    """One line with the drop and error counters that rise, the fastest first; [] for none."""
-    rising = [(rate, name) for name in _BAD if (rate := getattr(nic.per_s, name, None))]
-    texts = [f"{name} {per_second(rate)}" for rate, name in sorted(rising, reverse=True)]
-    text = f" ✗ {clauses(' · '.join(texts), width - 4)}"
-    return [fit_line(line((text, "bad")), width)] if texts else []
+def columns(width: int) -> tuple[Column, ...]:
+    """The columns; where there is little room a short name leaves both values."""
+    name, now, limit, better, unit = COLUMNS
+    if width >= sum(one.width + 1 for one in (name, now, limit, better)):
+        return COLUMNS
+    short = replace(name, width=max(SHORT, width - now.width - better.width - 4))
+    return short, now, replace(limit, width=width), better, replace(unit, width=width)
+
+
+def listed(view: View, shown: Sequence[Setting], width: int, height: int) -> list[Line]:
+    """The heading, and the settings around the cursor."""
+    table = fitted(columns(width), width, view.columns.get("nic", ()))
+    cursor = under(tuple(one.address for one in shown), view.spot)
+    rows = [table.row(setting_cells(one)) for one in shown]
+    title, down = marked(ORDERS, view.spot)
+    return [table.heading(title, down=down), *listing(rows, cursor, width, height - 1)]
+
+
+def about(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[Line]:
+    """Hardware, counters and queues, in about `height` lines."""
+    out = [
+        fit_line(line((fit(f" {label}", 11), "dim"), (text, role)), max(20, width))
+        for label, text, role in identity(nic, scene)
+    ]
+    name = "COUNTERS (driver's own names)" if view.driver_names else "COUNTERS"
+    out.append(section(name, "R raw" if not view.driver_names else "R normalised", width))
+    out += niccounters.counters(scene, view, width)
+    return out + niccounters.queues(scene, nic, width, height - len(out))
+
+
+def framed(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[Line]:
+    """Rates and losses; below them settings at the left, the rest at the right, in frames."""
+    keys = "   i next" if scene.facts is not None and len(scene.facts.nics) > 1 else ""
+    upper = [path.rates(nic, scene.units, width - 2), *niccounters.losses(nic, width - 2)]
+    out = part(f"NIC {nic.name}", f"{path.title(nic)}{keys}", upper, width)
+    half, room = width * 11 // 20, height - len(out)
+    shown = rows_of(scene, view)
+    better = sum(bool(one.better) for one in shown)
+    remark = f"{better} can be better   " * bool(better) + "Enter sets"
+    left = part(
+        f"SETTINGS {len(shown)}",
+        remark,
+        filled(listed(view, shown, half - 2, room - 2), room - 2, framed=True),
+        half,
+    )
+    right = enclosed(about(scene, view, nic, width - half - 2, room - 2), width - half, room,
+                     "HARDWARE")  # fmt: skip
+    return [*out, *abreast(left, right)]
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -340,32 +302,26 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     nic = nic_of(scene, view)
     if nic is None:
         return [fit_line(line((" no interface", "dim")), width)]
-    others = len(scene.facts.nics)
+    if not roomy(width, height):
+        return _rows(scene, view, nic, width, height)
+    if width >= WIDE:
+        return framed(scene, view, nic, width, height)
+    return enclosed(_rows(scene, view, nic, width - 2, height - 1), width, height)
+
+
+def _rows(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[Line]:
+    """The lines of the pane, without frames."""
+    others = len(scene.facts.nics) if scene.facts is not None else 0
     keys = "Enter sets  i next" if others > 1 else "Enter sets"
     out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}", width)]
     out.append(path.rates(nic, scene.units, width))
-    out += losses(nic, width)
+    out += niccounters.losses(nic, width)
     shown = rows_of(scene, view)
-    half = width if width < 100 else width * 11 // 20
-    table = fitted(COLUMNS, half - 1, view.columns.get("nic", ()))
-    cursor = under(tuple(s.address for s in shown), view.spot)
-    rows = [table.row(setting_cells(s)) for s in shown]
-    title, down = marked(ORDERS, view.spot)
-    head = table.heading(title, down=down)
-    side = [
-        fit_line(line((fit(f" {label}", 11), "dim"), (text, role)), max(20, width - half))
-        for label, text, role in identity(nic, scene)
-    ]
+    half = width if width < WIDE else width * 11 // 20
     room = height - len(out)
     if half < width:
-        left = [head, *listing(rows, cursor, half - 1, room - 1)]
-        name = "COUNTERS (driver's own names)" if view.driver_names else "COUNTERS"
-        right = [
-            *side,
-            section(name, "R raw" if not view.driver_names else "R normalised", width - half),
-        ]
-        right += counters(scene, view, width - half)
-        right += queues(scene, nic, width - half, room - len(right))
+        left = listed(view, shown, half - 1, room)
+        right = about(scene, view, nic, width - half, room)
         for index in range(min(room, max(len(left), len(right)))):
             first = (
                 fit_line(left[index], half - 1) if index < len(left) else ((" " * (half - 1), ""),)
@@ -373,8 +329,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             second = right[index] if index < len(right) else ()
             out.append((*first, ("│", "faint"), *fit_line(second, width - half)))
     else:
-        own = max(3, room * 6 // 10)
-        out += [head, *listing(rows, cursor, width, own - 1)]
+        out += listed(view, shown, width, max(3, room * 6 // 10))
         out.append(section("COUNTERS", "R raw", width))
-        out += counters(scene, view, width)
+        out += niccounters.counters(scene, view, width)
     return [fit_line(one, width) for one in out[:height]]

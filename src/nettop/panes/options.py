@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from ..sampling.budget import BUDGET
-from ..terms.text import Line, fit_line, line, line_cells, wrap
+from ..terms.text import Line, ends, fit_line, line, line_cells, wrap
 from ..terms.units import Units, seconds
 from ..views.ask import Ask, Hint, Key, Next
 from ..views.options import INTERVALS, THEMES, Options, next_interval
 from ..views.scene import Scene, View, under
 from ..views.stored import changed, document
 from . import cores, flows, nic, overview
+from .frame import enclosed, inside, roomy
 from .parts import listing, section
 from .table import names_of
 
@@ -229,6 +230,15 @@ def listed(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     return [fit_line(one, width) for one in out[:height]]
 
 
+def further(width: int, height: int) -> list[Line]:
+    """The keys of config.toml that the screen does not change, in at most `height` lines."""
+    out = [(), section("MORE KEYS OF CONFIG.TOML", "default", width)]
+    for name, (usual, text) in OTHERS.items():
+        out.append(ends(line((f"   {name}", "head")), line((f"{_plain(usual)} ", "strong")), width))
+        out += [line((f"     {row}", "dim")) for row in wrap(text, width - 6)]
+    return out[: max(0, height)]
+
+
 def preview(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The pane that the option under the cursor changes, as it looks with it."""
     here = _here(scene, view)
@@ -240,13 +250,19 @@ def preview(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The options, and a preview beside them or below."""
     if width >= BESIDE:
-        left = listed(scene, view, HALF, height)
+        framed = roomy(width, height)
+        left = listed(scene, view, inside(HALF, framed=framed), height - framed)
+        if framed:
+            left = enclosed([*left, *further(HALF - 2, height - 1 - len(left))], HALF, height)
         right = preview(scene, view, width - HALF - 1, height)
         deep = max(len(left), len(right))
         left, right = ([*rows, *[()] * (deep - len(rows))] for rows in (left, right))
         both = zip(left, right, strict=True)
         return [fit_line((*fit_line(a, HALF), (" ", ""), *b), width) for a, b in both][:height]
-    out = listed(scene, view, width, min(height, len(items(scene, view)) + 2))
+    framed = roomy(width, height)
+    rows = min(height, len(items(scene, view)) + 2)
+    out = listed(scene, view, inside(width, framed=framed), rows)
+    out = enclosed(out, width, rows + 1) if framed else out
     if height - len(out) >= 4:
         out += preview(scene, view, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]

@@ -29,7 +29,7 @@ from . import (
     verdict,
 )
 from .cursor import among
-from .frame import filled, inside, part
+from .frame import FRAMED, filled, inside, part
 from .parts import section, waiting
 
 TITLE = "Overview"
@@ -40,7 +40,6 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 BOUND = True
-FRAMED: Final = 30  # rows from which parts have frames
 BESIDE: Final = 104  # columns from which findings and cores are side by side
 STAGES: Final = 15  # rows from which the stages are shown
 GRAPH: Final = 6  # lines of the graph at the least

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ..sampling.budget import LOOK
-from ..terms.text import Line, clauses, crop, ends, fit_line, line, line_cells, wrap
+from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_cells, wrap
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
 from ..views.form import PROMPTS
@@ -16,6 +16,7 @@ from .clock import clock, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
+QUIET_FROM = 60  # columns from which the header has the age of tables of a quiet host
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 NOTE = 3  # rows of a note at most: its end is often the reason
 REASON = 24  # free columns from which the reason for the profile is shown
@@ -50,7 +51,8 @@ def header(scene: Scene, view: View, width: int) -> Line:
         right.append(("⏸ paused  ", "warn"))
     if scene.recording:
         right.append(("● rec  ", "bad"))
-    right.append((f"{seconds(scene.interval)}  ", "dim"))
+    age = f", quiet: {seconds(scene.quiet)}" if scene.quiet > scene.interval else ""
+    right.append((f"{seconds(scene.interval)}{age if width >= QUIET_FROM else ''}  ", "dim"))
     if scene.stretched:
         right.append((f"{crop(stretched(scene.stretched), max(16, width // 3))}  ", "warn"))
     here = not scene.origin and not scene.boxed  # else it is that of another process
@@ -195,7 +197,7 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
             fit_line(
                 line(
                     (f" {left:>3.0f} s ", "alarm"),
-                    (f" {pending.setting} reverts unless confirmed: ", "warn"),
+                    (f" {_pending(pending.setting, width)}: ", "warn"),
                     *PENDING[bool(view.moment)],
                 ),
                 width,
@@ -230,6 +232,13 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
             )
         )
     return out
+
+
+def _pending(setting: str, width: int) -> str:
+    """What will happen to the setting; its name gives way to the keys."""
+    whole = f"{setting} reverts unless confirmed"
+    room = width - cells("  30 s  : End leads to its keys ")
+    return whole if cells(whole) <= room else f"{crop(setting, max(8, room - 8))} reverts"
 
 
 def compose(

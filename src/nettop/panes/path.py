@@ -59,7 +59,7 @@ def rates(nic: Nic, units: Units, width: int) -> Line:
     tail: Line = ()
     if load and rate and width >= 96:
         tail = line((f"TCP can carry {scaled(rate * 8 / load, 'b/s')} ", "dim"))
-    room = max(6, min(30, (width - 48 - line_cells(tail)) // 2))
+    room = max(6, min(30, (width - 48 - line_cells(tail)) // 2)) if width >= 56 else 0
     both = gauge("rx", nic.per_s.rx_bytes, loads[0], units, room)
     both += line("  ") + gauge("tx", nic.per_s.tx_bytes, loads[1], units, room)
     return ends(both, tail, width)

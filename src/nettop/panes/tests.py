@@ -14,6 +14,7 @@ from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
 from . import outcome, plots
 from .clock import when
 from .cursor import among, target
+from .frame import abreast, enclosed, inside, roomy
 from .parts import Column, heading, listing, matches, row, section, severity, widths
 from .table import Order, column_of, marked, ordered
 
@@ -27,6 +28,7 @@ NEEDS: tuple[str, ...] = ()
 LAZY = ("studies",)
 BOUND = PROGRESS = True
 START: Final = "start"
+WIDE: Final = 110  # columns from which the form and its side are abreast
 ORDERS: Final[Sequence[Order[StoredResult]]] = (
     Order("", lambda one: one.wall),
     Order("WHEN", lambda one: one.wall, down=False),
@@ -271,7 +273,17 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The form, the running test or the row under the cursor, the lists of results and studies."""
     every = items(scene, view)
     cursor = every[at] if (at := under(every, view.spot)) >= 0 else ""
-    wide = width >= 110
+    if not roomy(width, height):
+        return _rows(scene, view, cursor, width, height)
+    if width >= WIDE:
+        return framed(scene, view, cursor, width, height)
+    inner = inside(width, framed=True)
+    return enclosed(_rows(scene, view, cursor, inner, height - 1), width, height)
+
+
+def _rows(scene: Scene, view: View, cursor: str, width: int, height: int) -> list[Line]:
+    """The lines of the pane, without frames."""
+    wide = width >= WIDE
     half = width * 2 // 5 if wide else width
     head = form(view, scene, cursor, half)
     if height < 12 and scene.progress is not None:
@@ -289,6 +301,18 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         out = head + side(scene, view, cursor, width, left)
     out += index(scene, view, cursor, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
+
+
+def framed(scene: Scene, view: View, cursor: str, width: int, height: int) -> list[Line]:
+    """The form, beside it the running test or the row under the cursor, the lists; in frames."""
+    half = width * 2 // 5
+    left = form(view, scene, cursor, half - 2)
+    room = max(len(left), min(height * 3 // 5, 24))
+    right = side(scene, view, cursor, width - half - 2, room)
+    deep = max(len(left), len(right)) + 1
+    lists = index(scene, view, cursor, inside(width, framed=True), height - deep - 1)
+    upper = abreast(enclosed(left, half, deep), enclosed(right, width - half, deep))
+    return [*upper, *enclosed(lists, width, height - deep)]
 
 
 def padded(rows: list[Line], count: int) -> list[Line]:

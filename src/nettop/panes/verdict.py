@@ -90,9 +90,8 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
         return ((f" · {nic.name}: {path.state(nic)}; it carries nothing", "warn"),)
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
     idle = facts.host.idle
-    head = (" ✓ no loss;", "good")
-    if unknown:
-        head = (f" · no loss in what is counted (not: {', '.join(unknown)});", "")
+    sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
     if idle is not None and idle < BUSY:
-        return (head, (" the CPUs are full", "warn"))
-    return (head, (" nothing waits to be sent or read", head[1]))
+        return ((" ! the CPUs are full;", "warn"), (f" {sound}", ""))
+    mark, role = ("·", "") if unknown else ("✓", "good")
+    return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))

@@ -1,12 +1,15 @@
 """How long each table may go without a new reading.
 
 A collector with `MAY_REST` is read every other second unless the visible pane names its table in
-NEEDS. The search of /proc for the owners of sockets pauses while all sockets have known processes.
+NEEDS, and every `QUIET` seconds while no interface moves data. Interfaces, cores and the counters
+of the driver are read in each sample, so the first data ends the rest. The search of /proc for the
+owners of sockets pauses while all sockets have known processes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from operator import is_
 from typing import Final
 
@@ -14,11 +17,24 @@ from .. import collect
 from ..frame.rates import Frame
 
 UNSEEN: Final = 2.0  # seconds between readings of a table with MAY_REST that no pane shows
+QUIET: Final = 5.0  # the same, while no interface moves data
+MOVES: Final = 125_000.0  # bytes/s of one interface and direction that are data (1 Mb/s)
+SINCE: Final = 10.0  # seconds without data before a host is quiet
 REST: Final = 15.0  # seconds between searches while every socket has a known process
 UNKNOWN: Final = 60.0  # seconds in which the process of a new socket is searched for
+_COUNTED: Final = ("link_stats", "netdev", "netns_links")
 _SOCKETS: Final = (
     "socket_owners", "sockets_tcp", "sockets_udp", "packet_sockets", "netns_tcp", "netns_udp",
 )  # fmt: skip
+
+
+@cache
+def _slow() -> frozenset[str]:
+    """The collectors that rest on a quiet host: those with `MAY_REST`, and those of two seconds."""
+    own = {
+        name for name in collect.names() if getattr(collect.collector(name), "EVERY", 0) >= UNSEEN
+    }
+    return collect.resting() | own
 
 
 class RefreshPolicy:
@@ -28,13 +44,35 @@ class RefreshPolicy:
         """No frame yet."""
         self._seen: tuple[Sequence[object] | None, ...] = ()
         self._met: dict[int, float] = {}
+        self._moved: float | None = None  # when an interface last moved data, or the first frame
+        self.unseen = UNSEEN  # seconds between readings of tables that no pane shows
 
-    def of(self, frame: Frame | None, shown: Collection[str]) -> Mapping[str, float]:
-        """Seconds that each table may wait after `frame`; the tables `shown` may not."""
-        waits = dict.fromkeys(collect.resting().difference(shown), UNSEEN)
+    def of(
+        self, frame: Frame | None, shown: Collection[str], *, rest: bool = False
+    ) -> Mapping[str, float]:
+        """Seconds that each table may wait after `frame`; the tables `shown` may not.
+
+        `rest`: longer while the host is quiet, which a recording is not slowed down by.
+        """
+        quiet = rest and frame is not None and self._quiet(frame)
+        self.unseen = QUIET if quiet else UNSEEN
+        waits = dict.fromkeys(
+            (_slow() if quiet else collect.resting()).difference(shown), self.unseen
+        )
         if frame is not None and not self._unknown(frame):
             waits["socket_owners"] = REST
         return waits
+
+    def _quiet(self, frame: Frame) -> bool:
+        """Whether no interface, of any namespace read, has moved data for `SINCE` seconds."""
+        tables = [frame.tables.get(name, ()) for name in _COUNTED]
+        moves = any(
+            (entry.rate(name) or 0.0) > MOVES
+            for entries in tables for entry in entries for name in ("rx_bytes", "tx_bytes")
+        )  # fmt: skip
+        if moves or self._moved is None or frame.at < self._moved:
+            self._moved = frame.at
+        return any(tables[:2]) and frame.at - self._moved >= SINCE
 
     def _unknown(self, frame: Frame) -> bool:
         """Whether a socket without a known process appeared a short time ago."""

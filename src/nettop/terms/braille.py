@@ -56,6 +56,35 @@ def area(
     return _drawn(dots + bytes(len(dots) % 2), rows, down)
 
 
+def trace(values: Sequence[float | None], rows: int, top: float) -> tuple[str, ...]:
+    """A graph of `rows` lines as a line: the dot of each value, joined with the one before it.
+
+    `top` is the value of the highest dot. An unknown value has no dot.
+    """
+    rows = min(rows, MOST)
+    dots = heights(values, rows, top)
+    known = bytes([value is not None for value in values])
+    return _traced(dots + bytes(len(dots) % 2), known + bytes(len(dots) % 2), rows)
+
+
+@lru_cache(maxsize=64)
+def _traced(dots: bytes, known: bytes, rows: int) -> tuple[str, ...]:
+    """The lines of a trace; a zero is at the lowest dot."""
+    patterns = [bytearray(len(dots) // 2) for _ in range(rows)]
+    before = 0
+    for at, (height, seen) in enumerate(zip(dots, known, strict=True)):
+        if not seen:
+            before = 0
+            continue
+        here = max(1, height)
+        least, most = (min(here, before + 1), max(here, before - 1)) if before else (here, here)
+        for dot in range(least, most + 1):
+            row, depth = divmod(rows * DOTS - dot, DOTS)
+            patterns[row][at // 2] |= (_RIGHT if at % 2 else _LEFT)[depth]
+        before = here
+    return tuple("".join([chr(0x2800 + bits) if bits else " " for bits in row]) for row in patterns)
+
+
 @lru_cache(maxsize=64)  # a graph stays the same for a second or more
 def _drawn(dots: bytes, rows: int, down: bool) -> tuple[str, ...]:
     """The lines of pairs of heights."""

@@ -68,7 +68,7 @@ def _part_at(rows: Sequence[Line], at: tuple[int, int]) -> str:
                 break
             if role == "title":
                 title = text.strip()
-            elif column <= x and text[:1] in ("╮", "│"):  # the part at the left ends here
+            elif column <= x and text[:1] in ("╮", "│", "|"):  # the part at the left ends here
                 title = ""
             column += cells(text)
         if title:
@@ -81,7 +81,7 @@ def _heading_at(rows: Sequence[Line], at: tuple[int, int]) -> str:
     x, y = at
     column, title, roles = 0, "", set[str]()
     for text, role in rows[y] if 0 <= y < len(rows) else ():
-        if text == "│":  # the border of a part: other parts may have no headings
+        if text in ("│", "|"):  # the border of a part: other parts may have no headings
             if column > x:
                 break
             title, roles = "", set()
@@ -104,19 +104,29 @@ def _sorted(view: View, title: str) -> View:
 
 def selected(row: Line) -> bool:
     """Whether a painted row is the one under the cursor; in a frame it begins with a border."""
-    first = row[1:2] if row[:1] and row[0][0] == "│" else row[:1]
+    first = row[1:2] if _is_side(row) else row[:1]
     return bool(first) and first[0][1].startswith("select")
 
 
 def _same_frame(rows: Sequence[Line], here: int, there: int) -> bool:
     """Whether no border of a frame and no heading of another part is between two rows."""
     between = rows[min(here, there) : max(here, there) + 1]
-    return not any(row and (row[0][0][:1] in ("╭", "╰") or row[0][1] == "title") for row in between)
+    return not any(row and (_is_border(row) or row[0][1] == "title") for row in between)
+
+
+def _is_side(row: Line) -> bool:
+    """Whether a painted row begins with the side of a frame; it is `|` in ASCII."""
+    return bool(row) and row[0] in (("│", "faint"), ("|", "faint"))
+
+
+def _is_border(row: Line) -> bool:
+    """Whether a painted row is the upper or lower border of a frame, or a heading inside it."""
+    return row[0][1] == "faint" and row[0][0][:1] in ("╭", "╰", "├", "+")
 
 
 def _inside(row: Line, x: int) -> bool:
     """Whether a column is left of the right border of the frame that the selected row is in."""
-    if row[0][0] != "│":
+    if not _is_side(row):
         return True
     end = 0
     for text, role in row:
@@ -126,10 +136,9 @@ def _inside(row: Line, x: int) -> bool:
     return 0 < x < end
 
 
-def moment(at: tuple[int, int], size: tuple[int, int], view: View, scene: Scene) -> float | None:
+def moment(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene) -> float | None:
     """The moment under the mouse (monotonic seconds); None outside a graph over time."""
-    (x, y), (width, height) = at, size
     moment_at = pane(view.pane).moment_at
-    if moment_at is None or view.help or not 2 <= y < height - 1:
+    if moment_at is None or view.help or not 2 <= at[1] < len(rows) - 1:
         return None
-    return moment_at(scene, view, width, x)
+    return moment_at(scene, view, pointer(at, rows))

@@ -385,7 +385,7 @@ class Nettop(App[int]):
     def _moment(self, event: events.MouseEvent) -> float | None:
         at = int(event.screen_x), int(event.screen_y)
         over = len(self.screen_stack) > 1
-        return None if over else mouse.moment(at, self.size, self.view, self.scene)
+        return None if over else mouse.moment(at, self.board.shown, self.view, self.scene)
 
     def on_click(self, event: events.Click) -> None:
         """See `mouse.clicked`; ignored while a question is open."""

@@ -22,6 +22,7 @@ from .past import History
 from .scene import Scene
 
 STEP: Final = 5.0  # seconds between packed moments
+QUIET: Final = 2.0  # steps between packed moments of a host on which no data moves
 OFTEN: Final = 0.25  # of a step: the least time between two packed moments
 SLOW: Final = 12_000.0  # bytes of a scene, before compression, for each second of the step
 RECENT: Final = 10  # moments that are not packed
@@ -133,7 +134,8 @@ class Moments:
     def _due(self, scene: Scene) -> bool:
         if not self.packed:
             return True
-        step = max(self.step, self._raw / SLOW if self.step else 0.0)
+        step = self.step * (QUIET if scene.quiet else 1.0)
+        step = max(step, self._raw / SLOW if self.step else 0.0)
         since = scene.wall - self.packed[-1].wall
         changed = frozenset(finding.id for finding in scene.findings) != self._ids
         return since >= step * OFTEN if changed else since >= step

@@ -16,7 +16,7 @@ from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
 from ..sampling.budget import BUDGET, Budget
-from ..sampling.refresh import RefreshPolicy
+from ..sampling.refresh import UNSEEN, RefreshPolicy
 from ..sampling.sampler import Sampler
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class Observation:
     judgement: Judgement
     stretched: Mapping[str, float] = field(default_factory=dict)
     """Seconds between readings of tables that the budget lets wait longer."""
+    quiet: float = 0.0
+    """Seconds between readings of most tables while no data moves; 0: they are read as usual."""
 
 
 class Observer:
@@ -123,7 +125,7 @@ class Observer:
     def glance(self, shown: Collection[str]) -> Observation:
         """As `step`, for the screen: tables that are not in `shown` may be some seconds old."""
         tables, before = self.tables(shown), self.sampler.last
-        waits = dict(self.refresh_policy.of(before, shown))
+        waits = dict(self.refresh_policy.of(before, shown, rest=self.source.live))
         stretched: Mapping[str, float] = {}
         if self.source.live and self.budget.expensive:
             passed = self.passed
@@ -137,7 +139,11 @@ class Observer:
             self.passed = frame.at - before.at
             self.budget.read(self.sampler.spent)
             self.budget.spent(time.thread_time() - begun, self.passed)
-        return replace(observation, stretched=stretched) if stretched else observation
+        unseen = self.refresh_policy.unseen
+        quiet = unseen if unseen > UNSEEN else 0.0
+        if not stretched and not quiet:
+            return observation
+        return replace(observation, stretched=stretched, quiet=quiet)
 
     def sample(self, waits: Mapping[str, float]) -> Frame:
         """Sample without a judgement; the tables in `waits` may be that many seconds old."""

@@ -7,7 +7,7 @@ between two moments are an exact difference of counters, even if samples between
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Final
@@ -123,8 +123,9 @@ class History:
         ]
 
 
-def _percent(value: float | None) -> int:
-    return 0 if value is None else max(0, min(100, round(value)))
+def _percents(values: Iterable[float | None]) -> bytes:
+    """A byte for each value; a host may have a thousand cores."""
+    return bytes([0 if not v or v < 0 else 100 if v > 100 else round(v) for v in values])
 
 
 _LOST: Final = attrgetter("ring_drops", "rx_dropped", "tx_dropped", "phy_discards", "qdisc_drops")
@@ -160,7 +161,7 @@ def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
         wall,
         before.ports.then(ports),
         before.cpus if cpus == before.cpus else cpus,
-        bytes(_percent(None if c.idle is None else 100 - c.idle) for c in facts.cores),
-        bytes(_percent(c.softirq) for c in facts.cores),
+        _percents([None if c.idle is None else 100 - c.idle for c in facts.cores]),
+        _percents([c.softirq for c in facts.cores]),
         before.flows.then(flows),
     )
