@@ -10,8 +10,6 @@ import pytest
 
 from nettop import collect
 from nettop.frame.rates import Frame
-from nettop.sampling import both as of_both
-from nettop.sampling.both import BothSampler
 from nettop.sampling.refresh import MOVES, QUIET, REST, SINCE, UNKNOWN, UNSEEN, RefreshPolicy
 
 TABLES = ("sockets_tcp", "sockets_udp", "packet_sockets", "netns_tcp", "netns_udp")

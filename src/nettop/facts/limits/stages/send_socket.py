@@ -46,12 +46,18 @@ def readings(look: Look) -> Iterator[Reading]:
 
 
 def _application(look: Look) -> Reading:
-    """The program hands over less than everything behind it would take."""
-    idle = 1.0 - look.part("busy_time")
-    waits = share(_room(entry.now) for entry in look.tcp)
-    held = max(idle, waits)
-    handed = units.scaled(look.rate, "b/s")
-    why = f"it hands over {handed}; nothing waits to be sent in {units.share(held)} of the time"
+    """The program hands over less than everything behind it would take.
+
+    Linux before 4.6 does not report what waits (tcpi_notsent_bytes), before 4.10 no busy time.
+    """
+    idle = 1.0 - look.part("busy_time") if look.rated("busy_time") is not None else 0.0
+    known = [entry.now for entry in look.tcp if entry.now.notsent is not None]
+    held = max(idle, share(map(_room, known)))
+    why = f"it hands over {units.scaled(look.rate, 'b/s')}; "
+    if known or idle:
+        why += f"nothing waits to be sent in {units.share(held)} of the time"
+    else:
+        why += "this kernel does not report what waits to be sent"
     used = 1.0 if held >= 0.5 else None
     return Reading("application", "here", _program(look), "inferred", why, used, None, held)
 
