@@ -237,25 +237,6 @@ def counted(name: str, least: float, most: float) -> Plant:
     return plant
 
 
-def unrouted(host: Host, draw: Random) -> None:
-    """Packets for other hosts arrive, and this one forwards none of them."""
-    name = draw.choice(("Ip.InAddrErrors", "IpExt.InNoRoutes"))
-    host.snmp[name] = rate = draw.uniform(300, 9000)
-    host.snmp["Ip.InReceives"] += rate
-
-
-def vanishing(host: Host, draw: Random) -> None:
-    """A rule without a counter drops a part of what arrives."""
-    host.snmp["Ip.InReceives"] += draw.uniform(2000, 9000)
-    host.vanishing = draw.uniform(0.05, 0.5)
-
-
-def broadcasts(host: Host, draw: Random) -> None:
-    """A loop between switches, or a device that repeats itself."""
-    host.snmp["Udp.IgnoredMulti"] = rate = draw.uniform(3000, 50000)
-    host.snmp["Ip.InReceives"] = rate * draw.uniform(1.1, 4)
-
-
 def pruned(host: Host, draw: Random) -> None:
     """Received data is thrown away for want of socket memory."""
     host.snmp |= {"TcpExt.PruneCalled": draw.uniform(50, 500),
@@ -399,9 +380,9 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "standing-queue": (ANY, end.queue_delay),
     "two-ports-in-one-network": (("router",), stack.one_network),
     "segments-small": (ANY, end.small_segments),
-    "packets-unrouted": (ANY, unrouted),
-    "packets-vanish": (ANY, vanishing),
-    "broadcast-flood": (ANY, broadcasts),
+    "packets-unrouted": (ANY, kernel.unrouted),
+    "packets-vanish": (ANY, kernel.vanishing),
+    "broadcast-flood": (ANY, kernel.broadcasts),
     "udp-port-closed": (ANY, counted("Udp.NoPorts", 200, 9000)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

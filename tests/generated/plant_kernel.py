@@ -52,3 +52,22 @@ def tun_slow(host: Host, draw: Random) -> None:
                            type=65534, rx_packets=500, tx_packets=rate, qdisc="fq_codel",
                            link={"tx_dropped": rate * draw.uniform(0.02, 0.4)},
                            address="10.202.0.1"))  # fmt: skip
+
+
+def unrouted(host: Host, draw: Random) -> None:
+    """Packets for other hosts arrive, and this one forwards none of them."""
+    name = draw.choice(("Ip.InAddrErrors", "IpExt.InNoRoutes"))
+    host.snmp[name] = rate = draw.uniform(300, 9000)
+    host.snmp["Ip.InReceives"] += rate
+
+
+def vanishing(host: Host, draw: Random) -> None:
+    """A rule without a counter drops a part of what arrives."""
+    host.snmp["Ip.InReceives"] += draw.uniform(2000, 9000)
+    host.vanishing = draw.uniform(0.05, 0.5)
+
+
+def broadcasts(host: Host, draw: Random) -> None:
+    """A loop between switches, or a device that repeats itself."""
+    host.snmp["Udp.IgnoredMulti"] = rate = draw.uniform(3000, 50000)
+    host.snmp["Ip.InReceives"] = rate * draw.uniform(1.1, 4)
