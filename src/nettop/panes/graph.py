@@ -18,7 +18,7 @@ from ..views.once import once
 from ..views.scene import Scene
 from ..views.timeline import Event, Timeline, events, last_step, timeline
 from .grid import merge
-from .parts import ROLES, in_blank
+from .parts import ROLES
 from .path import load_of
 
 if TYPE_CHECKING:
@@ -133,10 +133,8 @@ def _rates(track: Timeline, units: Units, rows: int, least: float) -> tuple[Line
     each = max(most[0] / upper, most[1] / (rows - upper), least / rows)
     larger = max(upper, rows - upper)
     each = rounded(8 * each * larger) / larger / 8
-    drawn = [*_area("rx", track.rx, upper, each, units),
-             *_area("tx", track.tx, rows - upper, each, units)]  # fmt: skip
-    known = any(value is not None for value in (*track.rx, *track.tx))
-    return tuple(in_blank(drawn, "no traffic") if known and not any(most) else drawn)
+    rx = _area("rx", track.rx, upper, each, units)
+    return (*rx, *_area("tx", track.tx, rows - upper, each, units))
 
 
 def _area(
