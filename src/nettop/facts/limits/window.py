@@ -59,7 +59,7 @@ class Track:
                     self.last_wanted[name] = at
                 elif name not in self.series:
                     continue
-                self.series.setdefault(name, deque()).append((at, entry))
+                self.series.setdefault(name, deque()).append((at, entry.unpacked()))
         if at - self.oldest <= SECONDS or self.oldest >= self.at:
             return
         self.oldest = at
@@ -85,7 +85,8 @@ class Track:
 def _moves(entry: Entry[Any]) -> bool:
     """Whether a TCP socket moved or holds data: an idle one is not followed."""
     row = entry.now
-    return row.state == "established" and bool(not entry.still or row.notsent or row.recv_q)
+    busy = not entry.still or row.notsent or row.recv_q
+    return bool(busy) and row.state == "established"
 
 
 def _brisk(entry: Entry[Any]) -> bool:
