@@ -128,9 +128,12 @@ def make(values: tuple[object, ...]) -> Row:
     return tuple.__new__(Row, values)  # type: ignore[type-var]
 
 
+_STATES: Final = (*diag.STATES, *map(str, range(len(diag.STATES), 256)))
+
+
 def state_name(state: int) -> str:
     """The name of a state by its number."""
-    return diag.STATES[state] if state < len(diag.STATES) else str(state)
+    return _STATES[state]
 
 
 NO_OPTIONS: Final = (None,) * 9
@@ -172,6 +175,7 @@ PIECES: Final = "2s2x4s36x8s4x16s"  # of the message, after its first 16 bytes
 INFO_PIECES: Final = "3x41s16x172s"
 _ALL: Final = struct.Struct("=14x13I5s8xI4xI4xI8xI4xIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
 _PORTS: Final = struct.Struct(">2xHH")
+_INODE: Final = struct.Struct("=26xI").unpack_from
 
 
 def _one(form: str, at: int) -> Any:
@@ -183,24 +187,23 @@ def _one(form: str, at: int) -> Any:
 class PackedRow(Packed[Row]):
     """The bytes of a `Row`, with the same attributes; those not named here unpack all of it."""
 
-    __slots__ = ("data", "ends")
+    # what is asked of every socket is an attribute, the rest is looked up
+    __slots__ = ("data", "ends", "inode", "local", "remote", "state")
     __dataclass_fields__: ClassVar[dict[str, Any]] = Row.__dataclass_fields__
 
     def __init__(self, data: bytes, ends: Ends) -> None:
         """`data` is laid out as above, the name of the congestion control at its end."""
         self.data = data
         self.ends = ends
+        self.local, self.remote = ends.local, ends.remote
+        self.state = _STATES[data[1]]
+        self.inode: int = _INODE(data)[0]
 
     cookie = _one("Q", 6)
-    recv_q, send_q, uid, inode = (_one("I", 14 + 4 * place) for place in range(4))
+    recv_q, send_q, uid = _one("I", 14), _one("I", 18), _one("I", 22)
     total_retrans = _one("I", 147)
     bytes_acked, bytes_received = _one("Q", 167), _one("Q", 175)
     notsent = _one("I", 191)
-
-    @property
-    def state(self) -> str:
-        """The name of its state."""
-        return state_name(self.data[1])
 
     @property
     def namespace(self) -> int:
@@ -211,16 +214,6 @@ class PackedRow(Packed[Row]):
     def interface(self) -> str | None:
         """As in `Row`."""
         return self.ends.interface
-
-    @property
-    def local(self) -> str:
-        """As in `Row`."""
-        return self.ends.local
-
-    @property
-    def remote(self) -> str:
-        """As in `Row`."""
-        return self.ends.remote
 
     @property
     def local_port(self) -> int:

@@ -102,7 +102,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     rows = parse(reply, last.seen, seen, name_of)
     last.seen, last.subflows = seen, diag.SUBFLOW in reply
     last.reading += 1
-    last.listening = frozenset([row.inode for row in rows if row.state == "listen"])
+    whole = [row for row in rows if type(row) is Row]  # no packed one listens
+    last.listening = frozenset([row.inode for row in whole if row.state == "listen"])
     return rows
 
 

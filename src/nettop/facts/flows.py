@@ -43,6 +43,10 @@ class Full:
     backlog: int
 
 
+# bytes a second in both directions, received, acknowledged; None: unknown
+_Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Landed]"
+
+
 @dataclass(slots=True)
 class Sockets:
     """The sockets of a frame before they become flows: receive queues, rates, owners, totals."""
@@ -68,7 +72,7 @@ class Sockets:
         `tcp` is None when the table could not be read.
         """
         found = cls(owners=owners, udp=list(udp), known=tcp is not None)
-        tcp_flows: list[tuple[float, Entry[TcpRow], Landed]] = []
+        tcp_flows: list[_Moving] = []
         landing.begin()
         for entry in tcp or ():
             row = entry.now
@@ -79,18 +83,21 @@ class Sockets:
             site = landing.site(row.cookie, "tcp", row)
             received, sent = _moved(entry)
             moved = (received or 0.0) + (sent or 0.0)
-            for nic in {site.nic, site.port}:
-                if nic is not None:
-                    found.by_nic[nic] = found.by_nic.get(nic, 0) + 1
-            if site.nic is not None and _bulk(moved, _speed(landing, site)):
+            if site.nic is not None:
+                found.by_nic[site.nic] = found.by_nic.get(site.nic, 0) + 1
+            if site.port is not None and site.port != site.nic:
+                found.by_nic[site.port] = found.by_nic.get(site.port, 0) + 1
+            if moved and site.nic is not None and _bulk(moved, _speed(landing, site)):
                 found.bulk[site.nic] = found.bulk.get(site.nic, 0) + 1
             if site.why == COMPUTED and site.port is not None and site.queue is not None:
                 placed = found.placed.setdefault(site.port, {})
                 placed[site.queue] = placed.get(site.queue, 0.0) + (received or 0.0)
-            tcp_flows.append((moved, entry, site))
+            tcp_flows.append((moved, received, sent, entry, site))
         found.busiest = [
             (moved, entry.unpacked(), site)
-            for moved, entry, site in heapq.nlargest(MOST, tcp_flows, key=lambda item: item[0])
+            for moved, _, _, entry, site in heapq.nlargest(
+                MOST, tcp_flows, key=lambda item: item[0]
+            )
         ]
         found.connections = len(tcp_flows)
         found.uses = _uses(tcp_flows, found.udp, owners)
@@ -128,18 +135,17 @@ def _moved(entry: Entry[TcpRow]) -> tuple[float | None, float | None]:
 
 
 def _uses(
-    tcp: Sequence[tuple[float, Entry[TcpRow], Landed]], udp: Sequence[Entry[UdpRow]],
+    tcp: Sequence[_Moving], udp: Sequence[Entry[UdpRow]],
     owners: Mapping[int, tuple[int, str]],
 ) -> dict[int, Use]:  # fmt: skip
     """The network use of each process, summed over its sockets."""
     found: dict[int, Use] = {}
-    for moved, entry, site in tcp:
+    for moved, rx, tx, entry, site in tcp:
         owner = owners.get(entry.now.inode)
         if owner is None:
             continue
         use = found.setdefault(owner[0], Use())
         use.tcp += 1
-        rx, tx = _moved(entry)
         if rx is not None or tx is not None:
             use.rx = (use.rx or 0.0) + (rx or 0.0)
             use.tx = (use.tx or 0.0) + (tx or 0.0)

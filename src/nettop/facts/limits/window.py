@@ -54,8 +54,11 @@ class Track:
             self.changes += 1
             brisk = self.brisk if len(table) >= CROWD else None
             for entry in table:
+                wanted = self.wanted(entry) and (brisk is None or brisk(entry))
+                if not wanted and not self.series:
+                    continue
                 name = self.key(entry.now)
-                if self.wanted(entry) and (brisk is None or brisk(entry)):
+                if wanted:
                     self.last_wanted[name] = at
                 elif name not in self.series:
                     continue
