@@ -163,9 +163,14 @@ def test_only_the_busiest_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < len(unpacked) <= 2 * flows.MOST  # now and before
     assert [entry.now.cookie for _, entry, _ in found.busiest[:3]] == [499, 498, 497]
     unpacked.clear()
-    track = Track(lambda row: row.cookie, _moves, brisk=lambda entry: entry.now.cookie == 499)
+    track = Track(lambda row: row.cookie, _moves, brisk=lambda entry: entry.now.bytes_acked > 2100)
     track.add(1.0, table)
-    assert set(unpacked) == {499}
+    assert len(track.series) == 399
+    assert not unpacked
+    for _ in range(3):
+        (entry,) = track.entries(499)
+        assert (type(entry.now), entry.now.bytes_acked) == (sockets_tcp.Row, 2499)
+    assert unpacked == [499, 499]  # now and before, once
 
 
 def test_many_sockets_that_move_take_little_memory() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from ...frame.fields import Packed
 from ...frame.rates import Entry, Frame
 from .. import elsewhere, port
 from ..kinds.core import Load, loads
@@ -62,7 +63,7 @@ class Track:
                     self.last_wanted[name] = at
                 elif name not in self.series:
                     continue
-                self.series.setdefault(name, deque()).append((at, entry.unpacked()))
+                self.series.setdefault(name, deque()).append((at, entry))
         if at - self.oldest <= SECONDS or self.oldest >= self.at:
             return
         self.oldest = at
@@ -82,7 +83,11 @@ class Track:
 
     def entries(self, name: Hashable) -> list[Entry[Any]]:
         """The entries of a key, the oldest first; those without a rate are left out."""
-        return [entry for _, entry in self.series.get(name, ()) if entry.rated]
+        series = self.series.get(name, deque())
+        for place, (at, entry) in enumerate(series):
+            if isinstance(entry.now, Packed):  # only flows that are judged are unpacked, once
+                series[place] = at, entry.unpacked()
+        return [entry for _, entry in series if entry.rated]
 
 
 def _moves(entry: Entry[Any]) -> bool:
