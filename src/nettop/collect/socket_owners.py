@@ -90,8 +90,8 @@ def update(source: Source, memory: Memory) -> list[Row]:
             break
         links -= _follow(source, pid, held[pid], None)
     rows = [
-        Row(inode, int(pid), process.name or "")
-        for pid, process in held.items()
+        Row(inode, number, process.name or "")  # one number for all sockets of a process
+        for number, process in ((int(pid), process) for pid, process in held.items())
         for inode in dict.fromkeys(process.inodes.values())
     ]
     closed = sum(process.closed for process in held.values())
@@ -108,7 +108,11 @@ def _look(source: Source, pid: str, process: _ProcessSockets, turn: int) -> None
         return
     except OSError:
         return  # it ended meanwhile
-    process.quiet = min(process.quiet + 1, _TRUST) if names == process.names else 0
+    if names == process.names:
+        names = process.names  # the same texts as the keys of `inodes`
+        process.quiet = min(process.quiet + 1, _TRUST)
+    else:
+        process.quiet = 0
     whole = process.trusted >= _TRUST
     process.trusted = 0 if whole else process.trusted + 1
     known = frozenset(() if whole else process.names).difference(process.pending)

@@ -2,7 +2,7 @@
 
 Ten thousand connections must cost less than with `ss`. So a row is a named tuple from one unpack
 of tcp_info, and a socket without activity keeps its row: only the timers and the four ages in
-tcp_info differ between its messages.
+tcp_info differ between its messages. With more connections, rows are packed (see `_tcp_row`).
 """
 
 from __future__ import annotations
@@ -10,18 +10,35 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
-from ..frame.fields import counter, gauge, label, light
+from ..frame.fields import whole as unpack
 from ..host.netlink import diag, route
-from ..host.netlink.codec import attributes, text
+from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ._memory import Memory, recall
+from ._tcp_row import (
+    INFO_PIECES,
+    NO_INFO,
+    NO_MEMORY,
+    NO_OPTIONS,
+    PIECES,
+    Ends,
+    PackedRow,
+    Row,
+    connected,
+    make,
+    state_name,
+)  # fmt: skip
+
+__all__ = ["Row"]
 
 MAY_REST = True
 MEMORY = "sockets"  # `threads` looks at the processes whose sockets move data
+
+MANY: Final = 400_000  # bytes of an answer, about a thousand sockets: the rows of more are packed
 
 _HEAD: Final = struct.Struct("=IH")
 _NAMES: Final = struct.Struct("=B3x4s16s16sI")  # family, ports, addresses, interface; after 16
@@ -32,94 +49,6 @@ _NAMES_AT, _COOKIE_AT, _COUNTS_AT, _ATTRIBUTES_AT = 16, 60, 72, 88
 _INFO: Final = struct.Struct("=16xI4xI4xI24xI4xIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
 _AGES_AT: Final = 44  # tcpi_last_data_sent and the three after it, 16 bytes
 _MEMORY: Final = struct.Struct("=9I")
-_ENDLESS: Final = 0x7FFFFFFF
-_UNKNOWN: Final = 0xFFFFFFFF
-_NO_LIMIT: Final = 0xFFFFFFFFFFFFFFFF
-
-
-@light
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One TCP socket. None: not known to this kernel, or without meaning (a listening socket)."""
-
-    cookie: int = label("socket cookie of the kernel, unique since boot")
-    namespace: int = label("inode of its network namespace; 0: this one")
-    family: int = gauge("4 or 6")
-    local: str = gauge("local address")
-    local_port: int = gauge("local port")
-    remote: str = gauge("remote address")
-    remote_port: int = gauge("remote port")
-    interface: str | None = gauge("interface of the binding; None: not bound")
-    state: str = gauge("established listen close-wait …")
-    congestion: str | None = gauge("congestion control")
-    timestamps: bool | None = gauge("TCP timestamps in use")
-    sack: bool | None = gauge("SACK in use")
-    wscale: bool | None = gauge("window scaling in use")
-    ecn: bool | None = gauge("ECN negotiated")
-    snd_wscale: int | None = gauge("scale of the peer's window", "bits")
-    rcv_wscale: int | None = gauge("scale of our window", "bits")
-    app_limited: bool | None = gauge("application-limited delivery rate")
-    probes: int | None = gauge("unanswered window probes", "probes")
-    backoff: int | None = gauge("doublings of the retransmission timeout", "doublings")
-    recv_q: int = gauge("unread bytes; listening: connections not yet accepted", "bytes")
-    send_q: int = gauge("unacknowledged bytes; listening: backlog limit", "bytes")
-    uid: int = gauge("owning process")
-    inode: int = gauge("socket inode")
-    rmem_alloc: int | None = gauge("receive memory in use", "bytes", default=None)
-    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
-    wmem_alloc: int | None = gauge("send memory in use below the socket", "bytes", default=None)
-    sndbuf: int | None = gauge("send buffer", "bytes", default=None)
-    fwd_alloc: int | None = gauge("memory reserved", "bytes", default=None)
-    wmem_queued: int | None = gauge("send memory in use", "bytes", default=None)
-    optmem: int | None = gauge("option memory", "bytes", default=None)
-    backlog: int | None = gauge("socket backlog", "bytes", default=None)
-    drops: int | None = counter("packets dropped at the socket", "packets", default=None)
-    mss: int | None = gauge("segment size", "bytes", default=None)
-    unacked: int | None = gauge("segments in flight", "segments", default=None)
-    lost: int | None = gauge("segments marked lost", "segments", default=None)
-    pmtu: int | None = gauge("path MTU", "bytes", default=None)
-    rtt: int | None = gauge("smoothed round-trip time", "us", default=None)
-    rttvar: int | None = gauge("round-trip time variation", "us", default=None)
-    ssthresh: int | None = gauge(
-        "slow-start threshold; None: not yet set", "segments", default=None
-    )
-    cwnd: int | None = gauge("congestion window", "segments", default=None)
-    rcv_rtt: int | None = gauge("round-trip time measured by the receiver", "us", default=None)
-    rcv_space: int | None = gauge("receive space", "bytes", default=None)
-    total_retrans: int | None = counter("retransmitted segments", "segments", default=None)
-    pacing_rate: int | None = gauge("pacing rate; None: unlimited", "bytes/s", default=None)
-    max_pacing_rate: int | None = gauge(
-        "pacing rate limit (SO_MAX_PACING_RATE); None: unlimited", "bytes/s", default=None
-    )
-    bytes_acked: int | None = counter("bytes the peer acknowledged", "bytes", default=None)
-    bytes_received: int | None = counter("bytes received", "bytes", default=None)
-    segs_out: int | None = counter("segments sent", "segments", default=None)
-    segs_in: int | None = counter("segments received", "segments", default=None)
-    notsent: int | None = gauge("unsent bytes", "bytes", default=None)
-    min_rtt: int | None = gauge("minimum round-trip time", "us", default=None)
-    data_segs_in: int | None = counter("segments received with data", "segments", default=None)
-    data_segs_out: int | None = counter("segments sent with data", "segments", default=None)
-    delivery_rate: int | None = gauge("delivery rate; None: none yet", "bytes/s", default=None)
-    busy_time: int | None = counter("busy time: data in flight", "us", default=None)
-    rwnd_limited: int | None = counter("time limited by the peer's window", "us", default=None)
-    sndbuf_limited: int | None = counter("time limited by the send buffer", "us", default=None)
-    delivered: int | None = counter("segments delivered", "segments", default=None)
-    delivered_ce: int | None = counter(
-        "segments delivered with an ECN mark", "segments", default=None
-    )
-    bytes_sent: int | None = counter("bytes sent, with retransmissions", "bytes", default=None)
-    bytes_retrans: int | None = counter("retransmitted bytes", "bytes", default=None)
-    dsack_dups: int | None = counter("spurious retransmissions (DSACK)", "segments", default=None)
-    reord_seen: int | None = counter("reordering events", "events", default=None)
-    rcv_ooopack: int | None = counter("segments received out of order", "segments", default=None)
-    snd_wnd: int | None = gauge("window the peer offers", "bytes", default=None)
-
-
-_PLACES: Final = {f.name: place for place, f in enumerate(fields(Row))}
-_SSTHRESH, _PACING, _MAX_PACING, _MIN_RTT, _DELIVERY = (
-    _PLACES[name] - _PLACES["recv_q"]
-    for name in ("ssthresh", "pacing_rate", "max_pacing_rate", "min_rtt", "delivery_rate")
-)
 
 
 # What is remembered of a socket: the hash of its bytes but for timers and ages; where in its
@@ -142,6 +71,7 @@ class _Layout(NamedTuple):
     info_header: bytes
     congestion_header: bytes
     numbers: struct.Struct | None  # from `recv_q` on, when all three are there and whole
+    pieces: struct.Struct | None  # those of a packed row, in the usual order of attributes
 
 
 @dataclass
@@ -156,7 +86,10 @@ class Known:
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """Every TCP socket that moves data or listens; an unchanged one keeps its row. OSError."""
+    """Every TCP socket that moves data or listens; an unchanged one keeps its row. OSError.
+
+    The rows of a long answer are packed.
+    """
     last = recall(memory, Known)
     seen: dict[bytes, Seen] = {}
 
@@ -169,7 +102,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     rows = parse(reply, last.seen, seen, name_of)
     last.seen, last.subflows = seen, diag.SUBFLOW in reply
     last.reading += 1
-    last.listening = frozenset([row.inode for row in rows if row.state == "listen"])
+    whole = [row for row in rows if type(row) is Row]  # no packed one listens
+    last.listening = frozenset([row.inode for row in whole if row.state == "listen"])
     return rows
 
 
@@ -185,8 +119,10 @@ def parse(
     `name_of` gives the name of an interface by its index, for sockets bound to one. ValueError if
     the answer is cut off.
     """
-    rows = []
+    rows: list[Row] = []
     layouts: dict[int, _Layout] = {}
+    packs = len(reply) > MANY
+    shared: dict[bytes, Ends] = {}
     at, whole = 0, len(reply)
     while at < whole:
         if whole - at < _HEAD.size:
@@ -207,13 +143,33 @@ def parse(
                 layout = layouts.get(length)
                 if layout is None or not _fits(reply, at, layout):
                     layout = layouts[length] = _layout(reply, at, end)
-                names = old[2][:8] if old else _identity(reply, at, name_of, namespace)  # type: ignore[index]
-                row = _row(reply, at, layout, names)
+                past = old[2] if old is not None else None
+                if packs and layout.pieces is not None and reply[at + 17] != diag.LISTEN:
+                    row = _packed(reply, at, layout.pieces, past, shared, name_of, namespace)
+                else:
+                    names = _identity(reply, at, name_of, namespace)
+                    row = _row(reply, at, layout, names if past is None else unpack(past)[:8])
                 ages = layout.info + _AGES_AT if layout.info else length
                 seen[cookie] = _digest(reply, at, ages, end), ages, row
                 rows.append(row)
         at += (length + 3) & ~3
     return rows
+
+
+def _packed(
+    reply: bytes, at: int, pieces: struct.Struct, old: Row | None, shared: dict[bytes, Ends],
+    name_of: Callable[[int], str], namespace: int,
+) -> Row:  # fmt: skip
+    """The packed row of a socket that was `old`; `shared` are the ends known so far."""
+    data = b"".join(pieces.unpack_from(reply, at))
+    if isinstance(old, PackedRow):
+        return cast("Row", PackedRow(data, old.ends))
+    common = reply[at + _NAMES_AT : at + _NAMES_AT + 1] + reply[at + 24 : at + _COOKIE_AT]
+    ends = shared.get(common)
+    if ends is None:
+        names = _identity(reply, at, name_of, namespace)
+        ends = shared[common] = Ends(namespace, names[3], names[5], names[7])
+    return cast("Row", PackedRow(data, ends))
 
 
 def _digest(reply: bytes, at: int, ages: int, end: int) -> int:
@@ -230,7 +186,21 @@ def _layout(reply: bytes, at: int, end: int) -> _Layout:
     places = (memory, info, name)
     first, second, third = (reply[at + start - 4 : at + start] for start, _end in places)
     numbers = _numbers(memory, info) if all(start for start, _end in places) else None
-    return _Layout(*memory, *info, *name, first, second, third, numbers)
+    pieces = _pieces(memory[0], info[0], name) if numbers is not None else None
+    return _Layout(*memory, *info, *name, first, second, third, numbers, pieces)
+
+
+@cache
+def _pieces(memory: int, info: int, name: tuple[int, int]) -> struct.Struct | None:
+    """The bytes of a packed row in a message; None if the kernel has another order."""
+    gap, between, after = (
+        memory - _ATTRIBUTES_AT, info - memory - _MEMORY.size, name[0] - info - _INFO.size,
+    )  # fmt: skip
+    if after < 0:
+        return None
+    return struct.Struct(
+        f"=16x{PIECES}{gap}x36s{between}x{INFO_PIECES}{after}x{name[1] - name[0]}s"
+    )
 
 
 @cache
@@ -259,11 +229,11 @@ def _fits(reply: bytes, at: int, layout: _Layout) -> bool:
 def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> Row:
     """A socket's row; `names` are its first fields, which never change."""
     state = reply[at + 17]
-    name = diag.STATES[state] if state < len(diag.STATES) else str(state)
+    name = state_name(state)
     if state == diag.LISTEN or not layout.info:
         waits = _COUNTS.unpack_from(reply, at + _COUNTS_AT)
         memory = _memory(reply, at, layout)
-        return _make((*names, name, None, *_NO_OPTIONS, *waits, *memory, *_NO_INFO))
+        return make((*names, name, None, *NO_OPTIONS, *waits, *memory, *NO_INFO))
     begin = at + layout.info
     if layout.numbers is not None:
         numbers: list[int | None] = list(layout.numbers.unpack_from(reply, at + _COUNTS_AT))
@@ -273,23 +243,13 @@ def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> R
             *_memory(reply, at, layout),
             *_short(reply[begin : at + layout.info_end]),
         ]
-    if (numbers[_SSTHRESH] or 0) >= _ENDLESS:
-        numbers[_SSTHRESH] = None
-    for place in (_PACING, _MAX_PACING):
-        if numbers[place] == _NO_LIMIT:
-            numbers[place] = None
-    if numbers[_MIN_RTT] == _UNKNOWN:
-        numbers[_MIN_RTT] = None
-    if not numbers[_DELIVERY]:
-        numbers[_DELIVERY] = None
-    congestion = _congestion(reply[at + layout.congestion : at + layout.congestion_end])
-    options = _options(reply[begin + 3 : begin + 8])
-    return _make((*names, name, congestion, *options, *numbers))
+    congestion = reply[at + layout.congestion : at + layout.congestion_end]
+    return connected(names, name, congestion, reply[begin + 3 : begin + 8], numbers)
 
 
 def _identity(
     reply: bytes, at: int, name_of: Callable[[int], str], namespace: int
-) -> tuple[object, ...]:
+) -> tuple[int, int, int, str, int, str, int, str | None]:
     family, ports, source, destination, interface = _NAMES.unpack_from(reply, at + _NAMES_AT)
     local_port, remote_port = struct.unpack(">HH", ports)
     size = 4 if family == diag.IPV4 else 16
@@ -305,44 +265,15 @@ def _identity(
     )
 
 
-_NO_OPTIONS: Final = (None,) * 9
-_NO_MEMORY: Final = (None,) * 9
-_NO_INFO: Final = (None,) * (len(fields(Row)) - _PLACES["mss"])
-
-
-def _make(values: tuple[object, ...]) -> Row:
-    """A row from all its fields, faster than by keyword arguments."""
-    return tuple.__new__(Row, values)  # type: ignore[type-var]
-
-
-@cache
-def _options(raw: bytes) -> tuple[bool | int | None, ...]:
-    """What five bytes of tcp_info say: probes, backoff, options, scales, application-limited."""
-    if len(raw) < 5:
-        return _NO_OPTIONS
-    probes, backoff, bits, scales, flags = raw
-    scaled = bool(bits & 4)
-    return (
-        bool(bits & 1), bool(bits & 2), scaled, bool(bits & 8),
-        scales & 15 if scaled else None, scales >> 4 if scaled else None, bool(flags & 1),
-        probes, backoff,
-    )  # fmt: skip
-
-
-@cache
-def _congestion(raw: bytes) -> str | None:
-    return text(raw) or None
-
-
 def _memory(reply: bytes, at: int, layout: _Layout) -> tuple[int | None, ...]:
     """The memory of the socket (SK_MEMINFO); `drops` since Linux 4.10."""
     size = layout.memory_end - layout.memory
     if size >= _MEMORY.size:
         return _MEMORY.unpack_from(reply, at + layout.memory)
     if not size:
-        return _NO_MEMORY
+        return NO_MEMORY
     known = struct.unpack_from(f"={size // 4}I", reply, at + layout.memory)
-    return (*known, *_NO_MEMORY[len(known) :])
+    return (*known, *NO_MEMORY[len(known) :])
 
 
 @cache

@@ -97,7 +97,9 @@ def _moving(memory: Memory) -> list[int]:
     if known.held is not held:
         known.held, known.reading = held, None
         known.holders = {
-            inode: int(pid) for pid, process in held.items() for inode in process.inodes.values()
+            inode: number
+            for number, process in ((int(pid), process) for pid, process in held.items())
+            for inode in process.inodes.values()
         }
     holders = known.holders
     past = known.amounts

@@ -15,7 +15,7 @@ from . import Facts, flows
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.process import Tasks
-from .landing import Landed, identity
+from .landing import Landed
 from .memo import Memo
 from .port import Port
 
@@ -67,7 +67,7 @@ class Sites:
         """The site of a socket."""
         inode = getattr(row, "namespace", 0)
         space = self.spaces.get(inode) or f"net:[{inode}]"
-        return Landed(f"{identity(protocol, row)}@{space}", None, None, None, WHY, space)
+        return Landed(None, None, None, WHY, space)
 
 
 def build(

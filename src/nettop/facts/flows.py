@@ -18,7 +18,7 @@ from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Tasks, Use
 from .kinds.queue import Queue
-from .landing import COMPUTED, Landed, Sites, seen
+from .landing import COMPUTED, Landed, Sites, identity, seen
 
 if TYPE_CHECKING:
     from .rows import TcpRow, UdpRow
@@ -43,11 +43,15 @@ class Full:
     backlog: int
 
 
+# bytes a second in both directions, received, acknowledged; None: unknown
+_Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Landed]"
+
+
 @dataclass(slots=True)
 class Sockets:
     """The sockets of a frame before they become flows: receive queues, rates, owners, totals."""
 
-    tcp: list[tuple[float, Entry[TcpRow], Landed]] = field(default_factory=list)
+    connections: int = 0  # established ones
     udp: list[Entry[UdpRow]] = field(default_factory=list)
     by_nic: dict[str, int] = field(default_factory=dict)
     bulk: dict[str, int] = field(default_factory=dict)  # bulk flows of each interface
@@ -68,6 +72,7 @@ class Sockets:
         `tcp` is None when the table could not be read.
         """
         found = cls(owners=owners, udp=list(udp), known=tcp is not None)
+        tcp_flows: list[_Moving] = []
         landing.begin()
         for entry in tcp or ():
             row = entry.now
@@ -76,19 +81,26 @@ class Sockets:
             if row.state != "established":
                 continue
             site = landing.site(row.cookie, "tcp", row)
-            received = entry.rate("bytes_received")
-            moved = (received or 0.0) + (entry.rate("bytes_acked") or 0.0)
-            for nic in {site.nic, site.port}:
-                if nic is not None:
-                    found.by_nic[nic] = found.by_nic.get(nic, 0) + 1
-            if site.nic is not None and _bulk(moved, _speed(landing, site)):
+            received, sent = _moved(entry)
+            moved = (received or 0.0) + (sent or 0.0)
+            if site.nic is not None:
+                found.by_nic[site.nic] = found.by_nic.get(site.nic, 0) + 1
+            if site.port is not None and site.port != site.nic:
+                found.by_nic[site.port] = found.by_nic.get(site.port, 0) + 1
+            if moved and site.nic is not None and _bulk(moved, _speed(landing, site)):
                 found.bulk[site.nic] = found.bulk.get(site.nic, 0) + 1
             if site.why == COMPUTED and site.port is not None and site.queue is not None:
                 placed = found.placed.setdefault(site.port, {})
                 placed[site.queue] = placed.get(site.queue, 0.0) + (received or 0.0)
-            found.tcp.append((moved, entry, site))
-        found.busiest = heapq.nlargest(MOST, found.tcp, key=lambda item: item[0])
-        found.uses = _uses(found)
+            tcp_flows.append((moved, received, sent, entry, site))
+        found.busiest = [
+            (moved, entry.unpacked(), site)
+            for moved, _, _, entry, site in heapq.nlargest(
+                MOST, tcp_flows, key=lambda item: item[0]
+            )
+        ]
+        found.connections = len(tcp_flows)
+        found.uses = _uses(tcp_flows, found.udp, owners)
         return found
 
 
@@ -115,23 +127,32 @@ def name_of(row: TcpRow, owners: Mapping[int, tuple[int, str]]) -> str:
     return f"{owner[1]}[{owner[0]}], {name}" if owner else name
 
 
-def _uses(sockets: Sockets) -> dict[int, Use]:
+def _moved(entry: Entry[TcpRow]) -> tuple[float | None, float | None]:
+    """Bytes received and acknowledged per second."""
+    if entry.still and entry.now.bytes_received is not None:  # of many sockets most are idle
+        return 0.0, 0.0
+    return entry.rate("bytes_received"), entry.rate("bytes_acked")
+
+
+def _uses(
+    tcp: Sequence[_Moving], udp: Sequence[Entry[UdpRow]],
+    owners: Mapping[int, tuple[int, str]],
+) -> dict[int, Use]:  # fmt: skip
     """The network use of each process, summed over its sockets."""
     found: dict[int, Use] = {}
-    for moved, entry, site in sockets.tcp:
-        owner = sockets.owners.get(entry.now.inode)
+    for moved, rx, tx, entry, site in tcp:
+        owner = owners.get(entry.now.inode)
         if owner is None:
             continue
         use = found.setdefault(owner[0], Use())
         use.tcp += 1
-        rx, tx = entry.rate("bytes_received"), entry.rate("bytes_acked")
         if rx is not None or tx is not None:
             use.rx = (use.rx or 0.0) + (rx or 0.0)
             use.tx = (use.tx or 0.0) + (tx or 0.0)
         if site.nic is not None and moved > use.most:
             use.most, use.nic = moved, site.nic
-    for datagrams in sockets.udp:
-        owner = sockets.owners.get(datagrams.now.inode)
+    for datagrams in udp:
+        owner = owners.get(datagrams.now.inode)
         if owner is None:
             continue
         use = found.setdefault(owner[0], Use())
@@ -199,7 +220,8 @@ def _tcp(
     sends = None if not (moved or row.unacked) else (tx or 0.0) >= (rx or 0.0)
     bulk = _bulk(moved, speed)
     values = (
-        site.id, "tcp", row.local, row.local_port, row.remote, row.remote_port, row.inode,
+        identity("tcp", row, site), "tcp", row.local, row.local_port, row.remote, row.remote_port,
+        row.inode,
         owner[0] if owner is not None else None, owner[1] if owner is not None else None,
         site.nic, rx, tx, rtt, min_rtt, _seconds(row.rttvar), row.cwnd, row.ssthresh, row.mss,
         _bits(row.delivery_rate), _bits(row.pacing_rate), again,
@@ -288,7 +310,8 @@ def _udp(entry: Entry[UdpRow], sockets: Sockets, around: FlowInputs) -> Flow:
     task = around.tasks.by_pid.get(owner[0]) if owner is not None else None
     connected = bool(row.remote_port)
     return Flow(
-        site.id, "udp", row.local, row.local_port, row.remote, row.remote_port, row.inode,
+        identity("udp", row, site), "udp", row.local, row.local_port, row.remote, row.remote_port,
+        row.inode,
         owner[0] if owner is not None else None, owner[1] if owner is not None else None,
         site.nic if connected else None,
         recv_q=row.recv_q, send_q=row.send_q,

@@ -139,7 +139,7 @@ class Joiner:
         host = sums.build(
             frame, still, load,
             sums.Sums(
-                cores, moment.nics, found, len(captures), len(sockets.tcp), sockets.full,
+                cores, moment.nics, found, len(captures), sockets.connections, sockets.full,
                 handshakes.full(
                     tables.get("half_open", ()), tables.get("sockets_tcp", ()), holders
                 ),

@@ -19,9 +19,8 @@ ALMOST: Final = 0.8  # of a NIC's traffic: a flow with this share uses the queue
 
 
 class Landed(NamedTuple):
-    """The properties of a flow that do not change."""
+    """Where a flow lands; it does not change. Flows between the same addresses share one."""
 
-    id: str
     nic: str | None  # as routed
     port: str | None  # the physical port below, if there is exactly one
     queue: str | None
@@ -56,32 +55,44 @@ class Landing:
     known: dict[Hashable, Landed] = field(default_factory=dict)  # requested in this frame
     before: dict[Hashable, Landed] = field(default_factory=dict)  # requested in the previous frame
 
+    shared: dict[Hashable, Landed] = field(default_factory=dict)  # by protocol and addresses
+
     def begin(self) -> None:
         """Start a frame."""
         self.before, self.known = self.known, {}
+        if len(self.shared) > 2 * len(self.before):  # most of these flows have ended
+            self.shared = {}
 
     def site(self, key: Hashable, protocol: str, row: TcpRow | UdpRow) -> Landed:
         """The site of a socket; `key` identifies it during its life."""
         site = self.known.get(key)
         if site is None:
-            site = self.known[key] = self.before.get(key) or self._find(protocol, row)
+            site = self.known[key] = self.before.get(key) or self._shared(protocol, row)
+        return site
+
+    def _shared(self, protocol: str, row: TcpRow | UdpRow) -> Landed:
+        ends = protocol, row.local, row.remote, getattr(row, "interface", None)
+        site = self.shared.get(ends)
+        if site is None:
+            site = self._find(protocol, row)
+            if site.why != COMPUTED:  # the hash is of the ports too
+                self.shared[ends] = site
         return site
 
     def _find(self, protocol: str, row: TcpRow | UdpRow) -> Landed:
-        name = identity(protocol, row)
         bound = getattr(row, "interface", None)
         nic = bound or self.routes.interface(row.remote or "", row.local or "")
         if nic is None:
-            return Landed(name, None, None, None, "no route gives its interface")
+            return Landed(None, None, None, "no route gives its interface")
         port = self.ports.get(nic)
         if port is None or port.kind == "loopback":
-            return Landed(name, nic, None, None, "not a device with receive queues")
+            return Landed(nic, None, None, "not a device with receive queues")
         if port.kind not in ("nic", "wireless", "veth"):
             if len(port.lower) != 1:
                 many = "several ports" if port.lower else "no physical port"
-                return Landed(name, nic, None, None, f"{nic} has {many} below it")
+                return Landed(nic, None, None, f"{nic} has {many} below it")
             port = self.ports[port.lower[0]]
-        return Landed(name, nic, port.name, *self._queue(protocol, row, port))
+        return Landed(nic, port.name, *self._queue(protocol, row, port))
 
     def _queue(self, protocol: str, row: TcpRow | UdpRow, port: Port) -> tuple[str | None, str]:
         if port.nic.rx_queues == 1:
@@ -122,9 +133,10 @@ def seen(share: float | None, queues: list[Queue] | None) -> str | None:
     return None
 
 
-def identity(protocol: str, row: TcpRow | UdpRow) -> str:
-    """Protocol and both ends: the id of a flow in its namespace."""
-    return f"{protocol}:{_end(row.local, row.local_port)}-{_end(row.remote, row.remote_port)}"
+def identity(protocol: str, row: TcpRow | UdpRow, site: Landed) -> str:
+    """The id of a flow: protocol, both ends, and its namespace if it is another one."""
+    ends = f"{_end(row.local, row.local_port)}-{_end(row.remote, row.remote_port)}"
+    return f"{protocol}:{ends}" + (f"@{site.namespace}" if site.namespace is not None else "")
 
 
 def _end(address: str, port: int) -> str:

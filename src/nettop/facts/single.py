@@ -37,7 +37,12 @@ def harmful(lines: Iterable[SysctlLineRow]) -> list[str]:
 
 def socket_owners(rows: Sequence[SocketOwnerRow]) -> dict[int, tuple[int, str]]:
     """The process (number, name) that holds each socket, by inode."""
-    return {row.inode: (row.pid, row.name) for row in rows if row.inode and row.pid is not None}
+    owners: dict[tuple[int, str], tuple[int, str]] = {}  # one object for all sockets of a process
+    return {
+        row.inode: owners.setdefault(owner, owner)
+        for row in rows
+        if row.inode and row.pid is not None and (owner := (row.pid, row.name))
+    }
 
 
 def captured(entries: Sequence[Entry[PacketSocketRow]], here: Mapping[str, Port]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -61,6 +61,34 @@ def light(kind: type[_Row]) -> type[_Row]:
     return row
 
 
+class Packed(Generic[_Row]):
+    """A row kept as bytes, with the attributes of the row. It is equal to the row.
+
+    An attribute may cost as much as unpacking the row, so whoever needs many takes `whole`.
+    """
+
+    __slots__ = ()
+
+    def whole(self) -> _Row:
+        """The row."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        """Equal rows, packed or not."""
+        return bool(self.whole() == whole(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """The row."""
+        return repr(self.whole())
+
+
+def whole(row: Any) -> Any:
+    """The row itself, or that of a packed one."""
+    return row.whole() if isinstance(row, Packed) else row
+
+
 @cache
 def key_of(kind: type[DataclassInstance]) -> Callable[[object], Hashable]:
     """The function that returns a row's key: its label, a tuple of its labels, or () if none."""
@@ -90,6 +118,7 @@ def values(row: DataclassInstance, only: Sequence[str] = ()) -> dict[str, object
     The keys of vectors become text.
     """
     found = {}
+    row = whole(row)
     for f in fields(row):
         if only and f.metadata.get("kind") not in only:
             continue

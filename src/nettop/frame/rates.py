@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from operator import attrgetter, sub, truediv
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
 
-from .fields import key_of
+from .fields import Packed, key_of, whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -51,7 +51,7 @@ class Entry(Generic[_Row]):
         before = self._before  # read once: two threads may ask
         if before is None:
             return self._per_s
-        rates = self._per_s = per_second(before, self.now, self._seconds)
+        rates = self._per_s = per_second(whole(before), whole(self.now), self._seconds)
         self._before = None
         return rates
 
@@ -71,6 +71,16 @@ class Entry(Generic[_Row]):
         if was is None or now is None or now < was or self._seconds <= 0:
             return None
         return (now - was) / self._seconds
+
+    def unpacked(self) -> Entry[_Row]:
+        """This entry, or one with the whole row of a packed one."""
+        if not isinstance(self.now, Packed):
+            return self
+        row, before = whole(self.now), self._before
+        if before is None:
+            return Entry(row, whole(self._per_s), still=self.still)
+        before = row if self.still else whole(before)
+        return Entry(row, before=before, seconds=self._seconds, still=self.still)
 
     def uncounted(self) -> tuple[_Row, float] | None:
         """The row before and the seconds since then, if `per_s` is still to be computed."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from ...frame.fields import Packed
 from ...frame.rates import Entry, Frame
 from .. import elsewhere, port
 from ..kinds.core import Load, loads
@@ -54,8 +55,11 @@ class Track:
             self.changes += 1
             brisk = self.brisk if len(table) >= CROWD else None
             for entry in table:
+                wanted = self.wanted(entry) and (brisk is None or brisk(entry))
+                if not wanted and not self.series:
+                    continue
                 name = self.key(entry.now)
-                if self.wanted(entry) and (brisk is None or brisk(entry)):
+                if wanted:
                     self.last_wanted[name] = at
                 elif name not in self.series:
                     continue
@@ -79,13 +83,18 @@ class Track:
 
     def entries(self, name: Hashable) -> list[Entry[Any]]:
         """The entries of a key, the oldest first; those without a rate are left out."""
-        return [entry for _, entry in self.series.get(name, ()) if entry.rated]
+        series = self.series.get(name, deque())
+        for place, (at, entry) in enumerate(series):
+            if isinstance(entry.now, Packed):  # only flows that are judged are unpacked, once
+                series[place] = at, entry.unpacked()
+        return [entry for _, entry in series if entry.rated]
 
 
 def _moves(entry: Entry[Any]) -> bool:
     """Whether a TCP socket moved or holds data: an idle one is not followed."""
     row = entry.now
-    return row.state == "established" and bool(not entry.still or row.notsent or row.recv_q)
+    busy = not entry.still or row.notsent or row.recv_q
+    return bool(busy) and row.state == "established"
 
 
 def _brisk(entry: Entry[Any]) -> bool:

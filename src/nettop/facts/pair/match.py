@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final
 
+from ...frame.fields import whole
 from ..limits import Limit
 from . import Unmatched
 
@@ -43,7 +44,9 @@ def turned(name: Tuple4) -> Tuple4:
 
 def flows(rows: Iterable[TcpRow]) -> dict[Tuple4, TcpRow]:
     """The connections by address, without those inside the host."""
-    return {name: row for row in rows if row.state != "listen" and not _inside(name := key(row))}
+    return {
+        name: whole(row) for row in rows if row.state != "listen" and not _inside(name := key(row))
+    }
 
 
 def _inside(name: Tuple4) -> bool:

@@ -15,6 +15,7 @@ import threading
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
+from io import BytesIO
 from typing import Final
 
 from ...files.bounds import BOUNDS, exceeded
@@ -207,7 +208,7 @@ class Kernel:
     def _answer(self, door: socket.socket, port: int) -> tuple[bytes, OSError | None, bool]:
         """Datagrams up to the acknowledgement or the end of the dump: data, error, interrupted."""
         mark = struct.pack("=II", _SEQUENCE, port)
-        parts: list[bytes] = []
+        parts = BytesIO()  # of 100,000 sockets 45 MB: a list would take them twice
         interrupted, whole = False, 0
         while True:
             size = door.recv_into(self._buffer)
@@ -222,10 +223,10 @@ class Kernel:
                 interrupted |= bool(HEADER.unpack_from(data, at)[2] & _INTERRUPTED)
             length, kind, flags = HEADER.unpack_from(data, last)[:3]
             if kind not in {_ERROR, _DONE}:
-                parts.append(data)
+                parts.write(data)
                 continue
-            parts.append(data[:last])
-            return b"".join(parts), failure(data, last, last + length, flags), interrupted
+            parts.write(data[:last])
+            return parts.getvalue(), failure(data, last, last + length, flags), interrupted
 
 
 def _last(data: bytes, mark: bytes) -> int | None:

@@ -1,0 +1,243 @@
+"""The rows of TCP sockets: whole, or packed as bytes on a host with thousands of connections.
+
+A whole row takes 900 bytes, a packed one 350. Most sockets of such a host are only counted and
+summed, which needs a few of their numbers; only the busiest are unpacked.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, Final, NamedTuple
+
+from ..frame.fields import Packed, counter, gauge, label, light
+from ..host.netlink import diag
+from ..host.netlink.codec import text
+
+_ENDLESS: Final = 0x7FFFFFFF
+_UNKNOWN: Final = 0xFFFFFFFF
+_NO_LIMIT: Final = 0xFFFFFFFFFFFFFFFF
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One TCP socket. None: not known to this kernel, or without meaning (a listening socket)."""
+
+    cookie: int = label("socket cookie of the kernel, unique since boot")
+    namespace: int = label("inode of its network namespace; 0: this one")
+    family: int = gauge("4 or 6")
+    local: str = gauge("local address")
+    local_port: int = gauge("local port")
+    remote: str = gauge("remote address")
+    remote_port: int = gauge("remote port")
+    interface: str | None = gauge("interface of the binding; None: not bound")
+    state: str = gauge("established listen close-wait …")
+    congestion: str | None = gauge("congestion control")
+    timestamps: bool | None = gauge("TCP timestamps in use")
+    sack: bool | None = gauge("SACK in use")
+    wscale: bool | None = gauge("window scaling in use")
+    ecn: bool | None = gauge("ECN negotiated")
+    snd_wscale: int | None = gauge("scale of the peer's window", "bits")
+    rcv_wscale: int | None = gauge("scale of our window", "bits")
+    app_limited: bool | None = gauge("application-limited delivery rate")
+    probes: int | None = gauge("unanswered window probes", "probes")
+    backoff: int | None = gauge("doublings of the retransmission timeout", "doublings")
+    recv_q: int = gauge("unread bytes; listening: connections not yet accepted", "bytes")
+    send_q: int = gauge("unacknowledged bytes; listening: backlog limit", "bytes")
+    uid: int = gauge("owning process")
+    inode: int = gauge("socket inode")
+    rmem_alloc: int | None = gauge("receive memory in use", "bytes", default=None)
+    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
+    wmem_alloc: int | None = gauge("send memory in use below the socket", "bytes", default=None)
+    sndbuf: int | None = gauge("send buffer", "bytes", default=None)
+    fwd_alloc: int | None = gauge("memory reserved", "bytes", default=None)
+    wmem_queued: int | None = gauge("send memory in use", "bytes", default=None)
+    optmem: int | None = gauge("option memory", "bytes", default=None)
+    backlog: int | None = gauge("socket backlog", "bytes", default=None)
+    drops: int | None = counter("packets dropped at the socket", "packets", default=None)
+    mss: int | None = gauge("segment size", "bytes", default=None)
+    unacked: int | None = gauge("segments in flight", "segments", default=None)
+    lost: int | None = gauge("segments marked lost", "segments", default=None)
+    pmtu: int | None = gauge("path MTU", "bytes", default=None)
+    rtt: int | None = gauge("smoothed round-trip time", "us", default=None)
+    rttvar: int | None = gauge("round-trip time variation", "us", default=None)
+    ssthresh: int | None = gauge(
+        "slow-start threshold; None: not yet set", "segments", default=None
+    )
+    cwnd: int | None = gauge("congestion window", "segments", default=None)
+    rcv_rtt: int | None = gauge("round-trip time measured by the receiver", "us", default=None)
+    rcv_space: int | None = gauge("receive space", "bytes", default=None)
+    total_retrans: int | None = counter("retransmitted segments", "segments", default=None)
+    pacing_rate: int | None = gauge("pacing rate; None: unlimited", "bytes/s", default=None)
+    max_pacing_rate: int | None = gauge(
+        "pacing rate limit (SO_MAX_PACING_RATE); None: unlimited", "bytes/s", default=None
+    )
+    bytes_acked: int | None = counter("bytes the peer acknowledged", "bytes", default=None)
+    bytes_received: int | None = counter("bytes received", "bytes", default=None)
+    segs_out: int | None = counter("segments sent", "segments", default=None)
+    segs_in: int | None = counter("segments received", "segments", default=None)
+    notsent: int | None = gauge("unsent bytes", "bytes", default=None)
+    min_rtt: int | None = gauge("minimum round-trip time", "us", default=None)
+    data_segs_in: int | None = counter("segments received with data", "segments", default=None)
+    data_segs_out: int | None = counter("segments sent with data", "segments", default=None)
+    delivery_rate: int | None = gauge("delivery rate; None: none yet", "bytes/s", default=None)
+    busy_time: int | None = counter("busy time: data in flight", "us", default=None)
+    rwnd_limited: int | None = counter("time limited by the peer's window", "us", default=None)
+    sndbuf_limited: int | None = counter("time limited by the send buffer", "us", default=None)
+    delivered: int | None = counter("segments delivered", "segments", default=None)
+    delivered_ce: int | None = counter(
+        "segments delivered with an ECN mark", "segments", default=None
+    )
+    bytes_sent: int | None = counter("bytes sent, with retransmissions", "bytes", default=None)
+    bytes_retrans: int | None = counter("retransmitted bytes", "bytes", default=None)
+    dsack_dups: int | None = counter("spurious retransmissions (DSACK)", "segments", default=None)
+    reord_seen: int | None = counter("reordering events", "events", default=None)
+    rcv_ooopack: int | None = counter("segments received out of order", "segments", default=None)
+    snd_wnd: int | None = gauge("window the peer offers", "bytes", default=None)
+
+
+_PLACES: Final = {f.name: place for place, f in enumerate(fields(Row))}
+_SSTHRESH, _PACING, _MAX_PACING, _MIN_RTT, _DELIVERY = (
+    _PLACES[name] - _PLACES["recv_q"]
+    for name in ("ssthresh", "pacing_rate", "max_pacing_rate", "min_rtt", "delivery_rate")
+)
+
+
+def connected(
+    names: tuple[object, ...], state: str, congestion: bytes, options: bytes,
+    numbers: list[int | None],
+) -> Row:  # fmt: skip
+    """The row of a socket with tcp_info; `numbers` are its fields from `recv_q` on."""
+    if (numbers[_SSTHRESH] or 0) >= _ENDLESS:
+        numbers[_SSTHRESH] = None
+    for place in (_PACING, _MAX_PACING):
+        if numbers[place] == _NO_LIMIT:
+            numbers[place] = None
+    if numbers[_MIN_RTT] == _UNKNOWN:
+        numbers[_MIN_RTT] = None
+    if not numbers[_DELIVERY]:
+        numbers[_DELIVERY] = None
+    return make((*names, state, _congestion(congestion), *_options(options), *numbers))
+
+
+def make(values: tuple[object, ...]) -> Row:
+    """A row from all its fields, faster than by keyword arguments."""
+    return tuple.__new__(Row, values)  # type: ignore[type-var]
+
+
+_STATES: Final = (*diag.STATES, *map(str, range(len(diag.STATES), 256)))
+
+
+def state_name(state: int) -> str:
+    """The name of a state by its number."""
+    return _STATES[state]
+
+
+NO_OPTIONS: Final = (None,) * 9
+NO_MEMORY: Final = (None,) * 9
+NO_INFO: Final = (None,) * (len(fields(Row)) - _PLACES["mss"])
+
+
+@cache
+def _options(raw: bytes) -> tuple[bool | int | None, ...]:
+    """What five bytes of tcp_info say: probes, backoff, options, scales, application-limited."""
+    if len(raw) < 5:
+        return NO_OPTIONS
+    probes, backoff, bits, scales, flags = raw
+    scaled = bool(bits & 4)
+    return (
+        bool(bits & 1), bool(bits & 2), scaled, bool(bits & 8),
+        scales & 15 if scaled else None, scales >> 4 if scaled else None, bool(flags & 1),
+        probes, backoff,
+    )  # fmt: skip
+
+
+@cache
+def _congestion(raw: bytes) -> str | None:
+    return text(raw) or None
+
+
+class Ends(NamedTuple):
+    """What many sockets have in common; one object for all of them."""
+
+    namespace: int
+    local: str
+    remote: str
+    interface: str | None
+
+
+# The bytes of a packed row: family, state, ports, cookie, what waits and whose it is, memory, then
+# of tcp_info (Linux 5.4) bytes 3 to 44 and 60 to 232: without the ages between them
+PIECES: Final = "2s2x4s36x8s4x16s"  # of the message, after its first 16 bytes
+INFO_PIECES: Final = "3x41s16x172s"
+_ALL: Final = struct.Struct("=14x13I5s8xI4xI4xI8xI4xIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
+_PORTS: Final = struct.Struct(">2xHH")
+_INODE: Final = struct.Struct("=26xI").unpack_from
+
+
+def _one(form: str, at: int) -> Any:
+    """A property: the number at this place."""
+    unpack: Callable[[bytes], tuple[int]] = struct.Struct(f"={at}x{form}").unpack_from
+    return property(lambda self: unpack(self.data)[0])
+
+
+class PackedRow(Packed[Row]):
+    """The bytes of a `Row`, with the same attributes; those not named here unpack all of it."""
+
+    # what is asked of every socket is an attribute, the rest is looked up
+    __slots__ = ("data", "ends", "inode", "local", "remote", "state")
+    __dataclass_fields__: ClassVar[dict[str, Any]] = Row.__dataclass_fields__
+
+    def __init__(self, data: bytes, ends: Ends) -> None:
+        """`data` is laid out as above, the name of the congestion control at its end."""
+        self.data = data
+        self.ends = ends
+        self.local, self.remote = ends.local, ends.remote
+        self.state = _STATES[data[1]]
+        self.inode: int = _INODE(data)[0]
+
+    cookie = _one("Q", 6)
+    recv_q, send_q, uid = _one("I", 14), _one("I", 18), _one("I", 22)
+    total_retrans = _one("I", 147)
+    bytes_acked, bytes_received = _one("Q", 167), _one("Q", 175)
+    notsent = _one("I", 191)
+
+    @property
+    def namespace(self) -> int:
+        """As in `Row`."""
+        return self.ends.namespace
+
+    @property
+    def interface(self) -> str | None:
+        """As in `Row`."""
+        return self.ends.interface
+
+    @property
+    def local_port(self) -> int:
+        """As in `Row`."""
+        return int(_PORTS.unpack_from(self.data)[0])
+
+    @property
+    def remote_port(self) -> int:
+        """As in `Row`."""
+        return int(_PORTS.unpack_from(self.data)[1])
+
+    def whole(self) -> Row:
+        """The row; a new object at each call."""
+        data, ends = self.data, self.ends
+        local, remote = _PORTS.unpack_from(data)
+        every = _ALL.unpack_from(data)
+        family = 4 if data[0] == diag.IPV4 else 6
+        names = (
+            self.cookie, ends.namespace, family, ends.local, local, ends.remote, remote,
+            ends.interface,
+        )  # fmt: skip
+        numbers = [*every[:13], *every[14:]]
+        return connected(names, self.state, data[_ALL.size :], every[13], numbers)
+
+    def __getattr__(self, name: str) -> Any:
+        """Any other field."""
+        return getattr(self.whole(), name)

@@ -1,0 +1,196 @@
+"""Packed rows of TCP sockets: the same as whole ones, found again, and small."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import fields
+from typing import Any, ClassVar
+
+import pytest
+from netlink_bytes import Fake
+from tcp_bytes import socket, tcp_info
+
+from nettop.collect import _tcp_row, sockets_tcp
+from nettop.collect._memory import Memory
+from nettop.collect._tcp_row import PackedRow
+from nettop.facts import flows
+from nettop.facts.landing import Landed
+from nettop.facts.limits.window import Track, _moves
+from nettop.frame.fields import values, whole
+from nettop.frame.rates import Entry, entries
+from nettop.sampling.sampler import Sampler
+
+NUMBERS = (
+    "mss", "unacked", "lost", "pmtu", "rtt", "rttvar", "ssthresh", "cwnd", "rcv_space", "retrans",
+    "pacing", "max_pacing", "acked", "received", "segs_out", "segs_in", "notsent", "min_rtt",
+    "delivery", "busy", "rwnd", "sndbuf", "delivered", "sent", "again", "needless", "reordered",
+    "gaps", "offered", "options", "scales", "flags",
+)  # fmt: skip
+KINDS: list[dict[str, Any]] = [
+    {}, {"recv_q": 5}, {"state": 8}, {"state": 77}, {"ipv6": True}, {"congestion": "bbr"},
+    {"interface": 3}, {"expires": 9}, {"info": tcp_info(ssthresh=0x7FFFFFFF, min_rtt=0xFFFFFFFF)},
+    {"info": tcp_info(pacing=(1 << 64) - 1, delivery=0)}, {"info": tcp_info(options=0)},
+]  # fmt: skip
+
+
+@pytest.fixture
+def packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pack the rows of every answer."""
+    monkeypatch.setattr(sockets_tcp, "MANY", 0)
+
+
+def read(raw: bytes, before: Any = None, seen: Any = None) -> list[Any]:
+    return sockets_tcp.parse(raw, before or {}, {} if seen is None else seen, str, 4)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_each_attribute_is_that_of_the_whole_row(
+    kind: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (row,) = read(socket(7, **kind))
+    monkeypatch.setattr(sockets_tcp, "MANY", 0)
+    (small,) = read(socket(7, **kind))
+    assert isinstance(small, PackedRow)
+    assert whole(small) == row
+    assert whole(small).interface == row.interface
+    assert small == row
+    assert row == small
+    assert values(small) == values(row)
+    for one in fields(sockets_tcp.Row):
+        assert getattr(small, one.name) == getattr(row, one.name), one.name
+
+
+def test_only_long_answers_are_packed() -> None:
+    one = socket(7)
+    count = sockets_tcp.MANY // len(one)
+    rows = read(b"".join(socket(n) for n in range(count)))
+    assert not any(isinstance(row, PackedRow) for row in rows)
+    rows = read(b"".join(socket(n) for n in range(count + 1)))
+    assert all(isinstance(row, PackedRow) for row in rows)
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_listening_socket_and_one_of_an_older_kernel_are_not_packed() -> None:
+    seen: dict[bytes, Any] = {}
+    raw = socket(1, state=10) + socket(2, info=tcp_info(224)) + socket(3, memory=8)
+    first = read(raw, seen=seen)
+    assert [type(row) for row in first] == [sockets_tcp.Row] * 3
+    again = read(raw, seen)
+    assert all(old is new for old, new in zip(first, again, strict=True))
+
+
+@pytest.mark.usefixtures("packed")
+def test_an_idle_socket_keeps_its_row_and_a_changed_one_does_not() -> None:
+    seen: dict[bytes, Any] = {}
+    (first,) = read(socket(7), seen=seen)
+    (same,) = read(socket(7, info=tcp_info(ages=99999), expires=5), seen)
+    assert same is first
+    for name in NUMBERS:
+        (other,) = read(socket(7, info=tcp_info(**{name: 6})), seen)
+        assert other is not first, name
+        assert other != first, name
+    (later,) = read(socket(8), seen)  # another cookie is another socket
+    assert (later.cookie, later is first) == (8, False)
+
+
+def test_a_socket_is_found_again_when_a_host_gets_many_and_when_it_has_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = []
+    seen: dict[bytes, Any] = {}
+    table: Any = []
+    for acked, many in ((0, 10**9), (1000, 0), (3000, 0), (6000, 10**9), (10000, 10**9)):
+        monkeypatch.setattr(sockets_tcp, "MANY", many)
+        now: dict[bytes, Any] = {}
+        rows = read(socket(7, info=tcp_info(acked=acked)), seen, now)
+        seen, table = now, entries(rows, table, 1.0)
+        counts.append(table[0].rate("bytes_acked"))
+        assert table[0].per_s is None or table[0].per_s.bytes_acked == counts[-1]
+        assert table[0].unpacked() == table[0]
+    assert counts == [None, 1000.0, 2000.0, 3000.0, 4000.0]
+
+
+@pytest.mark.usefixtures("packed")
+def test_rates_of_packed_rows_are_those_of_whole_ones() -> None:
+    old = read(socket(7))[0]
+    new = read(socket(7, info=tcp_info(acked=5000, received=9000, retrans=6, busy=10_000)))[0]
+    small = Entry(new, before=old, seconds=2.0)
+    large = Entry(whole(new), before=whole(old), seconds=2.0)
+    for name in ("bytes_acked", "bytes_received", "total_retrans", "busy_time", "drops"):
+        assert small.rate(name) == large.rate(name) is not None
+    assert small.unpacked().rate("bytes_acked") == 2000.0
+    assert type(small.unpacked().now) is sockets_tcp.Row
+    assert small.per_s == large.per_s
+    assert type(small.per_s) is sockets_tcp.Row
+    assert small.unpacked().per_s == large.per_s  # also after it was computed
+    still = Entry(old, before=old, seconds=2.0, still=True).unpacked()
+    assert still.still
+    assert still.rate("bytes_acked") == 0.0
+    assert Entry(old).unpacked().per_s is None
+
+
+class Sites:
+    ports: ClassVar[dict[str, Any]] = {}
+
+    def begin(self) -> None:
+        pass
+
+    def site(self, *_: object) -> Landed:
+        return Landed("eth0", None, None, "")
+
+
+@pytest.mark.usefixtures("packed")
+def test_only_the_busiest_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [socket(n) for n in range(1000)]
+    seen: dict[bytes, Any] = {}
+    before = entries(read(b"".join(parts), seen=seen), [], 0.0)
+    for n in range(500):
+        parts[n] = socket(n, info=tcp_info(acked=2000 + n))
+    table = entries(read(b"".join(parts), seen), before, 1.0)
+    unpacked: list[int] = []
+    unpack = PackedRow.whole
+
+    def counted(self: PackedRow) -> sockets_tcp.Row:
+        unpacked.append(self.cookie)
+        return unpack(self)
+
+    monkeypatch.setattr(_tcp_row.PackedRow, "whole", counted)
+    found = flows.Sockets.of(table, (), Sites(), {4711: (1, "app")})
+    assert found.connections == 1000
+    assert found.uses[1].tcp == 1000
+    assert found.uses[1].tx == sum(1000.0 + n for n in range(500))
+    assert len(found.busiest) == flows.MOST
+    assert 0 < len(unpacked) <= 2 * flows.MOST  # now and before
+    assert [entry.now.cookie for _, entry, _ in found.busiest[:3]] == [499, 498, 497]
+    unpacked.clear()
+    track = Track(lambda row: row.cookie, _moves, brisk=lambda entry: entry.now.bytes_acked > 2100)
+    track.add(1.0, table)
+    assert len(track.series) == 399
+    assert not unpacked
+    for _ in range(3):
+        (entry,) = track.entries(499)
+        assert (type(entry.now), entry.now.bytes_acked) == (sockets_tcp.Row, 2499)
+    assert unpacked == [499, 499]  # now and before, once
+
+
+def test_many_sockets_that_move_take_little_memory() -> None:
+    parts = [bytearray(socket(n)) for n in range(2000)]
+    source = Fake({"sock_diag/tcp4": b"".join(parts), "sock_diag/tcp6": b""})
+    sampler = Sampler(source)
+    sampler.take(["sockets_tcp"])  # fills the caches
+    sampler.last, sampler.memory = None, {}
+    memory: Memory = {}
+    tracemalloc.start()
+    sampler.memory["sockets"] = memory
+    for round_ in range(3):
+        answer = b"".join(
+            socket(n, info=tcp_info(acked=1000 * round_, received=round_ << 33, busy=round_ << 34))
+            for n in range(2000)
+        )
+        source.netlinks = {"sock_diag/tcp4": answer, "sock_diag/tcp6": b""}
+        sampler.take(["sockets_tcp"])
+        del answer
+    source.netlinks = {}
+    size, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size / 2000 < 1250  # bytes, two readings; whole rows take 2,400
