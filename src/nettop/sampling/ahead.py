@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from .. import collect
 from ..collect import Memory
 from ..files import interrupt
-from ..host.patterns import NETLINK
 from ..host.source import Ask, Batches, HostLostError, Lead, Source
 
 _ROUNDS: Final = 8  # rehearsals at the most; what is still missing is asked for one by one
@@ -79,6 +78,8 @@ class Ahead:
 
     def _expected(self, table: str, at: float) -> Iterator[Ask]:
         """The requests that the next reading of the table, at this time, will probably make."""
+        from ..host.patterns import NETLINK  # late: the screen of this host does not need it
+
         reading = self._readings.get(table, 0) + 1
         for ask, made in self._tables.get(table, {}).items():
             pause = made.pause or (_AGAIN if ask[0] == NETLINK else None)
