@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, ClassVar
 
 import pytest
-from netlink_bytes import Fake
+from netlink_bytes import Fake, message, text
 from tcp_bytes import socket, tcp_info
 
 from nettop.collect import _tcp_row, sockets_tcp
@@ -77,6 +77,15 @@ def test_a_listening_socket_and_one_of_an_older_kernel_are_not_packed() -> None:
     assert [type(row) for row in first] == [sockets_tcp.Row] * 3
     again = read(raw, seen)
     assert all(old is new for old, new in zip(first, again, strict=True))
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_message_with_attributes_in_another_order_is_not_packed() -> None:
+    usual, name = socket(7), text(4, "cubic")
+    assert usual.endswith(name)
+    (row,) = read(message(20, usual[16:88] + name + usual[88 : -len(name)]))
+    assert type(row) is sockets_tcp.Row
+    assert (row.congestion, row.rtt) == ("cubic", 250)
 
 
 @pytest.mark.usefixtures("packed")
