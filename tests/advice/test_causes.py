@@ -65,6 +65,9 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("accept-queue-overflows", "one-of-the-listeners-waits"),
         ("datagrams-not-sent", "shaper-limits"),  # SndbufErrors count what a qdisc drops
         ("datagrams-not-sent", "queue-drops-before-sending"),
+        ("datagrams-not-sent", "received-packets-policed"),
+        ("packets-vanish", "firewall-drops"),  # counted by the host, dropped by a chain
+        ("packets-vanish", "firewall-rate-limit-drops"),
     }
 
 

@@ -151,6 +151,7 @@ def test_a_tool_that_hangs_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> N
         raise subprocess.TimeoutExpired("tc", 30)
 
     monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(_host, "program", lambda name: f"/sbin/{name}")
     with pytest.raises(TimeoutError, match="tc did not end within 30 s") as found:
         Host("/").run(("tc",))
     assert found.value.errno == errno.ETIMEDOUT

@@ -114,7 +114,7 @@ def test_a_finding_that_was_put_right_is_listed_as_done_and_taken_back_from_ther
     view = View(pane="advisor")
     rows = told(done, view).splitlines()
     assert any(SACK.title[:10] in row and "done  u undoes it" in row for row in rows)
-    assert any(row.startswith(" FINDINGS") and "1, most severe first, 1 done" in row
+    assert any("─ FINDINGS ─" in row and "1, most severe first, 1 done" in row
                for row in rows)  # fmt: skip
     view = painted(view.at(on=SACK.id), done)
     assert "journal 7; u undoes it" in told(done, view)

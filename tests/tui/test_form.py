@@ -38,7 +38,7 @@ def key(name: str, view: View, scene: Scene | None = None) -> tuple[View, Ask | 
 def test_the_form_begins_with_what_to_run_and_shows_its_fields_only() -> None:
     scene, view = lossy(), at("what")
     rows = words(pane("tests").lines(scene, view, 120, 40)).splitlines()
-    assert rows[0].startswith(" TEST THIS HOST")
+    assert rows[0].startswith("╭─ TEST THIS HOST ─")
     names = []
     for _ in range(4):
         names.append([item for item in pane("tests").items(scene, view) if "form." in item])
