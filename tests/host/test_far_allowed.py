@@ -17,6 +17,7 @@ from nettop.host.recording import Replay, load
 
 FAR = Path(far.__file__).parent
 FIRST = "/proc/1/root"
+REQUESTS = Path(__file__).parents[1] / "golden/requests"
 HOSTS = sorted((Path(__file__).parents[1] / "hosts").glob("*.host"))
 
 
@@ -66,7 +67,10 @@ def test_a_path_that_is_not_on_the_list_is_refused(path: str) -> None:
 
 
 def test_only_netlink_messages_that_read_are_sent() -> None:
-    reads = {route.GETLINK, route.GETADDR, route.GETROUTE, route.GETQDISC, route.GETCLASS}
+    reads = {
+        route.GETLINK, route.GETADDR, route.GETROUTE, route.GETNEIGH, route.GETQDISC,
+        route.GETCLASS,
+    }  # fmt: skip
     sent = {
         (family, kind, dump)
         for family in (
@@ -98,6 +102,18 @@ def test_only_netlink_messages_that_read_are_sent() -> None:
     assert {message.get for message in ethtool.MESSAGES.values()} <= {
         kind for family, kind, _ in sent if family == "ethtool"
     }
+
+
+def test_every_netlink_message_of_a_collector_is_sent() -> None:
+    """The messages are those of the golden files of requests."""
+    checked = set()
+    for path in REQUESTS.glob("*.txt"):
+        for line in path.read_text().splitlines():
+            family, kind, *rest = line.partition(": ")[2].split()
+            if family != "ioctl" and rest:
+                allowed.netlink(family, int(kind), rest[0] == "dump")
+                checked.add((family, int(kind)))
+    assert ("route", route.GETNEIGH) in checked
 
 
 def refused(family: str, kind: int, dump: bool) -> bool:

@@ -33,6 +33,9 @@ def shell(text: str) -> tuple[str, ...]:
         (shell("echo This account is currently not available.; exit 1"), ": This account is cur"),
         (shell('"$0" "$@" | sed -u "s/$/\\r/"'), "ends lines with CR LF: something between"),
         ((sys.executable, "-c", TERMINAL), "this prefix has a terminal, .*leave out -t"),
+        # an echo alone, as on a busy host, where the reader's own words come before it or are lost
+        (shell("head -c 9000; exit 1"), r"this prefix has a terminal, .*leave out -t$"),
+        (shell("echo Error; head -c 500; echo; exit 1"), "this prefix has a terminal, "),
         (shell("echo MemoryError >&2; exit 1"), ": there is too little memory for Python"),
         (shell("echo 'lost sys.stderr' >&2; exit 1"), ": there is too little memory for Python"),
         (shell("exit 255"), r"exit code 255 \(of ssh: the connection was lost, or the reader was"),

@@ -110,11 +110,12 @@ def test_a_flow_that_ends_while_it_is_watched_is_said() -> None:
 def test_a_test_stores_which_end_limits_and_at_which_stage() -> None:
     with Stage("both-test") as stage:
         # a burst of 100 ms: a smaller one loses its tokens while the core is taken away
-        stage.tc("qdisc add dev eth0 root tbf rate 20mbit burst 256k limit 90000")
+        # and four streams: the queue of one stops growing before the limit drops again
+        stage.tc("qdisc add dev eth0 root tbf rate 20mbit burst 256k limit 60000")
         done = subprocess.run(
             stage.inside(stage.here, sys.executable, "-m", "nettop", "test", "bulk", "--to", NEAR,
                          "--peer", f"ip netns exec {stage.there}", "--seconds", "10", "--json",
-                         "--congestion", "cubic"),
+                         "--congestion", "cubic", "--streams", "4"),
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -163,8 +163,8 @@ def test_the_project_s_own_tests_accept_the_rule_and_the_pane(tree: Path, tmp_pa
             env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-    for name in map(Path, [*OF_RULES, *OF_PANES]):
-        assert f"`{name.parent}`" in PAGE or name.name in PAGE
+    for file in map(Path, [*OF_RULES, *OF_PANES]):
+        assert f"`{file.parent}`" in PAGE or file.name in PAGE
 
 
 def test_the_examples_pass_the_linter(tree: Path) -> None:

@@ -41,6 +41,7 @@ _OLD: Final = "nettop-python"
 _PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
 _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
 _START: Final = _CHECK + prefix.START
+_ECHO: Final = 40  # bytes of a line that came back: a terminal echoes what is sent
 _SSH_FAILED: Final = 255  # EXIT STATUS of ssh(1): it failed itself, or a signal ended the command
 _STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # those that may not read input yet
 
@@ -78,6 +79,7 @@ class Connection:
             "statistics": BOUNDS["statistics"].most,
         }  # fmt: skip
         job = json.dumps(prefix.job(_PACKAGE, _FAR, "reader", options)).encode() + b"\n"
+        self._job = job  # until the reader runs
         argv = prefix.command(words, (*_PYTHON, _START))
         try:
             self._process = prefix.start(argv, apart=not first)
@@ -123,6 +125,7 @@ class Connection:
         if len(words) != 2 or words[0].decode("ascii", "replace") != sys.byteorder:
             raise HostLostError(f"{self.name}: that host has another byte order than this one")
         self.root = words[1] == b"0"
+        self._job = b""
 
     def exchange(self, *batches: bytes, seconds: float = ANSWER) -> bytes:
         """Send batches of requests; the answer to the first. HostLostError.
@@ -195,7 +198,10 @@ class Connection:
             with contextlib.suppress(OSError):
                 self._errors += os.read(errors.fileno(), 1 << 16)
         code = self._process.poll()
-        reason = prefix.reason(self._errors or self._printed())
+        printed = self._printed()
+        reason = prefix.reason(self._errors or printed)
+        if any(line[:_ECHO] in self._job for line in printed.splitlines() if len(line) >= _ECHO):
+            reason = prefix.TERMINAL
         least = ".".join(map(str, LEAST))
         if reason.startswith(_OLD):
             version = reason.removeprefix(_OLD).strip()

@@ -21,9 +21,9 @@ from ..terms.text import safe
 
 # Read one line with all sources, then run them. `python3 -` would read until end of file, but that
 # means that nettop has ended.
+TERMINAL: Final = "this prefix has a terminal, which changes what is sent: leave out -t"
 START: Final = (
-    "import sys,json;sys.stdin.isatty() and sys.exit('this prefix has a terminal, which changes "
-    "what is sent: leave out -t');line=sys.stdin.readline();"
+    f"import sys,json;sys.stdin.isatty() and sys.exit('{TERMINAL}');line=sys.stdin.readline();"
     "line or sys.exit('this prefix does not pass on standard input: docker and kubectl need "
     "exec -i, ssh no -n');job=json.loads(line);exec(job['boot'])"
 )
