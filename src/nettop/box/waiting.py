@@ -47,7 +47,7 @@ class Waiting:
                 write(path, incidents.encode(joined), 0o600)
 
     def due(self, at: float, boot: str) -> list[Path]:
-        """Those whose time after has passed at `at` seconds since that boot."""
+        """Incidents whose recorded time ended before `at` (seconds since the boot `boot`)."""
         return [
             path for path, incident in self.all.items()
             if incident.boot != boot or not incident.at <= at < incident.reported + self._after

@@ -23,7 +23,7 @@ MAY_REST = True
 MEMORY: Final = "sockets"
 OPTIONAL = True
 
-MOST: Final = 16  # namespaces that are asked, those that move most
+MOST: Final = 16  # namespaces to ask: those with the highest rates
 MOVED: Final = 100_000  # bytes between two readings: less needs no queue
 _NAMED: Final = 10.0  # seconds for which names and addresses are kept
 _ROUNDS: Final = 10  # readings for which a namespace is asked after its flows moved data

@@ -94,7 +94,7 @@ class _Last:
 
 
 def update(source: Source, memory: Memory) -> list[Row]:
-    """Every process that may matter, then threads; OSError if /proc cannot be listed."""
+    """The processes that may use the network, then threads; OSError without /proc."""
     last = recall(memory, _Last)
     past = last.seen
     now: dict[str, _Seen] = {}

@@ -73,7 +73,7 @@ class Entry(Generic[_Row]):
         return (now - was) / self._seconds
 
     def unpacked(self) -> Entry[_Row]:
-        """This entry, or one with the whole row of a packed one."""
+        """The entry with a whole row in place of a packed row."""
         if not isinstance(self.now, Packed):
             return self
         row, before = whole(self.now), self._before
@@ -201,7 +201,7 @@ def per_second(old: _Row | None, new: _Row, seconds: float) -> _Row | None:
         return None
     kind = type(new)
     run = _run(kind)
-    if run is not None:  # both rows are light, that is tuples
+    if run is not None:  # both rows are tuples of numbers
         now: tuple[float, ...] = new  # type: ignore[assignment]
         was: tuple[float, ...] = old  # type: ignore[assignment]
         try:

@@ -35,7 +35,7 @@ class Mark:
     error: float  # half of the shortest round trip, seconds
 
     def words(self) -> str:
-        """The sentence for the comment."""
+        """The sentence that the comment of the recording holds."""
         end = "this" if self.here else "the other"
         return f" Pair {self.number}, {end} end: {self.clock('the other host')}."
 

@@ -204,7 +204,7 @@ def flow_words(parts: Sequence[Line], width: int, gap: str = "   ", indent: int 
 
 
 def in_blank(rows: list[Line], text: str) -> list[Line]:
-    """A labelled graph with a text where it begins with blanks, if there is room for it."""
+    """The graph `rows` with `text` in its empty left part, if the text fits there."""
     at = len(rows) // 2
     label, *drawn = rows[at]
     blank = drawn[0][0] if drawn else ""

@@ -119,7 +119,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG
 
 
 def filled(view: View, scene: Scene, name: str) -> View:
-    """An empty field takes what is offered for it; another one is edited."""
+    """Fill an empty field with the offered text; open the editor of any other field."""
     now, offer = values(view)[name], offered(scene, name)
     if not now and offer:
         return replace(view, form={**view.form, name: offer})

@@ -23,7 +23,7 @@ class Taping:
         """From now on the observer reads through the recording."""
         self.path, self.observer, self.post = path, observer, post
         self.tape = Tape(path)
-        self.outcome = ""  # what became of it, once it ended
+        self.outcome = ""  # how the recording ended; empty while it runs
         self.names = Names()
         self.source = observer.sampler.source
         self.record = Record(self.source)

@@ -52,7 +52,7 @@ def listening(port: int) -> bool:
 
 
 def prepare() -> None:
-    """In the child: own process group, and death with its parent."""
+    """In the child: begin a process group, and be killed when the parent ends."""
     os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
