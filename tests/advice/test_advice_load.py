@@ -248,6 +248,13 @@ def test_prose_in_any_form_moves_no_line(tmp_path: Path, why: str) -> None:
         read(path)
 
 
+def test_a_fix_without_a_setting_is_reported_with_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("[[test]]", "[[fix]]\n\n[[test]]", 1))
+    line = path.read_text().split("\n").index("[[test]]") - 1
+    with pytest.raises(RuleError, match=rf":{line}: fix\[1\]: "):
+        check(path)
+
+
 def test_earlier_facts_and_recordings(tmp_path: Path) -> None:
     text = GOOD.replace("nic.mtu < limits.least", "worst(nic.per_s.ring_drops, 60) > limits.least")
     text = text.replace(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 import scenes
@@ -17,7 +20,7 @@ from nettop.facts.joined import Joiner
 from nettop.facts.kinds import path
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
-from nettop.host.bpf import btf, drops
+from nettop.host.bpf import btf, call, drops
 from nettop.host.recording import Record, Replay
 from nettop.host.source import Live
 from nettop.panes.path import reasons as told
@@ -220,3 +223,21 @@ def test_the_line_says_what_is_dropped_or_why_nothing_is_known() -> None:
     assert "no kernel drops" in text_of(told(quiet, 100)[0])
     refused = replace(facts, missing={"drop_reasons": "counting in the kernel needs root"})
     assert "needs root" in text_of(told(refused, 100)[0])
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.EINVAL, "tracepoint skb:kfree_skb gives no reason"),
+        (errno.ENOENT, "tracepoint skb:kfree_skb gives no reason"),
+        (errno.EPERM, "Operation not permitted"),
+    ],
+)
+def test_a_tracepoint_that_takes_no_program(
+    number: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = OSError(number, os.strerror(number))
+    monkeypatch.setattr(call, "attach", Mock(side_effect=error))
+    with pytest.raises(OSError, match=said) as caught:
+        drops._attach(3)
+    assert caught.value.errno == number

@@ -62,3 +62,24 @@ def test_one_line_names_the_busiest() -> None:
     assert text_of(row).split()[:5] == ["CORES", "▁▁▆▁▁▂█▂", "6", "97%", "eth0/rx-0"]
     assert line_cells(row) == 80
     assert grid.brief(replace(facts, cores=()), 80) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "caches", "names"),
+    [
+        ((0, 0, 1, 1), ((0,), (2,), (4,), (4,)), ["node 0", "node 1"]),
+        ((0, 0, 0, 0), ((0,), (0,), (4,), (4,)), ["L3 0", "L3 1"]),
+        ((0, 0, 0, 0), ((0,), (1,), (2,), (3,)), [""]),
+        ((0, 0, 0, 0), ((0,), (0,), (0,), (0,)), [""]),
+    ],
+)
+def test_cores_are_grouped_by_node_or_else_by_cache(
+    nodes: tuple[int, ...], caches: tuple[tuple[int, ...], ...], names: list[str]
+) -> None:
+    cores = [
+        replace(core, node=node, l3=l3)
+        for core, node, l3 in zip(host(*[1.0] * 4).cores, nodes, caches, strict=True)
+    ]
+    groups = grid.groups(cores)
+    assert [name for name, _ in groups] == names
+    assert [core for _, members in groups for core in members] == cores

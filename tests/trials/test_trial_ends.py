@@ -97,6 +97,14 @@ def test_an_end_that_cannot_be_read_is_left_out() -> None:
     assert thread.document() is None
 
 
+def test_a_peer_that_is_this_host_is_read_and_has_no_second_end() -> None:
+    with ends.watching(Options(to="10.0.0.2", peer="nice")) as thread:
+        assert thread is not None
+        thread.join(60)
+    assert thread.hosts[1] == "nice"
+    assert thread.document() is None
+
+
 def test_an_experiment_counts_the_limits_of_its_runs() -> None:
     one, other = seen(joined("thread", 1e9)).document(), seen(joined("cwnd", 1e9)).document()
     assert one is not None
