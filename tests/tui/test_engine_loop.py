@@ -359,3 +359,27 @@ def test_a_recording_begins_and_ends_between_two_samples(
     one._tape(observer)
     assert (one.recording, ended, one.ending) == (None, [1], False)
     assert isinstance(one.past, History)
+
+
+def test_a_silent_host_is_said_before_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, said = engine()
+    one.source.batches = SimpleNamespace(name="ssh web1")  # type: ignore[misc, assignment]
+    monkeypatch.setattr(module, "SLOW", 0.01)
+
+    def step(_observer: Any) -> None:
+        for _ in range(3000):  # it answers after that note
+            if said:
+                return
+            threading.Event().wait(0.01)
+
+    monkeypatch.setattr(one, "_step", step)
+    one._watched(SimpleNamespace(), module.time.monotonic())  # type: ignore[arg-type]
+    assert notes(said) == [
+        ("ssh web1 has not answered for 0.01 s; the picture is older", "warn"),
+        ("ssh web1 answered after 0 s", "good"),
+    ]
+    said.clear()
+    monkeypatch.setattr(module, "SLOW", 60.0)
+    monkeypatch.setattr(one, "_step", lambda _observer: None)
+    one._watched(SimpleNamespace(), module.time.monotonic())  # type: ignore[arg-type]
+    assert not said

@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 WIDE: Final = 78
 MANY: Final = 3  # unmatched flows that are named
+_AROUND: Final = ("sudo", "doas", "env")  # words of a prefix that run its command at the same host
 
 
 def short(name: str) -> str:
-    """The short name of a host: the last word of a command prefix that is not an option."""
-    words = [word for word in name.split() if not word.startswith("-")]
+    """The short name of a host: the last word of a command prefix that may be its name."""
+    words = [
+        word
+        for word in name.split()
+        if not word.startswith("-") and "=" not in word and word not in _AROUND
+    ]
     return words[-1] if words else name
 
 
