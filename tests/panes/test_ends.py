@@ -119,3 +119,13 @@ def test_a_flow_that_has_ended_is_said_in_words() -> None:
     opened = ends.of_flow(one, replace(scene, peer=replace(over, ended=(name(one),))), 100)
     assert [text_of(row) for row in opened] == [" ⇄ this flow has ended"]
     assert ends.of_flow(one, replace(scene, peer=over), 100) == []
+
+
+@pytest.mark.parametrize(
+    ("width", "begins"),
+    [(118, " ⇄ rsync[4] → rsyncd[9] "), (84, " ⇄ rsync → rsyncd "), (78, " ⇄ sends ")],
+)
+def test_the_host_of_the_limit_is_shown_before_the_programs(width: int, begins: str) -> None:
+    head = rows(PEER, width)[0]
+    assert head.startswith(begins)
+    assert head.endswith(", at web2")
