@@ -11,7 +11,7 @@ from nettop.advice.rules.rule import Finding
 from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.pair import Joined, Losses, Place, Unmatched
-from nettop.panes import ends, listed
+from nettop.panes import ends, limit, listed
 from nettop.terms.text import cells, text_of
 from nettop.views.scene import Peer, Scene, Step
 
@@ -129,3 +129,13 @@ def test_the_host_of_the_limit_is_shown_before_the_programs(width: int, begins: 
     head = rows(PEER, width)[0]
     assert head.startswith(begins)
     assert head.endswith(", at web2")
+
+
+def test_where_both_ends_are_read_nobody_is_sent_to_the_other_end() -> None:
+    for stage in ("peer", "unknown", "rwnd"):
+        one = replace(LIMIT, stage=Reading(stage, "there", stage))
+        assert "⇄ below" in text_of(limit.remedy(Scene(peer=PEER), one, None, 100))
+        for peer in (None, replace(PEER, joined=())):
+            assert "⇄ below" not in text_of(limit.remedy(Scene(peer=peer), one, None, 100))
+    here = replace(LIMIT, stage=Reading("qdisc", "here", "qdisc"))
+    assert "⇄ below" not in text_of(limit.remedy(Scene(peer=PEER), here, None, 100))
