@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from scenes import healthy
@@ -10,8 +11,11 @@ from scenes import healthy
 from nettop.facts.pair.words import short
 from nettop.panes import page
 from nettop.terms.text import text_of
+from nettop.views.both import names
 from nettop.views.origin import SceneOrigin
 from nettop.views.scene import View
+
+LONG = "ssh -p 2222 -i /home/user/.ssh/a_key root@web1"
 
 
 @pytest.mark.parametrize(
@@ -34,3 +38,15 @@ def test_it_is_the_last_word_that_may_be_a_name(prefix: str, name: str) -> None:
 def test_the_header_has_the_whole_prefix_or_the_name(prefix: str, shown: str) -> None:
     scene = replace(healthy(), origin=SceneOrigin("host", prefix, prefix))
     assert f" {shown} " in text_of(page.header(scene, View(), 80))
+
+
+@pytest.mark.parametrize(
+    ("prefix", "name"),
+    [("ssh web1", "ssh web1"), (LONG, "root@web1"), (LONG.replace("root@", ""), None)],
+)
+def test_hosts_of_one_name_are_told_apart(prefix: str, name: str | None) -> None:
+    near, far = (SimpleNamespace(host="web1", batches=one) for one in (None, SimpleNamespace()))
+    far.batches.name = prefix
+    assert names(near, far) == ("web1", name or prefix)
+    far.batches = None
+    assert names(near, far) == ("web1", "peer")
