@@ -97,6 +97,10 @@ def test_damaged_requests_are_answered_with_an_error() -> None:
         (shell("echo 'nettop-python 3.5' >&2; exit 1"), "has Python 3.5: nettop needs 3.6"),
         (shell("echo 'Permission denied (publickey).' >&2; exit 255"), "Permission denied"),
         (shell("exit 9"), "started no reader: exit code 9"),
+        (
+            shell("echo 'SyntaxError: invalid syntax' >&2; exit 1"),  # a login shell of its own
+            "started no reader: SyntaxError: invalid syntax",
+        ),
         (shell("kill -SEGV $$"), "started no reader: killed by signal 11"),
         (
             shell("echo 'python3: error while loading shared libraries: libz.so.1' >&2; exit 127"),

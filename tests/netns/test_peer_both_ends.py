@@ -42,7 +42,9 @@ def flow_of(document: dict[str, Any]) -> dict[str, Any]:
     return busiest
 
 
-@pytest.mark.parametrize("name", ["reader-sleeps", "writer-sleeps", "tbf-20mbit", "rcvbuf-32768"])
+@pytest.mark.parametrize(
+    "name", ["reader-sleeps", "writer-sleeps", "tbf-20mbit", "rcvbuf-32768", "acks-tbf"]
+)
 def test_the_host_and_the_stage_of_a_limit_are_named_from_both_ends(name: str) -> None:
     case = LIMITS[name]
     with Stage(f"both-{name}") as stage:

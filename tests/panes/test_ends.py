@@ -11,7 +11,7 @@ from nettop.advice.rules.rule import Finding
 from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.pair import Joined, Losses, Place, Unmatched
-from nettop.panes import ends, listed
+from nettop.panes import ends, limit, listed
 from nettop.terms.text import cells, text_of
 from nettop.views.scene import Peer, Scene, Step
 
@@ -119,3 +119,23 @@ def test_a_flow_that_has_ended_is_said_in_words() -> None:
     opened = ends.of_flow(one, replace(scene, peer=replace(over, ended=(name(one),))), 100)
     assert [text_of(row) for row in opened] == [" ⇄ this flow has ended"]
     assert ends.of_flow(one, replace(scene, peer=over), 100) == []
+
+
+@pytest.mark.parametrize(
+    ("width", "begins"),
+    [(118, " ⇄ rsync[4] → rsyncd[9] "), (84, " ⇄ rsync → rsyncd "), (78, " ⇄ sends ")],
+)
+def test_the_host_of_the_limit_is_shown_before_the_programs(width: int, begins: str) -> None:
+    head = rows(PEER, width)[0]
+    assert head.startswith(begins)
+    assert head.endswith(", at web2")
+
+
+def test_where_both_ends_are_read_nobody_is_sent_to_the_other_end() -> None:
+    for stage in ("peer", "unknown", "rwnd"):
+        one = replace(LIMIT, stage=Reading(stage, "there", stage))
+        assert "⇄ below" in text_of(limit.remedy(Scene(peer=PEER), one, None, 100))
+        for peer in (None, replace(PEER, joined=())):
+            assert "⇄ below" not in text_of(limit.remedy(Scene(peer=peer), one, None, 100))
+    here = replace(LIMIT, stage=Reading("qdisc", "here", "qdisc"))
+    assert "⇄ below" not in text_of(limit.remedy(Scene(peer=PEER), here, None, 100))

@@ -45,6 +45,7 @@ LIMITS: Final = {
     "pace-50mbit": BothCase(CASES["pace-50mbit"], "pacing", "here"),
     "tbf-20mbit": BothCase(CASES["tbf-20mbit"], "qdisc", "here"),
     "loss-100": BothCase(CASES["loss-100"], "path cwnd", "between"),
+    "acks-tbf": BothCase(CASES["acks-tbf"], "qdisc", "there"),
 }
 
 

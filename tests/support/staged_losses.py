@@ -82,6 +82,11 @@ def of_router_queue(names: Names) -> float:
     return _queue(names.middle, "right")
 
 
+def of_filters(names: Names) -> float:
+    """What filters of the receiver dropped as it arrived (`tc qdisc … ingress`)."""
+    return _queue(names.there, "eth0")
+
+
 def of_backlog(names: Names) -> float:
     """Packets of all namespaces: the counters belong to the CPUs (net/core/net-procfs.c)."""
     rows = Path("/proc/net/softnet_stat").read_text().splitlines()
@@ -136,6 +141,12 @@ def _single(here: str, there: str) -> tuple[str, ...]:
 
 
 _ALONE: Final = _single("eth0", "eth0")
+# one of a hundred packets, at random: ld rand; jge 42949672, keep, drop (Documentation/networking/
+# filter.rst); the program returns TC_ACT_UNSPEC or TC_ACT_SHOT
+_FILTER: Final = (
+    "there: tc qdisc add dev eth0 ingress; tc filter add dev eth0 parent ffff: protocol all bpf da "
+    "bytecode '4,32 0 0 4294963256,53 0 1 42949672,6 0 0 4294967295,6 0 0 2'"
+)
 _ROUTED: Final = _single("left", "right")
 _FLOOD: Final = ("7301", "datagrams=1", "size=100", "flows=12", "times=300", "sleep=0.1")
 _NO_ROOM: Final = ("TCPRcvQDrop", "TCPOFODrop", "TCPZeroWindowDrop", "BeyondWindow")
@@ -196,4 +207,8 @@ LOSSES: Final = {loss.case.name: loss for loss in (
     Loss(Case("far-socket-slow", to=SLOW, link="0.002",
               reader="rcvbuf=1048576 shrink=4096 sleep=0.1 size=1000000"),
          "there rcvbuf", of_socket),
+    Loss(Case("far-filter", run=(*_ALONE, _FILTER), writer="pace=6000000"), "there qdisc",
+         of_filters),
+    Loss(Case("far-filter-reno", run=(*_ALONE, _FILTER), writer="pace=2000000 congestion=reno"),
+         "there qdisc", of_filters),
 )}  # fmt: skip

@@ -317,3 +317,38 @@ def test_a_command_there_neither_asks_nor_floods_nor_hangs(script: str, sentence
 def test_a_command_that_answers_late_is_ended() -> None:
     with pytest.raises(HostLostError, match=r"did not answer within 0\.2 s"):
         once.run(("sh", "-c", "sleep 60"), ["nettop"], most=100, seconds=0.2)
+
+
+LONG = "ssh -p 2222 -i /home/user/.ssh/a_key_of_mine -o BatchMode=yes root@web1"
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_a_long_prefix_leaves_room_for_what_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, absent: bool
+) -> None:
+    monkeypatch.setattr(Behind, "name", LONG)
+    monkeypatch.setattr(remote, "safe", lambda text: LONG if text.startswith("env") else text)
+    there = There(tmp_path)
+    if absent:
+        (tmp_path / "nettop").unlink()
+        there.do("set", SACK, "1")
+        assert there.heard.last.startswith("nettop is not installed at root@web1: y copies")
+        return
+    there.answers("plan", PLANNED)
+    question = there.do("set", SACK, "1").question
+    assert question is not None
+    assert question.warnings == ("written by the nettop at root@web1",)
+    assert there.heard.scene.notes[-1].text == "asking the nettop there for its plan"
+
+
+def test_the_reason_of_a_failure_is_the_note_that_stays(there: There) -> None:
+    first, second = PLANNED, {**PLANNED, "setting": "sysctl.net.ipv4.tcp_dsack"}
+    there.answers("plan", first)
+    there.do("set", SACK, "1")
+    there.answers("journal")
+    full = {"state": "refused", "because": "No space left on device: /var/lib/nettop/journal"}
+    skipped = {"state": "refused", "because": "not tried: the previous change failed"}
+    there.answers("set", {**first, **full}, {**second, **skipped})
+    notes = [one.text for one in there.do("agree").notes[-2:]]
+    assert notes[1] == f"{SACK}: not changed: No space left on device: /var/lib/nettop/journal"
+    assert "not tried" in notes[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -359,3 +360,29 @@ def test_a_recording_begins_and_ends_between_two_samples(
     one._tape(observer)
     assert (one.recording, ended, one.ending) == (None, [1], False)
     assert isinstance(one.past, History)
+
+
+def test_a_silent_host_is_said_before_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, said = engine()
+    host: Any = one.source
+    host.batches = SimpleNamespace(name="ssh web1")
+    monkeypatch.setattr(module, "SLOW", 0.01)
+    observer: Any = SimpleNamespace()
+
+    def step(_observer: Any) -> None:
+        for _ in range(3000):  # it answers after that note
+            if said:
+                return
+            threading.Event().wait(0.01)
+
+    monkeypatch.setattr(one, "_step", step)
+    one._watched(observer, time.monotonic())
+    assert notes(said) == [
+        ("ssh web1 has not answered for 0.01 s; the picture is older", "warn"),
+        ("ssh web1 answered after 0 s", "good"),
+    ]
+    said.clear()
+    monkeypatch.setattr(module, "SLOW", 60.0)
+    monkeypatch.setattr(one, "_step", lambda _observer: None)
+    one._watched(observer, time.monotonic())
+    assert not said

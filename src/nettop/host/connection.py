@@ -12,6 +12,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import secrets
 import select
 import signal
@@ -43,6 +44,7 @@ _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OL
 _START: Final = _CHECK + prefix.START
 _ECHO: Final = 40  # bytes of a line that came back: a terminal echoes what is sent
 _SSH_FAILED: Final = 255  # EXIT STATUS of ssh(1): it failed itself, or a signal ended the command
+_PYTHON_SAID: Final = re.compile(r"\w+Error\b")  # the last line of a traceback: no sentence
 _STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # those that may not read input yet
 
 
@@ -208,7 +210,7 @@ class Connection:
             return f"{self.name} has Python {version}: nettop needs {least} or later there"
         if prefix.lacks("python3", code, reason):
             return f"{self.name} has no python3: nettop needs Python {least} or later there"
-        if not self.exchanges and reason:
+        if not self.exchanges and reason and not _PYTHON_SAID.match(reason):
             return f"{self.name}: {reason}"
         why = reason or _ended(code)
         if not self.exchanges:

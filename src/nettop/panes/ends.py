@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import name
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..views.scene import Peer, Scene
 
 MARGIN: Final = 3  # columns before each line but the first
+_NUMBER: Final = re.compile(r"\[\d+\]")  # of a process
 NAME: Final = 24  # columns of a host's name in the line of stages
 
 
@@ -27,7 +29,7 @@ def band(scene: Scene, width: int) -> list[Line]:
     one = max(peer.joined, key=lambda known: known.limit.rate or 0.0, default=None)
     out = message(peer, width)
     if one is not None:
-        out += [head(one, peer), stages(one, peer, width), lost(one, peer)]
+        out += [head(one, peer, width), stages(one, peer, width), lost(one, peer)]
     elif peer.ended and not out:
         more = f", and {len(peer.ended) - 1:,} more" if len(peer.ended) > 1 else ""
         out = [line((f" ⇄ {peer.ended[0]} has ended{more}", "dim"))]
@@ -42,13 +44,20 @@ def message(peer: Peer, width: int) -> list[Line]:
     return [line((f" {'⇄' if not at else ' '} {text}", "warn")) for at, text in enumerate(texts)]
 
 
-def head(one: Joined, peer: Peer) -> Line:
-    """`⇄ rsync[4] → rsyncd[9] 1.2 Gb/s limited by the qdisc, at web2`."""
+def head(one: Joined, peer: Peer, width: int) -> Line:
+    """`⇄ rsync[4] → rsyncd[9] sends 1.2 Gb/s limited by the qdisc, at web2`.
+
+    Where that does not fit, the programs are left out: the host of the limit is not.
+    """
     limit = one.limit
     where = {HERE: f", at {peer.hosts[0]}", THERE: f", at {peer.hosts[1]}"}
     text = f"{words.limited(limit)}{where.get(limit.stage.end, '')}"
-    ways = f"{one.writer} → {one.reader} {words.rate(limit)}"
-    return line((" ⇄ ", "accent"), (f"{ways} ", ""), (text, "strong"))
+    programs = f"{one.writer} → {one.reader} "
+    for ways in (programs, _NUMBER.sub("", programs), ""):
+        row = line((" ⇄ ", "accent"), (f"{ways}{words.rate(limit)} ", ""), (text, "strong"))
+        if line_cells(row) <= width:
+            break
+    return row
 
 
 def stages(one: Joined, peer: Peer, width: int) -> Line:
@@ -115,7 +124,7 @@ def of_flow(flow: Flow, scene: Scene, width: int) -> list[Line]:
         return [*message(peer, width), line((" ⇄ this flow has ended", "dim"))]
     if one is None:
         return message(peer, width)
-    rows = [*message(peer, width), head(one, peer), stages(one, peer, width)]
+    rows = [*message(peer, width), head(one, peer, width), stages(one, peer, width)]
     rows += [line((f"   {text}", "dim")) for text in wrap(peer.clock, width - MARGIN)]
     if one.losses is None or not _loses(one.losses):
         return [*rows, lost(one, peer)]

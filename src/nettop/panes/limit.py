@@ -39,6 +39,8 @@ ADVICE: Final = {  # what to do about a limit for which there is no finding; in 
     "unknown": "look at the other end, or for longer",
 }
 CROWDED: Final = "other programs run on its core: move it, or them"
+BEYOND: Final = ("peer", "unknown", "rwnd")  # stages that the other end knows better
+BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
 NAMES: Final = {
     "peer": "PEER", "unknown": "PEER", "rwnd": "PEER", "path": "PATH", "provider": "PROVIDER",
@@ -121,6 +123,8 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     advice = READS if late else _parted(limit)[1] or ADVICE.get(limit.stage.stage, "")
     if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
         advice = CROWDED
+    if limit.stage.stage in BEYOND and scene.peer is not None and scene.peer.joined:
+        advice = BOTH
     text: Line = line("   ", (advice, "dim"))
     if finding is not None:
         steps = scene.steps(finding.id)

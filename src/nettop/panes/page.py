@@ -46,7 +46,9 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if view.moment:
         right.append((f" {moment_words(scene, view, width)} ", "alarm"))
     elif scene.origin:
-        right.append((f"{crop(scene.origin.text, max(8, width // 4))}  ", "warn"))
+        room, text = max(8, width // 4), scene.origin.text
+        text = text if cells(text) <= room else scene.origin.brief
+        right.append((f"{crop(text, room)}  ", "warn"))
     if view.paused:
         right.append(("⏸ paused  ", "warn"))
     if scene.recording:

@@ -42,6 +42,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     from ..views.origin import origin_of
     from ..views.scene import Note, Scene
     from ..views.stored import document
+    from .notes import brief
 
     chosen = options_of(settings, options.interval)
     demo = bool(getattr(options, "demo", False))
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     faults = chosen_columns(settings.get("columns", {}))[1]
     notices = [f"ignored: {fault}" for fault in faults]
     if source.batches is not None and not source.batches.root:
-        notices.append(f"{source.batches.name}: {NOT_ROOT}")
+        notices.append(brief(f"{source.batches.name}: {NOT_ROOT}", source.batches.name))
     view = replace(view, options=chosen)
     scene = Scene(
         interval=chosen.interval,

@@ -21,8 +21,8 @@ from ..views.ask import Ask
 from ..views.kept import PEERS
 from ..views.scene import JournalEntry, Pending, Question, Scene, View
 from . import keeping, proving
-from .changing import CONFIRM, changes_of, sentence
-from .notes import Post, Update, ask_question, note
+from .changing import CONFIRM, changes_of, sentences
+from .notes import Post, Update, ask_question, brief, note
 from .planning import WARNINGS, Planning, Wanted, risk_text
 from .proving import Proving
 
@@ -66,6 +66,7 @@ class Away:
 
         `copied`: of a proof, the command that is offered where there is no nettop.
         """
+        self._say("asking the nettop there for its plan", "dim")  # takes seconds, or much longer
         try:
             # two fixes of a finding may set the same
             results, notes = self.remote.plan(tuple(dict.fromkeys(wanted)), CONFIRM)
@@ -73,17 +74,17 @@ class Away:
             hint = ": y copies the command, x shows it as a script"
             if copied:
                 hint = f", so p cannot test there; y copies the command: {copied}"
-            self.post(note(f"{error}{hint}", "warn"))
+            self._say(f"{error}{hint}", "warn")
             return None
         except OSError as error:
-            self.post(note(f"{error}; y copies the command", "bad"))
+            self._say(f"{error}; y copies the command", "bad")
             return None
         self.used = True
         refused = [one for one in results if one.state not in ("planned", "unchanged")]
         planned = [one for one in results if one.state == "planned"]
         if refused:
-            for one in refused:
-                self.post(note(*sentence(one)))
+            for text, role in sentences(refused):
+                self.post(note(text, role))
         elif not planned:
             self.post(note("already set: nothing to change", "good"))
         else:
@@ -99,7 +100,8 @@ class Away:
         if proved:  # it is reverted after each run in any case
             planned = [replace(one, because="") for one in planned]
         rows = [row for one in planned for row in lines(one)]
-        warnings = (f"written by the nettop at {self.peer or self.batches.name}", *notes)
+        there = f"written by the nettop at {self.peer or self.batches.name}"
+        warnings = (brief(there, self.batches.name), *notes)
         known = [settings.parse(one.setting) for one in planned]
         return Question(
             title if self.peer else f"{title} at {self.source.host}", (("", tuple(rows)),),
@@ -201,12 +203,15 @@ class Away:
     def _report(self, work: Callable[[], Sequence[Outcome]]) -> None:
         """A note for each result; then journal and host are read again."""
         try:
-            for result in work():
-                text, role = sentence(result)
+            for text, role in sentences(work()):
                 self.post(note(f"{self.peer}: {text}" if self.peer else text, role))
         except OSError as error:
-            self.post(note(str(error), "bad"))
+            self._say(str(error), "bad")
         self.altered()
+
+    def _say(self, text: str, role: str) -> None:
+        """A note; the name of the host in place of a long prefix."""
+        self.post(note(brief(text, self.batches.name), role))
 
     def journal(self) -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
         """The journal there; OSError."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ..settings import Host
 
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})
+NOT_TRIED: Final = "not tried"  # begins the reason of a change that follows one that failed
+_WEIGHT: Final = {"good": 0, "warn": 1, "bad": 2}
 CONFIRM: Final = 30.0  # seconds in which a change that may interrupt the link must be confirmed
 
 
@@ -216,13 +218,8 @@ class Changing:
     def report(self, results: Iterable[Outcome]) -> None:
         """Post a note for each result; then journal and host are read again."""
         results = tuple(results)
-        states = {result.state for result in results}
-        if len(results) > 1 and len(states) == 1 and states <= GOOD:  # one note is shown
-            names = ", ".join(result.setting for result in results)
-            self.post(note(f"{len(results)} settings {results[0].state}: {names}", "good"))
-        else:
-            for result in results:
-                self.post(note(*sentence(result)))
+        for text, role in sentences(results):
+            self.post(note(text, role))
         if results:
             self.altered()
 
@@ -238,9 +235,28 @@ def changes_of(question: Question) -> tuple[Change, ...]:
     )
 
 
+def sentences(results: Sequence[Outcome]) -> list[tuple[str, str]]:
+    """The results as sentences with the roles of their notes; the one that must be seen last.
+
+    One note is shown, the last. That is a failure, and of several the one with the reason.
+    """
+    states = {result.state for result in results}
+    if len(results) > 1 and len(states) == 1 and states <= GOOD:
+        names = ", ".join(result.setting for result in results)
+        return [(f"{len(results)} settings {results[0].state}: {names}", "good")]
+    order = sorted(
+        results, key=lambda one: (_WEIGHT[_role(one)], not one.because.startswith(NOT_TRIED))
+    )
+    return [sentence(one) for one in order]
+
+
+def _role(result: Outcome) -> str:
+    return "good" if result.state in GOOD else "warn" if result.state == "pending" else "bad"
+
+
 def sentence(result: Outcome) -> tuple[str, str]:
     """The result of a change as a sentence, and the role of the note."""
-    role = "good" if result.state in GOOD else "warn" if result.state == "pending" else "bad"
+    role = _role(result)
     after = result.after if result.after is not None else result.wanted
     if result.state == "refused":
         return f"{result.setting}: not changed: {result.because or 'refused'}", role

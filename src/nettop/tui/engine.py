@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Post = Callable[[Scene], None]
 REASONS_EVERY: Final = 5.0  # seconds between computing the reasons of silent rules
 COLLECT_EVERY: Final = 20  # samples between garbage collections: 4 ms each; garbage raises the peak
+SLOW: Final = 3.0  # seconds without an answer of another host after which a note says so
 FREEZE_AT: Final = 5  # sample after which all modules are imported and all caches are filled
 
 
@@ -122,7 +123,7 @@ class Engine(threading.Thread):
             try:
                 if observer is None:
                     observer = self._observer()
-                self._step(observer)
+                self._watched(observer, begun if steps else None)
                 if self.source.live:
                     observer.budget.looked(time.process_time())
                     self.pace = observer.budget.pace(self.interval)
@@ -151,6 +152,31 @@ class Engine(threading.Thread):
                 posted = message
             if not self._rest(begun):
                 return
+
+    def _watched(self, observer: Observer, begun: float | None) -> None:
+        """One sample; a note if another host is silent meanwhile. `begun`: None of the first."""
+        far = self.source.batches
+        if far is None or begun is None:
+            self._step(observer)
+            return
+        silent = threading.Event()
+        name = brief(far.name, far.name)
+
+        def late() -> None:
+            silent.set()
+            text = f"{name} has not answered for {SLOW:g} s; the picture is older"
+            self.post(Scene(notes=(Note(text, "warn", time.time()),)))
+
+        timer = threading.Timer(SLOW, late)
+        timer.daemon = True
+        timer.start()
+        try:
+            self._step(observer)
+        finally:
+            timer.cancel()
+        if silent.is_set():
+            text = f"{name} answered after {time.monotonic() - begun:.0f} s"
+            self.post(Scene(notes=(Note(text, "good", time.time()),)))
 
     def _observer(self) -> Observer:
         from ..views.observer import Observer

@@ -15,8 +15,8 @@ from ..host.source import Source
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.scene import Question, Scene
-from .changing import CONFIRM, sentence
-from .notes import Post, ask_question, note
+from .changing import CONFIRM, sentences
+from .notes import Post, ask_question, brief, note
 from .planning import Planning, risk_text, sheet
 
 
@@ -32,12 +32,12 @@ def propose(ask: Ask, scene: Scene, source: Source, remote: Remote, post: Post, 
     try:
         results, files = remote.keep(wanted, CONFIRM)
     except OSError as error:
-        post(note(str(error), "bad"))
+        post(note(brief(str(error), remote.name), "bad"))
         return
     refused = [one for one in results if one.state not in ("planned", "unchanged")]
     if refused or not files:
-        for one in refused:
-            post(note(*sentence(one)))
+        for text, role in sentences(refused):
+            post(note(text, role))
         if not refused:
             post(note("nothing here can be persisted, or it already is", "warn"))
         return
@@ -52,7 +52,8 @@ def propose(ask: Ask, scene: Scene, source: Source, remote: Remote, post: Post, 
     question = Question(
         title, (("", tuple(body)),), "keep", "write there",
         tuple((one.setting, one.before, one.wanted) for one in own), finding,
-        (f"written by the nettop at {remote.name}",), wanted=tuple(wanted), files=files,
+        (brief(f"written by the nettop at {remote.name}", remote.name),),
+        wanted=tuple(wanted), files=files,
         identities=tuple(settings.identity(source, settings.parse(one.setting)) for one in own),
         host=host,
     )  # fmt: skip

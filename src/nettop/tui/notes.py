@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
-from ..facts.pair.words import short
+from ..facts.pair.words import called
 from ..views.build import NOTES
 from ..views.origin import SceneOrigin
 from ..views.scene import Note, Question, Scene
 
-LONG: Final = 30  # characters of a prefix that leave no room for the sentence at 80 columns
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
 
@@ -25,7 +23,7 @@ def note(text: str, role: str = "") -> Update:
 
 def brief(text: str, prefix: str) -> str:
     """The text with the last word of a long command prefix in place of the prefix."""
-    return text.replace(prefix, short(prefix)) if len(prefix) > LONG else text
+    return text.replace(prefix, called(prefix))
 
 
 def ask_question(question: Question) -> Update:

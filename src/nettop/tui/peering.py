@@ -112,7 +112,8 @@ class Peering(threading.Thread):
                 near, far = self._connect[0](), self._connect[1]()
                 self._both = BothEnds(near, far)
                 if not far.root:
-                    self.tell(Note(f"{far.name}: {NOT_ROOT}", "bad", time.time()))
+                    text = brief(f"{far.name}: {NOT_ROOT}", far.name)
+                    self.tell(Note(text, "bad", time.time()))
             shown, pairs = self._both.step(observation)
         except HostLostError as error:
             self._lost(f"{error}; trying again")

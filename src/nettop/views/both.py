@@ -9,6 +9,7 @@ from ..facts import Facts
 from ..facts.joined import Joiner
 from ..facts.pair import Losses
 from ..facts.pair.model import Model, Sides
+from ..facts.pair.words import called
 from ..frame.both import Both
 from ..frame.rates import Frame
 from ..host.source import Source
@@ -74,7 +75,10 @@ def names(here: Source, there: Source) -> tuple[str, str]:
     """
     if there.host != here.host:
         return here.host, there.host
-    return here.host, there.batches.name if there.batches is not None else OTHER
+    if there.batches is None:
+        return here.host, OTHER
+    prefix, name = there.batches.name, called(there.batches.name)
+    return here.host, prefix if name == here.host else name
 
 
 def document(sides: Sides, host: str, frame: Frame) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from ..facts.pair.words import short
 from ..host.source import Source
 
 _TEXTS: Final = {"host": "via", "recording": "replay of", "directory": "directory"}
@@ -25,6 +26,11 @@ class SceneOrigin:
     def text(self) -> str:
         """The origin in a few words: `via ssh web1`, `replay of web1`."""
         return f"{_TEXTS[self.kind]} {self.name}"
+
+    @property
+    def brief(self) -> str:
+        """The text for a narrow screen: `via web1` of a long command prefix."""
+        return f"via {short(self.name)}" if self.kind == "host" else self.text
 
 
 def origin_of(source: Source) -> SceneOrigin | None:

@@ -103,3 +103,21 @@ def test_only_flows_of_the_hosts_own_namespace_are_joined() -> None:
     assert list(model._by_name((own,)).values()) == [own]
     assert model._by_name((limit("tx", 1.0, over="nic"),)) == {}
     assert model._by_name((replace(own, namespace="pod"),)) == {}
+
+
+def test_what_filters_of_the_receiver_drop_is_lost_there() -> None:
+    nics = host(port("eth0"))
+    filters = replace(discipline("eth0", "ffff:", 7), kind="ingress", parent="ingress")
+    found = arriving(frame(filters, discipline("eth0", "1:", 5, root=True)), nics, "eth0")
+    assert found.lost == {"qdisc": 7}
+    assert found.names["qdisc"] == "filters of ingress ffff: of eth0"
+    assert leaving(frame(filters), nics, "eth0").lost == {}
+
+
+def test_a_queue_with_waiting_packets_is_named() -> None:
+    nics = host(port("eth0"))
+    root, leaf = discipline("eth0", "1:", 0, root=True), discipline("eth0", "10:", 0)
+    assert leaving(frame(root, leaf), nics, "eth0").waits == ""
+    waiting = replace(leaf, kind="bfifo", backlog=9000)
+    assert leaving(frame(root, waiting), nics, "eth0").waits == "bfifo 10: of eth0"
+    assert leaving(frame(root, waiting), host(port("eth1")), "eth1").waits == ""

@@ -125,3 +125,23 @@ def test_a_kernel_without_the_counters_says_nothing() -> None:
     row: Any = socket(2, data_segs_in=None, bytes_received=9000 * MSS, drops=0)
     assert losses(first, FlowRows(5.0, last.sender, (row, row), last.leaving, last.arriving),
                   sends=True) is None  # fmt: skip
+
+
+def test_filters_of_the_receiver_may_drop_merged_segments() -> None:
+    first = look(0.0, sent=1000, arriving={"qdisc": 0.0})
+    found = made(look(5.0, sent=9000, lost=200, arriving={"qdisc": 10.0}), first)
+    filters = next(one for one in found.places if one.stage == "qdisc")
+    assert (filters.end, filters.segments) == (THERE, (0, 200))
+    alone = made(look(5.0, sent=9000, lost=200, arriving={"qdisc": 200.0}), first)
+    assert alone.place is not None
+    assert (alone.place.end, alone.place.stage) == (THERE, "qdisc")
+
+
+def test_duplicates_that_the_socket_drops_are_no_loss() -> None:
+    """Reordered segments arrive twice; the last reports of them (DSACK) are still on the way."""
+    last = look(5.0, sent=9000, drops=133)
+    early, late = (replace(row, dsack_dups=131, total_retrans=132) for row in last.sender)
+    assert made(replace(last, sender=(early, late))).places == ()
+    early, late = (replace(row, dsack_dups=60, total_retrans=132) for row in last.sender)
+    (place,) = made(replace(last, sender=(early, late))).places
+    assert (place.stage, place.segments) == ("rcvbuf", (73, 133))

@@ -6,7 +6,7 @@ import pytest
 
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.pair import HERE, THERE
-from nettop.facts.pair.verdict import verdict
+from nettop.facts.pair.verdict import Returns, verdict
 
 
 def limit(stage: str, held: float, direction: str, joint: tuple[str, ...] = ()) -> Limit:
@@ -35,3 +35,26 @@ def test_the_end_that_holds_the_flow_longer_limits_it(
     found = verdict(sender, receiver, None, sends=True, line=(), reader="reader[2]")
     assert found is not None
     assert (found.stage.stage, found.stage.end) == (stage, end)
+
+
+@pytest.mark.parametrize("sends", [True, False])
+def test_late_acknowledgments_that_wait_in_a_queue_of_the_receiver_are_no_slow_reader(
+    sends: bool,
+) -> None:
+    queue = Returns("tbf 1: of eth0", 1.0)
+    for sender, receiver, stage in (
+        (("peer", 0.9), None, "qdisc"),
+        (("peer", 0.9), ("thread", 0.9), "thread"),  # a reader that was seen to be late
+        (("cwnd", 0.9), None, "cwnd"),
+        (("rwnd", 0.9), None, "rwnd"),
+    ):
+        found = verdict(
+            limit(*sender, "tx"), limit(*receiver, "rx") if receiver else None, None, sends=sends,
+            line=(), reader="reader[2]", returns=queue,
+        )  # fmt: skip
+        assert found is not None
+        assert found.stage.stage == stage
+        if stage == "qdisc":
+            assert found.stage.end == (THERE if sends else HERE)
+            assert found.stage.name == queue.name
+            assert found.stage.because.startswith("acknowledgments wait in it in 100%")

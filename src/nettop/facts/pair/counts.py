@@ -28,6 +28,7 @@ class Counts:
     lost: dict[str, float] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)  # stage → the place in words
     received: tuple[float, float] | None = None  # bytes and packets of the interface
+    waits: str = ""  # the queue in which packets wait to leave; empty: in none
 
     def mean(self, before: Counts) -> float:
         """Mean bytes of a received packet, which may be several merged segments; 0 if not known."""
@@ -40,11 +41,12 @@ class Counts:
 def leaving(frame: Frame, facts: Facts, interface: str | None) -> Counts:
     """What is lost on the way out of an interface."""
     ports = _ports(facts, interface)
-    known = Counts()
     names = {nic.name for nic in ports}
     rows = [
         row for row in frame.rows("qdiscs") if row.interface in names and row.parent != "ingress"
     ]
+    full = max(rows, key=lambda row: row.backlog or 0, default=None)
+    known = Counts(waits=_qdisc_name([full]) if full is not None and full.backlog else "")
     drops = _qdiscs(rows)
     if drops is not None:
         known.lost["qdisc"] = drops
@@ -58,6 +60,15 @@ def arriving(frame: Frame, facts: Facts, interface: str | None) -> Counts:
     ports = _ports(facts, interface)
     known = Counts(received=_received(ports))
     _add(known, ports, ("port", "ring"))
+    names = {nic.name for nic in ports}
+    policed = [
+        row
+        for row in frame.rows("qdiscs")
+        if row.interface in names and row.parent == "ingress" and row.drops is not None
+    ]
+    if policed:
+        known.lost["qdisc"] = float(sum(row.drops for row in policed))
+        known.names["qdisc"] = f"filters of {_qdisc_name(policed)}"
     packets = [row.dropped for row in frame.rows("softnet")]
     if packets:
         known.lost["backlog"] = float(sum(packets))

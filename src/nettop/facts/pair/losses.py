@@ -33,7 +33,9 @@ COUNTED: Final = (  # fields of tcp_info without which nothing is counted: of se
     ("data_segs_out", "bytes_sent", "bytes_retrans", "bytes_acked", "unacked"),
     ("data_segs_in", "bytes_received"),
 )
+FEW: Final = 0.1  # of a socket's drops: duplicates are reported a moment after they are dropped
 SOCKET: Final = "receiving socket"
+_MERGED: Final = ("backlog", "qdisc")  # of a receiver: what they drop may be merged segments
 _FAR_FIRST: Final = ("rcvbuf", "backlog", "ring", "port", "tx-ring", "qdisc", "path")
 
 
@@ -161,7 +163,7 @@ def _places(
         found.append((refused, place))
     merged = max(1.0, last.arriving.mean(first.arriving) / mss)
     for stage, count in _grew(first.arriving, last.arriving):
-        most = count * (ceil(PACKET / mss) if stage == "backlog" else 1)
+        most = count * (ceil(PACKET / mss) if stage in _MERGED else 1)
         place = Place(receiver, stage, last.arriving.names[stage], (0.0, min(most, lost)),
                       _words(count))  # fmt: skip
         found.append((min(count * merged, likely), place))
@@ -173,7 +175,7 @@ def _places(
         weight = max(network[0], rest)
         found.append((weight, Place(BETWEEN, "path", _way(sends=sends), network, why)))
     drops = _grown(first.receiver, last.receiver, "drops") or 0.0
-    if drops - spurious >= 1:  # the socket also drops segments that it has already
+    if drops - spurious >= max(1.0, FEW * drops):  # it also drops segments that it has already
         why = f"{units.count(drops)} packets dropped at the socket, after they were counted"
         place = Place(receiver, "rcvbuf", SOCKET, (drops - spurious, drops), why)
         found.append((drops - spurious, place))

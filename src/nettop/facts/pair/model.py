@@ -11,12 +11,13 @@ from ...frame.both import Both
 from .. import Facts
 from ..kinds.flow import Flow
 from ..limits import Limit
-from ..limits.window import SECONDS
+from ..limits.following import BINDS
+from ..limits.window import SECONDS, share
 from . import HERE, THERE, Joined, Losses, Unmatched, counts, ends, match
 from .line import stages
 from .losses import COUNTED, FlowRows, losses
 from .match import Tuple4
-from .verdict import verdict
+from .verdict import Returns, verdict
 
 if TYPE_CHECKING:
     from ..rows import TcpRow
@@ -103,9 +104,23 @@ class Model:
             hosts = (HERE, THERE) if sends else (THERE, HERE)
             line = stages(sender, receiver, hosts)
             writer, reader = programs if sends else programs[::-1]
-            limit = verdict(sender, receiver, lost, sends=sends, line=line, reader=reader)
+            limit = verdict(
+                sender, receiver, lost, sends=sends, line=line, reader=reader,
+                returns=self._returns(name, THERE if sends else HERE),
+            )  # fmt: skip
             if limit is not None:
                 yield Joined(limit, writer, reader, tuple(line), lost, uncounted)
+
+    def _returns(self, name: Tuple4, end: str) -> Returns | None:
+        """The queue at the receiver's end in which packets wait in half of the moments or more."""
+        place = (HERE, THERE).index(end)
+        names = [
+            one.leaving[end, one.interfaces[name][place]].waits
+            for one in self.moments
+            if name in one.interfaces
+        ]
+        waits = share(bool(queue) for queue in names)
+        return Returns(next(filter(None, reversed(names))), waits) if waits >= BINDS else None
 
     def _losses(self, name: Tuple4, *, sends: bool) -> tuple[Losses | None, str]:
         """What was lost since the flow was first seen by both, at most ten seconds ago.

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
+from ...terms import units
 from ..limits import Limit, Reading
 from ..limits.following import BINDS
 from . import BETWEEN, HERE, THERE, Losses
@@ -20,6 +21,15 @@ LOSES: Final = ("path", "cwnd")
 FILLS: Final = ("sndbuf", "cwnd")  # full where the receiver does not keep up
 READS: Final = ("thread", "application", "core")
 ARRIVING: Final = ("ring", "port", "backlog", "core")  # where a receiving host loses packets
+
+
+class Returns(NamedTuple):
+    """A queue on the way back from the receiver, and the share of the samples with a backlog."""
+
+    name: str
+    waits: float
+
+
 _NOBODY: Final = Reading(
     "unknown", BETWEEN, "not visible from either end", "inferred",
     "no stage of either host holds data for most of the time: look for longer",
@@ -28,15 +38,18 @@ _NOBODY: Final = Reading(
 
 def verdict(
     sender: Limit | None, receiver: Limit | None, losses: Losses | None, *, sends: bool,
-    line: Sequence[Reading], reader: str,
+    line: Sequence[Reading], reader: str, returns: Returns | None = None,
 ) -> Limit | None:  # fmt: skip
-    """The limit as this host sees the flow; `sends`: this host is the sender."""
+    """The limit as this host sees the flow; `sends`: this host is the sender.
+
+    `returns`: the queue of the receiver in which acknowledgments wait.
+    """
     ends = (HERE, THERE) if sends else (THERE, HERE)
     own = sender if sends else receiver
     base = own if own is not None else _turned(receiver if sends else sender)
     if base is None:
         return None
-    stage = _stage(sender, receiver, losses, ends, reader)
+    stage = _stage(sender, receiver, losses, ends, reader, returns)
     rest = [one for one in line if (one.stage, one.end) != (stage.stage, stage.end)]
     ladder = (stage, *sorted(rest, key=_least))
     following = next(
@@ -65,16 +78,16 @@ def _turned(limit: Limit | None) -> Limit | None:
 
 def _stage(
     sender: Limit | None, receiver: Limit | None, losses: Losses | None, ends: tuple[str, str],
-    reader: str,
+    reader: str, returns: Returns | None,
 ) -> Reading:  # fmt: skip
     said = sender.stage if sender is not None else None
     read = receiver.stage if receiver is not None else None
     if said is None or said.stage in WAITS:
         if read is not None and read.end == "here" and read.stage not in WAITS:
             return replace(read, end=ends[1])
-        return (
-            _NOBODY if said is None or said.stage == "unknown" else _of_reader(said, ends, reader)
-        )
+        if said is None or said.stage == "unknown":
+            return _NOBODY
+        return _of_reader(said, ends, reader, returns)
     if (
         read is not None
         and read.stage in READS
@@ -87,11 +100,21 @@ def _stage(
     return replace(said, end=ends[0] if said.end == "here" else BETWEEN)
 
 
-def _of_reader(said: Reading, ends: tuple[str, str], reader: str) -> Reading:
-    """What the sender knows of the receiver where the receiver's samples show nothing."""
-    if said.stage == "peer":
+def _of_reader(
+    said: Reading, ends: tuple[str, str], reader: str, returns: Returns | None
+) -> Reading:
+    """What the sender knows of the receiver where the receiver's samples show nothing.
+
+    The sender takes late acknowledgments for a program that reads late. Where they wait in a queue
+    of the receiver, that is the reason.
+    """
+    if said.stage != "peer":
+        return replace(said, end=ends[1])
+    if returns is None:
         return replace(said, stage="application", end=ends[1], name=reader)
-    return replace(said, end=ends[1])
+    why = f"acknowledgments wait in it in {units.share(returns.waits)} of the samples"
+    return replace(said, stage="qdisc", end=ends[1], name=returns.name, kind="measured",
+                   because=f"{why}; {said.because}")  # fmt: skip
 
 
 def _lossy(

@@ -14,13 +14,24 @@ if TYPE_CHECKING:
     from .model import Sides
 
 WIDE: Final = 78
+LONG: Final = 30  # characters of a prefix that leave no room for the sentence at 80 columns
 MANY: Final = 3  # unmatched flows that are named
+_AROUND: Final = ("sudo", "doas", "env")  # words of a prefix that run its command at the same host
 
 
 def short(name: str) -> str:
-    """The short name of a host: the last word of a command prefix that is not an option."""
-    words = [word for word in name.split() if not word.startswith("-")]
+    """The short name of a host: the last word of a command prefix that may be its name."""
+    words = [
+        word
+        for word in name.split()
+        if not word.startswith("-") and "=" not in word and word not in _AROUND
+    ]
     return words[-1] if words else name
+
+
+def called(name: str) -> str:
+    """A command prefix as sentences have it: a long one is the name of its host."""
+    return short(name) if len(name) > LONG else name
 
 
 def text(sides: Sides, hosts: tuple[str, str], chosen: Callable[[str], bool]) -> Iterator[str]:
