@@ -1,4 +1,4 @@
-"""On an interface at rest verdicts are repeated until the sockets are read again."""
+"""On a quiet host, verdicts on interfaces at rest are repeated until the sockets are read again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_verdicts_on_an_interface_at_rest_are_repeated(judged: list[str]) -> None:
     frame, facts = last("guest-idle")
-    ladder, judgements = Ladder(), []
+    ladder, judgements = Ladder(repeats=True), []
     judged.clear()
     for second in range(4):
         limits = ladder.build(replace(frame, at=frame.at + second), facts)
@@ -55,7 +55,7 @@ def test_verdicts_on_an_interface_at_rest_are_repeated(judged: list[str]) -> Non
 
 def test_new_sockets_end_the_repetition(judged: list[str]) -> None:
     frame, facts = last("guest-idle")
-    ladder = Ladder()
+    ladder = Ladder(repeats=True)
     judged.clear()
     ladder.build(frame, facts)
     once = len(judged)
@@ -66,7 +66,7 @@ def test_new_sockets_end_the_repetition(judged: list[str]) -> None:
 
 def test_an_interface_that_moves_data_is_judged_each_time(judged: list[str]) -> None:
     frame, facts = last("vm-send-buffer")
-    ladder = Ladder()
+    ladder = Ladder(repeats=True)
     judged.clear()
     ladder.build(frame, facts)
     moving = {one.name for one in facts.nics if not ladder.window.rests(one)} & set(judged)
@@ -74,3 +74,12 @@ def test_an_interface_that_moves_data_is_judged_each_time(judged: list[str]) -> 
     for second in range(1, 4):
         ladder.build(replace(frame, at=frame.at + second), facts)
     assert {judged.count(name) for name in moving} == {8}  # two directions, four frames
+
+
+def test_a_host_that_is_not_quiet_is_judged_each_time(judged: list[str]) -> None:
+    frame, facts = last("guest-idle")
+    ladder = Ladder()
+    judged.clear()
+    for second in range(2):
+        ladder.build(replace(frame, at=frame.at + second), facts)
+    assert len(judged) == 2 * len(set(judged)) * 2  # frames, directions

@@ -33,6 +33,7 @@ class Ladder:
 
     window: Window = field(default_factory=Window)
     steady: Steady = field(default_factory=Steady)
+    repeats: bool = False  # the host is quiet, and most tables are read every few seconds only
     resting: dict[_Key, Limit] = field(default_factory=dict)  # verdicts on resting interfaces
     sockets: object = None  # the TCP sockets with which these were judged
 
@@ -49,10 +50,14 @@ class Ladder:
         return self.steady.hold(of_interfaces(paired(found)), frame.at, frame.wall)
 
     def _judged(self, every: Sequence[Look]) -> list[Limit]:
-        """The verdict on each look, repeated on an interface at rest and on its flows.
+        """The verdict on each look.
 
-        It is repeated until the sockets are read again: most of what it depends on is as old.
+        On a quiet host, that on an interface at rest and on its flows is repeated until the sockets
+        are read again: most of what it depends on is as old.
         """
+        if not self.repeats:
+            self.resting = {}
+            return [judge(look) for look in every]
         if self.window.tcp.last is not self.sockets:
             self.resting, self.sockets = {}, self.window.tcp.last
         before, self.resting = self.resting, {}

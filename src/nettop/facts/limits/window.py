@@ -255,10 +255,7 @@ class Window:
 
     def rests(self, nic: Nic) -> bool:
         """Whether an interface moved and lost almost nothing in the whole window."""
-        past = self.nics.get(nic.name, ())
-        return self.once(
-            ("rests", nic.name), lambda: _rests(nic) and all(_rests(one) for _, one in past)
-        )
+        return _rests(nic) and all(_rests(one) for _, one in self.nics.get(nic.name, ()))
 
     def of_interface(
         self, track: Track, interface: str | tuple[int, str]
