@@ -9,7 +9,7 @@ from pane_text import words
 from scenes import PAUSE, RING, lossy
 
 from nettop.advice.rules.rule import Silent
-from nettop.panes import advisor, silence
+from nettop.panes import advisor, findinglist, silence
 from nettop.views.scene import Ended, StoredResult, View
 
 UNKNOWN = "not evaluated: receive ring maximum unknown (not reported by the driver); x unknown"
@@ -80,3 +80,19 @@ def test_an_experiment_does_not_offer_to_be_applied() -> None:
     text = words(advisor.lines(lossy(), view, 100, 40))
     assert "an experiment: p prove" in text
     assert "a apply" not in text
+
+
+def test_findings_with_the_same_title_are_told_apart_by_their_targets() -> None:
+    scene, title = lossy(), "Cached TCP metrics will bias the next test"
+    flows = tuple(
+        replace(RING, id=f"test-remembers-the-last@{flow}", target=flow, title=title)
+        for flow in ("10.0.0.1:41000>10.0.0.2:5201", "10.0.0.1:42000>10.0.0.2:5201")
+    )
+    same = replace(scene, findings=flows, plans={})
+    drawn = [findinglist.lines(same, View(), width, 8, framed=False) for width in (80, 96, 200)]
+    for draw in (*drawn, advisor.lines(same, View(pane="advisor"), 100, 40)):
+        rows = [row for row in words(draw).splitlines() if title[:14] in row]
+        assert ":41" in rows[0]
+        assert ":42" in rows[1]
+    other = replace(same, findings=flows[:1])
+    assert ":41000" not in words(findinglist.lines(other, View(), 80, 8, framed=False))

@@ -109,3 +109,13 @@ def test_several_changes_are_one_message(heard: Heard) -> None:
     refused = replace(made[1], state="refused", because="not allowed")
     Changing(Live(), heard, lambda: None).report([made[0], refused])
     assert heard.last == "sysctl.net.b: not changed: not allowed"
+
+
+def test_a_key_before_the_write_has_returned_says_when_to_press_it(heard: Heard) -> None:
+    changing = Changing(Live(), heard, lambda: None)
+    nothing = replace(heard.scene, pending=())
+    with changing.writing():
+        changing.do_confirm(Ask("confirm"), View(), nothing)
+        assert heard.last == "a change is being written: press c when its countdown is shown"
+    changing.do_confirm(Ask("confirm"), View(), nothing)
+    assert heard.last == "no change waits for a confirmation"

@@ -333,7 +333,8 @@ def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: i
         return [section("FINDINGS", "", width), nothing(scene, view)]
     cursor = under(tuple(one.id for one in rows), view.spot)
     longest = max(len(one.id) for one in rows)
-    table = [listed.row(one, width, held(one), longest) for one in rows]
+    shared = listed.alike(rows)
+    table = [listed.row(one, width, held(one), longest, shared) for one in rows]
     head = section("FINDINGS", listed.count(rows), width)
     return [head, *listing(table, cursor, width, height - 1)]
 

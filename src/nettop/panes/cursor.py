@@ -59,10 +59,12 @@ def bound(view: View, scene: Scene) -> View:
     here = pane(view.pane)
     if not here.BOUND:
         return view
+    first = here.start(scene, view) if here.start is not None and not view.spot.on else None
+    if first == "":
+        return view
     items = here.items(scene, view)
     at = under(items, view.spot)
-    if here.start is not None and not view.spot.on:
-        first = here.start(scene, view)
+    if first is not None:
         at = items.index(first) if first in items else -1
     if at < 0 or (view.spot.on == items[at] and view.spot.index == at):
         return view

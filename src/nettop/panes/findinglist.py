@@ -27,8 +27,9 @@ def lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     inner = inside(width, framed=framed)
     cursor = under(tuple(one.id for one in every), view.spot)
     longest = max((len(one.id) for one in every), default=0)
+    shared = listed.alike(every)
     rows = [
-        listed.row(one, inner, keys_of(scene, one, inner) if at == cursor else "", longest)
+        listed.row(one, inner, keys_of(scene, one, inner) if at == cursor else "", longest, shared)
         for at, one in enumerate(every)
     ]
     if not rows:

@@ -10,6 +10,7 @@ from .parts import section
 
 FRAMED: Final = 30  # rows from which parts have frames
 _NARROW: Final = 70  # columns below which a frame's sides would cost what rows say
+_SIDE: Final = ("│", "faint")
 _RULE: Final = 4  # columns of a heading's rule at least, so that corners can be cut out of it
 
 
@@ -20,8 +21,7 @@ def part(
     if not framed:
         return [section(title, remark, width), *rows]
     inner = width - 2
-    side = ("│", "faint")
-    body = [line(side, *fit_line(row, inner), side) for row in rows]
+    body = [(_SIDE, *fit_line(row, inner), _SIDE) for row in rows]
     return [_top(title, remark, width), *body, line((f"╰{'─' * inner}╯", "faint"))]
 
 
@@ -64,9 +64,6 @@ def enclosed(rows: Sequence[Line], width: int, height: int, title: str = "") -> 
         else:
             out.append((_SIDE, *fit_line(row, inner), _SIDE))
     return [*out, line((f"╰{'─' * inner}╯", "faint"))][:height]
-
-
-_SIDE: Final = ("│", "faint")
 
 
 def _is_heading(row: Line) -> bool:

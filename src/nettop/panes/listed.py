@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
-from ..terms.text import Line, cells, clauses, crop, ends, fit, line
+from ..terms.text import Line, cells, clauses, crop, ends, fit, line, line_cells
 from ..views.ask import Hint
 from ..views.mutes import may_mute, mutes
 from ..views.once import once
@@ -22,6 +24,7 @@ NARROW: Final = 70  # columns below which the keys of a finding have no words
 NAMED: Final = 96  # columns from which a finding has its id: below, the title would be cut
 FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
 COPY: Final = Hint("y", "copy", "copy")
+TARGET: Final = 8  # columns for a target at the least
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
 
 
@@ -99,10 +102,19 @@ def undoes(scene: Scene, here: str) -> list[JournalEntry] | None:
     return list(done.changes) if done is not None else None
 
 
-def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
+def alike(rows: Sequence[Listed]) -> frozenset[str]:
+    """The titles that several of these findings have."""
+    titles = Counter(one.finding.title for one in rows if one.finding is not None)
+    return frozenset(title for title, number in titles.items() if number > 1)
+
+
+def row(
+    one: Listed, width: int, keys: str, longest: int = 34, shared: Collection[str] = ()
+) -> Line:
     """One finding in one line: mark, id, title; at the right its keys, or its state.
 
-    Where there is little room the title stands alone: it says what is wrong.
+    Where there is little room the title stands alone: it says what is wrong. A title that is
+    `shared` with another row is followed by the target, as far as there is room.
     """
     mark, role = MARKS.get(one.state, severity(one.finding))
     name = min(longest, max(20, width // 4)) if width >= NAMED or one.finding is None else -2
@@ -115,6 +127,10 @@ def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
     if one.state and room < 1:  # the state is more important than the title
         return line(*head, (crop(tail, max(0, width - name - 5)), "dim"))
     body = line((clauses(title, room), "dim" if one.state else ""))
+    free = room - line_cells(body) - 2
+    whole = name >= cells(one.id)  # the id names the target
+    if one.finding is not None and title in shared and free >= TARGET and not whole:
+        body += line((f"  {crop(one.finding.target, free)}", "dim"))
     return ends(head + body, line((tail, "key" if not one.state else "dim")), width)
 
 

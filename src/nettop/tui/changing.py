@@ -30,6 +30,8 @@ GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted"
 NOT_TRIED: Final = "not tried"  # begins the reason of a change that follows one that failed
 _WEIGHT: Final = {"good": 0, "warn": 1, "bad": 2}
 CONFIRM: Final = 30.0  # seconds in which a change that may interrupt the link must be confirmed
+NOTHING_WAITS: Final = "no change waits for a confirmation"
+WRITTEN_NOW: Final = "a change is being written: press c when its countdown is shown"
 
 
 class Changing:
@@ -197,7 +199,7 @@ class Changing:
 
         pending = [one.id for one in scene.pending]
         if not pending:
-            self.post(note("no change waits for a confirmation", "warn"))
+            self.post(note(WRITTEN_NOW if self.depth else NOTHING_WAITS, "warn"))
             return
         own = tuple(int(one) for one in pending if not one.startswith(ROOTS))
         results = guard.confirm(Journal(), own, self.host()) if own else ()

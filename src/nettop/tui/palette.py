@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .. import panes
 from ..panes import hints
@@ -10,6 +11,16 @@ from ..views.ask import Key
 from ..views.options import THEMES
 from ..views.scene import Scene, View
 from . import keys
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+
+def provider() -> type[Provider]:
+    """What lists the entries in their order; imported when the palette opens."""
+    from .entries import Entries
+
+    return Entries
 
 
 def commands(view: View, scene: Scene) -> Iterator[tuple[str, str, tuple[str, str]]]:

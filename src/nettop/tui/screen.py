@@ -51,6 +51,7 @@ class Nettop(App[int]):
 
     CSS = "Screen { background: transparent; }"
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {palette.provider}  # noqa: RUF012 (as declared by App)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True, system=True),
         Binding("ctrl+z", "suspend_process", show=False, priority=True, system=True),

@@ -126,6 +126,9 @@ class Observer:
         """As `step`, for the screen: tables that are not in `shown` may be some seconds old."""
         tables, before = self.tables(shown), self.sampler.last
         waits = dict(self.refresh_policy.of(before, shown, rest=self.source.live))
+        unseen = self.refresh_policy.unseen
+        quiet = unseen if unseen > UNSEEN else 0.0
+        self.joiner.ladder.repeats = quiet > 0.0
         stretched: Mapping[str, float] = {}
         if self.source.live and self.budget.expensive:
             passed = self.passed
@@ -139,8 +142,6 @@ class Observer:
             self.passed = frame.at - before.at
             self.budget.read(self.sampler.spent)
             self.budget.spent(time.thread_time() - begun, self.passed)
-        unseen = self.refresh_policy.unseen
-        quiet = unseen if unseen > UNSEEN else 0.0
         if not stretched and not quiet:
             return observation
         return replace(observation, stretched=stretched, quiet=quiet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Final
@@ -15,7 +15,7 @@ from ..kinds.core import Load
 from ..kinds.flow import Flow
 from . import Limit, elsewhere
 from .judge import judge, of_interfaces, paired
-from .looks import FLOWS, looks
+from .looks import FLOWS, Look, looks
 from .steady import Steady
 from .window import Window
 
@@ -24,12 +24,18 @@ _VALUES: Final = attrgetter(*_FIELDS)
 _AT: Final = _FIELDS.index("limit")  # `limit_why` follows
 
 
+_Key = tuple[str, str, str, str | None]
+
+
 @dataclass(slots=True)
 class Ladder:
     """Remembers ten seconds, and the verdicts held."""
 
     window: Window = field(default_factory=Window)
     steady: Steady = field(default_factory=Steady)
+    repeats: bool = False  # the host is quiet, and most tables are read every few seconds only
+    resting: dict[_Key, Limit] = field(default_factory=dict)  # verdicts on resting interfaces
+    sockets: object = None  # the TCP sockets with which these were judged
 
     def build(
         self, frame: Frame, facts: Facts, load: Mapping[int, Load] | None = None
@@ -40,8 +46,34 @@ class Ladder:
         """
         self.window.add(frame, facts.nics, load)
         every = [*looks(self.window, facts), *elsewhere.looks(self.window, facts)]
-        found = [judge(look) for look in sorted(every, key=lambda look: look.over == "nic")]
+        found = self._judged(sorted(every, key=lambda look: look.over == "nic"))
         return self.steady.hold(of_interfaces(paired(found)), frame.at, frame.wall)
+
+    def _judged(self, every: Sequence[Look]) -> list[Limit]:
+        """The verdict on each look.
+
+        On a quiet host, that on an interface at rest and on its flows is repeated until the sockets
+        are read again: most of what it depends on is as old.
+        """
+        if not self.repeats:
+            self.resting = {}
+            return [judge(look) for look in every]
+        if self.window.tcp.last is not self.sockets:
+            self.resting, self.sockets = {}, self.window.tcp.last
+        before, self.resting = self.resting, {}
+        found = []
+        for look in every:
+            key = look.over, look.target, look.direction, look.namespace
+            rests = look.over != "socket" and look.nic is not None and self.window.rests(look.nic)
+            known = before.get(key) if rests else None
+            if known is None:
+                known = judge(look)
+            elif known.rate != look.rate:
+                known = replace(known, rate=look.rate)
+            if rests:
+                self.resting[key] = known
+            found.append(known)
+        return found
 
 
 def labelled(facts: Facts) -> Facts:
