@@ -144,6 +144,14 @@ RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "buffer over delay": ({"gauges": {**AWAY, "rcvbuf": 131_072, "rcv_rtt": 20_000},
                            "rates": {"bytes_received": 3_000_000}}, "rcvbuf", "here"),
+    "a larger buffer that the program chose": (
+        {"gauges": {**AWAY, "rcvbuf": 300_000, "rcv_rtt": 20_000},
+         "rates": {"bytes_received": 8_900_000}}, "rcvbuf", "here",
+    ),
+    "a buffer of twice what arrives in a round trip": (
+        {"gauges": {**AWAY, "rcvbuf": 300_000, "rcv_rtt": 20_000},
+         "rates": {"bytes_received": 7_500_000}}, "peer", "there",
+    ),
     "a window without scaling": (
         {"gauges": {**AWAY, "rcvbuf": 433_702, "rcv_rtt": 20_000, "wscale": False},
          "rates": {"bytes_received": 2_600_000}}, "rcvbuf", "here",
