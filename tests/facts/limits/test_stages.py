@@ -130,6 +130,12 @@ RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
                                    "peer", "there"),
     "busy thread beside its interrupts": (
         {"ran": 0.75, "idle": (0.0,) * 4, "softirq": 0.21}, "thread", "here"),
+    "thread that waits for a core that others and interrupts use": (
+        {"ran": 0.12, "waited": 0.57, "idle": (0.0,) * 4, "softirq": 0.42,
+         "gauges": {**AWAY, "recv_q": 3000}}, "peer", "there"),
+    "the same with data that waits": (
+        {"ran": 0.12, "waited": 0.57, "idle": (0.0,) * 4, "softirq": 0.42, "gauges": LATE},
+        "thread", "here"),
     "thread that waits for a core": (
         {"ran": 0.7, "waited": 0.21, "gauges": LATE}, "thread", "here"),
     "thread that waits for a core and reads all": (
