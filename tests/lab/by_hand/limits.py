@@ -46,7 +46,7 @@ MODULES = (
     "sch_netem", "sch_fq", "sch_cake", "sch_tbf", "sch_htb", "sch_prio", "sch_ingress",
     "act_police", "cls_matchall", "tcp_diag", "udp_diag", "mptcp_diag", "af_packet_diag",
     "tcp_bbr", "sch_fq_codel", "veth", "bonding", "8021q", "ipip", "ip_gre", "vxlan",
-    "sch_hfsc", "sch_drr", "sch_ets", "cls_u32", "act_mirred", "ifb", "bridge",
+    "sch_hfsc", "sch_drr", "sch_ets", "cls_u32", "act_mirred", "ifb",
 )  # fmt: skip
 PAGE = Path(__file__).parents[3] / "docs" / "limits-guest.md"
 ABOUT = (
@@ -92,12 +92,6 @@ VLAN = over("link eth0 type vlan id 7", "10.98.0")
 VXLAN = over("type vxlan id 7 dstport 4789 local 10.94.0.{own} remote 10.94.0.{other}", "10.98.0")
 TUNNEL = "10.98.0.2"
 GRETAP = over("type gretap local 10.94.0.{own} remote 10.94.0.{other}", "10.98.0")
-BRIDGED_VLAN = tuple(  # a VLAN of a bridge over the pair
-    f"{end}: ip link add br type bridge && ip link set eth0 master br && ip link set br up && "
-    "ip link add over link br type vlan id 9 && "
-    f"ip addr add 10.98.0.{own}/24 dev over && ip link set over up"
-    for end, own in (("here", 1), ("there", 2))
-)
 POLICED_HERE = (  # a policer of the interface that sends
     "here: qdisc add dev eth0 clsact",
     (
@@ -190,7 +184,6 @@ CASES = (
          tc=beyond("netem delay 10ms reorder 25% gap 5 limit 10000")),
     Case("gretap-sndbuf", "sndbuf", "peer", to=TUNNEL, run=GRETAP, writer="sndbuf=20000",
          tc=here("netem delay 8ms limit 10000")),
-    Case("bridged-vlan-tbf", "qdisc", "peer", to=TUNNEL, run=BRIDGED_VLAN, tc=SHAPED),
     Case("police-here", "qdisc", "peer", tc=POLICED_HERE),
     Case("delay-80ms-wmem", "sndbuf", "peer", to=FAR, tc=beyond("netem delay 80ms limit 10000"),
          sysctls={"here:net.ipv4.tcp_wmem": "4096 16384 60000"}),
