@@ -1,4 +1,4 @@
-"""Rates of qdiscs and HTB classes from the options that the kernel gives."""
+"""Rates of qdiscs and classes from the options that the kernel gives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from netlink_bytes import message, nest, text
 
 from nettop.collect import classes, qdiscs
-from nettop.collect._shaping import htb, qdisc
+from nettop.collect._shaping import hfsc, htb, qdisc
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import attribute
 from nettop.host.request import Request
@@ -57,6 +57,32 @@ def test_the_rate_and_the_ceiling_of_a_class() -> None:
     assert htb(b"\x01\x00\x00\x00") == (None, None)
 
 
+def curves(**rates: int) -> bytes:
+    """Each struct tc_service_curve: a steep start for a while, then the rate."""
+    numbers = {"real_time": 1, "shared": 2, "upper": 3}
+    return b"".join(
+        attribute(numbers[name], struct.pack("=III", 9, 9, rate)) for name, rate in rates.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "rates"),
+    [
+        (curves(real_time=125_000, shared=125_000, upper=250_000), (1e6, 2e6)),
+        (curves(real_time=125_000, shared=125_000), (1e6, None)),
+        (curves(real_time=125_000), (1e6, 1e6)),
+        (curves(shared=125_000), (None, None)),
+        (curves(shared=125_000, upper=125_000), (None, 1e6)),
+        (attribute(3, bytes(8)), (None, None)),
+        (b"\x01\x00\x00\x00", (None, None)),
+    ],
+)
+def test_the_rates_of_an_hfsc_class(
+    options: bytes, rates: tuple[float | None, float | None]
+) -> None:
+    assert hfsc(options) == rates
+
+
 def part(kind: int, handle: int, parent: int, name: str, options: bytes) -> bytes:
     head = struct.pack("=BxHiIII", 0, 0, 2, handle, parent, 0)
     basic = attribute(1, struct.pack("=QI", 900, 9))
@@ -66,6 +92,8 @@ def part(kind: int, handle: int, parent: int, name: str, options: bytes) -> byte
 
 class Shaped:
     """A host whose eth0 has HTB and whose eth1 has not; it is asked about classes once."""
+
+    kind = "htb"
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -78,12 +106,12 @@ class Shaped:
                     16,
                     struct.pack("=BxHiII", 0, 1, index, 0, 0)
                     + text(3, f"eth{index - 2}")
-                    + text(6, "htb" if index == 2 else "mq"),
+                    + text(6, self.kind if index == 2 else "mq"),
                 )
                 for index in (2, 3)
             )
         if request.name == "route/qdiscs":
-            return part(36, 0x10000, 0xFFFFFFFF, "htb", b"")
+            return part(36, 0x10000, 0xFFFFFFFF, self.kind, b"")
         return part(40, 0x10001, 0xFFFFFFFF, "htb", spec(125_000_000, 125_000_000)) + part(
             40, 0x10010, 0x10001, "htb", spec(6_250_000, 12_500_000)
         )
@@ -98,6 +126,22 @@ def test_the_classes_of_htb_and_which_is_a_leaf() -> None:
     assert (leaf.rate, leaf.ceiling, leaf.backlog, leaf.drops) == (5e7, 1e8, 300, 7)
     assert source.asked.count("route/classes/eth0") == 1
     assert "route/classes/eth1" not in source.asked
+
+
+def test_the_classes_of_hfsc() -> None:
+    class Other(Shaped):
+        kind = "hfsc"
+
+        def netlink(self, request: Request) -> bytes:
+            if request.name == "route/classes/eth0":
+                self.asked.append(request.name)
+                return part(40, 0x10010, 0x10000, "hfsc", curves(shared=125_000, upper=250_000))
+            return super().netlink(request)
+
+    source = Other()
+    given: Source = source  # type: ignore[assignment]
+    (leaf,) = classes.read(given)
+    assert (leaf.kind, leaf.leaf, leaf.rate, leaf.ceiling) == ("hfsc", True, None, 2e6)
 
 
 def test_a_host_without_htb_is_not_asked_for_its_qdiscs() -> None:

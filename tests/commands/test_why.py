@@ -162,6 +162,32 @@ def test_a_table_of_rates_that_was_read_once_is_not_enough(
     assert refused.value.code == 3
 
 
+@pytest.mark.parametrize("target", ["10.0.0.2:40001", "7"])
+def test_a_flow_that_ends_while_it_is_observed(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [moment(second) for second in (0.0, 1.0, 2.0)]
+    tables.append({**moment(3.0), "sockets_tcp": [], "socket_owners": []})
+    taken = iter(flow_tables.frames(*tables))
+    monkeypatch.setattr(Sampler, "take", lambda *_: next(taken))
+    waits = iter((True, True, True, False))
+    host = SimpleNamespace(ends=True, now=lambda: 0.0, wait=lambda _: next(waits))
+    with pytest.raises(Refused, match=f"^{target}: its flow .* ended while") as refused:
+        look(cast(Source, host), 3.0, target)
+    assert refused.value.code == 3
+
+
+def test_what_is_no_target_is_refused_after_the_first_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken = iter(flow_tables.frames(moment(0.0)))
+    monkeypatch.setattr(Sampler, "take", lambda *_: next(taken))
+    host = SimpleNamespace(ends=True, now=lambda: 0.0, wait=lambda _: pytest.fail("it waits"))
+    with pytest.raises(Refused, match="did you mean eth0") as refused:
+        look(cast(Source, host), 3.0, "eth00")
+    assert refused.value.code == 2
+
+
 def test_advise_has_the_same_limits(capsys: pytest.CaptureFixture[str]) -> None:
     host = "vm-send-buffer.host"
     main(["advise", "--json", "--replay", str(HOSTS / host)])

@@ -8,6 +8,7 @@ from typing import Final
 from staged import LOCAL, SLOW, Stage
 from staged_case import FAR, PATH, Case
 from staged_cpu import CPU, quota
+from staged_fresh import FRESH
 from staged_more import MORE
 from staged_strange import STRANGE
 
@@ -195,6 +196,7 @@ CASES: Final = {case.name: case for case in (
     *MORE,
     *STRANGE,
     *CPU,
+    *FRESH,
 )}  # fmt: skip
 SHORT: Final = (
     "tbf-50mbit", "htb-50mbit", "pace-50mbit", "rcvbuf-32768", "loss-100",

@@ -132,8 +132,10 @@ if how == "splice":
 if how == "proxy":
     near, far = socket.socketpair()
     if os.fork() == 0:
+        near.close()  # so that it ends with the reader
         while far.recv_into(piece):
             time.sleep(pause)
+        os._exit(0)
     pause = 0
 cost = float(options.get("cost", 0)) / 1e6
 def work(count):

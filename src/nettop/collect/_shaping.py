@@ -1,8 +1,9 @@
 """The rates that queueing disciplines and their classes are configured to.
 
-TCA_OPTIONS of tbf, fq, cake, netem and HTB: include/uapi/linux/pkt_sched.h. The kernel states rates
-in bytes per second: 32 bits in struct tc_ratespec, and 64 bits in an attribute of its own where 32
-do not suffice. Results are bit/s; None: no limit, or options that are not understood.
+TCA_OPTIONS of tbf, fq, cake, netem, HTB and HFSC: include/uapi/linux/pkt_sched.h. The kernel states
+rates in bytes per second: 32 bits in struct tc_ratespec and struct tc_service_curve, and 64 bits in
+an attribute of its own where 32 do not suffice. Results are bit/s; None: no limit, or options that
+are not understood.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from ..host.netlink.codec import attributes
 
 _RATESPEC: Final = struct.Struct("=8xI")  # the last field is the rate
 _NO_LIMIT: Final = 0xFFFFFFFF
+_CURVE: Final = struct.Struct("=8xI")  # struct tc_service_curve: the last field lasts
+_REAL_TIME, _SHARED, _UPPER = 1, 2, 3  # the curves of an HFSC class
 _NETEM_HEAD: Final = 24  # struct tc_netem_qopt stands before the attributes
 
 Rates = tuple[float | None, float | None]
@@ -44,6 +47,25 @@ def htb(options: bytes) -> Rates:
         return rate, _spec(options, parameters=1, wide=7, skip=_RATESPEC.size)
     except ValueError:
         return None, None
+
+
+def hfsc(options: bytes) -> Rates:
+    """The guaranteed rate and the rate limit of an HFSC class, in bit/s.
+
+    A class that shares what others leave is limited by its upper curve only. One that does not has
+    its guaranteed rate and no more (net/sched/sch_hfsc.c, hfsc_dequeue()).
+    """
+    try:
+        curves = {number: _curve(raw) for number, raw in _values(options).items()}
+    except ValueError:
+        return None, None
+    least = curves.get(_REAL_TIME)
+    return least, curves.get(_UPPER) or (None if curves.get(_SHARED) else least)
+
+
+def _curve(raw: bytes) -> float | None:
+    rate = int(_CURVE.unpack(raw)[0]) if len(raw) == _CURVE.size else 0
+    return 8.0 * rate if rate else None
 
 
 def _spec(options: bytes, *, parameters: int, wide: int, skip: int = 0) -> float | None:

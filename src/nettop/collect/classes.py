@@ -1,6 +1,7 @@
-"""Traffic classes of HTB with their rates: RTM_GETTCLASS (net/sched/sch_htb.c, htb_dump_class()).
+"""Traffic classes of HTB and HFSC with their rates: RTM_GETTCLASS.
 
-The kernel is asked only about interfaces that have such a qdisc.
+net/sched/sch_htb.c, htb_dump_class(), and sch_hfsc.c, hfsc_dump_class(). The kernel is asked only
+about interfaces that have such a qdisc.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .qdiscs import number
 EVERY = 0.9
 OPTIONAL = True
 
+_KINDS: Final = ("htb", "hfsc")
 _HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg
 _ROOT: Final = 0xFFFFFFFF
 
@@ -38,6 +40,12 @@ class Row:
     bytes: int | None = counter("bytes sent", "bytes", default=None)
     drops: int | None = counter("packets dropped", "packets", default=None)
     overlimits: int | None = counter("rate overlimits", "events", default=None)
+    kind: str = gauge("htb or hfsc", default="htb")
+
+    @property
+    def limit(self) -> float | None:
+        """The rate that it cannot exceed, in bit/s; of HTB without a ceiling its rate."""
+        return self.ceiling or (self.rate if self.kind == "htb" else None)
 
 
 def read(source: Source) -> list[Row]:
@@ -53,22 +61,23 @@ def read(source: Source) -> list[Row]:
 
 
 def _named(source: Source) -> bool:
-    """Whether a link may have HTB as root qdisc: links name it, and are read already."""
+    """Whether a link may have such a root qdisc: links name it, and are read already."""
     try:
-        return b"htb\0" in route.links(source)
+        links = route.links(source)
     except OSError:
         return True
+    return any(kind.encode() + b"\0" in links for kind in _KINDS)
 
 
 def shaped(reply: bytes) -> list[int]:
-    """The indices of the interfaces whose root qdisc is HTB."""
+    """The indices of the interfaces whose root qdisc is HTB or HFSC."""
     found = []
     for kind, start, end in messages(reply):
         if kind != route.NEWQDISC or end - start < _HEAD.size:
             continue
         _family, _pad, index, _handle, parent, _info = _HEAD.unpack_from(reply, start)
         values = decode(reply, start + _HEAD.size, end, route.QDISC)
-        if parent == _ROOT and values.get("kind") == "htb":
+        if parent == _ROOT and values.get("kind") in _KINDS:
             found.append(index)
     return found
 
@@ -96,9 +105,10 @@ def _row(interface: str, handle: int, parent: int, leaf: bool, values: Attribute
     stats = values.get("stats", {})
     basic, queue = stats.get("basic", b""), stats.get("queue", b"")
     counts = struct.unpack_from("=5I", queue) if len(queue) >= 20 else (None,) * 5
-    rate, ceiling = _shaping.htb(values.get("options", b""))
+    kind, options = values.get("kind", "htb"), values.get("options", b"")
+    rate, ceiling = (_shaping.hfsc if kind == "hfsc" else _shaping.htb)(options)
     return Row(
         interface, number(handle), "root" if parent == _ROOT else number(parent), leaf,
         rate, ceiling, counts[1], struct.unpack_from("=Q", basic)[0] if len(basic) >= 8 else None,
-        counts[2], counts[4],
+        counts[2], counts[4], kind,
     )  # fmt: skip

@@ -37,7 +37,7 @@ class Row:
     interface: str = label("interface name")
     parent: str = label("parent: root, ingress, or a class, e.g. 1:2")
     handle: str = label("handle, e.g. 8001: or 1:10")
-    kind: str = gauge("fq_codel tbf htb …; class: an HTB class")
+    kind: str = gauge("fq_codel tbf htb …; class: of HTB or HFSC")
     leaf: bool = gauge("a qdisc, or a class with no class below it")
     addresses: tuple[str, ...] = gauge("addresses of the interface")
     backlog: int | None = gauge("queued bytes", "bytes", default=None)
@@ -135,5 +135,5 @@ def _read(inside: Inside, inode: int, kept: _Space, now: float) -> Iterator[Row]
             yield Row(
                 inode, below.interface, below.parent, below.handle, "class", leaf=below.leaf,
                 addresses=kept.local.get(below.interface, ()), backlog=below.backlog,
-                bytes=below.bytes, drops=below.drops, rate=below.ceiling or below.rate,
+                bytes=below.bytes, drops=below.drops, rate=below.limit,
             )  # fmt: skip

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     peer = open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)
-    frame, facts = look(source, args.seconds)
+    frame, facts = look(source, args.seconds, args.target)
     limits = chosen(facts, args.target)
     if args.json:
         emit(document(source, limits, frame, args.seconds))
@@ -115,8 +115,12 @@ def _clock(here: Source, host: str) -> list[str]:
     return [f"recorded at both ends; {mark.clock(host)}"] if mark is not None else []
 
 
-def look(source: Source, seconds: float) -> tuple[Frame, Facts]:
-    """The last frame and its facts; Refused when there is nothing to compare."""
+def look(source: Source, seconds: float, target: str | None = None) -> tuple[Frame, Facts]:
+    """The last frame and its facts.
+
+    Refused when there is nothing to compare, when `target` is neither an interface nor written as
+    another target (2), or when its flow moved data and has ended (3).
+    """
     from ..facts.joined import Joiner, needs
     from ..sampling.sampler import Sampler
 
@@ -125,6 +129,9 @@ def look(source: Source, seconds: float) -> tuple[Frame, Facts]:
     wanted = set(needs())
     frame = sampler.take(wanted)
     facts = joiner.build(frame)
+    if target is not None:
+        _check(facts, target)
+    moved = False
     due = source.now()
     until = due + seconds
     while source.ends or source.now() < until - interval / 2:
@@ -133,6 +140,9 @@ def look(source: Source, seconds: float) -> tuple[Frame, Facts]:
             break
         frame = sampler.take(wanted)
         facts = joiner.build(frame)
+        moved = moved or (target is not None and bool(_flows(facts, target)))
+    if moved and target is not None and not _flows(facts, target):
+        raise Refused(f"{target}: its flow moved data, and ended while it was observed", 3)
     if not facts.limits or all(core.idle is None for core in facts.cores):
         raise Refused("not enough was seen: the counters of this host were read only once", 3)
     once = [name for name in COUNTED if _only_once(frame, name)]
@@ -150,6 +160,25 @@ def _only_once(frame: Frame, table: str) -> bool:
     return bool(entries) and not any(entry.rated for entry in entries)
 
 
+def _check(facts: Facts, target: str) -> None:
+    """Refused (2) for what is no interface here and has the form of no other target.
+
+    The interfaces of other namespaces, NAME@NAMESPACE, are not known at once.
+    """
+    names = [nic.name for nic in facts.nics]
+    if target in names or target.isdecimal() or "@" in target or _address(target) is not None:
+        return
+    raise Refused(f"no interface, process or ADDRESS:PORT {target!r}{nearest(target, names)}", 2)
+
+
+def _flows(facts: Facts, target: str) -> list[Limit]:
+    """The flows and sockets of a process or an address; none of an interface."""
+    if target.isdecimal():
+        return [one for one in facts.limits if one.pid == int(target)]
+    address = _address(target)
+    return [one for one in facts.limits if address and address in one.target.split(">")]
+
+
 def chosen(facts: Facts, target: str | None) -> list[Limit]:
     """The limits of the target; all without one. Refused (2) when no limit is of that target."""
     if target is None:
@@ -158,18 +187,15 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
     names += dict.fromkeys(one.target for one in facts.limits if one.over == "nic" and one.device)
     if target in names:
         return [one for one in facts.limits if target in (one.nic, _interface(one))]
-    if target.isdecimal():
-        found = [one for one in facts.limits if one.pid == int(target)]
-        if not found:
-            raise Refused(_no_flow(facts, target), 2)
-        return found
+    found = _flows(facts, target)
+    if not found and target.isdecimal():
+        raise Refused(_no_flow(facts, target), 2)
     address = _address(target)
-    if address is None:
+    if not found and address is not None:
+        raise Refused(f"no flow from or to {address} wants to move data", 2)
+    if not found:
         message = f"no interface, process or ADDRESS:PORT {target!r}{nearest(target, names)}"
         raise Refused(message, 2)
-    found = [one for one in facts.limits if address in one.target.split(">")]
-    if not found:
-        raise Refused(f"no flow from or to {address} wants to move data", 2)
     return found
 
 

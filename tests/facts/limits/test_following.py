@@ -221,6 +221,14 @@ def test_a_path_whose_loss_fills_the_window_may_carry_no_more() -> None:
     assert following(ends(paced_, found, WIRE)) is None
 
 
+def test_a_late_reader_beside_a_thread_that_limits_is_not_next() -> None:
+    late = Reading("peer", "there", "program", "measured", capacity=(0.9 * G, 1.1 * G), held=0.7)
+    found = independent(late, Reading("thread", "here", "iperf3", held=0.8), G)
+    assert (found.capacity, found.reach) == (None, (G, 2 * G))
+    unseen = Reading("peer", "there", "other end", "inferred", held=1.0)
+    assert independent(unseen, Reading("thread", "here", "iperf3", held=0.8), G) == unseen
+
+
 def test_a_core_whose_load_is_not_known_takes_nothing_from_its_thread() -> None:
     found = flow(limits(lambda s: moment(s, ran=0.95, more={"cpu": []})))
     assert found.stage.stage == "thread"

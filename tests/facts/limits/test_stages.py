@@ -130,6 +130,12 @@ RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
                                    "peer", "there"),
     "busy thread beside its interrupts": (
         {"ran": 0.75, "idle": (0.0,) * 4, "softirq": 0.21}, "thread", "here"),
+    "thread that waits for a core that others and interrupts use": (
+        {"ran": 0.12, "waited": 0.57, "idle": (0.0,) * 4, "softirq": 0.42,
+         "gauges": {**AWAY, "recv_q": 3000}}, "peer", "there"),
+    "the same with data that waits": (
+        {"ran": 0.12, "waited": 0.57, "idle": (0.0,) * 4, "softirq": 0.42, "gauges": LATE},
+        "thread", "here"),
     "thread that waits for a core": (
         {"ran": 0.7, "waited": 0.21, "gauges": LATE}, "thread", "here"),
     "thread that waits for a core and reads all": (
@@ -144,6 +150,14 @@ RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "buffer over delay": ({"gauges": {**AWAY, "rcvbuf": 131_072, "rcv_rtt": 20_000},
                            "rates": {"bytes_received": 3_000_000}}, "rcvbuf", "here"),
+    "a larger buffer that the program chose": (
+        {"gauges": {**AWAY, "rcvbuf": 300_000, "rcv_rtt": 20_000},
+         "rates": {"bytes_received": 8_900_000}}, "rcvbuf", "here",
+    ),
+    "a buffer of twice what arrives in a round trip": (
+        {"gauges": {**AWAY, "rcvbuf": 300_000, "rcv_rtt": 20_000},
+         "rates": {"bytes_received": 7_500_000}}, "peer", "there",
+    ),
     "a window without scaling": (
         {"gauges": {**AWAY, "rcvbuf": 433_702, "rcv_rtt": 20_000, "wscale": False},
          "rates": {"bytes_received": 2_600_000}}, "rcvbuf", "here",

@@ -46,6 +46,7 @@ MODULES = (
     "sch_netem", "sch_fq", "sch_cake", "sch_tbf", "sch_htb", "sch_prio", "sch_ingress",
     "act_police", "cls_matchall", "tcp_diag", "udp_diag", "mptcp_diag", "af_packet_diag",
     "tcp_bbr", "sch_fq_codel", "veth", "bonding", "8021q", "ipip", "ip_gre", "vxlan",
+    "sch_hfsc", "sch_drr", "sch_ets", "cls_u32", "act_mirred", "ifb",
 )  # fmt: skip
 PAGE = Path(__file__).parents[3] / "docs" / "limits-guest.md"
 ABOUT = (
@@ -90,6 +91,28 @@ GRE = over("type gre local 10.94.0.{own} remote 10.94.0.{other}", "10.98.0")
 VLAN = over("link eth0 type vlan id 7", "10.98.0")
 VXLAN = over("type vxlan id 7 dstport 4789 local 10.94.0.{own} remote 10.94.0.{other}", "10.98.0")
 TUNNEL = "10.98.0.2"
+GRETAP = over("type gretap local 10.94.0.{own} remote 10.94.0.{other}", "10.98.0")
+POLICED_HERE = (  # a policer of the interface that sends
+    "here: qdisc add dev eth0 clsact",
+    (
+        "here: filter add dev eth0 egress protocol all matchall action police "
+        "rate 10mbit burst 32k conform-exceed drop"
+    ),
+)
+
+
+def arriving(words: str) -> tuple[str, ...]:
+    """What arrives is shaped by an ifb."""
+    return (
+        (
+            "there: ip link add ifb7 type ifb && ip link set ifb7 up && "
+            "tc qdisc add dev eth0 handle ffff: ingress && "
+            "tc filter add dev eth0 parent ffff: protocol all matchall "
+            f"action mirred egress redirect dev ifb7 && tc qdisc add dev ifb7 root {words}"
+        ),
+    )
+
+
 CASES = (
     Case("fq-maxrate", "qdisc pacing", "peer", tc=here("fq maxrate 20mbit"), lift=OPEN),
     Case("fq-pace", "pacing", "peer", writer="pace=2500000", tc=here("fq"), lift="writer"),
@@ -135,6 +158,35 @@ CASES = (
     Case("fq-codel-beyond", PATH, "peer", to=FAR, tc=(
         "middle: qdisc add dev right root handle 1: tbf rate 20mbit burst 32k latency 50ms",
         "middle: qdisc add dev right parent 1:1 fq_codel")),
+    Case("hfsc-12mbit", "qdisc", "peer", tc=(
+        "here: qdisc add dev eth0 root handle 1: hfsc default 10",
+        "here: class add dev eth0 parent 1: classid 1:10 hfsc sc rate 12mbit ul rate 12mbit")),
+    Case("htb-drr", "qdisc", "peer", tc=(
+        "here: qdisc add dev eth0 root handle 1: htb default 10",
+        "here: class add dev eth0 parent 1: classid 1:10 htb rate 16mbit",
+        "here: qdisc add dev eth0 parent 1:10 handle 2: drr",
+        "here: class add dev eth0 parent 2: classid 2:1 drr",
+        "here: filter add dev eth0 parent 2: protocol all matchall classid 2:1")),
+    Case("tbf-ets", "qdisc", "peer", tc=(
+        "here: qdisc add dev eth0 root handle 1: tbf rate 14mbit burst 32k latency 50ms",
+        "here: qdisc add dev eth0 parent 1:1 handle 2: ets bands 3 strict 1")),
+    Case("ets-tbf", "qdisc", "peer", tc=(
+        "here: qdisc add dev eth0 root handle 1: ets bands 2 strict 2",
+        *(f"here: qdisc add dev eth0 parent 1:{band} tbf rate 11mbit burst 32k latency 50ms"
+          for band in (1, 2)))),
+    Case("cake-arriving", PATH, "qdisc", run=arriving("cake bandwidth 12mbit ingress")),
+    Case("bbr-fq-maxrate", "qdisc pacing", "peer", writer="congestion=bbr",
+         tc=here("fq maxrate 8mbit")),
+    Case("loss-little", PATH, "peer", to=FAR, tc=beyond("netem delay 15ms loss 0.3% limit 10000")),
+    Case("delay-duplicate", "rwnd", "rcvbuf", to=FAR, reader="rcvbuf=30000",
+         tc=beyond("netem delay 10ms duplicate 5% limit 10000")),
+    Case("reorder-gap", PATH, "peer", to=FAR,
+         tc=beyond("netem delay 10ms reorder 25% gap 5 limit 10000")),
+    Case("gretap-sndbuf", "sndbuf", "peer", to=TUNNEL, run=GRETAP, writer="sndbuf=20000",
+         tc=here("netem delay 8ms limit 10000")),
+    Case("police-here", "qdisc", "peer", tc=POLICED_HERE),
+    Case("delay-80ms-wmem", "sndbuf", "peer", to=FAR, tc=beyond("netem delay 80ms limit 10000"),
+         sysctls={"here:net.ipv4.tcp_wmem": "4096 16384 60000"}),
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ class Qdisc:
 
     id: str = label("interface, kind and handle, e.g. eth0/tbf-8001:")
     nic: str = gauge("interface", default="")
-    kind: str = gauge("tbf cake netem, htb class, ingress clsact", default="")
+    kind: str = gauge("tbf cake netem, htb class, hfsc class, ingress clsact", default="")
     rate: float | None = gauge("configured rate", "bit/s", default=None)
     load: float | None = gauge("rate through it / configured rate", "ratio", default=None)
     queued: int | None = gauge("bytes that wait in it", "bytes", default=None)
@@ -37,7 +37,7 @@ class Qdisc:
 
 
 def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
-    """Those with a configured rate, leaf classes of HTB among them, and those on ingress."""
+    """Those with a configured rate, leaf classes among them, and those on ingress."""
     return tuple(_build(frame))
 
 
@@ -57,10 +57,10 @@ def _classes(entries: Sequence[Entry[ClassRow]]) -> Iterator[Qdisc]:
     found = {(one.now.interface, one.now.handle): one for one in entries}
     below: dict[tuple[str, str], list[Qdisc]] = {}
     for entry in entries:
-        rate = entry.now.ceiling or entry.now.rate
+        rate = entry.now.limit
         if not entry.now.leaf or not rate:
             continue
-        leaf = _one(entry, "htb class", rate)
+        leaf = _one(entry, f"{entry.now.kind} class", rate)
         yield leaf
         place, seen = (entry.now.interface, entry.now.parent), set()
         while place in found and place not in seen:
@@ -68,10 +68,11 @@ def _classes(entries: Sequence[Entry[ClassRow]]) -> Iterator[Qdisc]:
             below.setdefault(place, []).append(leaf)
             place = place[0], found[place].now.parent
     for place, leaves in below.items():
-        rate = found[place].now.ceiling or found[place].now.rate
+        row = found[place].now
+        rate = row.limit
         waits = sum(leaf.queued or 0 for leaf in leaves)
         if rate and waits and not any((leaf.load or 0.0) > FULL for leaf in leaves):
-            yield replace(_one(found[place], "htb class", rate), queued=waits)
+            yield replace(_one(found[place], f"{row.kind} class", rate), queued=waits)
 
 
 def _one(entry: Entry, kind: str, rate: float | None, *, ingress: bool = False) -> Qdisc:  # type: ignore[type-arg]

@@ -67,12 +67,15 @@ def independent(one: Reading, first: Reading, rate: float) -> Reading:
 
     A congestion window and the window that the peer offers grow once nothing else limits. A full
     queue fills the windows and the send buffer, and loses segments. A thread that is busy although
-    a queue behind it is full may only be polling. If a lossy path or the peer's window is full
-    while another stage limits, it may carry no more than now: it keeps only a rough capacity.
+    a queue behind it is full may only be polling. If a lossy path, the peer's window or its program
+    is full while another stage limits, it may carry no more than now, or much more once data comes
+    without pauses: it keeps only a rough capacity.
     """
     if one.stage in CPU and one.held >= BINDS and first.stage not in CPU:
         return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))
-    if one.stage in ("path", "rwnd") and one.held >= BINDS and first.stage not in QUEUES:
+    slow = one.stage == "peer" and one.capacity is not None  # a reader that was seen to be late
+    passed = slow or one.stage in ("path", "rwnd")
+    if passed and one.held >= BINDS and first.stage not in QUEUES:
         return replace(one, capacity=None, reach=(rate, rate / BINDS))
     full = first.stage in QUEUES and one.stage in FED_BACK
     follows = one.stage in GROWS or (full and (one.stage == "path" or one.held >= BINDS))

@@ -90,12 +90,13 @@ def _rank(one: Reading) -> float:
     the shrinking window ranks after a busy thread, which may explain that. So does a send buffer
     that was measured: bursts of a busy writer fill it, while a writer that waits for room sleeps.
     The full buffer of a UDP socket that drops is last: a reader that is always behind explains it.
+    So are filters that drop: they may drop other packets.
     """
     if one.stage == "sndbuf" and one.kind == "measured":
         return _PLACE["path"]
     if one.stage == "peer" and one.kind in ("reported", "measured"):
         return _PLACE["rwnd"] if one.kind == "reported" else _PLACE["path"] - 0.5
-    if one.stage == "rcvbuf" and one.kind == "reported":
+    if (one.stage, one.kind) in (("rcvbuf", "reported"), ("qdisc", "inferred")):
         return _PLACE["unknown"]
     return _PLACE[one.stage]
 

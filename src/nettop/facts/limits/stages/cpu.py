@@ -234,19 +234,23 @@ def _keeps_up(look: Look, one: Thread) -> bool:
     """Whether a thread that reads leaves no data unread although it is busy.
 
     It is woken for little data each time, or polls; a thread that could read no more would let its
-    socket fill. A thread that interrupts, a quota or a signal delay does not keep up. A thread that
-    waits for its core keeps up if data is unread in few samples.
+    socket fill. A thread that a quota or a signal delays does not keep up, nor one that fills its
+    core together with the interrupts there. A thread that waits for its core, which others use,
+    keeps up if data is unread in few samples; beside interrupts, in none.
     """
     if look.over != "flow" or look.sends or not look.tcp:
         return False
-    if one.interrupts >= KEPT or one.throttled >= USED_UP or one.stopped >= STOPPED:
+    if one.throttled >= USED_UP or one.stopped >= STOPPED:
+        return False
+    beside = one.interrupts >= KEPT
+    if beside and (one.ran + one.interrupts) / one.given >= BUSY:
         return False
     unread = [
         (e.now.rmem_alloc or e.now.recv_q) / e.now.rcvbuf if e.now.rcvbuf else 1.0 for e in look.tcp
     ]
-    if one.waited >= KEPT:
+    if one.waited >= KEPT and not beside:
         return share(part >= DELAYED for part in unread) < OFTEN
-    return max(unread) < BEHIND
+    return max(unread) < (DELAYED if beside else BEHIND)
 
 
 def _core(look: Look, cpu: int | None) -> Iterator[Reading]:

@@ -4,6 +4,10 @@ Loss-based controls: MSS / RTT x 1.22 / sqrt(p) (Mathis, Semke, Mahdavi, Ott 199
 bandwidth that it measured, also where nothing is lost. What the receiver reports twice (DSACK, RFC
 2883) was not lost. What a queue of this host drops is not lost on the path: cake and other queues
 that manage delay drop before they are full.
+
+TCP hands over no more while its packets wait below it (tcp_small_queue_check() in
+net/ipv4/tcp_output.c). Where no queue of this end has them, one beyond it does: that of the host
+around a container, or a shaper behind a bridge.
 """
 
 from __future__ import annotations
@@ -28,13 +32,22 @@ SPREAD: Final = 1.4  # the formula is right within this factor
 HEAVY: Final = 0.02  # of the segments lost: timeouts, which the formula leaves out, cost much too
 LONG: Final = 1000  # us; on shorter round trips the CPU may limit the rate that BBR measures
 OWN: Final = 0.5  # of the lost segments: a queue of this host drops as many packets
+STANDING: Final = 0.9  # of the samples with packets below TCP; a sender without limit has fewer
+STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on packets wait in a queue
 COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
 
 
 def readings(look: Look) -> Iterator[Reading]:
-    """The path of a TCP flow that sends; without loss only where BBR paces."""
+    """The path of a TCP flow that sends; without loss only where BBR paces, or a queue holds."""
     if look.over != "flow" or not look.sends or not look.tcp:
         return
+    known = list(_modelled(look))
+    beyond = None if any(one.held >= BINDS for one in known) else _beyond(look)
+    yield from known if beyond is None else (beyond,)
+
+
+def _modelled(look: Look) -> Iterator[Reading]:
+    """By loss, or by what BBR measured."""
     lost, sent = _lost(look), look.rated("segs_out") or 0.0
     rtt = mean(entry.now.rtt for entry in look.tcp)
     mss = look.now("mss")
@@ -69,6 +82,26 @@ def readings(look: Look) -> Iterator[Reading]:
         return
     name = f"path to {look.flow.remote if look.flow else 'the peer'} ({model})"
     yield Reading("path", "there", name, "computed", why, used, capacity, held)
+
+
+def _beyond(look: Look) -> Reading | None:
+    """A queue that this end does not see, which holds the packets of the flow; None: there is none.
+
+    All windows have room, data waits, and its packets wait below TCP for many round trips.
+    """
+    rtt, least = mean(entry.now.rtt for entry in look.tcp), look.now("min_rtt")
+    held = min(look.often("notsent"), look.often("wmem_alloc", 4096))
+    if not rtt or not least or rtt < STRETCHED * least or held < STANDING:
+        return None
+    windows = max(map(look.part, ("rwnd_limited", "sndbuf_limited")))
+    if windows >= WINDOW or _window_used(look) >= FLIGHT or queues.standing(look):
+        return None
+    waiting = mean(entry.now.wmem_alloc for entry in look.tcp) or 0.0
+    why = f"{units.size(waiting)} of its packets wait below TCP, in no queue that this end sees; "
+    why += f"acknowledged after {units.seconds(rtt / 1e6)}, where the shortest round trip is "
+    why += units.seconds(least / 1e6)
+    around = (0.9 * look.rate, 1.1 * look.rate)
+    return Reading("path", "there", "queue beyond this end", "measured", why, held, around, held)
 
 
 def _paced(look: Look, speed: float) -> bool:

@@ -51,6 +51,7 @@ def readings(look: Look) -> Iterator[Reading]:
         yield from _shapers(one)
         if one.over == "flow":
             yield from _flow_rate(one)
+            yield from _filters(one)
         yield from _ring(one)
         yield from _pause(one)
 
@@ -74,6 +75,12 @@ def paces(look: Look) -> bool:
     return "fq" in kinds
 
 
+def standing(look: Look) -> bool:
+    """Whether packets wait, most of the time, in a queue on the way out that is seen here."""
+    every = (entries for one in (*stack(look), *leaving(look)) for entries in _queues(one))
+    return any(_queued(entries) >= FILLED for entries in every)
+
+
 def _queues(look: Look) -> Iterator[list[Entry[Any]]]:
     """The entries of each qdisc of the interface, also in another namespace."""
     window = look.window
@@ -95,27 +102,29 @@ def _classes(look: Look) -> Iterator[tuple[float | None, list[Entry[Any]]]]:
     elif look.nic is not None:
         for entries in window.of_interface(window.classes, look.nic.name):
             row = entries[-1].now
-            yield row.ceiling or row.rate, entries
+            yield row.limit, entries
 
 
 def _shapers(look: Look) -> Iterator[Reading]:
     """The fullest qdisc or leaf class with a rate, those above and below it; queues that drop."""
     shaped = []
+    kinds = {}  # of qdiscs, by the major number of their classes
     for entries in _queues(look):
         row = entries[-1].now
+        kinds[row.handle.rstrip(":")] = row.kind
         if row.rate:
             shaped.append(_Shaper(f"{row.kind} {row.handle}", row.handle, row.parent, row.rate,
                                   entries))  # fmt: skip
         elif row.parent != "ingress" and _queued(entries) >= 0.5:
             lost = mean(entry.rate("drops") for entry in entries) or 0.0
-            if lost >= COUNTED and row.kind not in ("htb", "noqueue"):
+            if lost >= COUNTED and row.kind not in ("htb", "hfsc", "noqueue"):
                 why = f"{units.per_second(lost, 'packets')} dropped, its queue full"
                 name = f"{row.kind} {row.handle} of {row.interface}"
                 yield Reading("qdisc", "here", name, "reported", why, 1.0, None, _queued(entries))
     for rate, entries in _classes(look):
         row = entries[-1].now
         if rate:
-            name = f"htb class {row.handle}"
+            name = f"{kinds.get(row.handle.partition(':')[0], 'htb')} class {row.handle}"
             shaped.append(_Shaper(name, row.handle, row.parent, rate, entries, row.leaf))
     passed = [one for one in shaped if one.leaf and _carries(look, one)]
     busiest = max(passed, key=lambda one: one.load, default=None)
@@ -231,6 +240,21 @@ def _flow_rate(look: Look) -> Iterator[Reading]:
         held, capacity = waits, (0.9 * look.rate, 1.1 * look.rate)
     yield Reading("qdisc", "here", f"fq {row.handle} of {row.interface}", "computed", why,
                   min(1.0, used), capacity, held)  # fmt: skip
+
+
+def _filters(look: Look) -> Iterator[Reading]:
+    """Filters of clsact that drop what leaves; they may drop what arrives instead: one count.
+
+    TCP keeps a packet that its own host drops (tcp_write_xmit()): nothing is sent again.
+    """
+    for entries in _queues(look):
+        row = entries[-1].now
+        lost = mean(entry.rate("drops") for entry in entries) or 0.0
+        if row.kind == "clsact" and lost >= COUNTED:
+            name = f"filters of clsact {row.handle} of {row.interface}"
+            why = f"{units.per_second(lost, 'packets')} dropped, while data waits to be sent"
+            yield Reading("qdisc", "here", name, "inferred", why, None, None,
+                          look.often("notsent"))  # fmt: skip
 
 
 def _paces_late(look: Look, rate: float, used: float) -> bool:

@@ -22,6 +22,7 @@ FILLED: Final = 0.4  # of the buffer arrives in a round trip as payload: the win
 # size of packets in memory (scaling_ratio in include/linux/tcp.h)
 OFFERED: Final = (0.5, 0.7)
 FIXED: Final = 0.9  # of the largest buffer that autotuning makes
+KEPT: Final = 0.55  # of a buffer: autotuning makes it twice what arrives in a round trip, and more
 SCALED: Final = 0.6  # of the largest window that can be offered arrives in a round trip
 LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is unreliable
 
@@ -70,7 +71,10 @@ def _buffer(look: Look, size: int, unread: float) -> Reading:
     scale = 0 if look.now("wscale") is False else look.now("rcv_wscale")
     window = float("inf") if scale is None else 65_535 << scale
     unscaled = window < OFFERED[0] * size  # the rest of the buffer cannot be offered
-    filled = flying >= SCALED * window if unscaled else final and flying >= FILLED * size
+    kept = flying >= KEPT * size and all(entry.now.rcvbuf == size for entry in look.tcp)
+    filled = kept or (final and flying >= FILLED * size)
+    if unscaled:
+        filled = flying >= SCALED * window
     full = trip >= LONG and filled and unread < 0.5
     owner = "net.ipv4.tcp_rmem" if most is not None and size >= FIXED * most else "SO_RCVBUF"
     name = f"receive buffer {units.size(size)}" + (f", {owner}" if full else "")
