@@ -54,6 +54,27 @@ def test_an_absent_neighbour_is_a_gateway_by_its_interface_and_address() -> None
     assert (second.id, second.gateway) == ("10.0.0.66@eth0", False)
 
 
+@pytest.mark.parametrize(
+    ("absent", "hop"),
+    [("10.0.0.1", "10.0.0.1@eth1"), ("192.0.2.7", None), ("10.0.0.2", None)],
+)
+def test_an_attempt_names_the_next_hop_that_does_not_answer(absent: str, hop: str | None) -> None:
+    ways = [routes.Row("0.0.0.0/0", "eth0", 9, 254, gateway="10.0.0.2"),
+            routes.Row("192.0.2.0/24", "eth1", 0, 254, gateway="10.0.0.1")]  # fmt: skip
+    (one,) = still(
+        sockets_tcp=[waiting(1, 4)], routes=ways, unresolved=[unresolved.Row("eth1", absent, 4)]
+    ).more["attempt"]
+    assert one.neighbour == hop
+
+
+def test_an_attempt_in_a_network_of_this_host_goes_to_the_host_itself() -> None:
+    (one,) = still(
+        sockets_tcp=[waiting(1, 4)], routes=[routes.Row("192.0.2.0/24", "eth1", 0, 254)],
+        unresolved=[unresolved.Row("eth1", "192.0.2.7", 4)],
+    ).more["attempt"]  # fmt: skip
+    assert one.neighbour == "192.0.2.7@eth1"
+
+
 def port(name: str, mtu: int, master: str = "br0", **more: Any) -> Any:
     return link(name, mtu=mtu, master=master, slave_kind="bridge", **more)
 
@@ -104,7 +125,8 @@ def test_a_flow_that_fills_the_receive_window_of_its_route(rate: float, flows: i
 
 def counted(**more: int) -> snmp.Row:
     names = ("ip_in", "ip_delivers", "ip_forwarded", "ip_no_routes", "ip_foreign", "ip_errors",
-             "ip_discards", "reverse_path_drops", "reasm_needed", "reasm_done")  # fmt: skip
+             "ip_discards", "reverse_path_drops", "reasm_needed", "reasm_done",
+             "ip6_multicast")  # fmt: skip
     none = dict.fromkeys((one.name for one in fields(snmp.Row)), None)
     return snmp.Row(**{**none, **dict.fromkeys(names, 0), **more})
 
@@ -122,6 +144,7 @@ def test_packets_vanish_that_no_counter_explains() -> None:
     assert vanished(ip_in=100, ip_delivers=90, reverse_path_drops=10) == 0
     assert vanished(ip_in=100, ip_delivers=90, ip_foreign=3, ip_no_routes=3, ip_discards=4) == 0
     assert vanished(ip_in=100, ip_delivers=130) == 0
+    assert vanished(ip_in=100, ip_delivers=40, ip6_multicast=60) == 0
 
 
 def test_fragments_are_delivered_once() -> None:

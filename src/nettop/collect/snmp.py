@@ -64,6 +64,7 @@ _SUMS: Final[Mapping[str, str]] = {
     "ip_foreign": "Ip.InAddrErrors 6.Ip6InAddrErrors",
     "ip_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors IpExt.InTruncatedPkts 6.Ip6InTruncatedPkts "
     "6.Ip6InTooBigErrors",
+    "ip6_multicast": "6.Ip6InMcastPkts",
     "udp_unasked": "Udp.IgnoredMulti 6.Udp6IgnoredMulti", "syn_retrans": "TcpExt.TCPSynRetrans",
     "tcp_inuse": "TCP.inuse TCP6.inuse", "tcp_orphan": "TCP.orphan", "time_wait": "TCP.tw",
     "tcp_mem_pages": "TCP.mem", "udp_inuse": "UDP.inuse UDP6.inuse", "udp_mem_pages": "UDP.mem",
@@ -129,6 +130,7 @@ class Row:
     ip_no_routes: int | None = counter("IP packets received, no route", "packets")
     ip_foreign: int | None = counter("IP packets received for another host", "packets")
     ip_errors: int | None = counter("IP packets received with a wrong header", "packets")
+    ip6_multicast: int | None = counter("IPv6 multicast packets received", "packets")
     udp_unasked: int | None = counter(
         "broadcast and multicast datagrams that no socket takes", "packets"
     )

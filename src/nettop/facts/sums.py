@@ -156,8 +156,10 @@ _BEFORE_SOCKETS: Final = frozenset({"prerouting", "input", "forward"})
 def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float | None:
     """Packets per second that IP received and neither delivered, forwarded nor counted as lost.
 
-    A received fragment is one packet, and what is reassembled of many is delivered once. None if
-    a counter is absent. net/ipv4/ip_input.c: ip_rcv_core(), ip_local_deliver_finish().
+    A received fragment is one packet, and what is reassembled of many is delivered once. Multicast
+    of IPv6 is not judged: a group that nobody joined is dropped without a counter, and rightly
+    (net/ipv6/ip6_input.c, ip6_mc_input()). None if a counter is absent. net/ipv4/ip_input.c:
+    ip_rcv_core(), ip_local_deliver_finish().
     """
     if rate is None:
         return None
@@ -169,7 +171,8 @@ def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float
     if rate.ip_in is None or rate.reasm_done is None or len(known) < len(explained):
         return None
     drops = total(one.rate("packets") for one in rules if one.now.hook in _BEFORE_SOCKETS)
-    return max(0.0, rate.ip_in + rate.reasm_done - sum(known) - (drops or 0.0))
+    known += [drops or 0.0, rate.ip6_multicast or 0.0]
+    return max(0.0, rate.ip_in + rate.reasm_done - sum(known))
 
 
 def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:

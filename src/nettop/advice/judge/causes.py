@@ -1,7 +1,8 @@
 """Which finding explains which: a cause comes before its symptoms, with the severity of the worst.
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
-target, on the same interface, or on a port below that interface. A finding about the host explains
+target, on the same interface or a port below it, about the same process, or about the neighbour
+that the packets go to. A finding about the host explains
 other findings about the host, and findings about a flow between two hosts (`pair`). A finding about
 a counter of the host may have its cause on any target, and a chain of the packet filter, which
 every packet passes, explains findings about any target.
@@ -14,6 +15,11 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import Final
 
+from ...facts.kinds import kinds
+from ...facts.kinds.absent import Absent
+from ...facts.kinds.attempt import Attempt
+from ...facts.kinds.process import Process
+from ...facts.kinds.quota import Quota
 from ...facts.limits.prediction import Prediction
 from ..rules.rule import Finding, Rule
 from ..rules.severity import SEVERITIES
@@ -78,7 +84,26 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return True
     own = set(nics_of(one.rule.over, one.fact))
     own |= {port for name in own for port in below.get(name, ())}
-    return not own.isdisjoint(nics_of(cause.rule.over, cause.fact))
+    if not own.isdisjoint(nics_of(cause.rule.over, cause.fact)):
+        return True
+    same = _parties(one.rule.over, one.fact) & _parties(cause.rule.over, cause.fact)
+    return bool(same)
+
+
+def _parties(over: str, fact: object) -> set[int | str]:
+    """The processes, by number, and the neighbour that a fact is about."""
+    match fact:
+        case Quota():
+            return set(fact.pids)
+        case Process():
+            return {fact.pid}
+        case Absent():
+            return {fact.id}
+        case Attempt():
+            return {fact.neighbour} if fact.neighbour is not None else set()
+    process = kinds()[over].parents.get("process")
+    pid = process(fact) if process is not None else None
+    return {pid} if isinstance(pid, int) else set()
 
 
 def _chain(name: str, causes: dict[str, str]) -> list[str]:
