@@ -157,3 +157,23 @@ def test_a_gateway_that_does_not_answer_explains_the_connections_that_go_by_it()
             one.rule: one for one in findings(attempts=[waits], absent_neighbours=[{"id": absent}])
         }
         assert found["connections-without-an-answer"].cause == cause
+
+
+@pytest.mark.parametrize(
+    ("direction", "received", "cause"),
+    [("receive", True, "shaper-limits@ifb0/tbf-1:"), ("receive", False, "")],
+)
+def test_a_shaper_of_received_packets_explains_gaps(
+    direction: str, received: bool, cause: str
+) -> None:
+    shaper = {"id": "ifb0/tbf-1:", "nic": "eth0", "kind": "tbf", "rate": 8e6, "load": 1.0,
+              "queued": 20000, "received": received}  # fmt: skip
+    flow = {"id": "f", "nic": "eth0", "direction": direction, "out_of_order": 0.05,
+            "rx_per_s": 1e6}  # fmt: skip
+    found = {
+        one.rule: one
+        for one in findings(
+            nics=[{"name": "eth0"}], qdiscs=[shaper], flows=[flow], host={"rcv_pruned": 0}
+        )
+    }
+    assert found["segments-arrive-with-gaps"].cause == cause

@@ -187,6 +187,13 @@ def test_an_inner_class_limits_leaves_that_have_more_room() -> None:
     assert ("eth0/htb-class-1:1", 1.0, 10000) in shaped(*rows)
 
 
+@pytest.mark.parametrize(("kind", "received"), [("ifb", True), ("veth", False)])
+def test_a_shaper_on_an_ifb_holds_back_what_is_received(kind: str, *, received: bool) -> None:
+    shaper = classes.Row("ifb0", "1:1", "root", True, 8e6, 8e6, 0, 0, 0, 0)
+    (one,) = still(links=[link("ifb0", kind=kind)], classes=[shaper]).more["qdisc"]
+    assert one.received is received
+
+
 def test_an_inner_class_is_not_named_beside_the_leaf_that_limits() -> None:
     rows = ("1:1", "root", 8e6, 10**6), ("1:20", "1:1", 8e6, 10**6)
     assert [one for one, _, _ in shaped(*rows)] == ["eth0/htb-class-1:20"]

@@ -157,6 +157,7 @@ def _uses(
             continue
         use = found.setdefault(owner[0], Use())
         use.udp += 1
+        use.unread = max(use.unread or 0, datagrams.now.recv_q)
         drops = datagrams.rate("drops")
         if drops is not None:
             use.drops = (use.drops or 0.0) + drops
@@ -234,7 +235,7 @@ def _tcp(
         _window(sends, trip, around),
         None if sends is None else "send" if sends else "receive",
         bulk, bulk or _waits(row, busy), row.probes, row.backoff, row.total_retrans,
-        row.bytes_acked, row.snd_wnd, _loss_total(row), *place,
+        row.bytes_acked, row.snd_wnd, row.rcv_ssthresh, _loss_total(row), *place,
     )  # fmt: skip
     last = (
         _full(row, tx, rtt),

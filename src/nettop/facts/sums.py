@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 # counters and gauges of the snmp table that Host has under the same names
 RATES: Final = (
-    "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_timeouts", "listen_overflows",
+    "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_passive", "tcp_timeouts",
+    "listen_overflows",
     "listen_drops", "rcvq_drops", "backlog_drops", "zero_windows", "prune_called",
     "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
     "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
-    "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_no_routes", "ip_foreign",
+    "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
     "udp_unasked", "syn_retrans",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
@@ -171,8 +172,8 @@ def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float
     if rate.ip_in is None or rate.reasm_done is None or len(known) < len(explained):
         return None
     drops = total(one.rate("packets") for one in rules if one.now.hook in _BEFORE_SOCKETS)
-    known += [drops or 0.0, rate.ip6_multicast or 0.0]
-    return max(0.0, rate.ip_in + rate.reasm_done - sum(known))
+    aside = (drops or 0.0) + (rate.ip6_multicast or 0.0)
+    return max(0.0, rate.ip_in + rate.reasm_done - sum(known) - aside)
 
 
 def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:

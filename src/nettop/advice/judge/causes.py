@@ -2,7 +2,7 @@
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
 target, on the same interface or a port below it, about the same process, or about the neighbour
-that the packets go to. A finding about the host explains
+that the packets go to. A shaper explains flows of its direction. A finding about the host explains
 other findings about the host, and findings about a flow between two hosts (`pair`). A finding about
 a counter of the host may have its cause on any target, and a chain of the packet filter, which
 every packet passes, explains findings about any target.
@@ -18,7 +18,9 @@ from typing import Final
 from ...facts.kinds import kinds
 from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
+from ...facts.kinds.flow import Flow
 from ...facts.kinds.process import Process
+from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
 from ...facts.limits.prediction import Prediction
 from ..rules.rule import Finding, Rule
@@ -82,6 +84,10 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return True
     if cause.rule.over == "chain":  # every packet passes the packet filter
         return True
+    if isinstance(cause.fact, Qdisc) and isinstance(one.fact, Flow):
+        receives = one.fact.direction == "receive"
+        if receives or cause.fact.received:  # a shaper holds back one direction
+            return receives and cause.fact.received
     own = set(nics_of(one.rule.over, one.fact))
     own |= {port for name in own for port in below.get(name, ())}
     if not own.isdisjoint(nics_of(cause.rule.over, cause.fact)):

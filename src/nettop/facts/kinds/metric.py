@@ -31,6 +31,7 @@ class Metric:
     """One route with a limit that flows have reached."""
 
     to: str = label("network of the route")
+    nic: str = gauge("interface of the route", default="")
     window: int | None = gauge("largest receive window", "bytes", default=None)
     cwnd: int | None = gauge("largest congestion window", "segments", default=None)
     flows: int = gauge("flows that have reached it", "flows", default=0)
@@ -52,7 +53,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
             held.setdefault(row.to, []).append(flow)
     return tuple(
         Metric(
-            row.to, row.window, row.clamp, len(held[row.to]),
+            row.to, row.interface, row.window, row.clamp, len(held[row.to]),
             min((trip for one in held[row.to] if (trip := one.min_rtt or one.rtt)), default=None),
         )
         for row in routes if row.to in held
@@ -92,6 +93,7 @@ def _at(flow: Flow, row: RouteRow) -> bool:
 
 KIND = Kind(
     name="metric", type=Metric, plural="metrics", key=attrgetter("to"), target=attrgetter("to"),
-    names={"metric": "metric.to"}, example={"to": "192.0.2.0/24"}, tables={"": "routes"},
+    parents={"nic": attrgetter("nic")}, names={"metric": "metric.to"},
+    example={"to": "192.0.2.0/24", "nic": "eth0"}, tables={"": "routes"},
     needs=("routes", "sockets_tcp"), build=build,
 )  # fmt: skip
