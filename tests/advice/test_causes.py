@@ -159,6 +159,14 @@ def test_a_gateway_that_does_not_answer_explains_the_connections_that_go_by_it()
         assert found["connections-without-an-answer"].cause == cause
 
 
+def test_a_bridge_that_does_not_forward_explains_neighbours_behind_it() -> None:
+    absent = {"id": "10.0.0.6@br0", "count": 1}
+    for name, cause in (("br0", "bridge-port-does-not-forward@br0"), ("br1", "")):
+        bridge = {"name": name, "held": ["eth0"]}
+        found = {one.rule: one for one in findings(absent_neighbours=[absent], bridges=[bridge])}
+        assert found["neighbour-does-not-answer"].cause == cause
+
+
 @pytest.mark.parametrize(
     ("direction", "received", "cause"),
     [("receive", True, "shaper-limits@ifb0/tbf-1:"), ("receive", False, "")],

@@ -86,6 +86,24 @@ def test_a_bridge_with_ports_of_two_sizes() -> None:
     assert (one.small, one.large) == (("v1", "v2"), ("eth0",))
 
 
+@pytest.mark.parametrize(
+    ("states", "held"),
+    [(("listening", "forwarding"), ("eth0",)), (("forwarding", "blocking"), ("v1",))],
+)
+def test_a_port_that_does_not_forward_is_the_way_out_of_its_kind(
+    states: tuple[str, str], held: tuple[str, ...]
+) -> None:
+    rows = [port("eth0", 1500, port_state=states[0], kind=""),
+            port("v1", 1500, port_state=states[1], kind="veth")]  # fmt: skip
+    (one,) = still(links=rows).more["bridge"]
+    assert one.held == held
+
+
+def test_a_second_way_that_is_blocked_is_no_fault() -> None:
+    rows = [port("eth0", 1500, port_state="forwarding"), port("eth1", 1500, port_state="blocking")]
+    assert still(links=rows).more["bridge"] == ()
+
+
 def test_a_bridge_with_ports_of_one_size_is_not_listed() -> None:
     rows = [port("v1", 1500), port("v2", 1500), port("x", 9000, "br1")]
     assert still(links=rows).more["bridge"] == ()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 256  # flows shown: the busiest; sums are of all
 UDP_MOST: Final = 64
+_WINDOW: Final = 65535  # bytes: the window field of TCP, which the scale multiplies (RFC 7323)
 BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
 FULL: Final = 0.7  # of the send buffer in flight, on average
@@ -235,7 +236,7 @@ def _tcp(
         _window(sends, trip, around),
         None if sends is None else "send" if sends else "receive",
         bulk, bulk or _waits(row, busy), row.probes, row.backoff, row.total_retrans,
-        row.bytes_acked, row.snd_wnd, row.rcv_ssthresh, _loss_total(row), *place,
+        row.bytes_acked, row.snd_wnd, _offers(row), _loss_total(row), *place,
     )  # fmt: skip
     last = (
         _full(row, tx, rtt),
@@ -350,6 +351,13 @@ def _waits(row: TcpRow, busy: float | None) -> bool:
     if row.notsent or row.backoff or row.probes or row.lost:
         return True
     return busy is not None and busy >= BUSY * 1e6
+
+
+def _offers(row: TcpRow) -> int | None:
+    """The largest window that this end can offer: also what 16 bits and its scale can express."""
+    if row.rcv_ssthresh is None or not row.wscale or row.rcv_wscale is None:
+        return row.rcv_ssthresh
+    return min(row.rcv_ssthresh, _WINDOW << row.rcv_wscale)
 
 
 def _loss_total(row: TcpRow) -> float | None:

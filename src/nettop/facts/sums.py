@@ -136,6 +136,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_failures=track.rate("failures") if track is not None else None,
         firewall=_firewall(frame, track),
         ip_vanished=vanished(rate, frame.tables.get("nftables", ())),
+        beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
         ),
@@ -152,6 +153,14 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
 
 
 _BEFORE_SOCKETS: Final = frozenset({"prerouting", "input", "forward"})
+
+
+def _beyond_ip(nics: Sequence[Nic], now: SnmpRow | None) -> float | None:
+    """Packets that interfaces with generic XDP received, without all that IP received."""
+    if now is None or now.ip_wire is None:
+        return None
+    got = total(n.total.rx_packets for n in nics if n.xdp_mode == "generic" and n.master is None)
+    return None if got is None else got - now.ip_wire
 
 
 def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float | None:

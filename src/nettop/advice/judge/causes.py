@@ -18,6 +18,7 @@ from typing import Final
 from ...facts.kinds import kinds
 from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
+from ...facts.kinds.bridge import Bridge
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.process import Process
 from ...facts.kinds.qdisc import Qdisc
@@ -97,14 +98,16 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
 
 
 def _parties(over: str, fact: object) -> set[int | str]:
-    """The processes, by number, and the neighbour that a fact is about."""
+    """The processes, by number, the neighbour and its @interface that a fact is about."""
     match fact:
         case Quota():
             return set(fact.pids)
         case Process():
             return {fact.pid}
         case Absent():
-            return {fact.id}
+            return {fact.id, f"@{fact.id.rpartition('@')[2]}"}
+        case Bridge():
+            return {f"@{fact.name}"}
         case Attempt():
             return {fact.neighbour} if fact.neighbour is not None else set()
     process = kinds()[over].parents.get("process")

@@ -172,6 +172,11 @@ class HostFact:
     ip_vanished: float | None = gauge(
         "IP packets received that no counter explains", "packets/s", default=None
     )
+    beyond_ip: float | None = gauge(
+        "packets received where XDP is generic, minus all that IP received",
+        "packets",
+        default=None,
+    )
     udp_unasked: float | None = gauge(
         "broadcast and multicast datagrams that no socket takes", "packets/s", default=None
     )
