@@ -348,23 +348,20 @@ def _bulk(moved: float, speed: float | None) -> bool:
 
 def _waits(row: TcpRow, busy: float | None) -> bool:
     """Whether data waits to be sent, a timer waits for an answer, or data is mostly in flight."""
-    if row.notsent or row.backoff or row.probes or row.lost:
-        return True
-    return busy is not None and busy >= BUSY * 1e6
+    waits = row.notsent or row.backoff or row.probes or row.lost
+    return bool(waits) or (busy is not None and busy >= BUSY * 1e6)
 
 
 def _offers(row: TcpRow) -> int | None:
-    """The largest window that this end can offer: also what 16 bits and its scale can express."""
-    if row.rcv_ssthresh is None or not row.wscale or row.rcv_wscale is None:
-        return row.rcv_ssthresh
-    return min(row.rcv_ssthresh, _WINDOW << row.rcv_wscale)
+    """The largest window that this end can offer: no more than 16 bits and its scale express."""
+    most, scale = row.rcv_ssthresh, row.rcv_wscale if row.wscale else None
+    return most if most is None or scale is None else min(most, _WINDOW << scale)
 
 
 def _loss_total(row: TcpRow) -> float | None:
     """The shares of `_lost` since the connection began."""
-    if row.total_retrans is None or not row.data_segs_out:
-        return None
-    return max(0, row.total_retrans - (row.dsack_dups or 0)) / row.data_segs_out
+    again, sent = row.total_retrans, row.data_segs_out
+    return max(0, again - (row.dsack_dups or 0)) / sent if again is not None and sent else None
 
 
 def _bdp(rate: float, share: float, trip: float | None) -> float | None:
