@@ -129,3 +129,59 @@ def test_no_rule_explains_itself_over_others() -> None:
         last = {name for name, others in to.items() if not others & to.keys()}
         assert last, f"a circle among {sorted(to)}"
         to = {name: others for name, others in to.items() if name not in last}
+
+
+def test_a_quota_explains_what_the_processes_below_it_do() -> None:
+    quota = {"cgroup": "/app", "throttled": 0.8, "processes": ["app[9]"]}
+    thread = {"tid": 9, "pid": 9, "name": "app", "waited": 60, "ran": 20}
+    flow = {"id": "f", "pid": 9, "process": "app", "limit": "thread", "limit_why": "ran 20 %"}
+    processes = [{"pid": 9, "name": "app", "networked": True}]
+    for pids, cause in ((["app[9]"], "quota-throttles-the-receiver@/app"), (["app[8]"], "")):
+        found = {
+            one.rule: one
+            for one in findings(
+                quotas=[{**quota, "processes": pids}], threads=[thread], flows=[flow],
+                processes=processes,
+            )
+        }  # fmt: skip
+        assert found["thread-waits-for-cpu"].cause == cause
+        assert found["one-thread-limits"].cause == (cause or "thread-waits-for-cpu@app[9]")
+
+
+def test_a_gateway_that_does_not_answer_explains_the_connections_that_go_by_it() -> None:
+    waits = {"id": "203.0.113.9:443", "sockets": 60, "retries": 3, "neighbour": "10.0.0.6@eth0"}
+    for absent, cause in (
+        ("10.0.0.6@eth0", "neighbour-does-not-answer@10.0.0.6@eth0"), ("10.0.0.7@eth0", ""),
+    ):  # fmt: skip
+        found = {
+            one.rule: one for one in findings(attempts=[waits], absent_neighbours=[{"id": absent}])
+        }
+        assert found["connections-without-an-answer"].cause == cause
+
+
+def test_a_bridge_that_does_not_forward_explains_neighbours_behind_it() -> None:
+    absent = {"id": "10.0.0.6@br0", "count": 1}
+    for name, cause in (("br0", "bridge-port-does-not-forward@br0"), ("br1", "")):
+        bridge = {"name": name, "held": ["eth0"]}
+        found = {one.rule: one for one in findings(absent_neighbours=[absent], bridges=[bridge])}
+        assert found["neighbour-does-not-answer"].cause == cause
+
+
+@pytest.mark.parametrize(
+    ("direction", "received", "cause"),
+    [("receive", True, "shaper-limits@ifb0/tbf-1:"), ("receive", False, "")],
+)
+def test_a_shaper_of_received_packets_explains_gaps(
+    direction: str, received: bool, cause: str
+) -> None:
+    shaper = {"id": "ifb0/tbf-1:", "nic": "eth0", "kind": "tbf", "rate": 8e6, "load": 1.0,
+              "queued": 20000, "received": received}  # fmt: skip
+    flow = {"id": "f", "nic": "eth0", "direction": direction, "out_of_order": 0.05,
+            "rx_per_s": 1e6}  # fmt: skip
+    found = {
+        one.rule: one
+        for one in findings(
+            nics=[{"name": "eth0"}], qdiscs=[shaper], flows=[flow], host={"rcv_pruned": 0}
+        )
+    }
+    assert found["segments-arrive-with-gaps"].cause == cause

@@ -2,7 +2,8 @@
 
 nft FAMILY HOOK WHAT [NUMBER]  one rule of nf_tables, FAMILY inet, bridge or netdev (on eth0),
                        HOOK by number. WHAT: `every` drops one packet of NUMBER and counts,
-                       `silently` does so without a counter, `track` looks at the state
+                       `silently` does so without a counter, `track` looks at the state, `over`
+                       drops what exceeds NUMBER packets a second
 sources ADDRESS PORT PER_S     a datagram each from a port of its own
 reuse PORT             two sockets listen on one port, and one of them is forgotten
 joins GROUP PORT SLEEP         a multicast reader that pauses after each datagram
@@ -49,7 +50,10 @@ def nft(family: str, hook: str, what: str, number: str = "0") -> None:
     first = made.expression(
         "cmp", made.be32(1, 1), made.be32(2, 0), made.nest(3, attribute(1, bytes(4)))
     )
+    over = made.expression("limit", made.be64(1, int(number)), made.be64(2, 1), made.be32(3, 5),
+                           made.be32(4, 0), made.be32(5, 1))  # fmt: skip
     expressions = {
+        "over": (over, made.counter(), made.verdict(made.DROP)),
         "every": (drawn, first, made.counter(), made.verdict(made.DROP)),
         "silently": (drawn, first, made.verdict(made.DROP)),
         "track": (made.expression("ct", made.be32(1, 1), made.be32(2, 0)), made.counter()),

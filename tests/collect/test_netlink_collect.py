@@ -52,6 +52,17 @@ def test_links_know_their_kind_their_neighbours_and_their_limits() -> None:
     assert (found["va"].link, found["va"].link_netns) == (None, 0)
 
 
+@pytest.mark.parametrize(
+    ("master", "number", "state"),
+    [("bridge", 1, "listening"), ("bridge", 3, "forwarding"), ("bridge", 9, None),
+     ("bond", 1, None)],
+)  # fmt: skip
+def test_a_bridge_port_has_a_state(master: str, number: int, state: str | None) -> None:
+    data = attribute(5, attribute(1, bytes([number])))  # IFLA_INFO_SLAVE_DATA, IFLA_BRPORT_STATE
+    reply = link(7, "v1", attribute(18, attribute(4, master.encode() + b"\0") + data))
+    assert links.parse(reply)[0].port_state == state
+
+
 def test_an_unchanged_answer_is_not_parsed_again() -> None:
     source, memory = Fake({"route/links": LINKS}), Memory()
     first = links.update(source, memory)

@@ -120,6 +120,19 @@ def test_the_quota_of_a_cgroup_and_of_those_above_it() -> None:
     assert throttling.update(host(files), {threads.Moving: threads.Moving()}) == []
 
 
+@pytest.mark.parametrize("pid", [1, 812])
+def test_where_sys_hides_cgroups_the_first_process_or_the_parent_shows_them(pid: int) -> None:
+    group = f"/proc/{pid}/root/sys/fs/cgroup/cpu/box"
+    files = {
+        "/proc/self/stat": "900 (net (to) p) S 812 900 0 0 -1 4194304 1 0 0 0 1 1 0 0 20\n",
+        f"{group}/cpu.cfs_quota_us": "20000\n",
+        f"{group}/cpu.cfs_period_us": "100000\n",
+        f"{group}/cpu.stat": "nr_periods 40\nnr_throttled 30\nthrottled_time 123\n",
+    }
+    memory: Memory = {threads.Moving: threads.Moving(cgroups=frozenset({"cpu:/box"}))}
+    assert [row.throttled for row in throttling.update(host(files), memory)] == [30]
+
+
 def test_a_host_without_proc_is_not_one_without_traffic() -> None:
     for read in (threads.update, throttling.update):
         with pytest.raises(FileNotFoundError):

@@ -54,6 +54,27 @@ def test_an_absent_neighbour_is_a_gateway_by_its_interface_and_address() -> None
     assert (second.id, second.gateway) == ("10.0.0.66@eth0", False)
 
 
+@pytest.mark.parametrize(
+    ("absent", "hop"),
+    [("10.0.0.1", "10.0.0.1@eth1"), ("192.0.2.7", None), ("10.0.0.2", None)],
+)
+def test_an_attempt_names_the_next_hop_that_does_not_answer(absent: str, hop: str | None) -> None:
+    ways = [routes.Row("0.0.0.0/0", "eth0", 9, 254, gateway="10.0.0.2"),
+            routes.Row("192.0.2.0/24", "eth1", 0, 254, gateway="10.0.0.1")]  # fmt: skip
+    (one,) = still(
+        sockets_tcp=[waiting(1, 4)], routes=ways, unresolved=[unresolved.Row("eth1", absent, 4)]
+    ).more["attempt"]
+    assert one.neighbour == hop
+
+
+def test_an_attempt_in_a_network_of_this_host_goes_to_the_host_itself() -> None:
+    (one,) = still(
+        sockets_tcp=[waiting(1, 4)], routes=[routes.Row("192.0.2.0/24", "eth1", 0, 254)],
+        unresolved=[unresolved.Row("eth1", "192.0.2.7", 4)],
+    ).more["attempt"]  # fmt: skip
+    assert one.neighbour == "192.0.2.7@eth1"
+
+
 def port(name: str, mtu: int, master: str = "br0", **more: Any) -> Any:
     return link(name, mtu=mtu, master=master, slave_kind="bridge", **more)
 
@@ -63,6 +84,24 @@ def test_a_bridge_with_ports_of_two_sizes() -> None:
     (one,) = still(links=rows).more["bridge"]
     assert (one.name, one.least, one.most) == ("br0", 1500, 9000)
     assert (one.small, one.large) == (("v1", "v2"), ("eth0",))
+
+
+@pytest.mark.parametrize(
+    ("states", "held"),
+    [(("listening", "forwarding"), ("eth0",)), (("forwarding", "blocking"), ("v1",))],
+)
+def test_a_port_that_does_not_forward_is_the_way_out_of_its_kind(
+    states: tuple[str, str], held: tuple[str, ...]
+) -> None:
+    rows = [port("eth0", 1500, port_state=states[0], kind=""),
+            port("v1", 1500, port_state=states[1], kind="veth")]  # fmt: skip
+    (one,) = still(links=rows).more["bridge"]
+    assert one.held == held
+
+
+def test_a_second_way_that_is_blocked_is_no_fault() -> None:
+    rows = [port("eth0", 1500, port_state="forwarding"), port("eth1", 1500, port_state="blocking")]
+    assert still(links=rows).more["bridge"] == ()
 
 
 def test_a_bridge_with_ports_of_one_size_is_not_listed() -> None:
@@ -104,7 +143,8 @@ def test_a_flow_that_fills_the_receive_window_of_its_route(rate: float, flows: i
 
 def counted(**more: int) -> snmp.Row:
     names = ("ip_in", "ip_delivers", "ip_forwarded", "ip_no_routes", "ip_foreign", "ip_errors",
-             "ip_discards", "reverse_path_drops", "reasm_needed", "reasm_done")  # fmt: skip
+             "ip_discards", "reverse_path_drops", "reasm_needed", "reasm_done",
+             "ip6_multicast")  # fmt: skip
     none = dict.fromkeys((one.name for one in fields(snmp.Row)), None)
     return snmp.Row(**{**none, **dict.fromkeys(names, 0), **more})
 
@@ -122,6 +162,7 @@ def test_packets_vanish_that_no_counter_explains() -> None:
     assert vanished(ip_in=100, ip_delivers=90, reverse_path_drops=10) == 0
     assert vanished(ip_in=100, ip_delivers=90, ip_foreign=3, ip_no_routes=3, ip_discards=4) == 0
     assert vanished(ip_in=100, ip_delivers=130) == 0
+    assert vanished(ip_in=100, ip_delivers=40, ip6_multicast=60) == 0
 
 
 def test_fragments_are_delivered_once() -> None:
@@ -162,6 +203,13 @@ def shaped(*rows: tuple[str, str, float, int]) -> list[tuple[str, float | None, 
 def test_an_inner_class_limits_leaves_that_have_more_room() -> None:
     rows = ("1:1", "root", 8e6, 10**6), ("1:20", "1:1", 8e8, 600_000), ("1:30", "1:1", 8e8, 400_000)
     assert ("eth0/htb-class-1:1", 1.0, 10000) in shaped(*rows)
+
+
+@pytest.mark.parametrize(("kind", "received"), [("ifb", True), ("veth", False)])
+def test_a_shaper_on_an_ifb_holds_back_what_is_received(kind: str, *, received: bool) -> None:
+    shaper = classes.Row("ifb0", "1:1", "root", True, 8e6, 8e6, 0, 0, 0, 0)
+    (one,) = still(links=[link("ifb0", kind=kind)], classes=[shaper]).more["qdisc"]
+    assert one.received is received
 
 
 def test_an_inner_class_is_not_named_beside_the_leaf_that_limits() -> None:

@@ -62,6 +62,9 @@ class Row:
     unacked: int | None = gauge("segments in flight", "segments", default=None)
     lost: int | None = gauge("segments marked lost", "segments", default=None)
     pmtu: int | None = gauge("path MTU", "bytes", default=None)
+    rcv_ssthresh: int | None = gauge(
+        "largest window that this end offers now", "bytes", default=None
+    )
     rtt: int | None = gauge("smoothed round-trip time", "us", default=None)
     rttvar: int | None = gauge("round-trip time variation", "us", default=None)
     ssthresh: int | None = gauge(
@@ -173,7 +176,7 @@ class Ends(NamedTuple):
 # of tcp_info (Linux 5.4) bytes 3 to 44 and 60 to 232: without the ages between them
 PIECES: Final = "2s2x4s36x8s4x16s"  # of the message, after its first 16 bytes
 INFO_PIECES: Final = "3x41s16x172s"
-_ALL: Final = struct.Struct("=14x13I5s8xI4xI4xI8xI4xIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
+_ALL: Final = struct.Struct("=14x13I5s8xI4xI4xI8xIIIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
 _PORTS: Final = struct.Struct(">2xHH")
 _INODE: Final = struct.Struct("=26xI").unpack_from
 

@@ -23,6 +23,8 @@ _UP, _LOOPBACK, _RUNNING, _PROMISC, _LOWER_UP = 0x1, 0x8, 0x40, 0x100, 0x10000
 _OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 _XDP: Final = {1: "driver", 2: "generic", 3: "offload", 4: "multi"}
 _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
+_PORT: Final = {1: Field("state", "B")}  # IFLA_BRPORT_STATE
+_STATES: Final = ("disabled", "listening", "learning", "forwarding", "blocking")  # BR_STATE_*
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,9 @@ class Row:
     address: str | None = gauge("MAC address", default=None)
     master: str | None = gauge("bond or bridge of this port", default=None)
     slave_kind: str | None = gauge("kind of the master: bond, bridge …", default=None)
+    port_state: str | None = gauge(
+        "state of a bridge port: forwarding blocking listening …", default=None
+    )
     link: str | None = gauge(
         "lower interface (VLAN) or peer (veth), if in this namespace", default=None
     )
@@ -115,6 +120,8 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
     info = values.get("info", {})
     data = info.get("data", b"")
     vlan = decode(data, 0, len(data), _VLAN).get("id") if info.get("kind") == "vlan" else None
+    port = info.get("slave_data", b"") if info.get("slave_kind") == "bridge" else b""
+    forwards = decode(port, 0, len(port), _PORT).get("state")
     state = values.get("operstate")
     xdp = values.get("xdp", {})
     carrier = values.get("carrier")
@@ -141,6 +148,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         address=route.mac(address) if address else None,
         master=names.get(values.get("master", 0)),
         slave_kind=info.get("slave_kind"),
+        port_state=_STATES[forwards] if forwards is not None and forwards < 5 else None,
         link=below if below != values["name"] else None,
         link_netns=elsewhere,
         vlan=vlan,

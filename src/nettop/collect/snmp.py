@@ -33,6 +33,7 @@ _SUMS: Final[Mapping[str, str]] = {
     "tcp_errors": "Tcp.InErrs", "tcp_checksum_errors": "Tcp.InCsumErrors",
     "tcp_resets": "Tcp.OutRsts", "tcp_established": "Tcp.CurrEstab",
     "tcp_opened": "Tcp.ActiveOpens Tcp.PassiveOpens", "tcp_active": "Tcp.ActiveOpens",
+    "tcp_passive": "Tcp.PassiveOpens",
     "tcp_timeouts": "TcpExt.TCPTimeouts",
     "tcp_lost_retransmit": "TcpExt.TCPLostRetransmit",
     "tcp_spurious": "TcpExt.TCPSpuriousRTOs", "tcp_fast_retransmits": "TcpExt.TCPFastRetrans",
@@ -64,6 +65,9 @@ _SUMS: Final[Mapping[str, str]] = {
     "ip_foreign": "Ip.InAddrErrors 6.Ip6InAddrErrors",
     "ip_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors IpExt.InTruncatedPkts 6.Ip6InTruncatedPkts "
     "6.Ip6InTooBigErrors",
+    "ip_wire": "IpExt.InNoECTPkts IpExt.InECT1Pkts IpExt.InECT0Pkts IpExt.InCEPkts "
+    "6.Ip6InNoECTPkts 6.Ip6InECT1Pkts 6.Ip6InECT0Pkts 6.Ip6InCEPkts",
+    "ip6_multicast": "6.Ip6InMcastPkts",
     "udp_unasked": "Udp.IgnoredMulti 6.Udp6IgnoredMulti", "syn_retrans": "TcpExt.TCPSynRetrans",
     "tcp_inuse": "TCP.inuse TCP6.inuse", "tcp_orphan": "TCP.orphan", "time_wait": "TCP.tw",
     "tcp_mem_pages": "TCP.mem", "udp_inuse": "UDP.inuse UDP6.inuse", "udp_mem_pages": "UDP.mem",
@@ -83,6 +87,7 @@ class Row:
     tcp_established: int | None = gauge("connections established", "connections")
     tcp_opened: int | None = counter("connections opened, in both directions", "connections")
     tcp_active: int | None = counter("outgoing connections opened", "connections")
+    tcp_passive: int | None = counter("incoming connections opened", "connections")
     tcp_timeouts: int | None = counter("retransmission timeouts", "events")
     tcp_lost_retransmit: int | None = counter("retransmissions lost again", "segments")
     tcp_spurious: int | None = counter("spurious retransmission timeouts", "events")
@@ -129,6 +134,8 @@ class Row:
     ip_no_routes: int | None = counter("IP packets received, no route", "packets")
     ip_foreign: int | None = counter("IP packets received for another host", "packets")
     ip_errors: int | None = counter("IP packets received with a wrong header", "packets")
+    ip_wire: int | None = counter("IP packets received; each of a merged packet counts", "packets")
+    ip6_multicast: int | None = counter("IPv6 multicast packets received", "packets")
     udp_unasked: int | None = counter(
         "broadcast and multicast datagrams that no socket takes", "packets"
     )

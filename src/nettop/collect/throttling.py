@@ -2,8 +2,9 @@
 
 cgroup v2: cpu.max and cpu.stat (Documentation/admin-guide/cgroup-v2.rst); v1: cpu.cfs_quota_us,
 cpu.cfs_period_us and cpu.stat (Documentation/scheduler/sched-bwc.rst). A quota of an ancestor
-applies to everything below it. `threads` stores the cgroups in the shared memory. In a mount
-namespace without the cgroup file system, that of the first process is read.
+applies to everything below it. `threads` stores the cgroups in the shared memory. `ip netns exec`
+mounts /sys anew and so hides the cgroup file system: then that of the first process is read, or of
+the parent of this one (proc(5), /proc/PID/root), where the first process may not be looked at.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ EVERY: Final = 0.45
 MEMORY: Final = "sockets"
 OPTIONAL = True
 
-_FIRST: Final = "/proc/1/root"  # the root directory of the first process
-_ROOTS: Final = ("/sys/fs/cgroup", f"{_FIRST}/sys/fs/cgroup")
+_MOUNT: Final = "/sys/fs/cgroup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,24 @@ def update(source: Source, memory: Memory) -> list[Row]:
     """
     if Moving not in memory:
         source.listing("/proc")
-    rows = []
+    rows, roots = [], None
     for group in sorted(_with_ancestors(recall(memory, Moving).cgroups)):
         controllers, colon, path = group.partition(":")
         place = f"/{controllers}{path}" if colon else group
-        for root in _ROOTS:
+        roots = roots or _roots(source)
+        for root in roots:
             quota = _quota(source, f"{root}{place}", old=bool(colon))
             if quota is not None:
                 counts = _counts(_sysfs.word(source, f"{root}{place}/cpu.stat") or "")
                 rows.append(Row(group, quota, counts.get("nr_periods"), counts.get("nr_throttled")))
                 break
     return rows
+
+
+def _roots(source: Source) -> tuple[str, ...]:
+    """Where the cgroup file system may be seen: here, by the first process, by the parent."""
+    parent = (_sysfs.word(source, "/proc/self/stat") or "").rpartition(")")[2].split()[1:2]
+    return (_MOUNT, *(f"/proc/{pid}/root{_MOUNT}" for pid in ("1", *parent)))
 
 
 def ancestors(group: str) -> list[str]:

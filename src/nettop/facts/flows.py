@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 256  # flows shown: the busiest; sums are of all
 UDP_MOST: Final = 64
+_WINDOW: Final = 65535  # bytes: the window field of TCP, which the scale multiplies (RFC 7323)
 BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
 FULL: Final = 0.7  # of the send buffer in flight, on average
@@ -157,6 +158,7 @@ def _uses(
             continue
         use = found.setdefault(owner[0], Use())
         use.udp += 1
+        use.unread = max(use.unread or 0, datagrams.now.recv_q)
         drops = datagrams.rate("drops")
         if drops is not None:
             use.drops = (use.drops or 0.0) + drops
@@ -234,7 +236,7 @@ def _tcp(
         _window(sends, trip, around),
         None if sends is None else "send" if sends else "receive",
         bulk, bulk or _waits(row, busy), row.probes, row.backoff, row.total_retrans,
-        row.bytes_acked, row.snd_wnd, _loss_total(row), *place,
+        row.bytes_acked, row.snd_wnd, _offers(row), _loss_total(row), *place,
     )  # fmt: skip
     last = (
         _full(row, tx, rtt),
@@ -346,16 +348,20 @@ def _bulk(moved: float, speed: float | None) -> bool:
 
 def _waits(row: TcpRow, busy: float | None) -> bool:
     """Whether data waits to be sent, a timer waits for an answer, or data is mostly in flight."""
-    if row.notsent or row.backoff or row.probes or row.lost:
-        return True
-    return busy is not None and busy >= BUSY * 1e6
+    waits = row.notsent or row.backoff or row.probes or row.lost
+    return bool(waits) or (busy is not None and busy >= BUSY * 1e6)
+
+
+def _offers(row: TcpRow) -> int | None:
+    """The largest window that this end can offer: no more than 16 bits and its scale express."""
+    most, scale = row.rcv_ssthresh, row.rcv_wscale if row.wscale else None
+    return most if most is None or scale is None else min(most, _WINDOW << scale)
 
 
 def _loss_total(row: TcpRow) -> float | None:
     """The shares of `_lost` since the connection began."""
-    if row.total_retrans is None or not row.data_segs_out:
-        return None
-    return max(0, row.total_retrans - (row.dsack_dups or 0)) / row.data_segs_out
+    again, sent = row.total_retrans, row.data_segs_out
+    return max(0, again - (row.dsack_dups or 0)) / sent if again is not None and sent else None
 
 
 def _bdp(rate: float, share: float, trip: float | None) -> float | None:

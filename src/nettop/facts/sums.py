@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 # counters and gauges of the snmp table that Host has under the same names
 RATES: Final = (
-    "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_timeouts", "listen_overflows",
+    "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_passive", "tcp_timeouts",
+    "listen_overflows",
     "listen_drops", "rcvq_drops", "backlog_drops", "zero_windows", "prune_called",
     "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
     "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
-    "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_no_routes", "ip_foreign",
+    "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
     "udp_unasked", "syn_retrans",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
@@ -135,6 +136,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_failures=track.rate("failures") if track is not None else None,
         firewall=_firewall(frame, track),
         ip_vanished=vanished(rate, frame.tables.get("nftables", ())),
+        beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
         ),
@@ -153,11 +155,21 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
 _BEFORE_SOCKETS: Final = frozenset({"prerouting", "input", "forward"})
 
 
+def _beyond_ip(nics: Sequence[Nic], now: SnmpRow | None) -> float | None:
+    """Packets that interfaces with generic XDP received, without all that IP received."""
+    if now is None or now.ip_wire is None:
+        return None
+    got = total(n.total.rx_packets for n in nics if n.xdp_mode == "generic" and n.master is None)
+    return None if got is None else got - now.ip_wire
+
+
 def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float | None:
     """Packets per second that IP received and neither delivered, forwarded nor counted as lost.
 
-    A received fragment is one packet, and what is reassembled of many is delivered once. None if
-    a counter is absent. net/ipv4/ip_input.c: ip_rcv_core(), ip_local_deliver_finish().
+    A received fragment is one packet, and what is reassembled of many is delivered once. Multicast
+    of IPv6 is not judged: a group that nobody joined is dropped without a counter, and rightly
+    (net/ipv6/ip6_input.c, ip6_mc_input()). None if a counter is absent. net/ipv4/ip_input.c:
+    ip_rcv_core(), ip_local_deliver_finish().
     """
     if rate is None:
         return None
@@ -169,7 +181,8 @@ def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float
     if rate.ip_in is None or rate.reasm_done is None or len(known) < len(explained):
         return None
     drops = total(one.rate("packets") for one in rules if one.now.hook in _BEFORE_SOCKETS)
-    return max(0.0, rate.ip_in + rate.reasm_done - sum(known) - (drops or 0.0))
+    aside = (drops or 0.0) + (rate.ip6_multicast or 0.0)
+    return max(0.0, rate.ip_in + rate.reasm_done - sum(known) - aside)
 
 
 def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:

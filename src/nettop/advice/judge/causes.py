@@ -1,7 +1,8 @@
 """Which finding explains which: a cause comes before its symptoms, with the severity of the worst.
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
-target, on the same interface, or on a port below that interface. A finding about the host explains
+target, on the same interface or a port below it, about the same process, or about the neighbour
+that the packets go to. A shaper explains flows of its direction. A finding about the host explains
 other findings about the host, and findings about a flow between two hosts (`pair`). A finding about
 a counter of the host may have its cause on any target, and a chain of the packet filter, which
 every packet passes, explains findings about any target.
@@ -14,6 +15,14 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import Final
 
+from ...facts.kinds import kinds
+from ...facts.kinds.absent import Absent
+from ...facts.kinds.attempt import Attempt
+from ...facts.kinds.bridge import Bridge
+from ...facts.kinds.flow import Flow
+from ...facts.kinds.process import Process
+from ...facts.kinds.qdisc import Qdisc
+from ...facts.kinds.quota import Quota
 from ...facts.limits.prediction import Prediction
 from ..rules.rule import Finding, Rule
 from ..rules.severity import SEVERITIES
@@ -76,9 +85,34 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return True
     if cause.rule.over == "chain":  # every packet passes the packet filter
         return True
+    if isinstance(cause.fact, Qdisc) and isinstance(one.fact, Flow):
+        receives = one.fact.direction == "receive"
+        if receives or cause.fact.received:  # a shaper holds back one direction
+            return receives and cause.fact.received
     own = set(nics_of(one.rule.over, one.fact))
     own |= {port for name in own for port in below.get(name, ())}
-    return not own.isdisjoint(nics_of(cause.rule.over, cause.fact))
+    if not own.isdisjoint(nics_of(cause.rule.over, cause.fact)):
+        return True
+    same = _parties(one.rule.over, one.fact) & _parties(cause.rule.over, cause.fact)
+    return bool(same)
+
+
+def _parties(over: str, fact: object) -> set[int | str]:
+    """The processes, by number, the neighbour and its @interface that a fact is about."""
+    match fact:
+        case Quota():
+            return set(fact.pids)
+        case Process():
+            return {fact.pid}
+        case Absent():
+            return {fact.id, f"@{fact.id.rpartition('@')[2]}"}
+        case Bridge():
+            return {f"@{fact.name}"}
+        case Attempt():
+            return {fact.neighbour} if fact.neighbour is not None else set()
+    process = kinds()[over].parents.get("process")
+    pid = process(fact) if process is not None else None
+    return {pid} if isinstance(pid, int) else set()
 
 
 def _chain(name: str, causes: dict[str, str]) -> list[str]:

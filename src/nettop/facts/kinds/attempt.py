@@ -15,9 +15,14 @@ from typing import TYPE_CHECKING, Final
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ..kind import Kind
+from .metric import prefixes, route
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from .. import Facts
+    from ..rows import RouteRow
+    from .metric import Network
 
 MOST: Final = 16  # destinations: those with most sockets
 
@@ -31,6 +36,10 @@ class Attempt:
     retries: int = gauge("largest number of SYNs sent again by one socket", "segments", default=0)
     open: int = gauge("open connections to the same address and port", "sockets", default=0)
     processes: tuple[str, ...] = gauge("processes, as name[pid]", default=())
+    neighbour: str | None = gauge(
+        "next hop that does not answer ARP or neighbour discovery, as address@interface",
+        default=None,
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
@@ -48,6 +57,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
     for entry in entries:
         if (place := (entry.now.remote, entry.now.remote_port)) in waits:
             answered[place] += entry.now.state == "established"
+    absent = {f"{row.address}@{row.interface}" for row in frame.rows("unresolved")}
+    networks = prefixes([row for row in frame.rows("routes") if row.table == 254]) if absent else ()
     found = [
         Attempt(
             f"[{remote}]:{port}" if ":" in remote else f"{remote}:{port}",
@@ -55,10 +66,22 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
             max(row.total_retrans or 0 for row in rows),
             answered[remote, port],
             tuple(sorted({inodes[row.inode] for row in rows if row.inode in inodes})),
+            _neighbour(remote, networks, absent),
         )
         for (remote, port), rows in waits.items()
     ]
     return tuple(sorted(found, key=lambda one: (-one.sockets, one.id))[:MOST])
+
+
+def _neighbour(
+    remote: str, networks: Sequence[tuple[Network, RouteRow]], absent: Collection[str]
+) -> str | None:
+    """The gateway of the route to that address, or the address itself, if it does not answer."""
+    way = route(remote, networks)
+    if way is None:
+        return None
+    hop = f"{way.gateway or remote.removeprefix('::ffff:')}@{way.interface}"
+    return hop if hop in absent else None
 
 
 KIND = Kind(

@@ -1,7 +1,9 @@
-"""Bridges whose ports differ in MTU.
+"""Bridges whose ports differ in MTU, or whose way out does not forward.
 
 A bridge drops a frame that is longer than the MTU of the port by which it must leave, and counts it
 nowhere (net/bridge/br_forward.c, br_dev_queue_push_xmit(), is_skb_forwardable()).
+Spanning tree keeps a port from forwarding: for twice the forward delay after its link came up, or
+as long as another port leads to the same network (net/bridge/br_stp.c).
 """
 
 from __future__ import annotations
@@ -15,32 +17,42 @@ from ...frame.rates import Frame
 from ..kind import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .. import Facts
+    from ..rows import LinkRow
 
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """One bridge with ports that are up and differ in MTU."""
+    """One bridge with ports that are up and differ in MTU, or that do not forward."""
 
     name: str = label("bridge")
     least: int = gauge("smallest MTU of a port", "bytes", default=0)
     most: int = gauge("largest MTU of a port", "bytes", default=0)
     small: tuple[str, ...] = gauge("ports with the smallest MTU", default=())
     large: tuple[str, ...] = gauge("ports with the largest MTU", default=())
+    held: tuple[str, ...] = gauge(
+        "ports with a link that do not forward, where no port of their kind does", default=()
+    )
     packets: float | None = gauge(
         "packets received by the ports with the largest MTU", "packets/s", default=None
     )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
-    """The bridges of this namespace whose ports differ."""
+    """The bridges of this namespace whose ports differ, or whose way out does not forward."""
     ports: dict[str, dict[int, list[str]]] = {}
+    states: dict[str, list[LinkRow]] = {}
     for row in frame.rows("links"):
         if row.master and row.slave_kind == "bridge" and row.up and row.mtu:
             ports.setdefault(row.master, {}).setdefault(row.mtu, []).append(row.interface)
+            if row.running and row.port_state:
+                states.setdefault(row.master, []).append(row)
     found = []
     for name, by_mtu in sorted(ports.items()):
-        if len(by_mtu) > 1:
+        held = _held(states.get(name, ()))
+        if len(by_mtu) > 1 or held:
             least, most = min(by_mtu), max(by_mtu)
             wide = {*by_mtu[most]}
             rates = [nic.per_s.rx_packets for nic in facts.nics if nic.name in wide]
@@ -48,10 +60,16 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
             found.append(
                 Bridge(
                     name, least, most, tuple(sorted(by_mtu[least])[:4]), tuple(sorted(wide)[:4]),
-                    sum(known) if known else None,
+                    held, sum(known) if known else None,
                 )
             )  # fmt: skip
     return tuple(found)
+
+
+def _held(ports: Sequence[LinkRow]) -> tuple[str, ...]:
+    """Ports that do not forward; a second way, which spanning tree blocks, is as it should be."""
+    forwards = {row.kind for row in ports if row.port_state == "forwarding"}
+    return tuple(sorted(row.interface for row in ports if row.kind not in forwards)[:4])
 
 
 KIND = Kind(

@@ -84,6 +84,11 @@ class Flow:
         "bytes acknowledged since the connection began", "bytes", default=None
     )
     window: int | None = gauge("window that the peer offers", "bytes", default=None)
+    offers: int | None = gauge(
+        "largest window that this end offers now (rcv_ssthresh, window scale)",
+        "bytes",
+        default=None,
+    )
     loss_total: float | None = gauge("loss ratio since the connection began", "ratio", default=None)
     queue: str | None = gauge("receive queue, e.g. rx-3", default=None)
     queue_why: str | None = gauge(

@@ -37,6 +37,7 @@ class HostFact:
     tcp_retrans: float | None = gauge("retransmitted TCP segments", "segments/s", default=None)
     retransmit_ratio: float | None = gauge("retransmit ratio", "ratio", default=None)
     tcp_active: float | None = gauge("outgoing connections opened", "connections/s", default=None)
+    tcp_passive: float | None = gauge("incoming connections opened", "connections/s", default=None)
     tcp_timeouts: float | None = gauge("retransmission timeouts", "events/s", default=None)
     listen_overflows: float | None = gauge(
         "connections dropped, accept queue full", "events/s", default=None
@@ -161,12 +162,20 @@ class HostFact:
         "datagrams not delivered to their socket", "packets/s", default=None
     )
     ip_in: float | None = gauge("IP packets received", "packets/s", default=None)
+    ip_wire: float | None = gauge(
+        "IP packets received; each of a merged packet counts", "packets/s", default=None
+    )
     ip_no_routes: float | None = gauge("IP packets received, no route", "packets/s", default=None)
     ip_foreign: float | None = gauge(
         "IP packets received for another host", "packets/s", default=None
     )
     ip_vanished: float | None = gauge(
         "IP packets received that no counter explains", "packets/s", default=None
+    )
+    beyond_ip: float | None = gauge(
+        "packets received where XDP is generic, minus all that IP received",
+        "packets",
+        default=None,
     )
     udp_unasked: float | None = gauge(
         "broadcast and multicast datagrams that no socket takes", "packets/s", default=None

@@ -31,6 +31,7 @@ class Metric:
     """One route with a limit that flows have reached."""
 
     to: str = label("network of the route")
+    nic: str = gauge("interface of the route", default="")
     window: int | None = gauge("largest receive window", "bytes", default=None)
     cwnd: int | None = gauge("largest congestion window", "segments", default=None)
     flows: int = gauge("flows that have reached it", "flows", default=0)
@@ -42,18 +43,17 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     routes = [row for row in frame.rows("routes") if row.table == 254]
     if not any(row.window or row.clamp for row in routes):
         return ()
-    networks = [(net, row) for row in routes if (net := _network(row.to)) is not None]
-    networks.sort(key=lambda one: -one[0].prefixlen)
+    networks = prefixes(routes)
     held: dict[str, list[Flow]] = {}
     for flow in facts.flows:
         if flow.protocol != "tcp":
             continue
-        row = _route(flow, networks)
+        row = route(flow.remote, networks)
         if row is not None and _at(flow, row):
             held.setdefault(row.to, []).append(flow)
     return tuple(
         Metric(
-            row.to, row.window, row.clamp, len(held[row.to]),
+            row.to, row.interface, row.window, row.clamp, len(held[row.to]),
             min((trip for one in held[row.to] if (trip := one.min_rtt or one.rtt)), default=None),
         )
         for row in routes if row.to in held
@@ -67,13 +67,19 @@ def _network(to: str) -> Network | None:
         return None
 
 
-def _route(flow: Flow, networks: Sequence[tuple[Network, RouteRow]]) -> RouteRow | None:
-    """The most specific route to the remote end."""
+def prefixes(routes: Sequence[RouteRow]) -> list[tuple[Network, RouteRow]]:
+    """The networks of routes, the most specific first; of equal ones that of the lowest metric."""
+    networks = [(net, row) for row in routes if (net := _network(row.to)) is not None]
+    return sorted(networks, key=lambda one: (-one[0].prefixlen, one[1].metric or 0))
+
+
+def route(remote: str, networks: Sequence[tuple[Network, RouteRow]]) -> RouteRow | None:
+    """The most specific route to an address."""
     try:
-        remote = ip_address(flow.remote.partition("%")[0].removeprefix("::ffff:"))
+        address = ip_address(remote.partition("%")[0].removeprefix("::ffff:"))
     except ValueError:
         return None
-    return next((row for net, row in networks if remote in net), None)
+    return next((row for net, row in networks if address in net), None)
 
 
 def _at(flow: Flow, row: RouteRow) -> bool:
@@ -87,6 +93,7 @@ def _at(flow: Flow, row: RouteRow) -> bool:
 
 KIND = Kind(
     name="metric", type=Metric, plural="metrics", key=attrgetter("to"), target=attrgetter("to"),
-    names={"metric": "metric.to"}, example={"to": "192.0.2.0/24"}, tables={"": "routes"},
+    parents={"nic": attrgetter("nic")}, names={"metric": "metric.to"},
+    example={"to": "192.0.2.0/24", "nic": "eth0"}, tables={"": "routes"},
     needs=("routes", "sockets_tcp"), build=build,
 )  # fmt: skip

@@ -45,6 +45,9 @@ class Process:
     udp_drops: float | None = gauge(
         "datagrams dropped, socket buffer full", "packets/s", default=None
     )
+    udp_unread: int | None = gauge(
+        "memory of unread datagrams of its fullest UDP socket", "bytes", default=None
+    )
     packet_sockets: int = gauge("packet sockets (capture)", "sockets", default=0)
     nic: str | None = gauge("interface with most of its traffic", default=None)
     irq_cpu: int | None = gauge(
@@ -78,6 +81,7 @@ class Use:
     tcp: int = 0
     udp: int = 0
     drops: float | None = None
+    unread: int | None = None
     captures: int = 0
     nic: str | None = None  # of its largest flow, else of its capture
     irq_cpu: int | None = None
@@ -180,7 +184,7 @@ def _make(
         pid, row.name, row.started, task.user, task.system, cpu,
         spot.node if spot is not None else None, allowed,
         not set(cores) <= set(allowed) if allowed and cores else None,
-        row.nice, row.threads, task.wait, use.rx, use.tx, use.tcp, use.udp, use.drops,
+        row.nice, row.threads, task.wait, use.rx, use.tx, use.tcp, use.udp, use.drops, use.unread,
         use.captures, use.nic, irq_cpu, step,
         None if step is None else step == distance.STEPS[-1],
         None if irq_cpu is None or cpu is None else irq_cpu == cpu,

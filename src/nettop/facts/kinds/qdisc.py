@@ -34,11 +34,16 @@ class Qdisc:
     queued: int | None = gauge("bytes that wait in it", "bytes", default=None)
     drops_per_s: float | None = gauge("packets dropped", "packets/s", default=None)
     ingress: bool = gauge("filters received packets", default=False)
+    received: bool = gauge("on an IFB: holds back received packets", default=False)
 
 
 def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
-    """Those with a configured rate, leaf classes among them, and those on ingress."""
-    return tuple(_build(frame))
+    """Those with a configured rate, leaf classes among them, and those on ingress.
+
+    Packets are redirected to an IFB as they arrive, and return after its queue (drivers/net/ifb.c).
+    """
+    redirected = {row.interface for row in frame.rows("links") if row.kind == "ifb"}
+    return tuple(replace(one, received=one.nic in redirected) for one in _build(frame))
 
 
 def _build(frame: Frame) -> Iterator[Qdisc]:

@@ -23,6 +23,11 @@ class Quota:
         "processes with network traffic in it, as nginx[812]", default=()
     )
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The numbers of the processes."""
+        return tuple(int(name.rpartition("[")[2].rstrip("]")) for name in self.processes)
+
 
 def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
     """One fact for each cgroup with a quota; a cgroup that did not run has no share."""

@@ -25,7 +25,7 @@ _IFNAME: Final = 3
 _LINK: Final = 5
 
 _KIND: Final = {
-    **numbered(1, "kind:text data:raw xstats:raw slave_kind:text"),
+    **numbered(1, "kind:text data:raw xstats:raw slave_kind:text slave_data:raw"),
 }
 LINK: Final = {
     1: Field("address", "raw"),
