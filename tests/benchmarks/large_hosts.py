@@ -90,7 +90,8 @@ def advise(words: list[str], runs: int, more: tuple[str, ...] = ()) -> None:
     argv = [*words, *NETTOP, "advise", "--json", "--seconds", "1", *more]
     took, spent = map(statistics.median, zip(*(once(argv) for _ in range(runs)), strict=True))
     met = "met" if took <= LONGEST else "not met"
-    print(f"  advise --json --seconds 1: {took:.2f} s, CPU {spent:.2f} s; goal {LONGEST:g} s  {met}")
+    told = f"{took:.2f} s, CPU {spent:.2f} s; goal {LONGEST:g} s  {met}"
+    print(f"  advise --json --seconds 1: {told}", flush=True)
 
 
 def report(host: str, name: str, costs: dict[str, list[Cost]]) -> None:

@@ -130,7 +130,7 @@ def interfaces(count: int) -> Iterator[str]:
         for n in range(count // 2)
     ]
     subprocess.run(["ip", "-n", NEAR, "-batch", "-"], input="".join(lines), text=True, check=True)
-    time.sleep(5)  # until addresses are settled
+    time.sleep(15)  # until router solicitations and duplicate address detection have ended
     yield f"{count // 2 * 2:,} interfaces"
 
 
