@@ -68,10 +68,14 @@ def test_links_that_only_move_packets_are_neither_read_nor_parsed_again() -> Non
     names = [f"v{n}" for n in range(1, 161)]
     reads: list[str] = []
 
+    def read(name: str) -> str:
+        reads.append(name)
+        return name
+
     def look(counts: int, mtus: dict[int, int]) -> list[object]:
         reads.clear()
         source = Fake({"route/links": bare.of(answer(counts, mtus))})
-        by_turns(source, memory, names, lambda name: reads.append(name) or name)
+        by_turns(source, memory, names, read)
         return list(links.update(source, rows))
 
     first = look(0, {})
