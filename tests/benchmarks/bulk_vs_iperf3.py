@@ -1,6 +1,6 @@
-"""Rate of `bulk` against iperf3's, 1 and 4 streams, in one pair of namespaces; root.
+"""Rate of `bulk` against iperf3's, 1, 4 and 16 streams, in one pair of namespaces; root.
 
-    bulk_vs_iperf3.py [--seconds 3] [--rounds 5] [--streams 1,4] [--unpinned]
+    bulk_vs_iperf3.py [--seconds 3] [--rounds 5] [--streams 1,4,16] [--unpinned]
 
 Pairs of neighbouring runs, each tool first in every other pair; both run on core 0 here and core 1
 there, or where the kernel likes. Prints the median of the pairs' ratios with their spread, also of
@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import goals
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
@@ -47,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--streams", default="1,4")
+    parser.add_argument("--streams", default="1,4,16")
     parser.add_argument("--unpinned", action="store_true")
     args = parser.parse_args()
     with pair("bulk") as place:
@@ -66,6 +68,9 @@ def main() -> None:
                         ]
             ratios = [o / t for o, t in zip(*rates.values(), strict=True)]
             told = ", ".join(f"{tool} {median(seen):.2f} Gb/s" for tool, seen in rates.items())
+            word = "stream" if streams == 1 else "streams"
+            if f"bulk / iperf3, {streams} {word}" in goals.GOALS:
+                goals.note(f"bulk / iperf3, {streams} {word}", median(ratios))
             print(f"{streams} streams: bulk / iperf3 {spread(ratios)}; medians: {told}")
             dear = [o / t for o, t in zip(*costs.values(), strict=True)]
             print(f"    CPU per bit: bulk / iperf3 {spread(dear)}")

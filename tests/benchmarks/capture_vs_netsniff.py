@@ -24,6 +24,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import goals
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from veth import Pair, pair
@@ -110,6 +112,7 @@ def main() -> None:
         print(f"{TOOLS[tool]:<12} carries {rate_:.0f} kpps{ended}")
     best = max(carried["netsniff"], carried["tcpdump"])
     if best:
+        goals.note("capture / netsniff-ng", carried["capture"] / best)
         print(f"capture / the better of the others: {carried['capture'] / best:.2f}")
 
 

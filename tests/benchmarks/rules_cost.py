@@ -18,6 +18,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import goals
+
 from nettop.advice.judge.judge import Judge
 from nettop.advice.language import expression
 from nettop.advice.rules.load import load, read
@@ -107,6 +109,7 @@ def main() -> int:
             begun = time.process_time()
             assert not judge.judge(facts).findings
             costs.append((time.process_time() - begun) * 1e3)
+    goals.note("rules: judging a large frame", statistics.median(costs))
     print(f"judge: {statistics.median(costs):.1f} ms a frame (median of {FRAMES}; goal 20)")
 
     gc.set_threshold(50_000)  # as the command line does
@@ -124,6 +127,7 @@ def main() -> int:
         count = len(pack)
     load_ms, compile_ms = statistics.median(loads), statistics.median(compiles)
     scaled = (load_ms + compile_ms) * 200 / count
+    goals.note("rules: loading 200", scaled)
     least = (min(loads) + min(compiles)) * 200 / count
     print(f"pack: {count} rules, load {load_ms:.0f} ms + first frame {compile_ms:.0f} ms;", end=" ")
     print(f"200 rules: {scaled:.0f} ms, least {least:.0f} (goal 60)")

@@ -38,6 +38,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import goals
 from key_latency import transfer
 
 NETTOP = [sys.executable, "-m", "nettop"]
@@ -234,6 +235,13 @@ def table(args: argparse.Namespace, told: str) -> None:
             costs[name].append(run(argv, (width, height), args.warm, args.seconds, keys))
     medians = {name: median(runs) for name, runs in costs.items()}
     most = medians["btop"].cpu if "btop" in medians else None
+    if "nettop 1" in medians and not args.transfer and not args.replay:
+        mine = medians["nettop 1"]
+        if most:
+            goals.note("screen at rest: CPU beside btop", mine.cpu / most)
+        goals.note("screen at rest: output", mine.bytes_per_s / 1024)
+        goals.note("screen at rest: memory", mine.rss)
+        goals.note("screen at rest: first paint", mine.first)
     for name, cost in medians.items():
         remark = unmet(cost, most, moving=args.transfer) if name.startswith("nettop") else ""
         print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Any
 
 from flow_tables import socket
 from hypothesis import given
@@ -64,18 +65,30 @@ def test_unread_sockets_need_no_second_look(steps: list[Step]) -> None:
         amounts = [old + new for old, (new, _, _) in zip(amounts, step.grown, strict=True)]
         _read(short, step, amounts, number)
         whole = deepcopy(short)
-        recall(whole, threads.Moving).reading = None  # as if all were read
+        recall(whole, threads.Moving).held = None  # then all are looked at
         assert threads._moving(short) == threads._moving(whole)
         one, other = recall(short, threads.Moving), recall(whole, threads.Moving)
-        assert (one.rounds, one.amounts) == (other.rounds, other.amounts)
+        assert (one.rounds, one.parts) == (other.rounds, other.parts)
+
+
+class Counted(dict[bytes, sockets_tcp.Seen]):
+    """The sockets of a reading; counts how often all of them are looked at."""
+
+    looks = 0
+
+    def values(self) -> Any:
+        self.looks += 1
+        return super().values()
 
 
 def test_sockets_that_were_not_read_again_are_not_looked_at() -> None:
     memory: Memory = {}
     grown = [(0, 1, 0)] * 8
     _read(memory, Step(sockets=True, others=True, owners=True, grown=grown), [0] * 8, 0)
-    threads._moving(memory)
-    amounts = recall(memory, threads.Moving).amounts
-    recall(memory, sockets_tcp.Known).seen.clear()  # they would be missed
-    threads._moving(memory)
-    assert recall(memory, threads.Moving).amounts == amounts != {}
+    here = recall(memory, sockets_tcp.Known)
+    here.seen = counted = Counted(here.seen)
+    for number in range(3):
+        threads._moving(memory)
+        _read(memory, Step(sockets=False, others=True, owners=False, grown=grown), [0] * 8, number)
+    assert counted.looks == 1
+    assert recall(memory, threads.Moving).parts[0].amounts.keys() == {1, 2, 3, 4}

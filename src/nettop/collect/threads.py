@@ -9,9 +9,9 @@ shared memory.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
@@ -26,6 +26,10 @@ PROCESSES: Final = 32  # processes that are read
 THREADS: Final = 256  # threads that are read, of all processes together
 MOVED: Final = 2_000  # bytes that a socket moves between two readings: less is no traffic
 _ROUNDS: Final = 30  # readings for which a process is read after it moved data
+
+
+Sockets = Mapping[bytes, sockets_tcp.Seen]
+"""The sockets of one namespace at one reading, by cookie."""
 
 
 @light
@@ -46,17 +50,24 @@ class Row:
     runs: int | None = counter("times that it was put on a CPU", "runs", default=None)
 
 
+class _Part(NamedTuple):
+    """The TCP sockets of a namespace at their last reading, as far as their processes are known."""
+
+    seen: Sockets  # the same object until they are read again
+    amounts: Mapping[int, int]  # bytes, by inode
+    waiting: tuple[int, ...]  # processes with data that waits in one of them
+
+
 @dataclass
 class Moving:
     """The processes that moved data, and their cgroups, for `throttling`."""
 
     rounds: dict[int, int] = field(default_factory=dict)  # readings left, by process
-    amounts: dict[int, int] = field(default_factory=dict)  # bytes, by inode; drops, by -inode
+    parts: dict[int, _Part] = field(default_factory=dict)  # by namespace; 0: this one
+    drops: dict[int, int] = field(default_factory=dict)  # datagrams, by inode
     cgroups: frozenset[str] = frozenset()
     held: object = None  # of `socket_owners`, and the process of each inode in it
     holders: dict[int, int] = field(default_factory=dict)
-    reading: tuple[int, int] | None = None  # of the TCP sockets that `amounts` is from
-    waiting: tuple[int, ...] = ()  # processes with data that waits in one of them
 
 
 def update(source: Source, memory: Memory) -> list[Row]:
@@ -93,46 +104,55 @@ def _moving(memory: Memory) -> list[int]:
     known = recall(memory, Moving)
     held = recall(memory, socket_owners.Known).held
     sockets, others = recall(memory, sockets_tcp.Known), recall(memory, netns_tcp.Known)
-    reading = sockets.reading, others.reading
-    if known.held is not held:
-        known.held, known.reading = held, None
+    renewed = known.held is not held
+    if renewed:
+        known.held = held
         known.holders = {
             inode: number
             for number, process in ((int(pid), process) for pid, process in held.items())
             for inode in process.inodes.values()
         }
     holders = known.holders
-    past = known.amounts
     left = {pid: rounds - 1 for pid, rounds in known.rounds.items() if rounds > 1}
-    if known.reading == reading:  # the sockets were not read since: nothing moved
-        now = {inode: amount for inode, amount in past.items() if inode > 0}
-        left |= dict.fromkeys(known.waiting, _ROUNDS)
-    else:
-        waiting: dict[int, None] = {}
-        now = {}
-        for *_, row in chain.from_iterable(
-            one.values() for one in (sockets.seen, *others.seen.values())
-        ):
-            if row.state == "listen" or row.inode not in holders:
-                continue
-            amount = (row.bytes_acked or 0) + (row.bytes_received or 0)
-            now[row.inode] = amount
-            before = past.get(row.inode)
-            waits = row.notsent or row.recv_q
-            if waits:
-                waiting[holders[row.inode]] = None
-            if waits or (before is not None and amount - before >= MOVED):
-                left[holders[row.inode]] = _ROUNDS
-        known.reading, known.waiting = reading, tuple(waiting)
+    parts: dict[int, _Part] = {}
+    for space, seen in ({0: sockets.seen} | others.seen).items():
+        part = known.parts.get(space)
+        if renewed or part is None or part.seen is not seen:
+            part, moved = _part(seen, part.amounts if part is not None else {}, holders)
+            left |= dict.fromkeys(moved, _ROUNDS)
+        left |= dict.fromkeys(part.waiting, _ROUNDS)
+        parts[space] = part
+    known.parts = parts
+    drops = known.drops
     datagrams: list[sockets_udp.Row | netns_udp.Row] = [*recall(memory, sockets_udp.Known).rows]
-    for udp in (*datagrams, *recall(memory, netns_udp.Known).rows):
-        if udp.inode in holders and (udp.recv_q or udp.drops > past.get(-udp.inode, udp.drops)):
+    datagrams += recall(memory, netns_udp.Known).rows
+    for udp in datagrams:
+        if udp.inode in holders and (udp.recv_q or udp.drops > drops.get(udp.inode, udp.drops)):
             left[holders[udp.inode]] = _ROUNDS
-        now[-udp.inode] = udp.drops
-    known.amounts = now
+    known.drops = {udp.inode: udp.drops for udp in datagrams}
     chosen = sorted((pid for pid in left if str(pid) in held), key=lambda pid: -left[pid])
     known.rounds = {pid: left[pid] for pid in chosen[:PROCESSES]}
     return list(known.rounds)
+
+
+def _part(
+    seen: Sockets, past: Mapping[int, int], holders: Mapping[int, int]
+) -> tuple[_Part, list[int]]:
+    """The sockets after a reading, and the processes that moved data since the one before."""
+    waiting: dict[int, None] = {}
+    moved, amounts = [], {}
+    for *_, row in seen.values():
+        holder = holders.get(row.inode)
+        if holder is None or row.state == "listen":
+            continue
+        amount = (row.bytes_acked or 0) + (row.bytes_received or 0)
+        amounts[row.inode] = amount
+        before = past.get(row.inode)
+        if row.notsent or row.recv_q:
+            waiting[holder] = None
+        if before is not None and amount - before >= MOVED:
+            moved.append(holder)
+    return _Part(seen, amounts, tuple(waiting)), moved
 
 
 def times(schedstat: str | None) -> tuple[float | None, float | None, int | None]:

@@ -88,5 +88,5 @@ KIND = Kind(
     name="attempt", type=Attempt, plural="attempts", key=attrgetter("id"),
     target=attrgetter("id"), names={"attempt": "attempt.id"},
     example={"id": "192.0.2.7:443"}, tables={"": "sockets_tcp"},
-    needs=("sockets_tcp", "socket_owners"), build=build,
+    needs=("sockets_tcp", "socket_owners"), build=build, lasts=True,
 )  # fmt: skip

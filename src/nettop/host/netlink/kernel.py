@@ -22,6 +22,7 @@ from ...files.bounds import BOUNDS, exceeded
 from ..request import Request
 from .announced import Announced
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
+from .uncounted import Uncounted
 
 # every other family is generic netlink
 PROTOCOLS: Final = {"route": 0, "sock_diag": 4, "netfilter": 12}
@@ -53,6 +54,7 @@ class Kernel:
         self._sockets: dict[int, tuple[socket.socket, int]] = {}
         self._families: dict[str, int] = {}
         self._announced = Announced()
+        self._links = Uncounted()
         self._buffer = bytearray(1 << 16)
         self._ioctl: tuple[socket.socket, array[int]] | None = None
 
@@ -63,7 +65,8 @@ class Kernel:
         OSError; FileNotFoundError when the kernel lacks the generic family; TimeoutError.
         """
         if request.announced:
-            return self._announced.answer(request.name, lambda: self._ask(request))
+            links = self._links  # only links are announced
+            return self._announced.answer(request.name, lambda: links.of(self._ask(request)))
         return self._ask(request)
 
     def _ask(self, request: Request) -> bytes:

@@ -18,7 +18,7 @@ from .codec import Field, attribute, attributes, messages, numbered, text
 
 GETLINK, GETADDR, GETROUTE, GETNEIGH, GETQDISC, GETCLASS, GETSTATS = 18, 22, 26, 30, 38, 42, 94
 NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH, NEWQDISC, NEWCLASS, NEWSTATS = 16, 20, 24, 28, 36, 40, 92
-_SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: equal links are equal bytes
+_SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: those of address families
 
 IFINFO: Final = struct.Struct("=BxHiII")  # family, ARPHRD type, index, flags, change
 _IFNAME: Final = 3
@@ -93,7 +93,7 @@ LINKS: Final = Request(
 
 
 def links(source: Asked) -> bytes:
-    """Every link, without counters."""
+    """Every link; a live source leaves out the counters (see `uncounted`)."""
     return source.netlink(LINKS)
 
 
