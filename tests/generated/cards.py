@@ -179,6 +179,81 @@ CARDS: Final[Mapping[str, Card]] = {
         (), (4, 8, 16), (512, 8192), ("mana_q{n}@pci:{bus}",), ("mana_hwc@pci:{bus}",),
         packets=("rx_{n}_packets", "tx_{n}_packets"), lost={}, more=("hc_rx_ucast_pkts",),
     ),
+    # those of `foreign`
+    "ngbe": Card(
+        (1000,), (4, 8), (512, 8192), ("{nic}-TxRx-{n}",), ("{nic}",),
+        packets=("rx_queue_{n}_packets", "tx_queue_{n}_packets"), coalesce={"rx_usecs": 1},
+        more=("rx_no_dma_resources", "rx_dma_pkts"), pcie=(("5.0 GT/s PCIe", 4),),
+    ),
+    "octeon_ep": Card(
+        (10000, 25000), (8,), None, ("octeon_ep-{nic}-rxtx-{n}",), ("octeon_ep-{nic}-oei",),
+        channels=False, packets=("rx_packets[Q-{n}]", "tx_packets_completed[Q-{n}]"),
+        more=("rx_dropped_pkts_fifo_full", "rx_dropped"), pcie=(("8.0 GT/s PCIe", 8),),
+    ),
+    "rvu-nicpf": Card(
+        (10000, 25000), (8, 24), (1024, 32768), ("{nic}-rxtx-{n}",), ("RVUPF2_RVUPFAF Mbox",),
+        packets=("rxq{n}: frames", "txq{n}: frames"), more=("cgx_rxstat6: ", "rx_fcs_errs"),
+        coalesce={"rx_usecs": 10, "rx_max_frames": 10},
+    ),
+    "qlcnic": Card(
+        (10000,), (4,), (4096, 16384), ("{nic}-tx-0-rx-{n}",), channels=False,
+        more=("ctx_rx_pkts_dropped_wo_rds", "mac_crc_error"), coalesce={"rx_usecs": 3},
+        pcie=(("8.0 GT/s PCIe", 8),),
+    ),
+    "amd-xgbe": Card(
+        (10000,), (4,), (512, 4096), ("{nic}-TxRx-{n}",), ("{nic}",),
+        packets=("rxq_{n}_packets", "txq_{n}_packets"),
+        more=("rx_buffer_unavailable", "rx_fifo_overflow_errors"), coalesce={"rx_usecs": 30},
+        pause=True,
+    ),
+    "qeth_l2": Card((10000, 25000), (1,), None, (), bus="ccwgroup", channels=False,
+                    more=("rx0 dropped, no memory", "tx0 skbs", "tx0 Queue stopped")),
+    "qeth_l3": Card((10000, 25000), (1,), None, (), bus="ccwgroup", channels=False,
+                    more=("rx0 dropped, no memory", "tx0 skbs", "tx0 Queue stopped")),
+    "thunder-nicvf": Card(
+        (10000, 40000), (8,), (1024, 8192), ("{nic}-rxtx-{n}",), ("{nic}-qset-err-0",),
+        packets=("rxq{n}: frames", "txq{n}: frames"), more=("rx_drop_red", "rx_drop_overrun"),
+        coalesce={"rx_usecs": 50},
+    ),
+    "macb": Card(
+        (1000,), (1,), (512, 8192), ("{nic}",), bus="platform", channels=False,
+        packets=("q{n}_rx_packets", "q{n}_tx_packets"), more=("rx_resource_errors", "rx_overruns"),
+        eee=True,
+    ),
+    "fec": Card((1000,), (1,), None, ("{nic}",), bus="platform", channels=False,
+                more=("IEEE_rx_macerr", "IEEE_rx_crc", "rx_crc_errors"),
+                coalesce={"rx_usecs": 1000, "rx_max_frames": 200}, eee=True),
+    "fsl_enetc": Card(
+        (1000, 2500), (2,), None, ("{nic}-rxtx{n}",), channels=False,
+        packets=("Rx ring  {n} frames", "Tx ring  {n} frames"),
+        more=("Rx ring  0 discarded frames", "MAC rx dropped packets"),
+        coalesce={"use_adaptive_rx": 1, "rx_usecs": 50},
+    ),
+    "lan743x": Card((1000,), (1,), (64, 65535), ("lan743x",), channels=False,
+                    more=("RX FCS Errors", "RX Dropped Frames"), pause=True, eee=True,
+                    pcie=(("2.5 GT/s PCIe", 1),)),
+    "am65-cpsw-nuss": Card((1000,), (1,), None, ("8000000.ethernet-rx{n}",), bus="platform",
+                           channels=False, more=("rx_top_fifo_drop", "p0_rx_top_fifo_drop")),
+    "fsl_dpa": Card((1000, 10000), (1,), None, (), bus="platform", channels=False,
+                    more=("bpool [CPU 0]", "entered congestion", "rx frame physical error")),
+    "iavf": Card(
+        (25000, 100000), (16, 128), (512, 4096), ("iavf-{nic}-TxRx-{n}",), ("iavf-{bus}:mbx",),
+        packets=("rx-{n}.packets", "tx-{n}.packets"), more=("rx_discards",), coalesce=_ADAPTIVE,
+    ),
+    "idpf": Card(
+        (100000,), (16,), (512, 8160), ("idpf-{nic}-TxRx-{n}",), ("idpf-Mailbox-0",),
+        packets=("rx_q-{n}_pkts", "tx_q-{n}_pkts"), more=("tx-busy_events", "rx_drops"),
+        coalesce=_ADAPTIVE,
+    ),
+    "ionic": Card(
+        (25000, 100000), (16,), (4096, 16384), ("ionic-{nic}-TxRx-{n}",), ("ionic-{bus}-adminq",),
+        packets=("rx_{n}_pkts", "tx_{n}_pkts"), more=("hw_rx_over_errors", "hw_rx_dropped"),
+        coalesce={"rx_usecs": 64, "tx_usecs": 64}, pcie=(("8.0 GT/s PCIe", 16),),
+    ),
+    "thunderbolt-net": Card((20000,), (1,), None, (), bus="thunderbolt", channels=False),
+    "e100": Card((100,), (1,), (256, 256), ("{nic}",), channels=False, more=("rx_fifo_errors",)),
+    "cdc_mbim": Card((), (1,), None, (), bus="usb", channels=False),
+    "mlx5e_rep": Card((25000,), (1,), (1024, 8192), (), coalesce=_ADAPTIVE),
 }  # fmt: skip
 
 

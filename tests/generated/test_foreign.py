@@ -1,0 +1,23 @@
+"""Hosts of unusual kinds: the wanted finding comes first, and nothing else is loud."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from generated import foreign, score
+from generated.invariants import broken
+
+MEANINGS = tomllib.loads(Path(__file__).with_name("meanings.toml").read_text())
+
+
+@pytest.mark.parametrize("one", foreign.HOSTS, ids=lambda one: one.name)
+def test_an_unusual_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> None:
+    facts, found = score.observed(one.made())
+    wanted = set(MEANINGS[one.wanted]) if one.wanted else set()
+    loud = {finding.rule for finding in found if finding.severity in score.LOUD}
+    assert loud <= wanted
+    if wanted:
+        assert found[0].rule in wanted
+    assert list(broken(facts, found)) == []
