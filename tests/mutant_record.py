@@ -28,10 +28,11 @@ a run that was cut off contributes its first changes. The program writes this pa
 since. *Same* are changes after which the program does the same, so that no test can notice them;
 *share* is *now* without these. Tests in namespaces and in the virtual machine do not run here.
 
-For rules, `tests/rule_mutation.py` drops and negates conditions; `tests/rule_boundaries.py` doubles
-and halves limits and drops `hold`, `profiles` and the `if` of fixes. Both print what no test
-notices: of 219 rules, none of 1,981 changes of the first kind and none of 1,091 of the second. Of 444
-changes of `>` to `>=`, or back, 19 go unnoticed: a measured rate is never exactly its limit.
+For rules, `tests/rule_mutation.py` drops and negates conditions; `tests/rule_boundaries.py`
+doubles and halves limits and drops `hold`, `profiles` and the `if` of fixes. Both print what no
+test notices: of 219 rules, none of 1,981 changes of the first kind and none of 1,091 of the
+second. Of 444 changes of `>` to `>=`, or back, 19 go unnoticed: a measured rate is never exactly
+its limit.
 
 """
 
