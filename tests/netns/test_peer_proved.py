@@ -148,7 +148,7 @@ def test_without_a_nettop_there_the_sentence_has_the_command(login: Login) -> No
     place = ["ip", "netns", "exec", THERE]
     (refused,) = played(login, place, "", shlex.join(login.client), "10.79.0.1", "equal")
     assert refused["title"] is None
-    (text,) = refused["notes"]
-    assert text.startswith("nettop is not installed at ssh ")
+    *_, text = refused["notes"]
+    assert text.startswith("nettop is not installed at root@10.79.0.1")
     assert "so p cannot test there; y copies the command" in text
     assert refused["value"] == "off"

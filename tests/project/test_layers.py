@@ -7,6 +7,7 @@ import re
 import statistics
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -191,3 +192,9 @@ def test_what_reasons_knows_no_configuration_and_no_host() -> None:
 def test_a_folder_says_what_it_takes_and_gives(folder: str) -> None:
     text = ast.get_docstring(ast.parse((SRC / folder / "__init__.py").read_text())) or ""
     assert len(text.splitlines()) > 2, folder
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    """Their folders are no packages: Python would take the first for both."""
+    names = Counter(path.stem for path in Path(__file__).parents[1].rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
