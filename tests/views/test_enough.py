@@ -44,7 +44,13 @@ def without_ports() -> str:
     return whole().replace("-- netlink/route/counters --", "-- netlink/route/lost --")
 
 
+def at_rest_without_times() -> str:
+    """An idle host whose /proc/stat cannot be read, such as a far one with an empty /proc."""
+    return standing().replace("-- /proc/stat --", "-- /proc/lost --")
+
+
 CASES = (
+    (at_rest_without_times, "no packet was counted, and the CPU times could not be read"),
     (first_moment, "one sample has no rates"),
     (standing, "no counter changed between the samples"),
     (without_ports, "the counters of the interfaces could not be read"),

@@ -35,6 +35,8 @@ def shortfall(frame: Frame, *, live: bool) -> str | None:
         counted = True
     if not counted:
         return "one sample has no rates"
+    if not frame.tables.get("cpu"):
+        return "no packet was counted, and the CPU times could not be read"
     return "no counter changed between the samples: this is a copy, not a running host"
 
 
