@@ -124,8 +124,8 @@ def test_every_driver_has_a_case_or_a_sample_and_names_its_source() -> None:
         assert name in elsewhere or about.source in have, f"{name} has no case"
 
 
-def test_levels_have_no_rate() -> None:
-    case = next(case for case in CASES if "levels" in case)
+@pytest.mark.parametrize("case", [case for case in CASES if "levels" in case])
+def test_levels_have_no_rate(case: Case) -> None:
     own = reading(case)
     assert [own.names[place] for place in sorted(own.plan.levels)] == case["levels"]
 
