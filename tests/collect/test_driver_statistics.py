@@ -22,6 +22,7 @@ class Case(TypedDict, total=False):
     counts: dict[str, int]
     queues: dict[str, str]
     levels: list[str]
+    link_ring: str
 
 
 CASES = [
@@ -123,10 +124,15 @@ def test_every_driver_has_a_case_or_a_sample_and_names_its_source() -> None:
         assert name in elsewhere or about.source in have, f"{name} has no case"
 
 
-def test_levels_have_no_rate() -> None:
-    case = next(case for case in CASES if "levels" in case)
+@pytest.mark.parametrize("case", [case for case in CASES if "levels" in case])
+def test_levels_have_no_rate(case: Case) -> None:
     own = reading(case)
     assert [own.names[place] for place in sorted(own.plan.levels)] == case["levels"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "link_ring" in case])
+def test_the_link_statistic_of_a_full_ring(case: Case) -> None:
+    assert reading(case).driver.link_ring == case["link_ring"]
 
 
 def test_a_link_statistic_that_is_none_is_named() -> None:

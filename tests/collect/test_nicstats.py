@@ -62,7 +62,7 @@ def test_a_level_is_a_value_of_now_without_a_rate() -> None:
 
 
 # they count no packet that the receive ring, the port or the provider lost
-WITHOUT_LOSSES = {"virtio_net", "veth", "idpf", "hinic", "mac80211"}
+WITHOUT_LOSSES = {"virtio_net", "veth", "idpf", "mac80211"}
 
 
 @pytest.mark.parametrize("name", NEEDED)
