@@ -27,7 +27,7 @@ class Row:
     count: int = gauge("tracked connections", "connections")
     most: int | None = gauge("connection tracking limit", "connections", default=None)
     buckets: int | None = gauge("hash buckets", "buckets", default=None)
-    drops: int | None = counter("packets dropped, connection table full", "packets", default=None)
+    drops: int | None = counter("packets dropped by connection tracking", "packets", default=None)
     early_drops: int | None = counter("entries evicted to make room", "entries", default=None)
     failures: int | None = counter("entries not inserted", "entries", default=None)
 

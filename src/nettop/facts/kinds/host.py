@@ -87,7 +87,7 @@ class HostFact:
     conntrack: int | None = gauge("tracked connections", "connections", default=None)
     conntrack_max: int | None = gauge("connection tracking limit", "connections", default=None)
     conntrack_drops: float | None = gauge(
-        "packets dropped, connection table full", "packets/s", default=None
+        "packets dropped by connection tracking", "packets/s", default=None
     )
     irqbalance: bool | None = gauge("irqbalance", default=None)
     tuned: str | None = gauge("active tuned profile", default=None)
