@@ -10,6 +10,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ HERE, THERE = f"nt-prv-a-{os.getpid()}", f"nt-prv-b-{os.getpid()}"
 SETTING = "feature.tx-tcp-segmentation@va"
 # the actions of the screen: a finding of the other end, `p`, agreed, then `u`, agreed
 KEYS = """
-import dataclasses, json, sys
+import dataclasses, json, psutil, sys
 from types import SimpleNamespace
 from nettop.advice.rules.rule import Finding, Wanted
 from nettop.host.distant import behind
@@ -44,6 +45,10 @@ SEEN = []
 
 def sample(result, metric):  # counted, but its rate is not what is tested here
     SEEN.append((shown(), (result.bits_per_second or 0) > 0, result.here.host, result.there.host))
+    if better == "cut" and SEEN[-1][0] == "on":
+        for child in psutil.Process().children(recursive=True):
+            if child.name() == "ssh":
+                child.kill()
     return experiment.Sample(1e6 * (1 + next(FIGURES)))
 
 def shown():
@@ -85,7 +90,7 @@ def done(**more):
         "journal": [(e.id, e.setting, e.state, e.finding) for e in scene.journal]}), flush=True)
 
 title = agreed("prove", one.id)
-done(title=title, seen=SEEN, value=shown())
+done(title=title, seen=SEEN, value=None if better == "cut" else shown())
 if better == "better":
     done(title=agreed("undo"), value=shown())
 """
@@ -152,3 +157,26 @@ def test_without_a_nettop_there_the_sentence_has_the_command(login: Login) -> No
     assert text.startswith("nettop is not installed at root@10.79.0.1")
     assert "so p cannot test there; y copies the command" in text
     assert refused["value"] == "off"
+
+
+def test_the_connection_is_cut_while_the_change_is_tried(login: Login) -> None:
+    """That host reverts it, and this end says what happened in one sentence."""
+    login.install()
+    place = ["ip", "netns", "exec", THERE]
+    (cut,) = played(login, place, "", shlex.join(login.client), "10.79.0.1", "cut")
+    assert [value for value, _, _, _ in cut["seen"]].count("on") >= 1
+    assert cut["notes"][-1] == (
+        "prove offloads-off@va at web2: root@10.79.0.1: killed by signal 9; the change there is "
+        "reverted when that host notices"
+    )
+    until = time.monotonic() + 90
+    while time.monotonic() < until and offloaded():
+        time.sleep(0.5)
+    assert not offloaded()
+    assert [one["state"] for one in login.nettop("journal")] == ["undone"]
+
+
+def offloaded() -> bool:
+    """Whether the setting is on at the other host, as ethtool says."""
+    text = run("ip", "netns", "exec", HERE, "ethtool", "-k", "va")
+    return "tcp-segmentation-offload: on" in text

@@ -43,7 +43,6 @@ _PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
 _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
 _START: Final = _CHECK + prefix.START
 _ECHO: Final = 40  # bytes of a line that came back: a terminal echoes what is sent
-_SSH_FAILED: Final = 255  # EXIT STATUS of ssh(1): it failed itself, or a signal ended the command
 _PYTHON_SAID: Final = re.compile(r"\w+Error\b")  # the last line of a traceback: no sentence
 _STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # those that may not read input yet
 
@@ -212,7 +211,7 @@ class Connection:
             return f"{self.name} has no python3: nettop needs Python {least} or later there"
         if not self.exchanges and reason and not _PYTHON_SAID.match(reason):
             return f"{self.name}: {reason}"
-        why = reason or _ended(code)
+        why = reason or prefix.ended(code)
         if not self.exchanges:
             return f"{self.name} started no reader: {why}"
         return f"the connection to {self.name} broke: {why}"
@@ -268,16 +267,3 @@ class Connection:
                 process.send_signal(signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.5)
-
-
-def _ended(code: int | None) -> str:
-    """How a prefix ended that printed no reason. Shells add 128 to the number of a signal."""
-    if code is None:
-        return "it closed its output"
-    if code < 0:
-        return f"killed by signal {-code}"
-    if code == _SSH_FAILED:
-        return f"exit code {code} (of ssh: the connection was lost, or the reader was killed)"
-    if 128 < code < 128 + signal.NSIG:
-        return f"the reader was killed there by signal {code - 128}"
-    return f"exit code {code}"

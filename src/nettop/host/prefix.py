@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -27,6 +28,7 @@ START: Final = (
     "line or sys.exit('this prefix does not pass on standard input: docker and kubectl need "
     "exec -i, ssh no -n');job=json.loads(line);exec(job['boot'])"
 )
+_SSH_FAILED: Final = 255  # EXIT STATUS of ssh(1): it failed itself, or a signal ended the command
 _ABSENT: Final = ("not found", "No such file")
 _NO_MEMORY: Final = ("MemoryError", "lost sys.stderr")  # last words of a Python without memory
 _BOOT: Final = """
@@ -119,6 +121,19 @@ def lacks(program: str, code: int | None, reason: str) -> bool:
     if "shared librar" in reason:
         return False
     return code == 127 or (program in reason and any(word in reason for word in _ABSENT))
+
+
+def ended(code: int | None) -> str:
+    """How a prefix ended that printed no reason. Shells add 128 to the number of a signal."""
+    if code is None:
+        return "it closed its output"
+    if code < 0:
+        return f"killed by signal {-code}"
+    if code == _SSH_FAILED:
+        return f"exit code {code} (of ssh: the connection was lost, or the reader was killed)"
+    if 128 < code < 128 + signal.NSIG:
+        return f"the reader was killed there by signal {code - 128}"
+    return f"exit code {code}"
 
 
 def job(

@@ -14,6 +14,8 @@ from .. import settings
 from ..changes import Change, Result, privilege
 from ..changes.apply import CONFIRM
 from ..changes.remote import Remote
+from ..facts.pair.words import called
+from ..host import prefix
 from ..host.source import HostLostError
 from .lever import LeverError, pause, row
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from .documents import ChangeRow
 
 _MADE: Final = frozenset({"applied", "rounded", "unchanged", "pending"})
+_LATER: Final = "the change there is reverted when that host notices"
 
 
 class Elsewhere:
@@ -35,7 +38,7 @@ class Elsewhere:
         ValueError: a setting needs a reboot, so it cannot be tested.
         """
         self.remote, self.finding, self.changes = remote, finding, tuple(changes)
-        self.where = remote.name
+        self.where = called(remote.name)
         risks = [settings.risk(one.address) for one in changes]
         if "reboot" in risks:
             raise ValueError("this change needs a reboot, so it cannot be tested")
@@ -71,12 +74,10 @@ class Elsewhere:
         try:
             answer = held.end()
         except HostLostError as error:
-            raise LeverError(f"{error}; the change there is reverted when it notices") from None
+            raise LeverError(f"{error}; {_LATER}") from None
         if answer.code:
             reason = answer.reason.removeprefix("nettop: ")
-            raise LeverError(
-                f"{self.where}: {reason or f'nettop there ended with code {answer.code}'}"
-            )
+            raise LeverError(f"{self.where}: {reason or f'{prefix.ended(answer.code)}; {_LATER}'}")
 
     def keep(self, state: int) -> tuple[Result, ...]:  # noqa: ARG002 - there is one change
         """Make the changes permanently, and confirm there those that wait for it; the results.

@@ -191,6 +191,10 @@ class TrialBench:
             work(watch, self.cancel)
         except Cancelled:
             self.post(note(f"{title}: stopped", "warn"))
+        except Exception as error:
+            from ..terms.errors import sentence
+
+            self.post(note(f"{title}: {sentence(error)}", "bad"))
         finally:
             self.cancel = None
             self.post(idle)
