@@ -56,10 +56,10 @@ def test_a_result_of_another_version_is_one_sentence(
     assert "no report of a result of kind 'fleet'" in capsys.readouterr().err
     (stored / "20260101-000002-sweep.json").write_text(
         '{"kind": "sweep", "setting": "x", "verdict": "better", "best": "1", "margin": "much",'
-        ' "rows": []}'
+        ' "kept": false, "rows": [{"value": "2"}]}'
     )
     assert main(["results", "show", "20260101-000002-sweep", "--format", "html"]) == 3
-    assert "the result cannot be reported: 'much' is not a number" in capsys.readouterr().err
+    assert "could not convert string to float: 'much'" in capsys.readouterr().err
 
 
 def test_lists_have_no_report(stored: Path, capsys: pytest.CaptureFixture[str]) -> None:

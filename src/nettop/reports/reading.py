@@ -71,10 +71,17 @@ def conditions(document: Document, changed: Collection[str] = ()) -> tuple[tuple
     }  # fmt: skip
     facts = [("measured", when(document))]
     facts += [(label, str(document[key])) for key, label in names.items() if document.get(key)]
+    netns = mapping(document.get("options")).get("netns")
+    facts += [("network namespace", str(netns))] if netns else []
     facts += [(f"driver of {nic}", str(d)) for nic, d in mapping(document.get("drivers")).items()]
     settings = mapping(document.get("settings")).items()
     facts += [(name, str(value)) for name, value in settings if name not in changed]
     return tuple(facts)
+
+
+def headed(text: str) -> str:
+    """A text as a heading: its first letter is a capital."""
+    return text[:1].upper() + text[1:]
 
 
 def share(value: object) -> str:

@@ -320,8 +320,14 @@ def table(stored: Mapping[str, object]) -> str:
         )
         figure = _figures([row["median"]], document["unit"])
         lines.append(f"  {row['value']:<{width}}  {filled:<24}  {figure}  {change}")
-    lines.append(
-        f"best: {document['best']} ({100 * document['margin']:+.1f} %, {document['verdict']})"
-        + (", kept" if document["kept"] else "; all changes are reverted")
-    )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, best(stored)]) + "\n"
+
+
+def best(stored: Mapping[str, object]) -> str:
+    """The best value of a sweep, its gain and what is in force now; errors as `describe`."""
+    document = cast("SweepDocument", stored)
+    state = "kept" if document["kept"] else "all changes are reverted"
+    if document["best"] == document["rows"][0]["value"]:
+        return f"no value is better than the original one, {document['best']}; {state}"
+    gain = f"{100 * float(document['margin']):+.1f} %"
+    return f"best: {document['best']} ({gain}, {document['verdict']}); {state}"

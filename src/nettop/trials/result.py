@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from ..changes import context
 from .documents import EndsDocument, Interface, Record, TestDocument
 
 if TYPE_CHECKING:
@@ -228,12 +229,17 @@ class TrialResult:
 
 
 def given(options: Options) -> Record:
-    """The options that differ from their defaults."""
-    return {
+    """The options that differ from their defaults, with `netns`: where the command runs.
+
+    `netns` is the name of the network namespace of this process, if it has one (`ip netns`).
+    """
+    name = "" if options.host else context.netns().name
+    differing = {
         f.name: getattr(options, f.name)
         for f in fields(options)
         if getattr(options, f.name) != f.default
     }
+    return {**differing, "netns": name} if name else differing
 
 
 def record(value: DataclassInstance) -> Record:

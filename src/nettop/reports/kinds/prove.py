@@ -9,6 +9,7 @@ from ..figure import Figure, Point, Report, Series, Table
 from ..reading import (
     Document,
     conditions,
+    headed,
     mapping,
     number,
     numbers,
@@ -47,7 +48,7 @@ def samples(document: Document) -> Figure:
     a, b = numbers(document["a"]), numbers(document["b"])
     unit, factor = unit_of(str(document["unit"]), [*a, *b])
     return Figure(
-        f"{document['metric']} of each run", "pair", unit, "dots",
+        headed(f"{document['metric']} of each run"), "pair", unit, "dots",
         tuple(
             Series(name, tuple(Point(place + 1, y * factor) for place, y in enumerate(values)))
             for name, values in (("before", a), ("after", b))

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from itertools import chain
 
+from ...trials.prove import best
 from .. import again
 from ..figure import Figure, Point, Report, Series, Table
-from ..reading import Document, conditions, number, numbers, pair, rows, share, span, unit_of
+from ..reading import (
+    Document,
+    conditions,
+    headed,
+    number,
+    numbers,
+    pair,
+    rows,
+    share,
+    span,
+    unit_of,
+)
 
 
 def report(document: Document) -> Report:
     """The report of a `nettop sweep` document."""
     values = rows(document["rows"])
-    verdict = str(document["verdict"])
-    state = "kept" if document.get("kept") else "all changes are reverted"
     return Report(
         title=f"Sweep of {document['setting']}",
-        answer=f"best: {document['best']} ({share(document['margin'])}, {verdict}); {state}",
-        good=True if verdict == "better" else None,
+        answer=best(document),
+        good=True if document["verdict"] == "better" else None,
         facts=conditions(document, str(document["setting"]).split(" × ")),
         figures=(_runs(document, values), _differences(values)),
         tables=(_table(document, values),),
@@ -35,7 +45,7 @@ def _runs(document: Document, values: list[Document]) -> Figure:
         for figure in some
     )
     return Figure(
-        f"{document['metric']} by value", str(document["setting"]), unit, "dots",
+        headed(f"{document['metric']} by value"), str(document["setting"]), unit, "dots",
         (Series("run", runs), Series("median", medians)),
         note="the first value is the original one",
     )  # fmt: skip
