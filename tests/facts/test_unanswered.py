@@ -12,6 +12,7 @@ from nic_tables import link
 from nettop.collect import (
     addresses,
     classes,
+    ipvs,
     nftables,
     routes,
     snmp,
@@ -172,6 +173,14 @@ def test_fragments_are_delivered_once() -> None:
 def test_what_a_rule_counts_has_not_vanished_unless_it_is_behind_ip() -> None:
     assert vanished(10, ip_in=100, ip_delivers=90) == 0
     assert vanished(10, "output", ip_in=100, ip_delivers=90) == 10
+
+
+def test_what_the_load_balancer_took_has_not_vanished() -> None:
+    def at(packets: int, **more: int) -> Any:
+        return {**HOST, "snmp": [counted(**more)], "ipvs": [ipvs.Row(0, packets, 0)]}
+
+    assert joined(at(5), at(35, ip_in=100, ip_delivers=60)).host.ip_vanished == 10
+    assert joined(at(5), at(95, ip_in=100, ip_delivers=60)).host.ip_vanished == 0
 
 
 def test_without_a_counter_nothing_is_said_of_packets_that_vanish() -> None:

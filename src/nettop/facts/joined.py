@@ -38,8 +38,8 @@ _Result = TypeVar("_Result")
 
 NEEDS: Final = (
     "addresses", "bql", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
-    "drvinfo", "eee", "features", "fec", "half_open", "interrupts", "iommu", "irqs", "kernel",
-    "link_stats",
+    "drvinfo", "eee", "features", "fec", "half_open", "interrupts", "iommu", "ipvs", "irqs",
+    "kernel", "link_stats",
     "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_links",
     "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",

@@ -138,6 +138,15 @@ def _forwarding(sysctls: Mapping[str, str]) -> bool | None:
     return any(value != "0" for value in known) if known else None
 
 
+def _full_duplex(supported: Sequence[str] | None) -> bool | None:
+    """Whether a supported mode has full duplex; None: no mode is known.
+
+    The names are those of include/uapi/linux/ethtool.h. 10BASE-T1S on a shared cable has none.
+    """
+    modes = [mode for mode in supported or () if mode.endswith(("/Full", "/Half"))]
+    return any(mode.endswith("/Full") for mode in modes) if modes else None
+
+
 def _port(
     kind: str, link: LinkRow | _Link, row: NetClassRow | None, place: OnlineCpus,
     lower: tuple[str, ...], one: Mapping[str, Any], many: Tables, *, forwarding: bool | None,
@@ -169,6 +178,7 @@ def _port(
         carrier=link.carrier if link.carrier is not None else _get(row, "carrier"),
         speed=speed,
         duplex=_get(modes, "duplex") or _get(row, "duplex"),
+        full_duplex=_full_duplex(_get(modes, "supported")),
         mtu=mtu,
         peer_mtu=many["peers"][0].mtu if many["peers"] else None,
         max_mtu=link.max_mtu,

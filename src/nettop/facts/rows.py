@@ -9,6 +9,7 @@ from ..collect.drop_reasons import Row as DropReasonRow
 from ..collect.features import Row as FeatureRow
 from ..collect.fec import Row as FecRow
 from ..collect.interrupts import Row as InterruptRow
+from ..collect.ipvs import Row as IpvsRow
 from ..collect.irqs import Row as IrqRow
 from ..collect.kernel import Row as KernelRow
 from ..collect.link_stats import Row as LinkStatsRow
@@ -37,7 +38,8 @@ from ..collect.topology import Row as TopologyRow
 
 __all__ = [
     "AddressRow", "ClassRow", "ConntrackRow", "DropReasonRow", "FeatureRow", "FecRow",
-    "InterruptRow", "IrqRow", "KernelRow", "LinkRow", "LinkStatsRow", "NetClassRow", "NetDevRow",
+    "InterruptRow", "IpvsRow", "IrqRow", "KernelRow", "LinkRow", "LinkStatsRow", "NetClassRow",
+    "NetDevRow",
     "NftablesRow", "NicQueueRow", "NicStatsRow", "PacketSocketRow", "PauseRow", "PciRow",
     "ProcessRow", "QdiscRow", "QueueRow", "RdmaRow", "RouteRow", "RssRow", "ServiceRow", "SnmpRow",
     "SocketOwnerRow", "SysctlLineRow", "TcpRow", "TopologyRow", "UdpRow",

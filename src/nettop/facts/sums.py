@@ -19,7 +19,7 @@ from .single import triple
 
 if TYPE_CHECKING:
     from .flows import Full
-    from .rows import ConntrackRow, KernelRow, NftablesRow, ServiceRow, SnmpRow
+    from .rows import ConntrackRow, IpvsRow, KernelRow, NftablesRow, ServiceRow, SnmpRow
 
 # counters and gauges of the snmp table that Host has under the same names
 RATES: Final = (
@@ -135,7 +135,9 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_drops=track.rate("drops") if track is not None else None,
         conntrack_failures=track.rate("failures") if track is not None else None,
         firewall=_firewall(frame, track),
-        ip_vanished=vanished(rate, frame.tables.get("nftables", ())),
+        ip_vanished=vanished(
+            rate, frame.tables.get("nftables", ()), next(iter(frame.tables.get("ipvs", ())), None)
+        ),
         beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
@@ -163,9 +165,12 @@ def _beyond_ip(nics: Sequence[Nic], now: SnmpRow | None) -> float | None:
     return None if got is None else got - now.ip_wire
 
 
-def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float | None:
+def vanished(
+    rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]], balancer: Entry[IpvsRow] | None
+) -> float | None:
     """Packets per second that IP received and neither delivered, forwarded nor counted as lost.
 
+    IPVS takes the packets of its services from the input hook, and IP counts them no more.
     A received fragment is one packet, and what is reassembled of many is delivered once. Multicast
     of IPv6 is not judged: a group that nobody joined is dropped without a counter, and rightly
     (net/ipv6/ip6_input.c, ip6_mc_input()). None if a counter is absent. net/ipv4/ip_input.c:
@@ -181,7 +186,8 @@ def vanished(rate: SnmpRow | None, rules: Sequence[Entry[NftablesRow]]) -> float
     if rate.ip_in is None or rate.reasm_done is None or len(known) < len(explained):
         return None
     drops = total(one.rate("packets") for one in rules if one.now.hook in _BEFORE_SOCKETS)
-    aside = (drops or 0.0) + (rate.ip6_multicast or 0.0)
+    balanced = balancer.rate("packets_in") if balancer is not None else None
+    aside = (drops or 0.0) + (rate.ip6_multicast or 0.0) + (balanced or 0.0)
     return max(0.0, rate.ip_in + rate.reasm_done - sum(known) - aside)
 
 

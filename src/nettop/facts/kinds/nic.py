@@ -184,6 +184,7 @@ class Nic:
     carrier: bool | None = gauge("link detected", default=None)
     speed: float | None = gauge("link speed", "bit/s", default=None)
     duplex: str | None = gauge("full or half", default=None)
+    full_duplex: bool | None = gauge("the card has a mode with full duplex", default=None)
     mtu: int | None = gauge("MTU", "bytes", default=None)
     peer_mtu: int | None = gauge("MTU of the other end of a veth", "bytes", default=None)
     max_mtu: int | None = gauge("MTU maximum of the driver", "bytes", default=None)
