@@ -28,6 +28,7 @@ import time
 from pathlib import Path
 
 PERIOD = 0.01
+PATIENCE = 5.0  # seconds until a connection must be there
 UDP_SEGMENT = 103  # include/uapi/linux/udp.h
 
 
@@ -86,9 +87,24 @@ def slow_reader(port: str, per_s: str) -> None:
         time.sleep(0.05)
 
 
+def connected(address: str, port: str) -> socket.socket:
+    """A connection; an emulated link may need some seconds until its addresses are there."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            s = socket.create_connection((address, int(port)), until - time.monotonic())
+        except OSError:
+            if time.monotonic() + 0.1 > until:
+                raise
+            time.sleep(0.1)
+        else:
+            s.settimeout(None)
+            return s
+
+
 def sender(address: str, port: str) -> None:
     """Send without end."""
-    s = socket.create_connection((address, int(port)))
+    s = connected(address, port)
     while True:
         s.sendall(bytes(1 << 18))
 
@@ -135,7 +151,7 @@ def echo(port: str) -> None:
 
 def asks(address: str, port: str) -> None:
     """Ask, wait for the answer, a thousand times a second at the most."""
-    s = socket.create_connection((address, int(port)))
+    s = connected(address, port)
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     while True:
         s.sendall(bytes(100))
