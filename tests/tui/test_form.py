@@ -74,6 +74,41 @@ def test_without_a_known_peer_the_address_is_asked_for() -> None:
     assert key("enter", at("to"), alone)[0].editing == "form.to"
 
 
+@pytest.mark.parametrize(
+    ("name", "on"),
+    [("down", "form.peer"), ("tab", "form.peer"), ("up", "form.tool"), ("shift+tab", "form.tool")],
+)
+def test_the_arrows_keep_what_was_typed_and_go_to_the_next_field(name: str, on: str) -> None:
+    view = replace(at("to", what="test"), editing="form.to", draft="192.0.2.9 ")
+    after, ask = key(name, view)
+    assert (after.editing, after.form["to"], after.spot.on, ask) == ("", "192.0.2.9", on, None)
+
+
+def test_the_address_that_a_proof_asks_for_is_not_left_by_an_arrow() -> None:
+    view = replace(at("to"), editing="form.to", draft="192.0.2.9", proving="ring-drops@eth0")
+    assert key("down", view)[0] == view
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "because"),
+    [
+        ("to", "192.0.2.9 ssh", "an address has no spaces"),
+        ("seconds", "2x", "seconds must be a number above zero"),
+        ("seconds", "0", "seconds must be a number above zero"),
+        ("streams", "1.5", "streams must be a whole number above zero"),
+        ("budget", "-3", "minutes must be a number above zero"),
+    ],
+)
+def test_a_wrong_value_is_named_and_nothing_starts(field: str, text: str, because: str) -> None:
+    form = {"to": "192.0.2.9", "what": "tune", field: text}
+    after, ask = key("enter", View(pane="tests", form=form).at(on="form.start"))
+    assert (ask, after.spot.on) == (None, f"form.{field}")
+    rows = words(pane("tests").lines(lossy(), after, 120, 40))
+    assert rows.count(because) == 1, "the hint of the field"
+    label = {"to": "address", "budget": "minutes"}.get(field, field)
+    assert f"(check {label})" in rows, "at the button"
+
+
 @pytest.mark.parametrize("what", ["sweep", "tune", "prove"])
 def test_start_asks_for_what_the_form_says(what: str) -> None:
     view = at("start", to="192.0.2.9", what=what, finding=RING.id)

@@ -9,7 +9,7 @@ from typing import Final
 from ..terms.text import Line, bar, clauses, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
-from ..views.form import CHOICES, KINDS, fields, kind, peers, provable, values
+from ..views.form import CHOICES, KINDS, fields, kind, peers, provable, values, wrong
 from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
 from . import outcome, plots
 from .clock import when
@@ -131,6 +131,8 @@ def launch(view: View, scene: Scene) -> Next:
     now = values(view)
     if not now["to"] and not scene.origin:
         return filled(view, scene, "to"), None
+    if field := wrong(view)[0]:  # its hint says why
+        return view.at(on=f"form.{field}"), None
     return view, Ask(kind(view), now["finding"] if kind(view) == "prove" else "")
 
 
@@ -164,9 +166,11 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
             )
         )
     needed = f"needs {lacking}" if (lacking := missing(view)) else ""
-    needed = elsewhere(scene) or needed
+    field, because = wrong(view)
+    label = next((label for name, label, *_ in fields(view) if name == field), "")
+    needed = elsewhere(scene) or (f"check {label}" if label else needed)
     here = cursor == f"form.{START}"
-    button = f"start the {kind(view)}" if kind(view) != "tune" else "tune: prove all findings"
+    button = f"start the {kind(view)}" if kind(view) != "tune" else "prove all findings"
     if kind(view) == "prove":
         button = "prove the finding"
     text = f" {'▸' if here else ' '} [ {button}{f' ({needed})' if needed else ''} ]"
@@ -174,7 +178,9 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     hint = next((h for n, _, _, h in fields(view) if cursor == f"form.{n}"), "")
     if cursor == "form.tool" and now["tool"] in scene.about:
         hint = f"{scene.about[now['tool']]}   {hint}"
-    out.append(line((f"   {hint}" if hint else "", "dim")))
+    if field and cursor == f"form.{field}":
+        hint = because
+    out.append(line((f"   {hint}" if hint else "", "bad" if hint == because else "dim")))
     return [fit_line(one, width) for one in out]
 
 

@@ -103,7 +103,7 @@ def _pressed(name: str, character: str | None, view: View, scene: Scene) -> Next
     if view.typing:
         return _type_filter(name, character, view), None
     if view.editing:
-        return _type_value(name, character, view)
+        return _type_value(name, character, view, scene)
     printable = character if character and character.isprintable() and character != " " else None
     action = BY_KEY.get(printable or name) or BY_KEY.get(name)
     if action is None or not _available(action, view):
@@ -212,11 +212,19 @@ def _type_filter(name: str, character: str | None, view: View) -> View:
     return view
 
 
-def _type_value(name: str, character: str | None, view: View) -> Next:
+# leave the editor of a field for the one below or above, as in the forms of other programs
+_NEIGHBOUR: Final = {"down": "down", "tab": "down", "up": "up", "shift+tab": "up"}
+
+
+def _type_value(name: str, character: str | None, view: View, scene: Scene) -> Next:
     if name == "escape":
         return replace(view, editing="", draft="", proving=""), None
     if name in _ERASE:
         return replace(view, draft=view.draft[: _ERASE[name]]), None
+    if name in _NEIGHBOUR and view.editing.startswith("form.") and not view.proving:
+        field = view.editing.removeprefix("form.")
+        form = {**view.form, field: view.draft.strip()}
+        return act(_NEIGHBOUR[name], replace(view, editing="", draft="", form=form), scene)
     if name == "enter":
         done = replace(view, editing="", draft="")
         if view.editing.startswith("form."):

@@ -32,6 +32,7 @@ KINDS: Final = {  # what can be run: its fields
     "tune": ("what", *_BENCH, "budget"),
     "prove": ("what", "finding", *_BENCH),
 }
+_COUNTS: Final = ("seconds", "streams", "budget")  # fields that are numbers
 CHOICES: Final = ("what", "tool", "finding", "reverse")  # fields that are chosen, not typed
 KNOWN: Final = 8  # addresses that are offered
 
@@ -50,6 +51,27 @@ def kind(view: View) -> str:
 def fields(view: View) -> list[tuple[str, str, str, str]]:
     """The fields of what the form runs."""
     return [field for field in FIELDS if field[0] in KINDS[kind(view)]]
+
+
+def wrong(view: View) -> tuple[str, str]:
+    """The first field whose text cannot be used, and why not; ("", "") if there is none."""
+    now = values(view)
+    for name, label, _, _ in fields(view):
+        text = now[name].strip()
+        if name == "to" and len(text.split()) > 1:
+            return name, "an address has no spaces"
+        if name in _COUNTS and text and not _above_zero(text, whole=name == "streams"):
+            whole = "a whole number" if name == "streams" else "a number"
+            return name, f"{label} must be {whole} above zero"
+    return "", ""
+
+
+def _above_zero(text: str, *, whole: bool) -> bool:
+    try:
+        number = int(text) if whole else float(text)
+    except ValueError:
+        return False
+    return 0 < number < 1e6
 
 
 def peers(scene: Scene) -> list[str]:
