@@ -43,13 +43,14 @@ table { border-collapse: collapse; font-size: 14px; }
 th, td { padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); text-align: left;
   vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-td.number { white-space: nowrap; }
+td.number { white-space: nowrap; } td.sentence { min-width: 15em; }
 pre { background: var(--card); padding: 10px 14px; white-space: pre-wrap; overflow-wrap: anywhere; }
 details { margin-top: 6px; } summary, footer, figure p { color: var(--faint); font-size: 13px; }
 @media (max-width: 640px) { dl { display: block; } dd { margin: 0 0 6px; } }
 @media print { body { max-width: none; } details { display: none; } }
 """
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+SENTENCE: Final = 4  # spaces from which a cell is a sentence, which a narrow page must not squeeze
 MANY: Final = 400  # a figure with more points has no table of values; CSV has them
 
 
@@ -114,12 +115,16 @@ def _figure(figure: Figure, svg: str) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
+    def attribute(place: int, cell: str) -> str:
+        if place in table.numeric:
+            return ' class="number"'
+        return ' class="sentence"' if cell.count(" ") >= SENTENCE else ""
+
     def cells(tag: str, row: tuple[str, ...]) -> str:
         return "".join(
-            f'<{tag} class="number">{_text(cell)}</{tag}>' if place in table.numeric
-            else f"<{tag}>{_text(cell)}</{tag}>"
+            f"<{tag}{attribute(place, cell)}>{_text(cell)}</{tag}>"
             for place, cell in enumerate(row)
-        )  # fmt: skip
+        )
 
     yield '<div class="scroll"><table>'
     yield f"<thead><tr>{cells('th', table.head)}</tr></thead><tbody>"
