@@ -273,3 +273,11 @@ def test_a_study_whose_baseline_was_not_run_has_no_measured_change() -> None:
     document = study([("on", 200, None), ("off", 100, 40.0)])
     document["rows"][1]["against"] = "on"
     assert trials_report.changes(document["rows"]) == {"off": ("-50.0 %", "")}
+
+
+@pytest.mark.parametrize("many", [2, 20], ids=["upright", "lying"])
+def test_bars_of_zeros_begin_at_the_edge_of_the_axes(many: int) -> None:
+    (figure,) = reports.report(study([(f"{n} kpps", 0, 0.0) for n in range(many)])).figures
+    shown = Page(draw.svg(figure, "f")).words
+    assert "−" not in shown
+    assert "1.0" in shown

@@ -40,7 +40,8 @@ class Calls:
         said = [shown(one) for one in words]
         said += [f"{key}={shown(value)}" for key, value in options.items()]
         self._out.append(f"{self._name}({', '.join(said)})")
-        ends = {"get_ylim": (0.01, 0.05), "get_xticklabels": [Calls("label", self._out)]}
+        span = (0.01, 0.05)
+        ends = {"get_xlim": span, "get_ylim": span, "get_xticklabels": [Calls("label", self._out)]}
         return ends.get(self._name)
 
 

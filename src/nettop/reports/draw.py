@@ -99,9 +99,15 @@ def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
         _intervals(axes, series.points, ys, INK, lying=True)
     axes.set_yticks(range(len(names)), [_two_lines(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlim(*_span(*axes.get_xlim()))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(figure.y)
     _legend(axes, figure)
+
+
+def _span(low: float, high: float) -> tuple[float, float]:
+    """The range of an axis that begins at zero, unless values are negative; (0, 1) for zeros."""
+    return (low if low < -0.06 else 0.0), (high if high > 0.06 else 1.0)
 
 
 def _colour(series: Series, number: int) -> str:
@@ -188,9 +194,8 @@ def _axes(axes: Axes, figure: Figure, *, named: bool) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
     elif figure.mark in ("line", "bar", "stack"):
         low, high = axes.get_ylim()
-        bottom = min(0.0, low) if low < -0.06 else 0.0
-        top = high if figure.mark != "line" else high + 0.04 * (high - bottom)
-        axes.set_ylim(bottom, top if high > 0.06 else 1.0)
+        above = 0.04 * (high - min(0.0, low)) if figure.mark == "line" else 0.0
+        axes.set_ylim(*_span(low, high + above))
     if figure.rule is not None:
         value, label = figure.rule
         axes.axhline(value, color=INK, linewidth=1, linestyle=":", label=label)
