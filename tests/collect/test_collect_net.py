@@ -195,12 +195,12 @@ def test_services_by_command_name_and_files() -> None:
         "/proc/51/comm": "systemd-network",
         "/etc/tuned/active_profile": "network-latency",
     }
-    rows = {row.name: row for row in services.read(host(files))}
+    rows = {row.name: row for row in services.update(host(files), {})}
     assert rows["irqbalance"].detail == "--banirq=33 IRQBALANCE_BANNED_CPULIST=0-3"
     assert (rows["networkd"].running, rows["networkd"].pid) == (True, 51)
     assert (rows["tuned"].running, rows["tuned"].detail) == (False, "network-latency")
     del files["/proc/2/comm"]
-    inside = {row.name: row.running for row in services.read(host(files))}
+    inside = {row.name: row.running for row in services.update(host(files), {})}
     assert (inside["irqbalance"], inside["tuned"]) == (True, None)
 
 

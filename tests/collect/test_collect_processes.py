@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Sequence
 
 import pytest
 from host_files import Counting, archive, host
@@ -115,7 +116,7 @@ def test_of_what_did_not_run_meanwhile_no_more_is_read() -> None:
     files = two_threads()
     memory: Memory = {}
 
-    def read() -> tuple[list[processes.Row], set[str]]:
+    def read() -> tuple[Sequence[processes.Row], set[str]]:
         source = Counting(archive(files))
         return processes.update(source, memory), source.files
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from nettop.collect import socket_owners
@@ -29,14 +31,16 @@ def _recording() -> str:
 
 
 @pytest.fixture(scope="module")
-def read() -> tuple[Memory, list[socket_owners.Row]]:
+def read() -> tuple[Memory, Sequence[socket_owners.Row]]:
     source, memory = Fresh(_recording()), Memory()
     for _ in range(4):
         rows = socket_owners.update(source, memory)
     return memory, rows
 
 
-def test_a_list_of_descriptors_is_kept_once(read: tuple[Memory, list[socket_owners.Row]]) -> None:
+def test_a_list_of_descriptors_is_kept_once(
+    read: tuple[Memory, Sequence[socket_owners.Row]],
+) -> None:
     for process in recall(read[0], Known).held.values():
         assert len(process.names) == 81
         texts = {id(name) for name in (*process.names, *process.inodes)}
@@ -44,7 +48,7 @@ def test_a_list_of_descriptors_is_kept_once(read: tuple[Memory, list[socket_owne
 
 
 def test_sockets_of_a_process_share_its_number_and_its_owner(
-    read: tuple[Memory, list[socket_owners.Row]],
+    read: tuple[Memory, Sequence[socket_owners.Row]],
 ) -> None:
     rows = read[1]
     assert len(rows) == 240

@@ -5,7 +5,8 @@ module has a `Row` (see `frame`) and `read(source) -> Sequence[Row]`, or `update
 Sequence[Row]` if it parses only what changed; `update` may return the same row objects again.
 `memory` holds what the collector remembers between readings (see `_memory`). Errors are OSError
 (absent, forbidden) or ValueError (unknown format); the sampler lists the sentence under `missing`.
-A table of which a part could not be read is a `Partly`.
+A table of which a part could not be read is a `Partly`; if the next frame is to read more of it,
+an `Unfinished`.
 
 A module may also declare:
 

@@ -13,18 +13,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..frame.fields import gauge, label
-from ..frame.rates import Partly
+from ..frame.rates import Partly, Unfinished
 from ..host.request import Space
 from ..host.source import Source
-from . import _namespace_names, _sysfs
+from . import _namespace_names, _pids, _sysfs
 from ._memory import Memory, recall
 
 EVERY: Final = 10.0
-MEMORY: Final = "sockets"  # `netns_tcp` and `netns_udp` read those
+MEMORY: Final = _pids.MEMORY  # `netns_tcp` and `netns_udp` read those
 OPTIONAL = True
 
 MOST: Final = 64  # namespaces that are read, those with the most processes
+NEW: Final = 8_000  # processes that are looked up for the first time in one reading
 _TURNS: Final = 6  # readings after which a process is looked up again
+_AGAIN: Final = 60  # the same, on a host with many processes
 _CLOSED: Final = -1
 
 
@@ -64,12 +66,17 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     `Partly` when the namespaces of some processes may not be read, or are too many.
     """
     known = recall(memory, Known)
-    known.turn = (known.turn + 1) % _TURNS
     own = of_process(source, "self")
-    pids = [pid for pid in source.listing("/proc") if pid.isdecimal()]
+    pids = _pids.pids(source, memory)
+    turns = _AGAIN if len(pids) > _pids.MANY else _TURNS
+    known.turn = (known.turn + 1) % turns
     known.read = True
+    new = [pid for pid in pids if pid not in known.by_pid]
+    later = frozenset(new[NEW:])
     known.by_pid = {
-        pid: found for pid in pids if (found := _namespace(source, pid, known)) is not None
+        pid: found
+        for pid in pids
+        if pid not in later and (found := _namespace(source, pid, known, turns)) is not None
     }
     spaces: dict[int, list[int]] = {}
     for pid, inode in known.by_pid.items():
@@ -93,6 +100,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     known.rows = {row.inode: row for row in rows}
     known.spaces = [Space(f"/proc/{row.pid}/ns/net", row.inode) for row in rows]
     why = _unseen(closed, len(spaces) - len(rows), sum(map(len, spaces.values())), rows)
+    if later:
+        return Unfinished(rows, _pids.left(len(later), len(pids), "network namespaces"))
     return Partly(rows, why) if why else rows
 
 
@@ -108,10 +117,10 @@ def _unseen(closed: int, left: int, members: int, rows: Sequence[Row]) -> str:
     return "; ".join(parts)
 
 
-def _namespace(source: Source, pid: str, known: Known) -> int | None:
+def _namespace(source: Source, pid: str, known: Known, turns: int) -> int | None:
     """The namespace of a process; None if it ended meanwhile."""
     old = known.by_pid.get(pid)
-    if old is not None and (int(pid) - known.turn) % _TURNS:
+    if old is not None and (int(pid) - known.turn) % turns:
         return old
     try:
         return of_process(source, pid)

@@ -6,28 +6,34 @@ readings, has no row and is read again only now and then: it may become busy, an
 reused. Of the busiest processes, also the threads, the allowed CPUs (status) and the time waiting
 for a CPU (schedstat) are read. A process whose line did not change keeps these too, and of a thread
 that did not run in between only schedstat is read.
+
+Of a host with many processes (`_pids.MANY`) those that ran lately or hold sockets are read each
+time, the others in turn (`_resting`): they have no row, as an idle kernel thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ..files.bounds import count, counts
 from ..frame.fields import counter, gauge, label, light
+from ..frame.rates import Unfinished
 from ..host.source import Source
 from ..terms import cpulist
-from . import _sysfs
+from . import _pids, _sysfs, socket_owners
 from ._memory import Memory, recall
+from ._resting import Resting
 from .cpu import USER_HZ
 
 EVERY: Final = 2.0
+MEMORY: Final = _pids.MEMORY  # with `socket_owners`, which knows the processes with sockets
 
 BUSIEST: Final = 16  # processes whose threads are read
 THREADS: Final = 512  # threads that are read, of the busiest processes first
 WAITS: Final = 32  # threads; if a process has more, their waiting time is not read
-_ROUNDS: Final = 3  # readings that a process stays among the busiest
+_ROUNDS: Final = 3  # readings that a process stays among the busiest, or keeps its row at rest
 _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _PACKETS: Final = (
     b"ksoftirqd/", b"napi/", b"irq/", b"kswapd", b"ktimers/", b"nfsd", b"lockd",
@@ -84,45 +90,36 @@ class _Detail(NamedTuple):
 
 
 @dataclass
-class _Last:
+class Last:
     """The last reading, by pid."""
 
     turn: int = -1  # number of the reading, modulo _TURNS
     seen: dict[str, _Seen] = field(default_factory=dict)
+    resting: Resting = field(default_factory=Resting)
     details: dict[str, _Detail] = field(default_factory=dict)
     busy: dict[str, int] = field(default_factory=dict)  # readings left among the busiest
 
+    def name(self, pid: str) -> str | None:
+        """The command name of a process; None if it was not read."""
+        line = self.seen[pid].line if pid in self.seen else b""
+        name = line[line.find(b"(") + 1 : line.rfind(b")")]
+        return name.decode("utf-8", "surrogateescape") or None
 
-def update(source: Source, memory: Memory) -> list[Row]:
-    """The processes that may use the network, then threads; OSError without /proc."""
-    last = recall(memory, _Last)
-    past = last.seen
-    now: dict[str, _Seen] = {}
-    grown: list[tuple[float, str]] = []
-    turn = last.turn = (last.turn + 1) % _TURNS
-    for pid in source.listing("/proc"):
-        if not pid.isdecimal():
-            continue
-        old = past.get(pid)
-        if old is not None and old.row is None and (int(pid) - turn) % old.turns:
-            now[pid] = old
-            continue
-        try:
-            line = source.data(f"/proc/{pid}/stat")
-        except OSError:
-            continue  # it ended meanwhile
-        if old is not None and old.line == line:
-            now[pid] = _rested(old)
-            continue
-        turns = _turns(line)
-        row = parse(line) if _awake(old, line, turns) else None
-        now[pid] = _Seen(line, row, turns)
-        if row is not None and not row.kernel:
-            before = old.row if old is not None else None
-            spent = row.user + row.system - (before.user + before.system if before else 0.0)
-            if spent > 0:
-                grown.append((spent, pid))
-    last.seen = now
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """The processes that may use the network, then threads; OSError without /proc.
+
+    `Unfinished` while some of many processes were never read.
+    """
+    last = recall(memory, Last)
+    listed = _pids.pids(source, memory)
+    last.turn = (last.turn + 1) % _TURNS
+    many = len(listed) > _pids.MANY
+    if many:
+        grown = _read_due(source, last, listed, recall(memory, socket_owners.Known).holding)
+    else:
+        grown = _read_all(source, last, listed)
+    now = last.seen
     details: dict[str, _Detail] = {}
     room = THREADS
     for pid in _busiest(last, grown):
@@ -139,10 +136,87 @@ def update(source: Source, memory: Memory) -> list[Row]:
         for pid, seen in now.items()
         if seen.row is not None
     ]
-    return rows + [thread.row for known in details.values() for thread in known.threads.values()]
+    rows += [thread.row for known in details.values() for thread in known.threads.values()]
+    unread = len(last.resting.new) if many else 0
+    return Unfinished(rows, _pids.left(unread, len(listed), "CPU times")) if unread else rows
 
 
-def _busiest(last: _Last, grown: list[tuple[float, str]]) -> list[str]:
+def _read_all(source: Source, last: Last, listed: Sequence[str]) -> list[tuple[float, str]]:
+    """Read each process; the CPU seconds and pids of those that ran."""
+    past, turn = last.seen, last.turn
+    now: dict[str, _Seen] = {}
+    grown: list[tuple[float, str]] = []
+    for pid in listed:
+        old = past.get(pid)
+        if old is not None and old.row is None and (int(pid) - turn) % old.turns:
+            now[pid] = old
+            continue
+        try:
+            line = source.data(f"/proc/{pid}/stat")
+        except OSError:
+            continue  # it ended meanwhile
+        if old is not None and old.line == line:
+            now[pid] = _rested(old)
+            continue
+        turns = _turns(line)
+        row = parse(line) if _awake(old, line, turns) else None
+        now[pid] = _Seen(line, row, turns)
+        if (spent := _spent(row, old)) > 0:
+            grown.append((spent, pid))
+    last.seen = now
+    return grown
+
+
+def _read_due(
+    source: Source, last: Last, listed: Sequence[str], holding: Collection[str]
+) -> list[tuple[float, str]]:
+    """Read the processes of a host with many that are due, as `_read_all`.
+
+    A process that rests has no row, unless it holds a socket: then it is read each time.
+    """
+    seen, resting = last.seen, last.resting
+    for pid in resting.list(listed, seen):
+        del seen[pid]
+    grown: list[tuple[float, str]] = []
+    for pid in resting.due([pid for pid, one in seen.items() if one.row is not None], holding):
+        try:
+            line = source.data(f"/proc/{pid}/stat")
+        except OSError:  # it ended meanwhile
+            seen.pop(pid, None)
+            continue
+        old, turns, holds = seen.get(pid), _turns(line), pid in holding
+        if old is None:
+            runs = turns == 1 and (holds or resting.whole or _runs(line))
+            seen[pid] = new = _Seen(line, parse(line) if runs else None, turns)
+        elif old.line == line:
+            still = old.still + 1
+            row = old.row if holds or still < _ROUNDS else None
+            seen[pid] = new = old._replace(row=row or (parse(line) if holds else None), still=still)
+        else:
+            ran = old.row is not None or turns == 1 or _works(old.line, line, resting.pause)
+            seen[pid] = new = _Seen(line, parse(line) if ran or holds else None, turns)
+            if (spent := _spent(new.row, old)) > 0:
+                grown.append((spent, pid))
+        if new.row is None:
+            resting.rest(pid)
+    return grown
+
+
+def _runs(line: bytes) -> bool:
+    """Whether the process ran or waited for a device when it was read."""
+    at = line.rfind(b")") + 2
+    return line[at : at + 1] in b"RD"
+
+
+def _spent(row: Row | None, old: _Seen | None) -> float:
+    """The CPU seconds of a process since its row before; 0 for a kernel thread."""
+    if row is None or row.kernel:
+        return 0.0
+    before = old.row if old is not None else None
+    return row.user + row.system - (before.user + before.system if before else 0.0)
+
+
+def _busiest(last: Last, grown: list[tuple[float, str]]) -> list[str]:
     """The busiest now or a few readings ago, so that their threads have rates."""
     busy = {pid: _ROUNDS for _, pid in sorted(grown, reverse=True)[:BUSIEST]}
     for pid, rounds in last.busy.items():

@@ -6,14 +6,20 @@ namespace (without kthreadd) a service that is not visible may still run: then i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
+from ..frame.rates import Unfinished
 from ..host.source import Source
-from . import _sysfs
+from . import _pids, _sysfs, processes
+from ._memory import Memory, recall
 
 EVERY: Final = 30.0
+MEMORY: Final = _pids.MEMORY  # `processes` knows the names of many
+
+PART: Final = 50  # one of so many processes may have ended since the list
 
 # service: its command name, which the kernel cuts at 15 bytes (TASK_COMM_LEN)
 _NAMES: Final = {
@@ -35,16 +41,25 @@ class Row:
     detail: str | None = gauge("tuned: the profile; irqbalance: its options", default=None)
 
 
-def read(source: Source) -> list[Row]:
-    """Every known service; OSError if /proc cannot be listed."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every known service; OSError if /proc cannot be listed.
+
+    Of many processes the names are those that `processes` has read; `Unfinished` until it has
+    read all.
+    """
+    listed = _pids.pids(source, memory)
+    known = recall(memory, processes.Last) if len(listed) > _pids.MANY else processes.Last()
     found: dict[str, int] = {}
-    for pid in source.listing("/proc"):
-        if pid.isdecimal():
-            name = _sysfs.word(source, f"/proc/{pid}/comm")
-            if name is not None:
-                found.setdefault(name, int(pid))
-    absent = False if "kthreadd" in found else None
-    return [
+    unread = 0
+    for pid in listed:
+        name = known.name(pid) if known.seen else _sysfs.word(source, f"/proc/{pid}/comm")
+        if name is not None:
+            found.setdefault(name, int(pid))
+        else:
+            unread += bool(known.seen)
+    partly = unread > len(listed) // PART
+    absent = False if "kthreadd" in found and not partly else None
+    rows = [
         Row(
             name,
             running=True if comm in found else absent,
@@ -53,6 +68,7 @@ def read(source: Source) -> list[Row]:
         )
         for name, comm in _NAMES.items()
     ]
+    return Unfinished(rows, _pids.left(unread, len(listed), "names")) if partly else rows
 
 
 def _detail(source: Source, name: str, pid: int | None) -> str | None:

@@ -9,16 +9,18 @@ of other users may be unreadable; the row of inode 0 has their number.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from ..frame.fields import gauge, label
+from ..frame.rates import Partly
 from ..host.source import Source
-from . import _sysfs
+from . import _pids, _sysfs
 from ._memory import Memory, recall
 
 EVERY: Final = 5.0
-MEMORY = "sockets"  # `threads` reads it
+MEMORY: Final = _pids.MEMORY  # `threads` reads it too
 
 LISTS: Final = 400  # processes whose descriptors are listed in one reading
 LINKS: Final = 4000  # links followed in one reading, before the last process of it
@@ -60,18 +62,22 @@ class Known:
 
     turn: int = -1  # number of the reading
     held: dict[str, _ProcessSockets] = field(default_factory=dict)  # by pid
+    holding: Mapping[str, None] = field(default_factory=dict)  # processes with sockets
 
 
-def update(source: Source, memory: Memory) -> list[Row]:
-    """Every socket known so far whose process still lives; OSError if /proc cannot be listed."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every socket known so far whose process still lives; OSError if /proc cannot be listed.
+
+    `Partly` while some of many processes were never covered.
+    """
     last = recall(memory, Known)
     turn = last.turn = last.turn + 1
     past = last.held
-    held = {
-        pid: past.get(pid) or _ProcessSockets()
-        for pid in source.listing("/proc")
-        if pid.isdecimal()
-    }
+    listed = _pids.pids(source, memory)
+    new = [pid for pid in listed if pid not in past]
+    most = LISTS if len(listed) > _pids.MANY else None
+    held = {pid: past[pid] for pid in listed if pid in past}
+    held |= {pid: _ProcessSockets() for pid in new[:most]}
     last.held = held
     links = LINKS
     waiting = sorted(
@@ -94,8 +100,13 @@ def update(source: Source, memory: Memory) -> list[Row]:
         for number, process in ((int(pid), process) for pid, process in held.items())
         for inode in dict.fromkeys(process.inodes.values())
     ]
+    last.holding = {pid: None for pid, process in held.items() if process.inodes}
     closed = sum(process.closed for process in held.values())
-    return [Row(0, None, "", closed), *rows] if closed else rows
+    if closed:
+        rows.insert(0, Row(0, None, "", closed))
+    unread = len(listed) - sum(process.seen >= 0 for process in held.values())
+    many = unread > 0 and len(listed) > _pids.MANY
+    return Partly(rows, _pids.left(unread, len(listed), "sockets")) if many else rows
 
 
 def _look(source: Source, pid: str, process: _ProcessSockets, turn: int) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..frame.fields import altered
 from ..frame.rates import Entry, Frame, Tables
 from ..terms import formulas
 from . import counters
@@ -173,10 +174,10 @@ def build(
             hardware=hardware,
             link_ring=port.link_ring,
         )
-        nic = replace(
+        nic = altered(
             port.nic,
-            **_placed(port, lines, moment, memory, around),  # type: ignore[arg-type]
-            **_loads(port, per_s),  # type: ignore[arg-type]
+            **_placed(port, lines, moment, memory, around),
+            **_loads(port, per_s),
             flows=flows,
             qdisc=qdisc.kind if qdisc is not None else None,
             leaf_qdisc=qdisc.leaf if qdisc is not None else None,

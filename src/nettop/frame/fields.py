@@ -61,6 +61,13 @@ def light(kind: type[_Row]) -> type[_Row]:
     return row
 
 
+def altered(row: _Row, **values: object) -> _Row:
+    """A light row with other values; takes a fraction of the time of `replace`. ValueError."""
+    light_row: Any = row
+    changed: _Row = light_row._replace(**values)
+    return changed
+
+
 class Packed(Generic[_Row]):
     """A row kept as bytes, with the attributes of the row. It is equal to the row.
 

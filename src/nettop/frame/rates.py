@@ -138,6 +138,10 @@ class Partly(tuple[_Row, ...]):  # noqa: SLOT001 - a subclass of tuple cannot ha
         return partly
 
 
+class Unfinished(Partly[_Row]):
+    """The rows of a table whose other rows the next frame reads, whatever its interval."""
+
+
 class _RatePlan(NamedTuple):
     """How the rates of a row class are computed."""
 

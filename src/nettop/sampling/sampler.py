@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from .. import collect
 from ..collect import Memory
 from ..files import interrupt
-from ..frame.rates import Entry, Frame, Partly, entries, kept
+from ..frame.rates import Entry, Frame, Partly, Unfinished, entries, kept
 from ..host.ages import SAME
 from ..host.source import HostLostError, Source
 from ..terms.errors import sentence
@@ -152,6 +152,8 @@ class Sampler:
             rows = module.read(self.source)
         if isinstance(rows, Partly):
             missing[name] = rows.why
+            if isinstance(rows, Unfinished):
+                self.stale.add(name)
         past = self.last.tables.get(name, ()) if self.last is not None else ()
         if every >= SETTINGS:
             rows = kept(rows, past)

@@ -1,0 +1,53 @@
+"""Which processes of a host with many are due: those that ran, some that rest, some never read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+NEW: Final = 8_000  # processes that are read for the first time in one reading: 0.1 s
+TURN: Final = 500  # resting processes that one reading covers
+HOLDING: Final = 1_000  # processes with sockets that are read each time
+
+
+@dataclass
+class Resting:
+    """The processes that were never read, and those that rest, the longest unread first."""
+
+    listed: Sequence[str] = ()
+    new: list[str] = field(default_factory=list)
+    turns: dict[str, None] = field(default_factory=dict)
+    whole: bool = False  # each process of the first list was read: what appears now is a new one
+
+    @property
+    def pause(self) -> int:
+        """Readings until a resting process is read again."""
+        return 1 + len(self.turns) // TURN
+
+    def list(self, listed: Sequence[str], known: Collection[str]) -> list[str]:
+        """Take a list of all processes; those of `known` that are not in it any more."""
+        self.whole = self.whole or bool(self.listed and not self.new)
+        if listed is self.listed:
+            return []
+        self.listed = listed
+        self.new = [pid for pid in listed if pid not in known]
+        alive = frozenset(listed)
+        gone = [pid for pid in known if pid not in alive]
+        for pid in gone:
+            self.turns.pop(pid, None)
+        return gone
+
+    def due(self, awake: Iterable[str], holding: Collection[str]) -> Iterable[str]:
+        """The processes to read now, each once; they leave the list of those that rest."""
+        new, self.new = self.new[:NEW], self.new[NEW:]
+        held = [pid for pid in islice(holding, HOLDING) if pid in self.turns]
+        due = dict.fromkeys([*awake, *held, *islice(self.turns, TURN), *new])
+        for pid in due:
+            self.turns.pop(pid, None)
+        return due
+
+    def rest(self, pid: str) -> None:
+        """It rests, and is read when its turn comes."""
+        self.turns[pid] = None
