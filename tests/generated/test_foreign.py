@@ -1,4 +1,4 @@
-"""Hosts of unusual kinds: the wanted finding comes first, and nothing else is loud."""
+"""Unusual and everyday hosts: the wanted finding comes first, and nothing else is loud."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from generated import foreign, score
+from generated import everyday, foreign, score
 from generated.invariants import broken
 
 MEANINGS = tomllib.loads(Path(__file__).with_name("meanings.toml").read_text())
 
 
-@pytest.mark.parametrize("one", foreign.HOSTS, ids=lambda one: one.name)
-def test_an_unusual_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> None:
+@pytest.mark.parametrize("one", [*foreign.HOSTS, *everyday.HOSTS], ids=lambda one: one.name)
+def test_a_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> None:
     facts, found = score.observed(one.made())
     wanted = set(MEANINGS[one.wanted]) if one.wanted else set()
     loud = {finding.rule for finding in found if finding.severity in score.LOUD}
