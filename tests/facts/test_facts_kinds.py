@@ -19,6 +19,7 @@ from nettop.collect import (
     nftables,
     pci,
     qdiscs,
+    socket_memory,
     socket_owners,
     sockets_tcp,
     sysctls,
@@ -51,6 +52,25 @@ def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it()
     assert app.throttled == pytest.approx(0.4)
     assert (idle.cgroup, idle.throttled, idle.processes) == ("/idle", None, ())
     assert (other.throttled, other.processes) == (None, ())
+
+
+def test_a_memory_cgroup_has_the_processes_of_that_controller() -> None:
+    def at(step: int) -> Tables:
+        run = threads.Row(70, 70, 5, "curl", "R", cgroup="cpu:/other", memory_cgroup="memory:/box")
+        new = threads.Row(80, 80, 5, "nginx", "R", cgroup="/pod", memory_cgroup="/pod")
+        return {
+            **HOST,
+            "socket_memory": [
+                socket_memory.Row("memory:/box", None, 299008, 299008),
+                socket_memory.Row("/pod", 30 * step),
+            ],
+            "threads": [run, new],
+        }
+
+    box, pod = joined(at(0), at(1)).more["memcg"]
+    assert (box.cgroup, box.refused, box.peak, box.limit) == ("/box", None, 299008, 299008)
+    assert (box.processes, box.pids) == (("curl[70]",), (70,))
+    assert (pod.cgroup, pod.refused, pod.limit, pod.processes) == ("/pod", 30, None, ("nginx[80]",))
 
 
 def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:
