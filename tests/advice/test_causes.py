@@ -150,6 +150,21 @@ def test_a_quota_explains_what_the_processes_below_it_do() -> None:
         assert found["one-thread-limits"].cause == (cause or "thread-waits-for-cpu@app[9]")
 
 
+def test_a_cgroup_without_memory_explains_the_windows_of_its_processes() -> None:
+    group = {"cgroup": "/app", "refused": 90}
+    flow = {"id": "f", "pid": 9, "process": "app", "direction": "receive", "offers": 10_000,
+            "rcvbuf": 131_072, "min_rtt": 0.02, "rx_per_s": 480_000.0}  # fmt: skip
+    for pids, cause in ((["app[9]"], "cgroup-refuses-socket-memory@/app"), (["app[8]"], "")):
+        found = {
+            one.rule: one
+            for one in findings(
+                memcgs=[{**group, "processes": pids}], flows=[flow],
+                processes=[{"pid": 9, "name": "app", "networked": True}],
+            )
+        }  # fmt: skip
+        assert found["window-held-small"].cause == cause
+
+
 def test_a_gateway_that_does_not_answer_explains_the_connections_that_go_by_it() -> None:
     waits = {"id": "203.0.113.9:443", "sockets": 60, "retries": 3, "neighbour": "10.0.0.6@eth0"}
     for absent, cause in (
