@@ -21,3 +21,17 @@ def test_a_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> None:
     if wanted:
         assert found[0].rule in wanted
     assert list(broken(facts, found)) == []
+
+
+SOUND = [one for one in everyday.HOSTS if not one.wanted]
+
+
+@pytest.mark.parametrize("one", SOUND, ids=lambda one: one.name)
+def test_a_sound_everyday_host_is_offered_no_change(one: foreign.Foreign) -> None:
+    """But for adaptive moderation, which the documentation of ena advises for throughput."""
+    _, found = score.observed(one.made())
+    offered = {want.setting.partition("@")[0] for finding in found for want in finding.wanted}
+    assert offered <= ({"coalesce.adaptive-rx"} if one.driver == "ena" else set())
+    assert [
+        finding.id for finding in found if finding.severity == "advice" and not finding.wanted
+    ] == []
