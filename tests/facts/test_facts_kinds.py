@@ -6,7 +6,7 @@ from operator import attrgetter
 
 import pytest
 from flow_tables import HOST, Tables, joined, lines, socket
-from nic_tables import link, stats
+from nic_tables import FOUR, link, stats
 
 from nettop.collect import (
     addresses,
@@ -16,6 +16,7 @@ from nettop.collect import (
     linkmodes,
     links,
     neighbours,
+    netclass,
     nftables,
     pci,
     qdiscs,
@@ -302,3 +303,25 @@ def test_isolated_cpus_with_interrupts_of_cards() -> None:
     assert (one.interrupted, one.nics) == ((2,), ("eth0",))
     none = {**HOST, "isolation": [isolation.Row()]}
     assert joined(none, none).more["isolation"] == ()
+
+
+@pytest.mark.parametrize(
+    ("second", "drops", "nodes"),
+    [(1, (0, 3), (1,)), (1, (3, 3), (0, 1)), (1, (0, 0), ()), (None, (3, 3), ())],
+)
+def test_the_nodes_of_the_cards_that_drop(
+    second: int | None, drops: tuple[int, int], nodes: tuple[int, ...]
+) -> None:
+    """None of them, if the node of one card that drops is not known."""
+    names = ("eth0", "eth1")
+    still: Tables = {
+        "topology": FOUR,
+        "links": [link("eth0", parent="p"), link("eth1", 3, parent="q")],
+        "netclass": [netclass.Row("eth0", device="p", node=0),
+                     netclass.Row("eth1", device="q", node=second)],
+    }  # fmt: skip
+    counts = [stats(one, rx_missed_errors=count) for one, count in zip(names, drops, strict=True)]
+    facts = joined(
+        {**still, "link_stats": [stats(one) for one in names]}, {**still, "link_stats": counts}
+    )
+    assert facts.host.ring_drop_nodes == nodes

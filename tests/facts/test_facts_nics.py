@@ -217,28 +217,6 @@ def test_one_node_is_no_node() -> None:
     assert joined(tables).nics[0].node is None
 
 
-@pytest.mark.parametrize(
-    ("second", "drops", "nodes"),
-    [(1, (0, 3), (1,)), (1, (3, 3), (0, 1)), (1, (0, 0), ()), (None, (3, 3), ())],
-)
-def test_the_nodes_of_the_cards_that_drop(
-    second: int | None, drops: tuple[int, int], nodes: tuple[int, ...]
-) -> None:
-    """None of them, if the node of one card that drops is not known."""
-    names = ("eth0", "eth1")
-    still: Tables = {
-        "topology": FOUR,
-        "links": [link("eth0", parent="p"), link("eth1", 3, parent="q")],
-        "netclass": [netclass.Row("eth0", device="p", node=0),
-                     netclass.Row("eth1", device="q", node=second)],
-    }  # fmt: skip
-    counts = [stats(one, rx_missed_errors=count) for one, count in zip(names, drops, strict=True)]
-    facts = joined(
-        {**still, "link_stats": [stats(one) for one in names]}, {**still, "link_stats": counts}
-    )
-    assert facts.host.ring_drop_nodes == nodes
-
-
 def test_steering_rules_mark_their_queue() -> None:
     tables: Tables = {
         "links": [link("eth0", parent="p")],
