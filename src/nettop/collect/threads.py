@@ -46,6 +46,7 @@ class Row:
     waited: float | None = counter("time waiting for a CPU", "s", default=None)
     cpu: int | None = gauge("CPU it last ran on", default=None)
     cgroup: str | None = gauge("cgroup of the CPU controller", default=None)
+    memory_cgroup: str | None = gauge("cgroup of the memory controller", default=None)
     threads: int = gauge("threads of its process", "threads", default=1)
     runs: int | None = counter("times that it was put on a CPU", "runs", default=None)
 
@@ -60,12 +61,13 @@ class _Part(NamedTuple):
 
 @dataclass
 class Moving:
-    """The processes that moved data, and their cgroups, for `throttling`."""
+    """The processes that moved data, and their cgroups, for `throttling` and `socket_memory`."""
 
     rounds: dict[int, int] = field(default_factory=dict)  # readings left, by process
     parts: dict[int, _Part] = field(default_factory=dict)  # by namespace; 0: this one
     drops: dict[int, int] = field(default_factory=dict)  # datagrams, by inode
     cgroups: frozenset[str] = frozenset()
+    memory_cgroups: frozenset[str] = frozenset()
     held: object = None  # of `socket_owners`, and the process of each inode in it
     holders: dict[int, int] = field(default_factory=dict)
 
@@ -79,7 +81,8 @@ def update(source: Source, memory: Memory) -> list[Row]:
         source.listing("/proc")
     rows: list[Row] = []
     for pid in _moving(memory):
-        group = _cgroup(_sysfs.word(source, f"/proc/{pid}/cgroup") or "")
+        groups = _sysfs.word(source, f"/proc/{pid}/cgroup") or ""
+        group, memory_group = _cgroup(groups, "cpu"), _cgroup(groups, "memory")
         tids = _sysfs.names(source, f"/proc/{pid}/task")
         for tid in tids[: max(0, THREADS - len(rows))]:
             folder = f"/proc/{pid}/task/{tid}"
@@ -92,10 +95,12 @@ def update(source: Source, memory: Memory) -> list[Row]:
                 Row(
                     pid, stat.tid, stat.started, stat.name, stat.state,
                     ran if ran is not None else stat.user + stat.system,
-                    waited, stat.cpu, group, len(tids), runs,
+                    waited, stat.cpu, group, memory_group, len(tids), runs,
                 )
             )  # fmt: skip
-    recall(memory, Moving).cgroups = frozenset(row.cgroup for row in rows if row.cgroup)
+    known = recall(memory, Moving)
+    known.cgroups = frozenset(row.cgroup for row in rows if row.cgroup)
+    known.memory_cgroups = frozenset(row.memory_cgroup for row in rows if row.memory_cgroup)
     return rows
 
 
@@ -166,8 +171,8 @@ def times(schedstat: str | None) -> tuple[float | None, float | None, int | None
     )  # fmt: skip
 
 
-def _cgroup(text: str) -> str | None:
-    """The process's cgroup that may have a CPU quota: `cpu:PATH` (v1), or `PATH` (v2).
+def _cgroup(text: str, controller: str) -> str | None:
+    """The process's cgroup that this controller may limit: `cpu:PATH` (v1), or `PATH` (v2).
 
     cgroups(7): lines `ID:CONTROLLERS:PATH`; v2 has the identifier 0 and no controllers.
     """
@@ -175,7 +180,7 @@ def _cgroup(text: str) -> str | None:
     for line in text.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        if "cpu" in controllers.split(","):
+        if controller in controllers.split(","):
             return f"{controllers}:{path}"
         if number == "0" and not controllers:
             unified = path

@@ -134,6 +134,9 @@ class HostFact:
     ring_drops: float | None = gauge(
         "packets dropped, receive rings of all NICs", "packets/s", default=None
     )
+    ring_drop_nodes: tuple[int, ...] = gauge(
+        "NUMA nodes of the NICs whose receive rings drop packets", default=()
+    )
     flow_limited: float | None = gauge(
         "packets dropped by the flow limit, all CPUs", "packets/s", default=None
     )
