@@ -10,7 +10,7 @@ from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import link, scaled
 from ..views.ask import Hint
 from ..views.scene import Scene, View, nic_of, under
-from . import niccounters, path
+from . import graph, niccounters, path
 from .frame import abreast, enclosed, filled, part, roomy
 from .parts import Cell, Column, listing, matches, section, waiting
 from .table import Order, fitted, marked, ordered
@@ -37,6 +37,7 @@ COLUMNS: Final = (
 )
 BOUND = True
 SHORT: Final = 16  # columns of the name of a setting at least
+MOST: Final = 30  # lines of the graph at the most
 WIDE: Final = 100  # columns from which the settings are beside the rest
 
 
@@ -271,13 +272,24 @@ def about(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[L
     name = "COUNTERS (driver's own names)" if view.driver_names else "COUNTERS"
     out.append(section(name, "R raw" if not view.driver_names else "R normalised", width))
     out += niccounters.counters(scene, view, width)
-    return out + niccounters.queues(scene, nic, width, height - len(out))
+    out += niccounters.queues(scene, nic, width, height - len(out))
+    drawn = graph.lines(scene, nic, width - 1, min(height - len(out) - 1, MOST))
+    return out + ([section("RATES", graph.title(scene, nic), width), *drawn] if drawn else [])
+
+
+def absent(view: View, nic: Nic, width: int) -> list[Line]:
+    """The line that says that the chosen interface is not there, and another one is shown."""
+    if view.nic in ("", nic.name):
+        return []
+    text = f" ! {view.nic} is not there now: this is {nic.name}"
+    return [fit_line(line((text, "warn")), width)]
 
 
 def framed(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[Line]:
     """Rates and losses; below them settings at the left, the rest at the right, in frames."""
     keys = "   i next" if scene.facts is not None and len(scene.facts.nics) > 1 else ""
-    upper = [path.rates(nic, scene.units, width - 2), *niccounters.losses(nic, width - 2)]
+    upper = [*absent(view, nic, width - 2), path.rates(nic, scene.units, width - 2)]
+    upper += niccounters.losses(nic, width - 2)
     out = part(f"NIC {nic.name}", f"{path.title(nic)}{keys}", upper, width)
     half, room = width * 11 // 20, height - len(out)
     shown = rows_of(scene, view)
@@ -314,7 +326,7 @@ def _rows(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[L
     others = len(scene.facts.nics) if scene.facts is not None else 0
     keys = "Enter sets  i next" if others > 1 else "Enter sets"
     out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}", width)]
-    out.append(path.rates(nic, scene.units, width))
+    out += [*absent(view, nic, width), path.rates(nic, scene.units, width)]
     out += niccounters.losses(nic, width)
     shown = rows_of(scene, view)
     half = width if width < WIDE else width * 11 // 20

@@ -45,12 +45,12 @@ class Column:
 
 
 def section(title: str, right: str = "", width: int = 80) -> Line:
-    """A heading with a line to the right edge and a remark at its end."""
+    """A heading with a line to the right edge and, where it has room, a remark at its end."""
     head = f" {title} "
     tail = f" {right} " if right else ""
     rule = width - cells(head) - cells(tail)
     if rule < 1:
-        return line((head, "title"))
+        tail, rule = "", max(0, width - cells(head))
     return line((head, "title"), ("─" * rule, "faint"), (tail, "dim"))
 
 

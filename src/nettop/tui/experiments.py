@@ -26,10 +26,11 @@ class Experiments:
         from ..changes.plan import plan
 
         finding = scene.finding(ask.target)
-        if finding is None or not finding.wanted:
-            self.planning.post(
-                note("nothing under the cursor to prove: select a finding with ↑ ↓", "warn")
-            )
+        if finding is None:
+            self.planning.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
+            return
+        if not finding.wanted:
+            self.planning.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         form = values(view)
         if os.geteuid() != 0:
