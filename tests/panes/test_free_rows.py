@@ -12,6 +12,7 @@ from nettop.panes import cursor, flows, hints, journal, nic, overview, page
 from nettop.panes.parts import section
 from nettop.terms.text import text_of
 from nettop.views.form import KINDS, fields
+from nettop.views.origin import SceneOrigin
 from nettop.views.scene import JournalEntry, Scene, View
 
 
@@ -93,3 +94,10 @@ def test_the_footer_of_a_whole_graph_leads_back() -> None:
     assert "Esc back" in text
     assert "a apply" not in text
     assert hints.hints(lossy(), replace(view, full=False))[0].key == "a"
+
+
+@pytest.mark.parametrize("size", [(80, 22), (120, 38)])
+def test_a_recording_does_not_say_that_enter_sets(size: tuple[int, int]) -> None:
+    recorded = replace(lossy(), origin=SceneOrigin("recording", "web1"))
+    assert "Enter sets" in words(nic.lines(lossy(), View(pane="nic"), *size))
+    assert "Enter sets" not in words(nic.lines(recorded, View(pane="nic"), *size))

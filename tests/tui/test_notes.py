@@ -59,13 +59,13 @@ async def test_only_esc_of_an_open_question_can_be_clicked() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(app, pilot)
         foot = text_of(app.board.shown[-1])
-        assert "Enter agree  Esc cancel" in foot
+        assert "Enter yes  Esc no" in foot
         assert "apply" not in foot
-        for word in ("Enter agree", "3 N"):
+        for word in ("Enter yes", "3 NIC"):
             await pilot.click(offset=(foot.index(word) + 1, 23))
             await settled(app, pilot)
             assert (app.view.pane, app.scene.question, recorder.requests) == ("overview", PLAN, [])
-        await pilot.click(offset=(foot.index("Esc cancel") + 1, 23))
+        await pilot.click(offset=(foot.index("Esc no") + 1, 23))
         await settled(app, pilot)
         assert app.scene.question is None
         assert recorder.requests == []

@@ -15,7 +15,7 @@ PAST: Final = (
     Hint("→", "on", "later"),
 )
 KEYS_ROOM: Final = 20  # columns: of most rows the first key, and `?`
-QUESTION: Final = (Hint("Enter", "agree", ""), Hint("Esc", "cancel", "dismiss"))
+QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 BACK: Final = Hint("Esc", "back", "escape")  # of a graph on the whole screen
 STOP: Final = Hint("Ctrl-X", "stop", "stop")

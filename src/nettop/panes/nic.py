@@ -165,10 +165,14 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
     """Setting a value."""
-    may = scene.distant or not scene.origin
-    known = (Hint("Enter", "set", "enter"),) if here and may else ()
+    known = (Hint("Enter", "set", "enter"),) if here and may_set(scene) else ()
     return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
             Hint("R", "raw", "driver_names"), Hint(">", "sort", "sort"))  # fmt: skip
+
+
+def may_set(scene: Scene) -> bool:
+    """Whether a value can be set: not in a recording."""
+    return scene.distant or not scene.origin
 
 
 def setting(here: str) -> str:
@@ -288,13 +292,14 @@ def absent(view: View, nic: Nic, width: int) -> list[Line]:
 def framed(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[Line]:
     """Rates and losses; below them settings at the left, the rest at the right, in frames."""
     keys = "   i next" if scene.facts is not None and len(scene.facts.nics) > 1 else ""
+    sets = "Enter sets" * may_set(scene)
     upper = [*absent(view, nic, width - 2), path.rates(nic, scene.units, width - 2)]
     upper += niccounters.losses(nic, width - 2)
     out = part(f"NIC {nic.name}", f"{path.title(nic)}{keys}", upper, width)
     half, room = width * 11 // 20, height - len(out)
     shown = rows_of(scene, view)
     better = sum(bool(one.better) for one in shown)
-    remark = f"{better} can be better   " * bool(better) + "Enter sets"
+    remark = "   ".join(filter(None, (f"{better} can be better" if better else "", sets)))
     left = part(
         f"SETTINGS {len(shown)}",
         remark,
@@ -324,8 +329,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def _rows(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[Line]:
     """The lines of the pane, without frames."""
     others = len(scene.facts.nics) if scene.facts is not None else 0
-    keys = "Enter sets  i next" if others > 1 else "Enter sets"
-    out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}", width)]
+    keys = "  ".join(filter(None, ("Enter sets" * may_set(scene), "i next" * (others > 1))))
+    out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}".rstrip(), width)]
     out += [*absent(view, nic, width), path.rates(nic, scene.units, width)]
     out += niccounters.losses(nic, width)
     shown = rows_of(scene, view)

@@ -137,7 +137,7 @@ class Planning:
             return
         files = tuple(persist.preview(wanted, self.source).items())
         warnings = persist.doubts(wanted, self.source)
-        if not files:
+        if not files or all(persist.doubts([one], self.source) for one in wanted):
             self.post(note(warnings[0] if warnings else "nothing here can be persisted", "warn"))
             return
         changes = plan(wanted, self.source)
