@@ -15,7 +15,7 @@ from ..views.scene import IN_FORCE, JournalEntry, Scene, View, nic_of, under
 from . import graph, path
 from .clock import when
 from .frame import enclosed, inside, roomy
-from .parts import Cell, Column, heading, listing, matches, row, section, widths
+from .parts import Cell, Column, apart, heading, listing, matches, row, section, widths
 from .table import Order, column_of, marked, ordered
 
 TITLE = "Journal"
@@ -230,10 +230,7 @@ def _values(before: str, after: str, sizes: Sequence[int]) -> tuple[Cell, Cell]:
     """The cells of both values; without the first words that are equal where they do not fit."""
     room = min(sizes[_COLUMNS.index(BEFORE)], sizes[_COLUMNS.index(AFTER)])
     if max(cells(before), cells(after)) > room:
-        pairs = enumerate(zip(before.split(), after.split(), strict=False))
-        equal = next((at for at, (one, other) in pairs if one != other), 0)
-        if equal:
-            before, after = ("… " + " ".join(one.split()[equal:]) for one in (before, after))
+        before, after = apart(before, after)
     return (before, "dim"), (after, "strong")
 
 

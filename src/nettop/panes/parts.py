@@ -104,6 +104,16 @@ def row(values: Sequence[Cell], columns: Sequence[Column], sizes: Sequence[int])
     return tuple(parts)
 
 
+def apart(before: str, after: str) -> tuple[str, str]:
+    """Both values from the first word that differs: `… 16384`, `… 33554432`."""
+    pairs = enumerate(zip(before.split(), after.split(), strict=False))
+    equal = next((at for at, (one, other) in pairs if one != other), 0)
+    if not equal:
+        return before, after
+    short, other = ("… " + " ".join(one.split()[equal:]) for one in (before, after))
+    return short, other
+
+
 def window(count: int, cursor: int, height: int) -> range:
     """The indexes of the rows, of `count`, that are shown in `height` lines around the cursor."""
     if count <= height:
