@@ -50,6 +50,10 @@ def test_an_earlier_moment_has_the_room_of_what_is_read_less_often() -> None:
     header = text_of(page.header(scene, View(moment=60.0), 80))
     assert "the screen every" not in header
     assert "9 s ago; End: the present" in header
+    assert "nettop  web · " in header
+    assert "self " not in header
+    paused = replace(View(moment=60.0), paused=True)
+    assert "nettop  web · " in text_of(page.header(scene, paused, 80))
 
 
 @pytest.mark.parametrize(("height", "lines"), [(6, 2), (7, 3), (8, 4), (9, 5), (20, 5)])

@@ -16,6 +16,7 @@ from .clock import clock, left_of, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
+MOMENT_FROM = 100  # columns from which the header names all keys of an earlier moment
 QUIET_FROM = 60  # columns from which the header has the age of tables of a quiet host
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 NOTE = 3  # rows of a note at most: its end is often the reason
@@ -55,13 +56,15 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if scene.recording:
         right.append(("● rec  ", "bad"))
     age = f", quiet: {seconds(scene.quiet)}" if scene.quiet > scene.interval else ""
-    right.append((f"{seconds(scene.interval)}{age if width >= QUIET_FROM else ''}  ", "dim"))
+    brief = bool(view.moment) and width < MOMENT_FROM  # the name of the host has more weight
+    if not brief:
+        right.append((f"{seconds(scene.interval)}{age if width >= QUIET_FROM else ''}  ", "dim"))
     room = min(width // 3, width - line_cells((*left[:3], *right)) - SELF)
     if scene.stretched and not view.moment:
         right.append((f"{stretched(scene.stretched, room)}  ", "warn"))
     here = not scene.origin and not scene.boxed  # else it is that of another process
     own = facts.host.nettop_cpu if facts is not None and here else None
-    if own is not None:
+    if own is not None and not brief:
         right.append((f"self {percent(own)} ", "dim"))
     tail = tuple(right)
     room = width - line_cells(tail) - 1
@@ -90,7 +93,7 @@ def moment_words(scene: Scene, view: View, width: int) -> str:
     wall = view.moment if pane(view.pane).TIMELINE else scene.wall
     today = when(wall)[:10] == when(wall + scene.ago)[:10]
     at = (clock if today else when)(wall).removesuffix(" UTC")
-    wide = width >= PROCESSOR_FROM - 40
+    wide = width >= MOMENT_FROM
     if scene.ago < 1.0:  # a recording that is held at the last moment that was played
         return f"{at}, held; " + ("← → move, End plays on" if wide else "End plays on")
     how = "← → move, End: the present" if wide else "End: the present"

@@ -117,7 +117,7 @@ class Experiments:
         body = (
             *self.planning.lines(changes),
             *runs(form, f"Each of {known} is" if len(tested) > 1 else "Its fix is"),
-            line(f" At most {form['budget']} minutes. A change stays only if it is better."),
+            line(f" At most {form['budget']} min. A change stays only if it is better."),
             line((" Ctrl-X stops; what is not kept is reverted.", "dim")),
         )
         question = Question(
