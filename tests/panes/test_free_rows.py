@@ -13,7 +13,7 @@ from nettop.panes.parts import section
 from nettop.terms.text import text_of
 from nettop.views.form import KINDS, fields
 from nettop.views.origin import SceneOrigin
-from nettop.views.scene import JournalEntry, Scene, View
+from nettop.views.scene import JournalEntry, RunningTest, Scene, View
 
 
 def calm() -> Scene:
@@ -101,3 +101,13 @@ def test_a_recording_does_not_say_that_enter_sets(size: tuple[int, int]) -> None
     recorded = replace(lossy(), origin=SceneOrigin("recording", "web1"))
     assert "Enter sets" in words(nic.lines(lossy(), View(pane="nic"), *size))
     assert "Enter sets" not in words(nic.lines(recorded, View(pane="nic"), *size))
+
+
+def test_the_stage_of_a_running_test_ends_after_a_clause() -> None:
+    from nettop.panes.tests import running
+
+    stage = "loss-recovery-crippled@host, baseline, stability check"
+    for width in range(40, 110):
+        head = text_of(running(RunningTest("tune", 1.0, 9.0, stage=stage), width, 8)[0])
+        assert "─" in head, width
+        assert width < 58 or "loss-recovery-crippled@host" in head

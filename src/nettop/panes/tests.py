@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..terms.text import Line, bar, clauses, fit, fit_line, line, line_cells
+from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable, values, wrong
@@ -28,6 +28,7 @@ NEEDS: tuple[str, ...] = ()
 LAZY = ("studies",)
 BOUND = PROGRESS = True
 START: Final = "start"
+BESIDE: Final = 8  # columns of a heading beside its title and remark
 WIDE: Final = 110  # columns from which the form and its side are abreast
 ORDERS: Final[Sequence[Order[StoredResult]]] = (
     Order("", lambda one: one.wall),
@@ -208,7 +209,8 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     if progress.proof is not None:  # its name leaves little room
         remark = progress.stage
         left = f"  {left_of(progress)}"
-    out = [section(f"RUNNING {progress.title}", remark, width)]
+    title = f"RUNNING {progress.title}"
+    out = [section(title, clauses(remark, max(0, width - cells(title) - BESIDE)), width)]
     last = progress.intervals[-1] if progress.intervals else None
     done = progress.elapsed / progress.seconds if progress.seconds else None
     retransmits, word = progress.retransmits, "retr" if left else "retransmits"
