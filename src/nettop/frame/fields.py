@@ -68,6 +68,7 @@ class Packed(Generic[_Row]):
     """
 
     __slots__ = ()
+    idle = False  # True: no data waits in it
 
     def whole(self) -> _Row:
         """The row."""
