@@ -204,7 +204,7 @@ class PackedRow(Packed[Row]):
     def __init__(self, data: bytes, ends: Ends) -> None:
         """`data` is laid out as above, the name of the congestion control at its end."""
         self.data = data
-        self.ends = ends
+        self.ends: Ends = ends
         self.local, self.remote = ends.local, ends.remote
         self.state = _STATES[data[_STATE_AT]]
         self.inode: int = _INODE(data)[0]

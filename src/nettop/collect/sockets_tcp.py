@@ -102,9 +102,12 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
     reply = diag.tcp(source)
     rows = parse(reply, last.seen, seen, name_of)
+    opened = sum([cookie not in last.seen for cookie in seen])
+    if opened or last.subflows:  # no other socket becomes one; the search takes a while
+        last.subflows = diag.SUBFLOW in reply
     if last.reading:
-        last.opened += sum([cookie not in last.seen for cookie in seen])
-    last.seen, last.subflows = seen, diag.SUBFLOW in reply
+        last.opened += opened
+    last.seen = seen
     last.reading += 1
     whole = [row for row in rows if type(row) is Row]  # no packed one listens
     last.listening = frozenset([row.inode for row in whole if row.state == "listen"])
