@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..frame.fields import Packed
 from ..frame.rates import Entry
 from .kinds.process import Use
 
 if TYPE_CHECKING:
-    from .flows import _Moving
     from .landing import Landed, Sites
     from .rows import TcpRow, UdpRow
+
+# bytes a second in both directions, received, acknowledged; None: unknown
+Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Landed]"
 
 
 def split(
@@ -49,7 +51,7 @@ def sites(idle: Iterable[Entry[TcpRow]], landing: Sites) -> dict[object, tuple[L
 
 
 def uses(
-    tcp: Sequence[_Moving], udp: Sequence[Entry[UdpRow]],
+    tcp: Sequence[Moving], udp: Sequence[Entry[UdpRow]],
     idle: Sequence[Entry[TcpRow]], places: Mapping[object, tuple[Landed, int]],
     owners: Mapping[int, tuple[int, str]],
 ) -> dict[int, Use]:  # fmt: skip

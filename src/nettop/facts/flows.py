@@ -44,10 +44,6 @@ class Full:
     backlog: int
 
 
-# bytes a second in both directions, received, acknowledged; None: unknown
-_Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Landed]"
-
-
 @dataclass(slots=True)
 class Sockets:
     """The sockets of a frame before they become flows: receive queues, rates, owners, totals."""
@@ -73,7 +69,7 @@ class Sockets:
         `tcp` is None when the table could not be read.
         """
         found = cls(owners=owners, udp=list(udp), known=tcp is not None)
-        tcp_flows: list[_Moving] = []
+        tcp_flows: list[crowd.Moving] = []
         landing.begin()
         others, idle = crowd.split(tcp or ())
         for entry in others:
