@@ -17,6 +17,7 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from . import _sysfs, netns_tcp, netns_udp, processes, socket_owners, sockets_tcp, sockets_udp
 from ._memory import Memory, recall
+from ._tcp_row import PackedRow
 
 EVERY: Final = 0.45
 MEMORY: Final = "sockets"
@@ -55,7 +56,6 @@ class _Part(NamedTuple):
     """The TCP sockets of a namespace at their last reading, as far as their processes are known."""
 
     seen: Sockets  # the same object until they are read again
-    amounts: Mapping[int, int]  # bytes, by inode
     waiting: tuple[int, ...]  # processes with data that waits in one of them
 
 
@@ -68,7 +68,7 @@ class Moving:
     drops: dict[int, int] = field(default_factory=dict)  # datagrams, by inode
     cgroups: frozenset[str] = frozenset()
     memory_cgroups: frozenset[str] = frozenset()
-    held: object = None  # of `socket_owners`, and the process of each inode in it
+    changes: int = -1  # of `socket_owners`, and the process of each inode at that time
     holders: dict[int, int] = field(default_factory=dict)
 
 
@@ -107,11 +107,12 @@ def update(source: Source, memory: Memory) -> list[Row]:
 def _moving(memory: Memory) -> list[int]:
     """The processes that moved data in one of the last readings, the last to move first."""
     known = recall(memory, Moving)
-    held = recall(memory, socket_owners.Known).held
+    owners = recall(memory, socket_owners.Known)
+    held = owners.held
     sockets, others = recall(memory, sockets_tcp.Known), recall(memory, netns_tcp.Known)
-    renewed = known.held is not held
+    renewed = known.changes != owners.changes
     if renewed:
-        known.held = held
+        known.changes = owners.changes
         known.holders = {
             inode: number
             for number, process in ((int(pid), process) for pid, process in held.items())
@@ -123,7 +124,7 @@ def _moving(memory: Memory) -> list[int]:
     for space, seen in ({0: sockets.seen} | others.seen).items():
         part = known.parts.get(space)
         if renewed or part is None or part.seen is not seen:
-            part, moved = _part(seen, part.amounts if part is not None else {}, holders)
+            part, moved = _part(seen, part.seen if part is not None else {}, holders)
             left |= dict.fromkeys(moved, _ROUNDS)
         left |= dict.fromkeys(part.waiting, _ROUNDS)
         parts[space] = part
@@ -140,24 +141,28 @@ def _moving(memory: Memory) -> list[int]:
     return list(known.rounds)
 
 
-def _part(
-    seen: Sockets, past: Mapping[int, int], holders: Mapping[int, int]
-) -> tuple[_Part, list[int]]:
+def _part(seen: Sockets, past: Sockets, holders: Mapping[int, int]) -> tuple[_Part, list[int]]:
     """The sockets after a reading, and the processes that moved data since the one before."""
     waiting: dict[int, None] = {}
-    moved, amounts = [], {}
-    for *_, row in seen.values():
+    moved = []
+    for cookie, (*_, row) in seen.items():
+        before = past.get(cookie)
+        same = before is not None and before[2] is row
+        if same and isinstance(row, PackedRow) and row.idle:
+            continue  # most sockets of a large host
         holder = holders.get(row.inode)
         if holder is None or row.state == "listen":
             continue
-        amount = (row.bytes_acked or 0) + (row.bytes_received or 0)
-        amounts[row.inode] = amount
-        before = past.get(row.inode)
         if row.notsent or row.recv_q:
             waiting[holder] = None
-        if before is not None and amount - before >= MOVED:
+        if before is not None and not same and _amount(row) - _amount(before[2]) >= MOVED:
             moved.append(holder)
-    return _Part(seen, amounts, tuple(waiting)), moved
+    return _Part(seen, tuple(waiting)), moved
+
+
+def _amount(row: sockets_tcp.Row | PackedRow) -> int:
+    """The bytes that a socket has moved."""
+    return (row.bytes_acked or 0) + (row.bytes_received or 0)
 
 
 def times(schedstat: str | None) -> tuple[float | None, float | None, int | None]:

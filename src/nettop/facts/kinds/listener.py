@@ -33,7 +33,11 @@ class Listener:
 def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
     """One fact for each listening socket."""
     rows = [row for row in frame.rows("sockets_tcp") if row.state == "listen"]
-    owners = {row.inode: (row.pid, row.name) for row in frame.rows("socket_owners")}
+    inodes = {row.inode for row in rows}
+    owners = {
+        row.inode: (row.pid, row.name)
+        for row in frame.rows("socket_owners") if row.inode in inodes
+    }  # fmt: skip
     files = {row.pid: row for row in frame.rows("tcp_files")}
     groups: dict[tuple[int, str, int], list[int]] = defaultdict(list)
     for row in rows:
