@@ -31,7 +31,7 @@ RATES: Final = (
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
     "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
-    "udp_unasked", "syn_retrans",
+    "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)

@@ -184,6 +184,10 @@ class HostFact:
         "broadcast and multicast datagrams that no socket takes", "packets/s", default=None
     )
     syn_retrans: float | None = gauge("SYN segments sent again", "segments/s", default=None)
+    tcp_resets: float | None = gauge("TCP resets sent", "segments/s", default=None)
+    tcp_aborts: float | None = gauge(
+        "connections aborted by this host", "connections/s", default=None
+    )
     duplicates: tuple[str, ...] = gauge(
         "IPv6 addresses that another host has, as address@interface", default=()
     )
