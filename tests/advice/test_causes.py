@@ -66,6 +66,8 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("datagrams-not-sent", "shaper-limits"),  # SndbufErrors count what a qdisc drops
         ("datagrams-not-sent", "queue-drops-before-sending"),
         ("datagrams-not-sent", "received-packets-policed"),
+        # counted by the host, dropped at sockets of a cgroup
+        ("received-segments-dropped", "cgroup-refuses-socket-memory"),
         ("packets-vanish", "firewall-drops"),  # counted by the host, dropped by a chain
         ("packets-vanish", "firewall-rate-limit-drops"),
     }
@@ -146,6 +148,21 @@ def test_a_quota_explains_what_the_processes_below_it_do() -> None:
         }  # fmt: skip
         assert found["thread-waits-for-cpu"].cause == cause
         assert found["one-thread-limits"].cause == (cause or "thread-waits-for-cpu@app[9]")
+
+
+def test_a_cgroup_without_memory_explains_the_windows_of_its_processes() -> None:
+    group = {"cgroup": "/app", "refused": 90}
+    flow = {"id": "f", "pid": 9, "process": "app", "direction": "receive", "offers": 10_000,
+            "rcvbuf": 131_072, "min_rtt": 0.02, "rx_per_s": 480_000.0}  # fmt: skip
+    for pids, cause in ((["app[9]"], "cgroup-refuses-socket-memory@/app"), (["app[8]"], "")):
+        found = {
+            one.rule: one
+            for one in findings(
+                memcgs=[{**group, "processes": pids}], flows=[flow],
+                processes=[{"pid": 9, "name": "app", "networked": True}],
+            )
+        }  # fmt: skip
+        assert found["window-held-small"].cause == cause
 
 
 def test_a_gateway_that_does_not_answer_explains_the_connections_that_go_by_it() -> None:

@@ -11,10 +11,11 @@ from net_files import UDP, host
 from nettop.collect import (
     packet_sockets,
     socket_owners,
+    sockets_tcp,
     sockets_udp,
     xdp_sockets,
 )
-from nettop.collect._memory import Memory
+from nettop.collect._memory import Memory, recall
 from nettop.host.recording import Replay
 from nettop.host.scrub import scrub
 
@@ -172,6 +173,31 @@ def test_a_process_with_many_descriptors_does_not_keep_others_from_being_read() 
     assert len(rows) == many + 1
     for _ in range(7):  # while all links are followed again as well
         assert socket_owners.update(source, memory) == rows
+
+
+def test_a_process_with_thousands_of_descriptors_is_listed_seldom_unless_sockets_appear(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket_owners, "LINKS", 10)
+    source, memory = Asked(holders(1, 20)), Memory()
+    opened = recall(memory, sockets_tcp.Known)
+    lists = []
+    for reading in range(30):
+        opened.opened += reading in (25, 26)
+        before = source.lists
+        assert len(socket_owners.update(source, memory)) == 20
+        lists.append(source.lists - before - 1)  # without that of /proc itself
+    assert sum(lists[:25]) == 8
+    assert lists[25:27] == [1, 1]
+
+
+def test_links_are_followed_although_lists_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket_owners, "LINKS", 1)
+    monkeypatch.setattr(socket_owners, "FEW", 2)
+    source, memory = Asked(holders(3, 40)), Memory()
+    found = [len(socket_owners.update(source, memory)) for _ in range(6)]
+    assert found[-1] == 120
+    assert recall(memory, socket_owners.Known).changes <= 4
 
 
 def test_descriptors_that_wait_to_be_followed_keep_what_is_known(

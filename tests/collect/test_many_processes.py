@@ -79,13 +79,26 @@ def test_processes_at_rest_are_read_in_turn(host: Host) -> None:
     memory: Memory = {}
     for _ in range(3):
         read(host, memory)
-    assert {read(host, memory)[1] for _ in range(10)} == {5}
+    assert {read(host, memory)[1] for _ in range(10)} == {10}, "five for each second"
     host.files.clear()
     for _ in range(20):
         processes.update(host, memory)
     assert {path for path in host.files if path.endswith("/stat")} == {
         f"/proc/{pid}/stat" for pid in range(1, COUNT + 1)
     }
+
+
+def test_a_table_that_is_read_seldom_covers_more_of_them_at_once(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory: Memory = {}
+    for _ in range(5):
+        read(host, memory)
+    host.clock += 10
+    assert read(host, memory)[1] == 60
+    monkeypatch.setattr(_resting, "TURNS", 20)
+    host.clock += 10
+    assert read(host, memory)[1] == 20
 
 
 def test_one_that_runs_is_read_each_time_until_it_rests(host: Host) -> None:

@@ -182,6 +182,88 @@ def test_only_the_busiest_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unpacked == [499, 499]  # now and before, once
 
 
+@pytest.mark.usefixtures("packed")
+@pytest.mark.parametrize("numbers", [
+    [1, 2, 3, 4, 5, 6], [2, 3, 4, 5], [1, 3, 5, 6], [9, 1, 2, 3, 4, 5, 6],
+    [1, 2, 9, 3, 4, 5, 6, 10], [6, 5, 4, 3, 2, 1], [4, 9, 1, 6], [], [9],
+], ids=str)  # fmt: skip
+def test_sockets_that_come_go_and_change_places_keep_their_rows(numbers: list[int]) -> None:
+    seen: dict[bytes, Any] = {}
+    forms: dict[int, dict[str, Any]] = {
+        2: {"state": 10},
+        4: {"ipv6": True},
+        5: {"congestion": "bbr"},
+    }
+    before = {
+        row.cookie: row
+        for row in read(b"".join(socket(n, **forms.get(n, {})) for n in range(1, 7)), seen=seen)
+    }
+    moved = socket(3, info=tcp_info(acked=777))
+    now: dict[bytes, Any] = {}
+    rows = read(
+        b"".join(moved if n == 3 else socket(n, **forms.get(n, {})) for n in numbers),
+        seen, now,
+    )  # fmt: skip
+    assert [row.cookie for row in rows] == numbers
+    assert len(now) == len(numbers)
+    for row in rows:
+        assert (row is before.get(row.cookie)) == (row.cookie in before and row.cookie != 3)
+        if row.cookie == 3:
+            assert row.bytes_acked == 777
+
+
+@pytest.mark.usefixtures("packed")
+def test_unchanged_sockets_are_compared_without_a_search() -> None:
+    class Searched(dict[bytes, Any]):
+        count = 0
+
+        def get(self, *key: Any) -> Any:
+            self.count += 1
+            return super().get(*key)
+
+    parts, seen = [socket(n) for n in range(100)], Searched()
+    read(b"".join(parts), seen=seen)
+    parts[40] = socket(40, recv_q=3)
+    read(b"".join(parts), seen)
+    assert seen.count == 0
+    read(b"".join([*parts[:50], socket(1000), *parts[51:]]), seen)
+    assert seen.count == 2  # the new one, and the next, before which one has ended
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_cut_off_answer_is_an_error_also_where_all_were_known() -> None:
+    seen: dict[bytes, Any] = {}
+    raw = socket(1) + socket(2)
+    read(raw, seen=seen)
+    for end in range(len(socket(1)) + 1, len(raw)):
+        with pytest.raises(ValueError, match=r"cut off|wrong length"):
+            read(raw[:end], seen)
+
+
+@pytest.mark.usefixtures("packed")
+def test_sums_of_idle_sockets_are_those_of_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def summed() -> list[Any]:
+        found: list[Any] = []
+        seen: dict[bytes, Any] = {}
+        table: Any = []
+        for acked in (0, 0, 0, 5000):
+            now: dict[bytes, Any] = {}
+            parts = [socket(n, ipv6=n % 2 == 0) for n in range(1, 30)]
+            parts.append(socket(30, info=tcp_info(acked=acked)))
+            rows = read(b"".join(parts), seen, now)
+            seen, table = now, entries(rows, table, 1.0)
+            one = flows.Sockets.of(table, (), Sites(), {4711: (1, "app")})
+            busy = sorted((rate, entry.now.cookie) for rate, entry, _ in one.busiest)
+            found.append((one.connections, one.by_nic, one.uses, busy))
+        return found
+
+    packed = summed()
+    monkeypatch.setattr(sockets_tcp, "MANY", 10**9)
+    assert packed == summed()
+    assert packed[0][2][1].rx is None
+    assert packed[2][2][1].rx == 0.0
+
+
 def test_many_sockets_that_move_take_little_memory() -> None:
     parts = [bytearray(socket(n)) for n in range(2000)]
     source = Fake({"sock_diag/tcp4": b"".join(parts), "sock_diag/tcp6": b""})

@@ -8,7 +8,14 @@ import pytest
 from flow_tables import socket
 from host_files import Counting, archive, host
 
-from nettop.collect import socket_owners, sockets_tcp, sockets_udp, threads, throttling
+from nettop.collect import (
+    socket_memory,
+    socket_owners,
+    sockets_tcp,
+    sockets_udp,
+    threads,
+    throttling,
+)
 from nettop.collect._memory import Memory
 from nettop.collect.socket_owners import _ProcessSockets
 from nettop.collect.sockets_udp import Row as Datagrams
@@ -118,6 +125,38 @@ def test_the_quota_of_a_cgroup_and_of_those_above_it() -> None:
     assert (rows["cpu,cpuacct:/box"].periods, rows["cpu,cpuacct:/box"].throttled) == (40, 30)
     assert rows["/box/two"].quota == 1.5
     assert throttling.update(host(files), {threads.Moving: threads.Moving()}) == []
+
+
+def test_the_memory_of_sockets_in_a_cgroup_and_in_those_above_it() -> None:
+    old, most = "/sys/fs/cgroup/memory/box", "9223372036854771712\n"
+    files = {
+        f"{old}/memory.kmem.tcp.limit_in_bytes": "299008\n",
+        f"{old}/memory.kmem.tcp.max_usage_in_bytes": "290816\n",
+        f"{old}/one/memory.kmem.tcp.limit_in_bytes": most,
+        f"{old}/one/memory.kmem.tcp.max_usage_in_bytes": "290816\n",
+        "/sys/fs/cgroup/box/two/memory.events": "low 0\nmax 12\noom 0\nsock_throttled 7\n",
+        "/sys/fs/cgroup/box/memory.events": "low 0\nmax 12\noom 0\nsock_throttled 9\n",
+        "/sys/fs/cgroup/before/memory.events": "low 0\nmax 12\noom 0\n",
+    }
+    groups = frozenset({"memory:/box/one", "/box/two", "/before"})
+    memory: Memory = {threads.Moving: threads.Moving(memory_cgroups=groups)}
+    assert socket_memory.update(host(files), memory) == [
+        socket_memory.Row("/box/two", 7),
+        socket_memory.Row("memory:/box", None, 290816, 299008),
+    ]
+    assert socket_memory.update(host(files), {threads.Moving: threads.Moving()}) == []
+
+
+def test_the_cgroup_of_each_controller_is_known() -> None:
+    text = "9:memory:/ram\n4:cpu,cpuacct:/box/one\n0::/\n"
+    memory = seen(notsent=1)
+    rows = threads.update(host({**FILES, "/proc/7/cgroup": text}), memory)
+    assert {(row.cgroup, row.memory_cgroup) for row in rows} == {
+        ("cpu,cpuacct:/box/one", "memory:/ram")
+    }
+    known = memory[threads.Moving]
+    assert isinstance(known, threads.Moving)
+    assert known.memory_cgroups == {"memory:/ram"}
 
 
 @pytest.mark.parametrize("pid", [1, 812])

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 import pytest
 from flow_tables import HOST, Tables, joined, lines, socket
-from nic_tables import link, stats
+from nic_tables import FOUR, link, stats
 
 from nettop.collect import (
     addresses,
@@ -16,9 +16,11 @@ from nettop.collect import (
     linkmodes,
     links,
     neighbours,
+    netclass,
     nftables,
     pci,
     qdiscs,
+    socket_memory,
     socket_owners,
     sockets_tcp,
     sysctls,
@@ -51,6 +53,25 @@ def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it()
     assert app.throttled == pytest.approx(0.4)
     assert (idle.cgroup, idle.throttled, idle.processes) == ("/idle", None, ())
     assert (other.throttled, other.processes) == (None, ())
+
+
+def test_a_memory_cgroup_has_the_processes_of_that_controller() -> None:
+    def at(step: int) -> Tables:
+        run = threads.Row(70, 70, 5, "curl", "R", cgroup="cpu:/other", memory_cgroup="memory:/box")
+        new = threads.Row(80, 80, 5, "nginx", "R", cgroup="/pod", memory_cgroup="/pod")
+        return {
+            **HOST,
+            "socket_memory": [
+                socket_memory.Row("memory:/box", None, 299008, 299008),
+                socket_memory.Row("/pod", 30 * step),
+            ],
+            "threads": [run, new],
+        }
+
+    box, pod = joined(at(0), at(1)).more["memcg"]
+    assert (box.cgroup, box.refused, box.peak, box.limit) == ("/box", None, 299008, 299008)
+    assert (box.processes, box.pids) == (("curl[70]",), (70,))
+    assert (pod.cgroup, pod.refused, pod.limit, pod.processes) == ("/pod", 30, None, ("nginx[80]",))
 
 
 def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:
@@ -282,3 +303,25 @@ def test_isolated_cpus_with_interrupts_of_cards() -> None:
     assert (one.interrupted, one.nics) == ((2,), ("eth0",))
     none = {**HOST, "isolation": [isolation.Row()]}
     assert joined(none, none).more["isolation"] == ()
+
+
+@pytest.mark.parametrize(
+    ("second", "drops", "nodes"),
+    [(1, (0, 3), (1,)), (1, (3, 3), (0, 1)), (1, (0, 0), ()), (None, (3, 3), ())],
+)
+def test_the_nodes_of_the_cards_that_drop(
+    second: int | None, drops: tuple[int, int], nodes: tuple[int, ...]
+) -> None:
+    """None of them, if the node of one card that drops is not known."""
+    names = ("eth0", "eth1")
+    still: Tables = {
+        "topology": FOUR,
+        "links": [link("eth0", parent="p"), link("eth1", 3, parent="q")],
+        "netclass": [netclass.Row("eth0", device="p", node=0),
+                     netclass.Row("eth1", device="q", node=second)],
+    }  # fmt: skip
+    counts = [stats(one, rx_missed_errors=count) for one, count in zip(names, drops, strict=True)]
+    facts = joined(
+        {**still, "link_stats": [stats(one) for one in names]}, {**still, "link_stats": counts}
+    )
+    assert facts.host.ring_drop_nodes == nodes

@@ -383,6 +383,7 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "packets-unrouted": (ANY, kernel.unrouted),
     "packets-vanish": (ANY, kernel.vanishing),
     "broadcast-flood": (ANY, kernel.broadcasts),
+    "socket-memory-of-cgroup": (ANY, kernel.socket_memory),
     "udp-port-closed": (ANY, counted("Udp.NoPorts", 200, 9000)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

@@ -67,6 +67,17 @@ def vanishing(host: Host, draw: Random) -> None:
     host.vanishing = draw.uniform(0.05, 0.5)
 
 
+def socket_memory(host: Host, draw: Random) -> None:
+    """The cgroup of a program is at its memory limit, and its sockets are held small."""
+    process = next(one for one in host.processes if one.inodes)
+    process.cgroup = "/system.slice/app.service"
+    names = ("low", "high", "max", "oom", "oom_kill", "oom_group_kill")
+    text = "".join(f"{name} {draw.randrange(90)}\n" for name in names)
+    host.counted["/sys/fs/cgroup/system.slice/app.service/memory.events"] = (
+        f"{text}sock_throttled {{0}}\n", draw.uniform(20, 900),
+    )  # fmt: skip
+
+
 def broadcasts(host: Host, draw: Random) -> None:
     """A loop between switches, or a device that repeats itself."""
     host.snmp["Udp.IgnoredMulti"] = rate = draw.uniform(3000, 50000)

@@ -1,4 +1,4 @@
-"""Hosts of unusual kinds: the wanted finding comes first, and nothing else is loud."""
+"""Unusual and everyday hosts: the wanted finding comes first, and nothing else is loud."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from generated import foreign, score
+from generated import everyday, foreign, score
 from generated.invariants import broken
 
 MEANINGS = tomllib.loads(Path(__file__).with_name("meanings.toml").read_text())
 
 
-@pytest.mark.parametrize("one", foreign.HOSTS, ids=lambda one: one.name)
-def test_an_unusual_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> None:
+@pytest.mark.parametrize("one", [*foreign.HOSTS, *everyday.HOSTS], ids=lambda one: one.name)
+def test_a_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> None:
     facts, found = score.observed(one.made())
     wanted = set(MEANINGS[one.wanted]) if one.wanted else set()
     loud = {finding.rule for finding in found if finding.severity in score.LOUD}
@@ -21,3 +21,17 @@ def test_an_unusual_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> N
     if wanted:
         assert found[0].rule in wanted
     assert list(broken(facts, found)) == []
+
+
+SOUND = [one for one in everyday.HOSTS if not one.wanted]
+
+
+@pytest.mark.parametrize("one", SOUND, ids=lambda one: one.name)
+def test_a_sound_everyday_host_is_offered_no_change(one: foreign.Foreign) -> None:
+    """But for adaptive moderation, which the documentation of ena advises for throughput."""
+    _, found = score.observed(one.made())
+    offered = {want.setting.partition("@")[0] for finding in found for want in finding.wanted}
+    assert offered <= ({"coalesce.adaptive-rx"} if one.driver == "ena" else set())
+    assert [
+        finding.id for finding in found if finding.severity == "advice" and not finding.wanted
+    ] == []

@@ -309,7 +309,8 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
     put(7, "B", int(flow.app_limited))
     for at, value in (
         (16, flow.mss), (20, 536), (24, min(flow.cwnd, 1 + flow.send_q // flow.mss)),
-        (32, flow.lost), (60, 1500 if flow.mss < 1500 else 9000), (68, flow.rtt),
+        (32, flow.lost), (60, 1500 if flow.mss < 1500 else 9000), (64, flow.rcvbuf // 2),
+        (68, flow.rtt),
         (72, flow.rtt // 5), (76, 0x7FFFFFFF), (80, flow.cwnd), (84, flow.mss),
         (96, flow.rcvbuf // 2), (144, flow.notsent), (148, flow.min_rtt),
     ):  # fmt: skip

@@ -123,3 +123,22 @@ def test_the_graphs_of_a_young_run_are_wide_and_name_their_time() -> None:
 
     assert dots(12) >= 12  # each sample has more than the half of a cell
     assert dots(12) < dots(60)
+
+
+def test_a_checklist_without_capacities_leaves_their_room_to_the_reasons() -> None:
+    scene = limited()
+    assert scene.facts is not None
+    why = "1.08 KiB arrive in a round trip of 3.87 ms"
+    told = replace(TOLD, because=why)
+    limit = replace(scene.facts.limits[0], stage=told, ladder=(told,))
+    scene = replace(scene, facts=replace(scene.facts, limits=(limit,)))
+    assert any(why in row for row in opened(scene, 80, 24))
+
+
+def test_the_reason_for_an_unknown_interrupt_core_is_whole() -> None:
+    scene = storied()
+    assert scene.facts is not None
+    why = "the driver does not report how it distributes packets"
+    flow = replace(scene.facts.flows[0], irq_cpu=None, queue_why=why)
+    rows = words(flowpage.lines(flow, scene, 80, 24)).splitlines()
+    assert f"interrupt core unknown: {why}" in " ".join(row.strip() for row in rows)

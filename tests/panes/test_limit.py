@@ -12,6 +12,7 @@ from scenes.limits import LOSSY, SENDERS, WIRE
 from nettop.facts.limits import STAGES, Limit, Reading
 from nettop.panes import limit
 from nettop.terms.text import cells, text_of
+from nettop.views.scene import Step
 from nettop.views.stages import WAYS
 
 (RX, TX, _) = LOSSY
@@ -39,6 +40,17 @@ def test_the_command_is_whole_or_absent() -> None:
     for width in range(50, 130):
         told = text_of(limit.lines(lossy(), RX, RING, width)[1])
         assert ("# ethtool -G eth0 rx 512 " in told) == ("#" in told), width
+
+
+@pytest.mark.parametrize("width", [58, 78, 118])
+def test_the_value_to_set_is_not_cut(width: int) -> None:
+    step = Step("sysctl.net.ipv4.tcp_wmem", "4096 16384 65536", "4096 16384 4194304")
+    scene = replace(lossy(), plans={RING.id: (step,)})
+    told = text_of(limit.lines(scene, RX, RING, width)[1])
+    whole = "sysctl.net.ipv4.tcp_wmem 4096 16384 65536 → 4096 16384 4194304"
+    short = "net.ipv4.tcp_wmem … 65536 → … 4194304"
+    assert (whole if width > 100 else short) in told
+    assert "sysctl" in told or width < 100
 
 
 def test_where_no_setting_helps_that_is_said() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from scenes import healthy
 
 from nettop.panes import page
 from nettop.sampling.budget import LOOK
@@ -12,7 +15,11 @@ from nettop.views.scene import Note, Pending, RunningTest, Scene, View
 
 def test_the_header_says_first_how_far_apart_looks_are() -> None:
     scene = Scene(stretched={"processes": 20.0, LOOK: 3.0})
-    assert page.stretched(scene.stretched) == "the screen every 3 s, processes every 20 s"
+    text = "the screen every 3 s, processes every 20 s"
+    assert page.stretched(scene.stretched, 42) == text
+    assert page.stretched(scene.stretched, 41) == "the screen every 3 s, 1 more"
+    assert page.stretched(scene.stretched, 27) == "the screen every 3 s"
+    assert page.stretched(scene.stretched, 19) == "2 slower"
 
 
 def test_the_header_says_what_is_stretched_longest_first() -> None:
@@ -22,12 +29,31 @@ def test_the_header_says_what_is_stretched_longest_first() -> None:
     assert "every" not in text_of(page.header(Scene(), View(), 160))
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_narrow_header_names_the_longest_wait(width: int) -> None:
     many = {f"table_{n}": float(n) for n in range(6, 20)}
     header = page.header(Scene(stretched={**many, "links": 20.0}), View(), width)
     assert line_cells(header) <= width
-    assert "links every" in text_of(header)
+    assert "links every 20 s" in text_of(header)
+
+
+def test_a_name_in_the_header_is_whole_or_left_out() -> None:
+    waits = {LOOK: 3.0, "socket_owners": 20.0}
+    for width in range(40, 160):
+        header = text_of(page.header(replace(healthy(), stretched=waits), View(), width))
+        assert "slower" in header or "the screen every 3 s" in header, width
+        assert "socket_owners every 20 s" in header or "socket" not in header, width
+
+
+def test_an_earlier_moment_has_the_room_of_what_is_read_less_often() -> None:
+    scene = replace(healthy(), stretched={LOOK: 3.0}, ago=9.0)
+    header = text_of(page.header(scene, View(moment=60.0), 80))
+    assert "the screen every" not in header
+    assert "9 s ago; End: the present" in header
+    assert "nettop  web · " in header
+    assert "self " not in header
+    paused = replace(View(moment=60.0), paused=True)
+    assert "nettop  web · " in text_of(page.header(scene, paused, 80))
 
 
 @pytest.mark.parametrize(("height", "lines"), [(6, 2), (7, 3), (8, 4), (9, 5), (20, 5)])

@@ -274,4 +274,4 @@ def test_the_scale_of_the_interval_has_its_own_ends_and_no_gain_in_the_middle() 
 def test_the_first_finding_is_offered_to_the_form_of_a_proof() -> None:
     view = View(pane="tests", form={"what": "prove"})
     told = words(tests.lines(lossy(), view, 80, 24))
-    assert "rx-ring-overrun@eth0 (Enter)" in told
+    assert "Enter: rx-ring-overrun@eth0" in told

@@ -124,3 +124,23 @@ def test_looks_are_never_closer_than_asked_nor_slower_than_the_slowest(
     costs: list[float], interval: float
 ) -> None:
     assert interval <= looked(*costs).pace(interval) <= max(interval, SLOWEST)
+
+
+def test_facts_of_a_frame_that_read_an_expensive_table_are_part_of_its_cost() -> None:
+    budget = Budget()
+    for _ in range(2):
+        budget.read({"a": 0.04, "b": 0.01})
+        budget.spent(0.002, 1.0, {"cpu": 0.001})
+        budget.spent(0.032, 1.0, {"a": 0.04, "b": 0.01})
+    assert budget.costs["a"] == pytest.approx((0.07, 0.07))  # 0.04 and 30 ms of facts
+    assert budget.costs["b"] == (0.01, 0.01)
+    assert budget.usual == pytest.approx(0.002)
+    assert budget.rest < 0.002 * 1.01
+
+
+def test_what_facts_usually_take_is_not_known_before_a_frame_without_expensive_tables() -> None:
+    budget = Budget()
+    budget.read({"a": 0.04})
+    budget.spent(0.032, 1.0, {"a": 0.04})
+    assert budget.costs["a"] == (0.0, 0.04)
+    assert budget.rest == pytest.approx(0.008)

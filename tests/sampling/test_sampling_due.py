@@ -130,3 +130,21 @@ def test_what_a_frame_says_of_tables_that_cannot_be_read(read: list[str]) -> Non
     assert source.files == ("/f",)
     assert taken.every("slow", {"slow": 9.0}) == 9.0
     assert taken.every("slow") == 5.0
+
+
+def test_a_frame_lists_the_collectors_once(
+    read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To search the list for each table costs more than to read some tables."""
+    lists = 0
+    names = collect.names
+
+    def counted() -> tuple[str, ...]:
+        nonlocal lists
+        lists += 1
+        return names()
+
+    monkeypatch.setattr(collect, "names", counted)
+    Sampler(Counting()).take(["fast", "none", "slow"])  # type: ignore[arg-type]
+    assert lists == 1
+    assert sorted(read) == ["fast", "slow"]

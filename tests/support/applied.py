@@ -59,15 +59,21 @@ _BUFFERS: Final = {"net.ipv4.tcp_rmem": "rcvbuf", "net.ipv4.tcp_wmem": "sndbuf"}
 
 
 def _grown(facts: Facts, name: str, value: str) -> Facts:
-    """Buffers at the old limit grow to the new one (tcp_rcv_space_adjust, tcp_sndbuf_expand)."""
+    """Buffers at the old limit grow to the new one (tcp_rcv_space_adjust, tcp_sndbuf_expand).
+
+    What a receiver offers grows with its buffer, to about half of it.
+    """
     field = _BUFFERS.get(name)
     if field is None or name not in facts.sysctls:
         return facts
     old, new = (int(text.split()[-1]) for text in (facts.sysctls[name], value))
     grown: dict[str, Any] = {field: max(new, old)}
     flows = tuple(
-        replace(flow, **grown) if getattr(flow, field) == old else flow for flow in facts.flows
-    )
+        flow if getattr(flow, field) != old
+        else replace(flow, **grown) if field == "sndbuf" or flow.offers is None
+        else replace(flow, **grown, offers=max(flow.offers, grown[field] // 2))
+        for flow in facts.flows
+    )  # fmt: skip
     return replace(facts, flows=flows)
 
 

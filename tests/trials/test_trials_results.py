@@ -13,7 +13,7 @@ from nettop.trials import results, tune
 from nettop.trials.experiment import METRICS, ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
-from nettop.trials.result import Options
+from nettop.trials.result import Options, Progress
 from nettop.trials.run import TrialError
 from nettop.trials.tune import Offer
 
@@ -129,6 +129,21 @@ def test_tuning_stops_when_the_time_or_the_user_says_so(monkeypatch: pytest.Monk
     ended = tune.tune(offers, on, 1e6, clock=lambda: 0.0)
     assert ended["cancelled"]
     assert {s["state"] for s in ended["steps"]} == {"skipped"}
+
+
+@pytest.mark.usefixtures("store")
+def test_the_progress_of_tuning_names_the_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def prove(_finding: str, _wanted: object, on: Bench, **_: object) -> dict[str, Any]:
+        for note in ("baseline, run 1", ""):
+            on.watch(Progress("bulk", 1.0, 9.0, note=note))
+        return document(0.5, True, 3)
+
+    monkeypatch.setattr("nettop.trials.prove.prove", prove)
+    seen: list[str] = []
+    on = Bench("bulk", Options(), METRICS["rate"], ExperimentPlan(),
+               watch=lambda progress: seen.append(progress.note))  # fmt: skip
+    tune.tune([Offer(name, "", [("sysctl.net.a", "1")]) for name in ("a@eth0", "b@eth0")], on, 1e6)
+    assert seen == ["a@eth0, baseline, run 1", "a@eth0", "b@eth0, baseline, run 1", "b@eth0"]
 
 
 @pytest.mark.usefixtures("store")

@@ -23,6 +23,7 @@ from nettop.tui.planning import Planning, to_undo
 from nettop.tui.reading import RowsRead
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
+from nettop.views.form import peers
 from nettop.views.origin import SceneOrigin
 from nettop.views.scene import Ended, JournalEntry, Pending, Question, Scene, View
 
@@ -143,6 +144,17 @@ def test_ended_findings_are_few_and_those_of_a_later_moment_are_forgotten() -> N
     assert all(one.wall <= lossy().wall for one in again.ended)
 
 
+def test_p_offers_the_peer_of_the_busiest_flow() -> None:
+    scene = lossy()
+    view, ask = pressed("p", painted(View(pane="advisor"), scene), scene)
+    assert ask is None
+    assert f"address of the peer ▏{peers(scene)[0]}" in told(scene, view)
+    view, _ = pressed("enter", view, scene)
+    assert view.form["to"] == peers(scene)[0]
+    narrow = text_of(panes.page.footer(scene, view, 80))
+    assert narrow.rstrip().endswith("Esc cancel")
+
+
 def test_p_asks_for_the_address_in_place_also_of_a_finding_that_ended() -> None:
     scene = replace(with_findings(), ended=(Ended(RING, (), 1.0),))
     view = painted(View(pane="advisor"), scene)
@@ -151,7 +163,7 @@ def test_p_asks_for_the_address_in_place_also_of_a_finding_that_ended() -> None:
     assert "address of the peer" in told(scene, view)
     view, ask = pressed("1 0 . 0 . 0 . 2 enter", view, scene)
     assert ask is None
-    assert "command prefix that reaches the peer" in told(scene, view)
+    assert "peer's prefix (ssh host2)" in told(scene, view)
     view, ask = pressed("enter", view, scene)
     assert ask == Ask("prove", RING.id)
     assert view.form["to"] == "10.0.0.2"

@@ -268,7 +268,7 @@ def test_without_rights_the_line_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     now = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
     other = "0" if now == "1" else "1"
     changing.change([Change("sysctl.net.ipv4.tcp_sack", now, other)], "")
-    assert "needs root: sudo" in heard.last
+    assert heard.last.endswith("needs root: start nettop with sudo, or y copies the command")
     assert not changing.used_sudo
     assert Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip() == now
 

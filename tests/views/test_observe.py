@@ -23,6 +23,8 @@ class Host:
     at: float = 100.0
     live: bool = True
     steps: list[float] = field(default_factory=list)
+    spent: dict[str, float] = field(default_factory=dict)  # CPU seconds by table
+    waits: list[dict[str, float]] = field(default_factory=list)  # of each step
 
     @property
     def source(self) -> Host:
@@ -51,7 +53,8 @@ class Host:
             self.at += self.loads
         return frame
 
-    def step(self, wanted: Any) -> float:
+    def step(self, wanted: Any, waits: Any = ()) -> float:
+        self.waits.append(dict(waits))
         return self.observation(self.take(self.tables(wanted)))
 
 
@@ -63,6 +66,19 @@ def test_a_slow_first_reading_costs_no_other(first: float, each: float, steps: i
     host = Host(first, each)
     assert len(list(watch(cast("Observer", host), 4.0, {"cpu"}))) == steps
     assert host.steps[-1] - host.steps[0] >= 4.0 - 0.5 - each
+
+
+def test_a_table_that_takes_long_is_read_in_the_first_and_the_last_sample() -> None:
+    host = Host(0.01, 0.01, spent={"sockets_tcp": 0.6, "links": 0.01})
+    assert len(list(watch(cast("Observer", host), 4.0, {"cpu"}))) == 5
+    assert host.waits == [{"sockets_tcp": 20.0}] * 3 + [{}]
+
+
+def test_the_last_sample_has_it_also_where_samples_are_slow() -> None:
+    host = Host(0.01, 0.7, spent={"sockets_tcp": 0.6})
+    list(watch(cast("Observer", host), 4.0, {"cpu"}))
+    assert host.waits[-1] == {}
+    assert {"sockets_tcp": 20.0} in host.waits
 
 
 def test_less_than_four_seconds_are_four_intervals_all_the_same() -> None:

@@ -172,13 +172,20 @@ class Ends(NamedTuple):
     interface: str | None
 
 
-# The bytes of a packed row: family, state, ports, cookie, what waits and whose it is, memory, then
-# of tcp_info (Linux 5.4) bytes 3 to 44 and 60 to 232: without the ages between them
-PIECES: Final = "2s2x4s36x8s4x16s"  # of the message, after its first 16 bytes
-INFO_PIECES: Final = "3x41s16x172s"
-_ALL: Final = struct.Struct("=14x13I5s8xI4xI4xI8xIIIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
-_PORTS: Final = struct.Struct(">2xHH")
-_INODE: Final = struct.Struct("=26xI").unpack_from
+# The bytes of a packed row: length and type of the message, family, state, ports, cookie, what
+# waits and whose it is, memory, bytes 0 to 44 and 60 to 232 of tcp_info (Linux 5.4), without the
+# ages between them, and the name of the congestion control. The last three have the headers of
+# their attributes: equal bytes are the same row, in a message of the same form.
+PIECES: Final = "6s10x2s2x4s36x8s4x16s"  # of the message; memory, tcp_info and the name follow
+MEMORY_PIECE: Final = "40s"
+INFO_PIECES: Final = "48s16x172s"
+_ALL: Final = struct.Struct("=20x4I4x9I7x5s8xI4xI4xI8xIIIIII8xIIIQQQQIIIIIIQQQQIIQQIIII4x")
+_PORTS: Final = struct.Struct(">8xHH")
+_INODE: Final = struct.Struct("=32xI").unpack_from
+# what a socket keeps while it moves data: the form of the message, family, ports, cookie
+_FORM: Final = struct.Struct("=7sx12s16x4s36x4s216x4s").unpack_from
+_STATE_AT, _UNREAD, _UNSENT = 7, slice(20, 24), slice(208, 212)
+_NOTHING: Final = bytes(4)
 
 
 def _one(form: str, at: int) -> Any:
@@ -191,22 +198,32 @@ class PackedRow(Packed[Row]):
     """The bytes of a `Row`, with the same attributes; those not named here unpack all of it."""
 
     # what is asked of every socket is an attribute, the rest is looked up
-    __slots__ = ("data", "ends", "inode", "local", "remote", "state")
+    __slots__ = ("data", "ends", "idle", "inode", "local", "remote", "state")
     __dataclass_fields__: ClassVar[dict[str, Any]] = Row.__dataclass_fields__
 
     def __init__(self, data: bytes, ends: Ends) -> None:
         """`data` is laid out as above, the name of the congestion control at its end."""
         self.data = data
-        self.ends = ends
+        self.ends: Ends = ends
         self.local, self.remote = ends.local, ends.remote
-        self.state = _STATES[data[1]]
+        self.state = _STATES[data[_STATE_AT]]
         self.inode: int = _INODE(data)[0]
+        self.idle = data[_UNREAD] == data[_UNSENT] == _NOTHING
 
-    cookie = _one("Q", 6)
-    recv_q, send_q, uid = _one("I", 14), _one("I", 18), _one("I", 22)
-    total_retrans = _one("I", 147)
-    bytes_acked, bytes_received = _one("Q", 167), _one("Q", 175)
-    notsent = _one("I", 191)
+    cookie = _one("Q", 12)
+    recv_q, send_q, uid = _one("I", 20), _one("I", 24), _one("I", 28)
+    total_retrans = _one("I", 164)
+    bytes_acked, bytes_received = _one("Q", 184), _one("Q", 192)
+    notsent = _one("I", 208)
+
+    def later(self, data: bytes) -> PackedRow | None:
+        """The row of the same socket with other bytes; None if these are of another one.
+
+        Another form of the message counts as another socket.
+        """
+        if data[_STATE_AT] == diag.LISTEN or _FORM(data) != _FORM(self.data):
+            return None
+        return PackedRow(data, self.ends)
 
     @property
     def namespace(self) -> int:
@@ -233,7 +250,7 @@ class PackedRow(Packed[Row]):
         data, ends = self.data, self.ends
         local, remote = _PORTS.unpack_from(data)
         every = _ALL.unpack_from(data)
-        family = 4 if data[0] == diag.IPV4 else 6
+        family = 4 if data[_STATE_AT - 1] == diag.IPV4 else 6
         names = (
             self.cookie, ends.namespace, family, ends.local, local, ends.remote, remote,
             ends.interface,

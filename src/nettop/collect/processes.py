@@ -178,7 +178,8 @@ def _read_due(
     for pid in resting.list(listed, seen):
         del seen[pid]
     grown: list[tuple[float, str]] = []
-    for pid in resting.due([pid for pid, one in seen.items() if one.row is not None], holding):
+    awake = [pid for pid, one in seen.items() if one.row is not None]
+    for pid in resting.due(awake, holding, source.now()):
         try:
             line = source.data(f"/proc/{pid}/stat")
         except OSError:  # it ended meanwhile

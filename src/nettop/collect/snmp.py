@@ -31,7 +31,10 @@ MAY_REST = True
 _SUMS: Final[Mapping[str, str]] = {
     "tcp_in": "Tcp.InSegs", "tcp_out": "Tcp.OutSegs", "tcp_retrans": "Tcp.RetransSegs",
     "tcp_errors": "Tcp.InErrs", "tcp_checksum_errors": "Tcp.InCsumErrors",
-    "tcp_resets": "Tcp.OutRsts", "tcp_established": "Tcp.CurrEstab",
+    "tcp_resets": "Tcp.OutRsts",
+    "tcp_aborts": "TcpExt.TCPAbortOnData TcpExt.TCPAbortOnClose TcpExt.TCPAbortOnMemory "
+    "TcpExt.TCPAbortOnTimeout TcpExt.TCPAbortOnLinger",
+    "tcp_established": "Tcp.CurrEstab",
     "tcp_opened": "Tcp.ActiveOpens Tcp.PassiveOpens", "tcp_active": "Tcp.ActiveOpens",
     "tcp_passive": "Tcp.PassiveOpens",
     "tcp_timeouts": "TcpExt.TCPTimeouts",
@@ -84,6 +87,7 @@ class Row:
     tcp_errors: int | None = counter("TCP segments received with errors", "segments")
     tcp_checksum_errors: int | None = counter("TCP segments with a wrong checksum", "segments")
     tcp_resets: int | None = counter("resets sent", "segments")
+    tcp_aborts: int | None = counter("connections aborted by this host", "connections")
     tcp_established: int | None = gauge("connections established", "connections")
     tcp_opened: int | None = counter("connections opened, in both directions", "connections")
     tcp_active: int | None = counter("outgoing connections opened", "connections")

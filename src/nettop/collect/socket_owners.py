@@ -3,20 +3,22 @@
 Reading all of them is expensive, so each reading covers a limited number of processes and links:
 new processes first, then those known to hold sockets, then the others in turn. A process with many
 descriptors waits until the others were read. An unchanged list of descriptors is trusted for some
-readings. A process without sockets is read less and less often, down to every sixth time. Processes
-of other users may be unreadable; the row of inode 0 has their number.
+readings. A process without sockets is read less and less often, down to every sixth time; so is one
+with thousands of descriptors while the kernel shows no new TCP socket. Processes of other users may
+be unreadable; the row of inode 0 has their number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, light
 from ..frame.rates import Partly
 from ..host.source import Source
-from . import _pids, _sysfs
+from . import _pids, _sysfs, sockets_tcp
 from ._memory import Memory, recall
 
 EVERY: Final = 5.0
@@ -24,10 +26,12 @@ MEMORY: Final = _pids.MEMORY  # `threads` reads it too
 
 LISTS: Final = 400  # processes whose descriptors are listed in one reading
 LINKS: Final = 4000  # links followed in one reading, before the last process of it
+LISTED: Final = 8  # descriptors that are listed in the time of following one link
 FEW: Final = 64  # links of a process that are followed before those of others
 _TRUST: Final = 6  # readings for which a descriptor is not followed again
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """One socket with a process that holds it."""
@@ -46,14 +50,28 @@ class _ProcessSockets:
     names: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()  # descriptors whose links are to be followed
     inodes: dict[str, int] = field(default_factory=dict)
+    rows: tuple[Row, ...] = ()  # of these sockets
     trusted: int = _TRUST  # readings since every link was followed
     quiet: int = 0  # readings without a change of the list
     closed: bool = False
     seen: int = -1  # the reading in which it was last covered
 
-    def rests(self, turn: int) -> bool:
-        """Whether it can be skipped: it had no socket and was read recently."""
-        return not self.inodes and not self.pending and turn - self.seen < self.quiet
+    def rests(self, turn: int, *, opened: bool) -> bool:
+        """Whether it can be skipped: it was read recently, and had no socket or the same many.
+
+        `opened`: sockets appeared since the last reading.
+        """
+        many = len(self.names) > LINKS and not opened
+        return (many or not self.inodes) and not self.pending and turn - self.seen < self.quiet
+
+    def renew(self, pid: int) -> bool:
+        """Make the rows again; whether they have changed."""
+        inodes = tuple(dict.fromkeys(self.inodes.values()))
+        if inodes == tuple([row.inode for row in self.rows]):
+            return False
+        old = {row.inode: row for row in self.rows}
+        self.rows = tuple([old.get(inode) or Row(inode, pid, self.name or "") for inode in inodes])
+        return True
 
 
 @dataclass
@@ -63,6 +81,8 @@ class Known:
     turn: int = -1  # number of the reading
     held: dict[str, _ProcessSockets] = field(default_factory=dict)  # by pid
     holding: Mapping[str, None] = field(default_factory=dict)  # processes with sockets
+    changes: int = 0  # of the owners of sockets: how often a reading found others
+    opened: int = 0  # sockets that had appeared at the last reading
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -79,28 +99,38 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     held = {pid: past[pid] for pid in listed if pid in past}
     held |= {pid: _ProcessSockets() for pid in new[:most]}
     last.held = held
+    known_opened, last.opened = last.opened, recall(memory, sockets_tcp.Known).opened
+    opened = last.opened != known_opened
     links = LINKS
     waiting = sorted(
-        (pid for pid, process in held.items() if not process.closed and not process.rests(turn)),
+        (
+            pid for pid, process in held.items()
+            if not process.closed and not process.rests(turn, opened=opened)
+        ),
         key=lambda pid: (held[pid].seen >= 0, not held[pid].inodes, held[pid].seen),
-    )
+    )  # fmt: skip
     known = sum(1 for pid in waiting if held[pid].inodes)
     covered = waiting[: max(LISTS, known + LISTS // 4)]
+    looked = []
     for pid in covered:
-        _look(source, pid, held[pid], turn)
-        links -= 1 + _follow(source, pid, held[pid], FEW)
+        looked.append(pid)
+        if len(held[pid].pending) <= FEW:
+            first = held[pid].seen < 0  # each process is listed once without delay
+            _look(source, pid, held[pid], turn)
+            links -= 1 + (0 if first else len(held[pid].names) // LISTED)
+        links -= _follow(source, pid, held[pid], FEW)
         if links <= 0:
             break
-    for pid in covered:
+    for pid in looked:
+        if held[pid].pending:
+            links -= _follow(source, pid, held[pid], None)
         if links <= 0:
             break
-        links -= _follow(source, pid, held[pid], None)
-    rows = [
-        Row(inode, number, process.name or "")  # one number for all sockets of a process
-        for number, process in ((int(pid), process) for pid, process in held.items())
-        for inode in dict.fromkeys(process.inodes.values())
-    ]
+    renewed = [pid for pid in looked if held[pid].renew(int(pid))]
+    if renewed or any(process.inodes for pid, process in past.items() if pid not in held):
+        last.changes += 1
     last.holding = {pid: None for pid, process in held.items() if process.inodes}
+    rows = list(chain.from_iterable(process.rows for process in held.values()))
     closed = sum(process.closed for process in held.values())
     if closed:
         rows.insert(0, Row(0, None, "", closed))

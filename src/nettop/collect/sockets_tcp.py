@@ -21,6 +21,7 @@ from ..host.source import Source
 from ._memory import Memory, recall
 from ._tcp_row import (
     INFO_PIECES,
+    MEMORY_PIECE,
     NO_INFO,
     NO_MEMORY,
     NO_OPTIONS,
@@ -52,10 +53,10 @@ _MEMORY: Final = struct.Struct("=9I")
 
 
 # What is remembered of a socket: the hash of its bytes but for timers and ages; where in its
-# message the ages begin; its row. The bytes of 10,000 sockets would take 4 MB. The hash is keyed
-# (SipHash, PEP 456) and has 64 bits: of 10,000 sockets that change each second, one change would be
-# missed in fifty million years.
-Seen = tuple[int, int, Row]
+# message the ages begin; its row. A packed row has its bytes itself: then the first is None, the
+# second the places of these bytes in the message. The hash is keyed (SipHash, PEP 456) and has 64
+# bits: of 1,000 sockets that change each second, one change would be missed in 500 million years.
+Seen = tuple[int, int, Row] | tuple[None, struct.Struct, PackedRow]
 
 
 class _Layout(NamedTuple):
@@ -83,6 +84,7 @@ class Known:
     subflows: bool = False  # whether one belongs to an MPTCP socket
     reading: int = 0  # its number
     listening: frozenset[int] = frozenset()  # inodes of sockets that listen
+    opened: int = 0  # sockets that appeared after the first reading
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -100,7 +102,12 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
     reply = diag.tcp(source)
     rows = parse(reply, last.seen, seen, name_of)
-    last.seen, last.subflows = seen, diag.SUBFLOW in reply
+    opened = sum([cookie not in last.seen for cookie in seen])
+    if opened or last.subflows:  # no other socket becomes one; the search takes a while
+        last.subflows = diag.SUBFLOW in reply
+    if last.reading:
+        last.opened += opened
+    last.seen = seen
     last.reading += 1
     whole = [row for row in rows if type(row) is Row]  # no packed one listens
     last.listening = frozenset([row.inode for row in whole if row.state == "listen"])
@@ -123,8 +130,12 @@ def parse(
     layouts: dict[int, _Layout] = {}
     packs = len(reply) > MANY
     shared: dict[bytes, Ends] = {}
+    behind = _Behind(before if packs else {})
     at, whole = 0, len(reply)
     while at < whole:
+        at = behind.same(reply, at, rows, seen)
+        if at >= whole:
+            break
         if whole - at < _HEAD.size:
             raise ValueError("a socket is cut off")
         length, kind = _HEAD.unpack_from(reply, at)
@@ -136,7 +147,7 @@ def parse(
                 raise ValueError("a socket is cut off")
             cookie = reply[at + _COOKIE_AT : at + _COUNTS_AT - 4]
             old = before.get(cookie)
-            if old is not None and _digest(reply, at, old[1], end) == old[0]:
+            if old is not None and old[0] is not None and _digest(reply, at, old[1], end) == old[0]:
                 seen[cookie] = old
                 rows.append(old[2])
             else:
@@ -145,31 +156,82 @@ def parse(
                     layout = layouts[length] = _layout(reply, at, end)
                 past = old[2] if old is not None else None
                 if packs and layout.pieces is not None and reply[at + 17] != diag.LISTEN:
-                    row = _packed(reply, at, layout.pieces, past, shared, name_of, namespace)
+                    packed = _packed(reply, at, layout.pieces, past, shared, name_of, namespace)
+                    seen[cookie] = None, layout.pieces, packed
+                    rows.append(cast("Row", packed))
                 else:
                     names = _identity(reply, at, name_of, namespace)
                     row = _row(reply, at, layout, names if past is None else unpack(past)[:8])
-                ages = layout.info + _AGES_AT if layout.info else length
-                seen[cookie] = _digest(reply, at, ages, end), ages, row
-                rows.append(row)
+                    ages = layout.info + _AGES_AT if layout.info else length
+                    seen[cookie] = _digest(reply, at, ages, end), ages, row
+                    rows.append(row)
+            behind.passed(cookie, known=old is not None)
         at += (length + 3) & ~3
     return rows
 
 
+class _Behind:
+    """Where the next message is expected among the sockets of the last reading.
+
+    The kernel lists sockets in the order of its table, so a packed row is mostly compared with the
+    one that followed the same socket before, without a search. On a host of 100,000 sockets that
+    halves the time.
+    """
+
+    def __init__(self, before: dict[bytes, Seen]) -> None:
+        """`before`: the sockets of the last reading in their order."""
+        self.items = iter(before.items())
+        self.next = next(self.items, None)
+
+    def same(self, reply: bytes, at: int, rows: list[Row], seen: dict[bytes, Seen]) -> int:
+        """Take the sockets that follow as before; returns where the first other one begins."""
+        expected, items, join = self.next, self.items, b"".join
+        try:
+            while expected is not None:
+                cookie, old = expected
+                _, pieces, row = old
+                if not isinstance(row, PackedRow) or not isinstance(pieces, struct.Struct):
+                    break
+                data = join(pieces.unpack_from(reply, at))
+                if data != row.data:
+                    later = row.later(data)
+                    if later is None:
+                        break
+                    old = None, pieces, later
+                seen[cookie] = old
+                rows.append(cast("Row", old[2]))
+                at += pieces.size
+                expected = next(items, None)
+        except struct.error:  # the answer ends here, or is cut off
+            pass
+        self.next = expected
+        return at
+
+    def passed(self, cookie: bytes, *, known: bool) -> None:
+        """A message was read otherwise: go on behind it if it was `known` before."""
+        if self.next is None or not known:
+            return
+        if self.next[0] != cookie:  # those before it have ended
+            for other, _ in self.items:
+                if other == cookie:
+                    break
+        self.next = next(self.items, None)
+
+
 def _packed(
-    reply: bytes, at: int, pieces: struct.Struct, old: Row | None, shared: dict[bytes, Ends],
-    name_of: Callable[[int], str], namespace: int,
-) -> Row:  # fmt: skip
+    reply: bytes, at: int, pieces: struct.Struct, old: Row | PackedRow | None,
+    shared: dict[bytes, Ends], name_of: Callable[[int], str], namespace: int,
+) -> PackedRow:  # fmt: skip
     """The packed row of a socket that was `old`; `shared` are the ends known so far."""
     data = b"".join(pieces.unpack_from(reply, at))
     if isinstance(old, PackedRow):
-        return cast("Row", PackedRow(data, old.ends))
+        return old if old.data == data else PackedRow(data, old.ends)
     common = reply[at + _NAMES_AT : at + _NAMES_AT + 1] + reply[at + 24 : at + _COOKIE_AT]
     ends = shared.get(common)
     if ends is None:
         names = _identity(reply, at, name_of, namespace)
         ends = shared[common] = Ends(namespace, names[3], names[5], names[7])
-    return cast("Row", PackedRow(data, ends))
+    return PackedRow(data, ends)
 
 
 def _digest(reply: bytes, at: int, ages: int, end: int) -> int:
@@ -186,20 +248,25 @@ def _layout(reply: bytes, at: int, end: int) -> _Layout:
     places = (memory, info, name)
     first, second, third = (reply[at + start - 4 : at + start] for start, _end in places)
     numbers = _numbers(memory, info) if all(start for start, _end in places) else None
-    pieces = _pieces(memory[0], info[0], name) if numbers is not None else None
+    size = (end - at + 3) & ~3
+    pieces = _pieces(memory[0], info[0], name, size) if numbers is not None else None
+    if pieces is not None and at + size > len(reply):
+        pieces = None
     return _Layout(*memory, *info, *name, first, second, third, numbers, pieces)
 
 
 @cache
-def _pieces(memory: int, info: int, name: tuple[int, int]) -> struct.Struct | None:
-    """The bytes of a packed row in a message; None if the kernel has another order."""
-    gap, between, after = (
-        memory - _ATTRIBUTES_AT, info - memory - _MEMORY.size, name[0] - info - _INFO.size,
+def _pieces(memory: int, info: int, name: tuple[int, int], size: int) -> struct.Struct | None:
+    """The bytes of a packed row in a message of `size`; None if the kernel has another order."""
+    begin, end = name
+    gap, between, after, rest = (
+        memory - 4 - _ATTRIBUTES_AT, info - 4 - memory - _MEMORY.size,
+        begin - 4 - info - _INFO.size, size - end,
     )  # fmt: skip
-    if after < 0:
+    if between < 0 or after < 0:
         return None
     return struct.Struct(
-        f"=16x{PIECES}{gap}x36s{between}x{INFO_PIECES}{after}x{name[1] - name[0]}s"
+        f"={PIECES}{gap}x{MEMORY_PIECE}{between}x{INFO_PIECES}{after}x{4 + end - begin}s{rest}x"
     )
 
 

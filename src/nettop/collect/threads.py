@@ -17,6 +17,7 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from . import _sysfs, netns_tcp, netns_udp, processes, socket_owners, sockets_tcp, sockets_udp
 from ._memory import Memory, recall
+from ._tcp_row import PackedRow
 
 EVERY: Final = 0.45
 MEMORY: Final = "sockets"
@@ -46,6 +47,7 @@ class Row:
     waited: float | None = counter("time waiting for a CPU", "s", default=None)
     cpu: int | None = gauge("CPU it last ran on", default=None)
     cgroup: str | None = gauge("cgroup of the CPU controller", default=None)
+    memory_cgroup: str | None = gauge("cgroup of the memory controller", default=None)
     threads: int = gauge("threads of its process", "threads", default=1)
     runs: int | None = counter("times that it was put on a CPU", "runs", default=None)
 
@@ -54,19 +56,19 @@ class _Part(NamedTuple):
     """The TCP sockets of a namespace at their last reading, as far as their processes are known."""
 
     seen: Sockets  # the same object until they are read again
-    amounts: Mapping[int, int]  # bytes, by inode
     waiting: tuple[int, ...]  # processes with data that waits in one of them
 
 
 @dataclass
 class Moving:
-    """The processes that moved data, and their cgroups, for `throttling`."""
+    """The processes that moved data, and their cgroups, for `throttling` and `socket_memory`."""
 
     rounds: dict[int, int] = field(default_factory=dict)  # readings left, by process
     parts: dict[int, _Part] = field(default_factory=dict)  # by namespace; 0: this one
     drops: dict[int, int] = field(default_factory=dict)  # datagrams, by inode
     cgroups: frozenset[str] = frozenset()
-    held: object = None  # of `socket_owners`, and the process of each inode in it
+    memory_cgroups: frozenset[str] = frozenset()
+    changes: int = -1  # of `socket_owners`, and the process of each inode at that time
     holders: dict[int, int] = field(default_factory=dict)
 
 
@@ -79,7 +81,8 @@ def update(source: Source, memory: Memory) -> list[Row]:
         source.listing("/proc")
     rows: list[Row] = []
     for pid in _moving(memory):
-        group = _cgroup(_sysfs.word(source, f"/proc/{pid}/cgroup") or "")
+        groups = _sysfs.word(source, f"/proc/{pid}/cgroup") or ""
+        group, memory_group = _cgroup(groups, "cpu"), _cgroup(groups, "memory")
         tids = _sysfs.names(source, f"/proc/{pid}/task")
         for tid in tids[: max(0, THREADS - len(rows))]:
             folder = f"/proc/{pid}/task/{tid}"
@@ -92,21 +95,24 @@ def update(source: Source, memory: Memory) -> list[Row]:
                 Row(
                     pid, stat.tid, stat.started, stat.name, stat.state,
                     ran if ran is not None else stat.user + stat.system,
-                    waited, stat.cpu, group, len(tids), runs,
+                    waited, stat.cpu, group, memory_group, len(tids), runs,
                 )
             )  # fmt: skip
-    recall(memory, Moving).cgroups = frozenset(row.cgroup for row in rows if row.cgroup)
+    known = recall(memory, Moving)
+    known.cgroups = frozenset(row.cgroup for row in rows if row.cgroup)
+    known.memory_cgroups = frozenset(row.memory_cgroup for row in rows if row.memory_cgroup)
     return rows
 
 
 def _moving(memory: Memory) -> list[int]:
     """The processes that moved data in one of the last readings, the last to move first."""
     known = recall(memory, Moving)
-    held = recall(memory, socket_owners.Known).held
+    owners = recall(memory, socket_owners.Known)
+    held = owners.held
     sockets, others = recall(memory, sockets_tcp.Known), recall(memory, netns_tcp.Known)
-    renewed = known.held is not held
+    renewed = known.changes != owners.changes
     if renewed:
-        known.held = held
+        known.changes = owners.changes
         known.holders = {
             inode: number
             for number, process in ((int(pid), process) for pid, process in held.items())
@@ -118,7 +124,7 @@ def _moving(memory: Memory) -> list[int]:
     for space, seen in ({0: sockets.seen} | others.seen).items():
         part = known.parts.get(space)
         if renewed or part is None or part.seen is not seen:
-            part, moved = _part(seen, part.amounts if part is not None else {}, holders)
+            part, moved = _part(seen, part.seen if part is not None else {}, holders)
             left |= dict.fromkeys(moved, _ROUNDS)
         left |= dict.fromkeys(part.waiting, _ROUNDS)
         parts[space] = part
@@ -135,24 +141,28 @@ def _moving(memory: Memory) -> list[int]:
     return list(known.rounds)
 
 
-def _part(
-    seen: Sockets, past: Mapping[int, int], holders: Mapping[int, int]
-) -> tuple[_Part, list[int]]:
+def _part(seen: Sockets, past: Sockets, holders: Mapping[int, int]) -> tuple[_Part, list[int]]:
     """The sockets after a reading, and the processes that moved data since the one before."""
     waiting: dict[int, None] = {}
-    moved, amounts = [], {}
-    for *_, row in seen.values():
+    moved = []
+    for cookie, (*_, row) in seen.items():
+        before = past.get(cookie)
+        same = before is not None and before[2] is row
+        if same and isinstance(row, PackedRow) and row.idle:
+            continue  # most sockets of a large host
         holder = holders.get(row.inode)
         if holder is None or row.state == "listen":
             continue
-        amount = (row.bytes_acked or 0) + (row.bytes_received or 0)
-        amounts[row.inode] = amount
-        before = past.get(row.inode)
         if row.notsent or row.recv_q:
             waiting[holder] = None
-        if before is not None and amount - before >= MOVED:
+        if before is not None and not same and _amount(row) - _amount(before[2]) >= MOVED:
             moved.append(holder)
-    return _Part(seen, amounts, tuple(waiting)), moved
+    return _Part(seen, tuple(waiting)), moved
+
+
+def _amount(row: sockets_tcp.Row | PackedRow) -> int:
+    """The bytes that a socket has moved."""
+    return (row.bytes_acked or 0) + (row.bytes_received or 0)
 
 
 def times(schedstat: str | None) -> tuple[float | None, float | None, int | None]:
@@ -166,8 +176,8 @@ def times(schedstat: str | None) -> tuple[float | None, float | None, int | None
     )  # fmt: skip
 
 
-def _cgroup(text: str) -> str | None:
-    """The process's cgroup that may have a CPU quota: `cpu:PATH` (v1), or `PATH` (v2).
+def _cgroup(text: str, controller: str) -> str | None:
+    """The process's cgroup that this controller may limit: `cpu:PATH` (v1), or `PATH` (v2).
 
     cgroups(7): lines `ID:CONTROLLERS:PATH`; v2 has the identifier 0 and no controllers.
     """
@@ -175,7 +185,7 @@ def _cgroup(text: str) -> str | None:
     for line in text.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        if "cpu" in controllers.split(","):
+        if controller in controllers.split(","):
             return f"{controllers}:{path}"
         if number == "0" and not controllers:
             unified = path

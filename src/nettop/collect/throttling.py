@@ -47,17 +47,17 @@ def update(source: Source, memory: Memory) -> list[Row]:
     for group in sorted(_with_ancestors(recall(memory, Moving).cgroups)):
         controllers, colon, path = group.partition(":")
         place = f"/{controllers}{path}" if colon else group
-        roots = roots or _roots(source)
+        roots = roots or roots_of(source)
         for root in roots:
             quota = _quota(source, f"{root}{place}", old=bool(colon))
             if quota is not None:
-                counts = _counts(_sysfs.word(source, f"{root}{place}/cpu.stat") or "")
-                rows.append(Row(group, quota, counts.get("nr_periods"), counts.get("nr_throttled")))
+                stat = counts(_sysfs.word(source, f"{root}{place}/cpu.stat") or "")
+                rows.append(Row(group, quota, stat.get("nr_periods"), stat.get("nr_throttled")))
                 break
     return rows
 
 
-def _roots(source: Source) -> tuple[str, ...]:
+def roots_of(source: Source) -> tuple[str, ...]:
     """Where the cgroup file system may be seen: here, by the first process, by the parent."""
     parent = (_sysfs.word(source, "/proc/self/stat") or "").rpartition(")")[2].split()[1:2]
     return (_MOUNT, *(f"/proc/{pid}/root{_MOUNT}" for pid in ("1", *parent)))
@@ -85,7 +85,8 @@ def _quota(source: Source, folder: str, *, old: bool) -> float | None:
     return most / period if most is not None and most > 0 and period else None
 
 
-def _counts(text: str) -> dict[str, int]:
+def counts(text: str) -> dict[str, int]:
+    """The lines `NAME NUMBER` of a file of a cgroup."""
     pairs = (line.split() for line in text.splitlines())
     return {
         pair[0]: value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..frame.rates import Entry
 from ..terms import formulas
-from . import distance
+from . import crowd, distance
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.nic import Nic
@@ -44,10 +44,6 @@ class Full:
     backlog: int
 
 
-# bytes a second in both directions, received, acknowledged; None: unknown
-_Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Landed]"
-
-
 @dataclass(slots=True)
 class Sockets:
     """The sockets of a frame before they become flows: receive queues, rates, owners, totals."""
@@ -73,9 +69,10 @@ class Sockets:
         `tcp` is None when the table could not be read.
         """
         found = cls(owners=owners, udp=list(udp), known=tcp is not None)
-        tcp_flows: list[_Moving] = []
+        tcp_flows: list[crowd.Moving] = []
         landing.begin()
-        for entry in tcp or ():
+        others, idle = crowd.split(tcp or ())
+        for entry in others:
             row = entry.now
             if row.state == "listen":
                 found.full = _fuller(found.full, entry, owners)
@@ -84,10 +81,7 @@ class Sockets:
             site = landing.site(row.cookie, "tcp", row)
             received, sent = _moved(entry)
             moved = (received or 0.0) + (sent or 0.0)
-            if site.nic is not None:
-                found.by_nic[site.nic] = found.by_nic.get(site.nic, 0) + 1
-            if site.port is not None and site.port != site.nic:
-                found.by_nic[site.port] = found.by_nic.get(site.port, 0) + 1
+            found.count(site, 1)
             if moved and site.nic is not None and _bulk(moved, _speed(landing, site)):
                 found.bulk[site.nic] = found.bulk.get(site.nic, 0) + 1
             if site.why == COMPUTED and site.port is not None and site.queue is not None:
@@ -100,9 +94,22 @@ class Sockets:
                 MOST, tcp_flows, key=lambda item: item[0]
             )
         ]
-        found.connections = len(tcp_flows)
-        found.uses = _uses(tcp_flows, found.udp, owners)
+        for entry in idle[: MOST - len(found.busiest)]:
+            site = landing.site(entry.now.cookie, "tcp", entry.now)
+            found.busiest.append((0.0, entry.unpacked(), site))
+        places = crowd.sites(idle, landing)
+        for site, count in places.values():
+            found.count(site, count)
+        found.connections = len(tcp_flows) + len(idle)
+        found.uses = crowd.uses(tcp_flows, found.udp, idle, places, owners)
         return found
+
+    def count(self, site: Landed, connections: int) -> None:
+        """Add connections to their interface and the port below it."""
+        if site.nic is not None:
+            self.by_nic[site.nic] = self.by_nic.get(site.nic, 0) + connections
+        if site.port is not None and site.port != site.nic:
+            self.by_nic[site.port] = self.by_nic.get(site.port, 0) + connections
 
 
 def _fuller(
@@ -133,36 +140,6 @@ def _moved(entry: Entry[TcpRow]) -> tuple[float | None, float | None]:
     if entry.still and entry.now.bytes_received is not None:  # of many sockets most are idle
         return 0.0, 0.0
     return entry.rate("bytes_received"), entry.rate("bytes_acked")
-
-
-def _uses(
-    tcp: Sequence[_Moving], udp: Sequence[Entry[UdpRow]],
-    owners: Mapping[int, tuple[int, str]],
-) -> dict[int, Use]:  # fmt: skip
-    """The network use of each process, summed over its sockets."""
-    found: dict[int, Use] = {}
-    for moved, rx, tx, entry, site in tcp:
-        owner = owners.get(entry.now.inode)
-        if owner is None:
-            continue
-        use = found.setdefault(owner[0], Use())
-        use.tcp += 1
-        if rx is not None or tx is not None:
-            use.rx = (use.rx or 0.0) + (rx or 0.0)
-            use.tx = (use.tx or 0.0) + (tx or 0.0)
-        if site.nic is not None and moved > use.most:
-            use.most, use.nic = moved, site.nic
-    for datagrams in udp:
-        owner = owners.get(datagrams.now.inode)
-        if owner is None:
-            continue
-        use = found.setdefault(owner[0], Use())
-        use.udp += 1
-        use.unread = max(use.unread or 0, datagrams.now.recv_q)
-        drops = datagrams.rate("drops")
-        if drops is not None:
-            use.drops = (use.drops or 0.0) + drops
-    return found
 
 
 @dataclass(frozen=True, slots=True)

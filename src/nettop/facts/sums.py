@@ -31,7 +31,7 @@ RATES: Final = (
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
     "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
-    "udp_unasked", "syn_retrans",
+    "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)
@@ -102,6 +102,12 @@ def fixed(tables: Tables, place: OnlineCpus, legacy: Sequence[str]) -> Fixed:
     )
 
 
+def _nodes(nics: Iterable[Nic]) -> tuple[int, ...]:
+    """The NUMA nodes of these interfaces; none if the node of one is not known."""
+    nodes = {nic.node for nic in nics}
+    return tuple(sorted(node for node in nodes if node is not None)) if None not in nodes else ()
+
+
 # Documentation/admin-guide/kernel-parameters.txt; iommu=pt is for x86 only
 _PASSED: Final = frozenset({"iommu=pt", "iommu.passthrough=1", "iommu.passthrough=on"})
 _FORWARDING: Final = ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding")
@@ -127,6 +133,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         busiest_cpu=list(load)[idle.index(min(idle))] if load else None,
         idle=sum(idle) / len(load) if load else None,
         ring_drops=total(nic.per_s.ring_drops for nic in sums.nics),
+        ring_drop_nodes=_nodes(nic for nic in sums.nics if nic.per_s.ring_drops),
         backlog_dropped=total(core.backlog_drops for core in sums.cores),
         squeezed=total(core.squeezed for core in sums.cores),
         flow_limited=total(core.flow_limited for core in sums.cores),

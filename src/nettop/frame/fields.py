@@ -75,6 +75,8 @@ class Packed(Generic[_Row]):
     """
 
     __slots__ = ()
+    idle: bool = False  # True: no data waits in it
+    ends: Any = None  # what many rows have in common: one object for all of them
 
     def whole(self) -> _Row:
         """The row."""

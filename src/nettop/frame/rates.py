@@ -278,7 +278,9 @@ def kept(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> Sequence[_Row]:
     """
     olds = chain(before, repeat(None))
     pairs = zip(rows, olds)  # noqa: B905 - one is endless
-    return [row if old is None or old.now != row else old.now for row, old in pairs]
+    return [
+        row if old is None or old.now is row or old.now != row else old.now for row, old in pairs
+    ]
 
 
 def entries(

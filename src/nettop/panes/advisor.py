@@ -94,14 +94,15 @@ def muted(view: View, scene: Scene) -> Next:
     return (view.at(on=first, open="", top=0, filter="") if first else view), None
 
 
-def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     """Reading, muting, and the other details."""
     if view.spot.open:
         return (
             Hint("Enter", "source", "enter"), Hint("n", "next", "next_detail"),
             Hint("Esc", "back", "escape"),
         )  # fmt: skip
-    known = (Hint("Enter", "read", "enter"), Hint("m", "mute", "mute")) if here else ()
+    mute = () if scene.origin and not scene.distant else (Hint("m", "mute", "mute"),)
+    known = (Hint("Enter", "read", "enter"), *mute) if here else ()
     return (*known, Hint("/", "filter", "filter"))
 
 

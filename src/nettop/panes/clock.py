@@ -1,8 +1,11 @@
-"""Wall clock times as text."""
+"""Wall clock times, and the time that is left, as text."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+
+from ..terms.units import seconds
+from ..views.scene import RunningTest
 
 
 def when(wall: float) -> str:
@@ -13,3 +16,8 @@ def when(wall: float) -> str:
 def clock(wall: float) -> str:
     """The time of day in UTC; empty for 0 (unknown)."""
     return when(wall)[11:]
+
+
+def left_of(test: RunningTest) -> str:
+    """The time that the running test still takes, in whole seconds; empty if it is not known."""
+    return f"{seconds(max(1, round(test.seconds - test.elapsed)))} left" if test.seconds else ""

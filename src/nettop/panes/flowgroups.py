@@ -40,6 +40,11 @@ class Group:
         return f"{PREFIX}{self.name}" if self.pid is None else f"{PREFIX}{self.pid}"
 
     @property
+    def title(self) -> str:
+        """The name of the process, with its id if that is known."""
+        return self.name if self.pid is None else f"{self.name}[{self.pid}]"
+
+    @property
     def filter(self) -> str:
         """The filter that shows the flows of the process."""
         return f"process:{self.name}" if self.pid is None else f"pid:{self.pid}"
@@ -95,9 +100,8 @@ def _cells(one: Group, scene: Scene) -> tuple[Cell, ...]:
     again = sum(flow.retransmits_per_s or 0.0 for flow in one.flows)
     cores = sorted({flow.app_cpu for flow in one.flows if flow.app_cpu is not None})
     peers = list(dict.fromkeys(flow.remote for flow in one.flows))
-    name = one.name if one.pid is None else f"{one.name}[{one.pid}]"
     return (
-        (f" {name}", "user"),
+        (f" {one.title}", "user"),
         str(len(one.flows)),
         (scene.units.rate(rx if known else None), "strong" if rx > BULK else "dim"),
         (scene.units.rate(tx if known else None), "strong" if tx > BULK else "dim"),

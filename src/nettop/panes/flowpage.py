@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts.flow_words import name
 from ..facts.limits import Limit, Reading, words
 from ..terms import braille
-from ..terms.text import Line, bar, cells, fit, fit_line, line, line_cells, repeats, wrap
+from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells, repeats, wrap
 from ..terms.units import UNKNOWN, amount, percent, seconds, share, size
 from ..views.past import History, Trace
 from ..views.scene import Scene
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CALM: Final = (None, "none", "application")  # limits that nothing here can lift
 WIDE: Final = 110  # columns from which stages and figures are side by side
+CAPACITY: Final = 19  # columns of what a stage could carry
 ROOMY: Final = 70  # columns from which a stage has a bar
 TALL: Final = 20  # lines from which all figures are shown in fewer columns
 STEP: Final = 1.0  # seconds of a dot of a graph
@@ -73,10 +74,13 @@ def checklist(limit: Limit, width: int) -> list[Line]:
     for reading in (limit.stage, *limit.ladder):
         known.setdefault(reading.stage, reading)
     place = lambda one: order.index(one.stage) if one.stage in order else len(order)  # noqa: E731
-    return [_stage(one, limit, width) for one in sorted(known.values(), key=place)]
+    some = any(one.capacity is not None for one in known.values())
+    sizes = width, CAPACITY if some else 2
+    return [_stage(one, limit, *sizes) for one in sorted(known.values(), key=place)]
 
 
-def _stage(one: Reading, limit: Limit, width: int) -> Line:
+def _stage(one: Reading, limit: Limit, width: int, wide: int) -> Line:
+    """One stage; its capacity has `wide` columns."""
     limits = one.stage in (limit.stage.stage, *limit.joint)
     known = one.utilisation is not None or one.held > 0
     glyph, role = mark(limit) if limits else ("✓", "good") if known else ("·", "dim")
@@ -84,15 +88,14 @@ def _stage(one: Reading, limit: Limit, width: int) -> Line:
     size = 8 if width >= ROOMY else 0
     filled, rest = bar(full, size) if full is not None and size else ("", " " * size)
     capacity = words.interval(one.capacity) if one.capacity is not None else ""
-    return fit_line(
-        line(
-            (f" {glyph} ", role), (fit(one.stage, 12), role if limits else ""),
-            (filled, role if limits else "accent"), (rest, "idle"),
-            (fit(share(full), 7, ">"), "strong" if limits else "dim"),
-            (fit(f"  {capacity}", 19), "dim"), one.because or one.name,
-        ),
-        width,
+    head = line(
+        (f" {glyph} ", role), (fit(one.stage, 12), role if limits else ""),
+        (filled, role if limits else "accent"), (rest, "idle"),
+        (fit(share(full), 7, ">"), "strong" if limits else "dim"),
+        (fit(f"  {capacity}", wide), "dim"),
     )  # fmt: skip
+    room = max(8, width - line_cells(head) - 1)
+    return fit_line((*head, (clauses(one.because or one.name, room), "")), width)
 
 
 def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
@@ -100,17 +103,19 @@ def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
     app = "unknown" if flow.app_cpu is None else str(flow.app_cpu)
     if flow.irq_cpu is None:
         why = f": {flow.queue_why}" if flow.queue_why else ""
-        where = line(f" process on core {app}; interrupt core unknown", (why, "dim"))
+        rows = wrap(f"process on core {app}; interrupt core unknown{why}", max(20, width - 2))
+        where = [line(f" {row}") for row in rows]
     else:
-        where = line(
+        one = line(
             f" process on core {app}, interrupt on core {flow.irq_cpu} (queue {flow.queue or '?'})",
             (f"  {flow.distance or 'distance unknown'}", "bad" if flow.far else "dim"),
             (f"  {flow.queue_why or ''}", "dim"),
         )
+        where = [one]
     entries = scene.frame.tables.get("threads", ()) if scene.frame is not None else ()
     own = [entry for entry in entries if entry.now.pid == flow.pid]
     if not own:
-        return [where]
+        return where
     count, group = own[0].now.threads, own[0].now.cgroup
     own.sort(key=lambda entry: -(entry.rate("ran") or 0.0))
     parts = [line((f"{count} thread{'s' * (count != 1)}", "head"))]
@@ -121,7 +126,7 @@ def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
         waits = f" waits {percent(100 * waited)}" if waited is not None and waited >= 0.01 else ""
         parts.append(line(text, (f" {busy}", "strong"), (waits, "warn")))
     parts += [line(("cgroup ", "dim"), group.rpartition(":")[2])] if group else []
-    return [where, *flow_words(parts, width)[:2]]
+    return [*where, *flow_words(parts, width)[:2]]
 
 
 def figures(flow: Flow, scene: Scene) -> list[Line]:

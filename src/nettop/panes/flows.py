@@ -231,7 +231,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     shown = rows_of(scene, view)
     table = fitted(COLUMNS, width, view.columns.get("flows", ()))
     total = sum(rate(one) or 0.0 for one in shown)
-    remark = f"{counted(len(shown), facts)}, together {scene.units.rate(total)}"
+    remark = f"{over(view)}{counted(len(shown), facts)}, together {scene.units.rate(total)}"
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
     cursor = chosen(tuple(f.id for f in shown), view.spot)
@@ -257,15 +257,28 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
 def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: int) -> list[Line]:
     """A row for each process instead of each flow."""
     groups = flowgroups.grouped(shown, view.spot)
-    many = f"{len(shown)} flow{'s' * (len(shown) != 1)} of "
+    many = f"{over(view)}{len(shown)} flow{'s' * (len(shown) != 1)} of "
     many += f"{len(groups)} process{'es' * (len(groups) != 1)}"
     head, *rows = flowgroups.lines(groups, scene, width, view.spot)
     cursor = chosen(tuple(one.id for one in groups), view.spot)
     out = [section("FLOWS BY PROCESS", f"{many}   z flows  Enter its flows", width), head]
-    out += listing(rows, cursor, width, height - 2)
+    below = height - 2 - max(5, len(rows))  # rows that the list does not need
+    below = below if groups and below >= FEW else 0
+    out += listing(rows, cursor, width, height - 2 - below)
+    if below:
+        own = groups[cursor]
+        table = fitted(COLUMNS, width, view.columns.get("flows", ()))
+        out += [()] * (height - below - len(out))
+        out += [section(f"FLOWS OF {own.title}", "Enter lists them", width), table.heading()]
+        out += [table.row(flow_cells(one, scene)) for one in own.flows[: below - 2]]
     if scene.facts is not None and not groups:
         out.append(nothing(scene.facts, view))
     return out
+
+
+def over(view: View) -> str:
+    """The interface whose flows are shown, if one was chosen (i)."""
+    return f"over {view.nic}: " if view.nic else ""
 
 
 def nothing(facts: Facts, view: View) -> Line:
@@ -273,6 +286,8 @@ def nothing(facts: Facts, view: View) -> Line:
     why = facts.missing.get("sockets_tcp")
     if why:
         return line((f" flows cannot be read: {why}", "dim"))
+    if not view.spot.filter and view.nic:
+        return line((f" no flow over {view.nic}", "dim"), ("   i next interface", "key"))
     if not view.spot.filter:
         known = " no flow" if facts.host.tcp_flows else " no flow: no connected socket was seen"
         return line((known, "dim"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import MARKS
@@ -164,8 +165,8 @@ def _area(
 def _losses(track: Timeline) -> Line:
     """The packets lost, in one row; a dot where none was."""
     lost = track.lost
-    pairs = [max((v for v in lost[i : i + 2] if v is not None), default=None)
-             for i in range(0, len(lost), 2)]  # fmt: skip
+    pairs = [one if other is None else other if one is None else max(one, other)
+             for one, other in zip_longest(lost[::2], lost[1::2])]  # fmt: skip
     most = max((v for v in pairs if v), default=0.0)
     parts = [
         (" ", "")
@@ -189,8 +190,8 @@ def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Li
     """
     count = len(track.rx) // 2
     each = 2 * track.step
-    text = ["─" if any(v is not None for v in track.rx[2 * at : 2 * at + 2]) else " "
-            for at in range(count)]  # fmt: skip
+    pairs = zip(track.rx[::2], track.rx[1::2], strict=False)
+    text = [" " if one is None and other is None else "─" for one, other in pairs]
     roles = ["faint"] * count
     least = _APART * each
     step = next((tick for tick in _TICKS if tick >= least), math.ceil(least / _TICKS[-1]) * 60.0)

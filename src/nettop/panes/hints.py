@@ -15,7 +15,11 @@ PAST: Final = (
     Hint("→", "on", "later"),
 )
 KEYS_ROOM: Final = 20  # columns: of most rows the first key, and `?`
+QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
+BACK: Final = Hint("Esc", "back", "escape")  # of a graph on the whole screen
+STOP: Final = Hint("Ctrl-X", "stop", "stop")
+OTHER: Final = Hint("i", "interface", "interface")
 HELP: Final = Hint("?", "help", "help")
 QUIT: Final = Hint("q", "quit", "quit")
 
@@ -24,11 +28,20 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     """The keys that do something here, the decisive ones first; `?` is not among them."""
     if view.moment:
         return PAST
+    if view.full and not view.help:
+        return (BACK, *((STOP,) if scene.progress is not None else ()), OTHER)
     here = view.spot.open or view.spot.on  # as painted: listing all rows again is expensive
     own = pane(view.pane).hints
     known = () if own is None else own(scene, view, here)
-    running = (Hint("Ctrl-X", "stop", "stop"),) if scene.progress is not None else ()
+    running = (STOP,) if scene.progress is not None else ()
     return (*running, *of_row(scene, here), *known)
+
+
+def fixed(scene: Scene, view: View) -> tuple[Hint, ...]:
+    """The keys of an open question or field, where all others have no meaning; () without one."""
+    if scene.question is not None:
+        return QUESTION
+    return FIELD if view.editing else ()
 
 
 def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..terms.text import Line, fit_line, line, wrap
+from ..terms.text import Line, cells, fit_line, line, wrap
 from ..terms.units import count, seconds
 from ..views.altered import SEEN, changes, settings
 from ..views.ask import Hint
-from ..views.kept import PEERS
+from ..views.kept import PEERS, exportable
 from ..views.scene import IN_FORCE, JournalEntry, Scene, View, nic_of, under
 from . import graph, path
 from .clock import when
 from .frame import enclosed, inside, roomy
-from .parts import Column, heading, listing, matches, row, section, widths
+from .parts import Cell, Column, apart, heading, listing, matches, row, section, widths
 from .table import Order, column_of, marked, ordered
 
 TITLE = "Journal"
@@ -38,10 +38,11 @@ STATES: Final = {
     "unchanged": ("· unchanged", "dim"),
     SEEN: ("○ seen", "accent"),
 }
+BEFORE: Final = Column("BEFORE", 10, grow=1)
+AFTER: Final = Column("AFTER", 10, grow=1)
 _COLUMNS: Final = (
-    Column(" STATE", 12), Column("SETTING", 34, grow=3), Column("BEFORE", 10, grow=1),
-    Column("AFTER", 10, grow=1), Column("WHEN", 19), Column("BECAUSE OF", 24, grow=2),
-    Column("BY", 8), Column("ID", 8),
+    Column(" STATE", 12), Column("SETTING", 34, grow=3), BEFORE, AFTER, Column("WHEN", 19),
+    Column("BECAUSE OF", 24, grow=2), Column("BY", 8), Column("ID", 8),
 )  # fmt: skip
 SHORT: Final = 14  # columns of the name of a setting at least
 KEYS_FROM: Final = 70  # columns from which the heading has the keys
@@ -94,12 +95,8 @@ def undoes(scene: Scene, here: str) -> list[JournalEntry]:
 
 
 def exports(scene: Scene) -> list[JournalEntry]:
-    """The changes in force of this host, without the files that make settings persistent."""
-    return [
-        entry
-        for entry in scene.journal
-        if entry.state in IN_FORCE and not entry.setting.startswith("kept.") and not entry.host
-    ]
+    """The changes in force of this host."""
+    return exportable(scene.journal)
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -203,7 +200,7 @@ def advised(scene: Scene, view: View, sizes: list[int], width: int, height: int)
     made = {(one.setting, one.after) for one in scene.journal if one.state in IN_FORCE}
     rows = [
         row(
-            (ADVISED, step.setting, (step.before, "dim"), (step.after, "strong"), "",
+            (ADVISED, step.setting, *_values(step.before, step.after, sizes), "",
              (finding.id, "dim"), "", ""),
             _COLUMNS, sizes,
         )
@@ -221,12 +218,20 @@ def _row(entry: JournalEntry, sizes: list[int]) -> Line:
     state, role = _state(entry)
     seen = entry.state == SEEN
     values = (
-        (f" {state}", role), entry.setting, (entry.before, "dim"), (entry.after, "strong"),
+        (f" {state}", role), entry.setting, *_values(entry.before, entry.after, sizes),
         (when(entry.wall)[:19], "dim"),
         (entry.finding or ("not recorded" if seen else "by hand"), "dim"),
         ("" if seen else entry.user, "dim"), ("" if seen else entry.id, "dim"),
     )  # fmt: skip
     return row(values, _COLUMNS, sizes)
+
+
+def _values(before: str, after: str, sizes: Sequence[int]) -> tuple[Cell, Cell]:
+    """The cells of both values; without the first words that are equal where they do not fit."""
+    room = min(sizes[_COLUMNS.index(BEFORE)], sizes[_COLUMNS.index(AFTER)])
+    if max(cells(before), cells(after)) > room:
+        before, after = apart(before, after)
+    return (before, "dim"), (after, "strong")
 
 
 def _state(entry: JournalEntry) -> tuple[str, str]:

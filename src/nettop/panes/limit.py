@@ -11,7 +11,7 @@ from ..terms.text import Line, bar, cells, clauses, crop, ends, fit_line, line, 
 from ..terms.units import brief, packets, per_second, scaled, share
 from ..views.scene import Scene
 from ..views.stages import Bar, at_fault, bars, flow_of, moves
-from .parts import severity
+from .parts import apart, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -131,7 +131,13 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
         if steps:
             step = steps[0]
             setting = step.setting.partition("@")[0]
-            text = line("   ", (f"{setting} {step.before} → {step.after}", "strong"))
+            change = f"{setting} {step.before} → {step.after}"
+            if cells(change) + 3 + taken > width:  # the value to set is what must be read
+                change = " → ".join(apart(step.before, step.after))
+                change = f"{setting.removeprefix('sysctl.')} {change}"
+            if cells(change) + 3 + taken > width:
+                after, taken = "", 0
+            text = line("   ", (change, "strong"))
             shell = line((f"   # {step.shell}", "dim"))
             risk = line(("   reverts unless confirmed", "dim")) if step.risk == "link" else ()
             for more in (shell, risk):

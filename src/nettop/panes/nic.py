@@ -10,7 +10,7 @@ from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import link, scaled
 from ..views.ask import Hint
 from ..views.scene import Scene, View, nic_of, under
-from . import niccounters, path
+from . import graph, niccounters, path
 from .frame import abreast, enclosed, filled, part, roomy
 from .parts import Cell, Column, listing, matches, section, waiting
 from .table import Order, fitted, marked, ordered
@@ -37,6 +37,7 @@ COLUMNS: Final = (
 )
 BOUND = True
 SHORT: Final = 16  # columns of the name of a setting at least
+MOST: Final = 30  # lines of the graph at the most
 WIDE: Final = 100  # columns from which the settings are beside the rest
 
 
@@ -164,10 +165,14 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
     """Setting a value."""
-    may = scene.distant or not scene.origin
-    known = (Hint("Enter", "set", "enter"),) if here and may else ()
+    known = (Hint("Enter", "set", "enter"),) if here and may_set(scene) else ()
     return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
             Hint("R", "raw", "driver_names"), Hint(">", "sort", "sort"))  # fmt: skip
+
+
+def may_set(scene: Scene) -> bool:
+    """Whether a value can be set: not in a recording."""
+    return scene.distant or not scene.origin
 
 
 def setting(here: str) -> str:
@@ -271,18 +276,30 @@ def about(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[L
     name = "COUNTERS (driver's own names)" if view.driver_names else "COUNTERS"
     out.append(section(name, "R raw" if not view.driver_names else "R normalised", width))
     out += niccounters.counters(scene, view, width)
-    return out + niccounters.queues(scene, nic, width, height - len(out))
+    out += niccounters.queues(scene, nic, width, height - len(out))
+    drawn = graph.lines(scene, nic, width - 1, min(height - len(out) - 1, MOST))
+    return out + ([section("RATES", graph.title(scene, nic), width), *drawn] if drawn else [])
+
+
+def absent(view: View, nic: Nic, width: int) -> list[Line]:
+    """The line that says that the chosen interface is not there, and another one is shown."""
+    if view.nic in ("", nic.name):
+        return []
+    text = f" ! {view.nic} is not there now: this is {nic.name}"
+    return [fit_line(line((text, "warn")), width)]
 
 
 def framed(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[Line]:
     """Rates and losses; below them settings at the left, the rest at the right, in frames."""
     keys = "   i next" if scene.facts is not None and len(scene.facts.nics) > 1 else ""
-    upper = [path.rates(nic, scene.units, width - 2), *niccounters.losses(nic, width - 2)]
+    sets = "Enter sets" * may_set(scene)
+    upper = [*absent(view, nic, width - 2), path.rates(nic, scene.units, width - 2)]
+    upper += niccounters.losses(nic, width - 2)
     out = part(f"NIC {nic.name}", f"{path.title(nic)}{keys}", upper, width)
     half, room = width * 11 // 20, height - len(out)
     shown = rows_of(scene, view)
     better = sum(bool(one.better) for one in shown)
-    remark = f"{better} can be better   " * bool(better) + "Enter sets"
+    remark = "   ".join(filter(None, (f"{better} can be better" if better else "", sets)))
     left = part(
         f"SETTINGS {len(shown)}",
         remark,
@@ -312,9 +329,9 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def _rows(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[Line]:
     """The lines of the pane, without frames."""
     others = len(scene.facts.nics) if scene.facts is not None else 0
-    keys = "Enter sets  i next" if others > 1 else "Enter sets"
-    out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}", width)]
-    out.append(path.rates(nic, scene.units, width))
+    keys = "  ".join(filter(None, ("Enter sets" * may_set(scene), "i next" * (others > 1))))
+    out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}".rstrip(), width)]
+    out += [*absent(view, nic, width), path.rates(nic, scene.units, width)]
     out += niccounters.losses(nic, width)
     shown = rows_of(scene, view)
     half = width if width < WIDE else width * 11 // 20

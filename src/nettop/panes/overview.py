@@ -238,7 +238,9 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     name = "FLOWS" if rows else "PROCESSES"
     rows += [line()] * bool(rows and others) + others
     if not rows:
-        rows, name = [line((" no flow carries data", "dim"))], "FLOWS"
+        why = scene.facts.missing.get("sockets_tcp") if scene.facts is not None else None
+        text = f" flows cannot be read: {why}" if why else " no flow carries data"
+        rows, name = [line((text, "dim"))], "FLOWS"
     total = scene.units.rate(sum(rate(one) or 0.0 for one in known))
     remark = f"{len(known)}, together {total}" if known else ""
     return part(name, remark, filled(rows, height, framed), width, framed=framed)

@@ -9,16 +9,18 @@ from ..sampling.budget import LOOK
 from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_cells, wrap
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
-from ..views.form import PROMPTS
+from ..views.form import PROMPTS, offered
 from ..views.scene import Scene, View
 from . import asking, cursor, hints, names, pane, whole
-from .clock import clock, when
+from .clock import clock, left_of, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
+MOMENT_FROM = 100  # columns from which the header names all keys of an earlier moment
 QUIET_FROM = 60  # columns from which the header has the age of tables of a quiet host
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 NOTE = 3  # rows of a note at most: its end is often the reason
+SELF = 13  # columns of nettop's own load, with gaps
 REASON = 24  # free columns from which the reason for the profile is shown
 PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
     False: (("c", "key"), (" keep, ", "warn"), ("u", "key"), (" undo now", "warn")),
@@ -54,12 +56,15 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if scene.recording:
         right.append(("● rec  ", "bad"))
     age = f", quiet: {seconds(scene.quiet)}" if scene.quiet > scene.interval else ""
-    right.append((f"{seconds(scene.interval)}{age if width >= QUIET_FROM else ''}  ", "dim"))
-    if scene.stretched:
-        right.append((f"{crop(stretched(scene.stretched), max(16, width // 3))}  ", "warn"))
+    brief = bool(view.moment) and width < MOMENT_FROM  # the name of the host has more weight
+    if not brief:
+        right.append((f"{seconds(scene.interval)}{age if width >= QUIET_FROM else ''}  ", "dim"))
+    room = min(width // 3, width - line_cells((*left[:3], *right)) - SELF)
+    if scene.stretched and not view.moment:
+        right.append((f"{stretched(scene.stretched, room)}  ", "warn"))
     here = not scene.origin and not scene.boxed  # else it is that of another process
     own = facts.host.nettop_cpu if facts is not None and here else None
-    if own is not None:
+    if own is not None and not brief:
         right.append((f"self {percent(own)} ", "dim"))
     tail = tuple(right)
     room = width - line_cells(tail) - 1
@@ -70,10 +75,17 @@ def header(scene: Scene, view: View, width: int) -> Line:
     return ends(fit_to(tuple(left), room), tail, width)
 
 
-def stretched(waits: Mapping[str, float]) -> str:
-    """What is sampled less often to keep the budget: the screen, then the slowest tables."""
+def stretched(waits: Mapping[str, float], room: int) -> str:
+    """What is sampled less often to keep the budget: the screen, then the slowest tables.
+
+    As many as have room, and the number of the others if it has room too.
+    """
     longest = sorted(waits.items(), key=lambda item: (item[0] != LOOK, -item[1], item[0]))
-    return ", ".join(f"{name} every {wait:.0f} s" for name, wait in longest)
+    parts = [f"{name} every {wait:.0f} s" for name, wait in longest]
+    texts = [f"{', '.join(parts[:many])}, {len(parts) - many} more"
+             for many in range(len(parts) - 1, 0, -1)]  # fmt: skip
+    fitting = (one for one in (", ".join(parts), *texts, parts[0]) if cells(one) <= room)
+    return next(fitting, f"{len(parts)} slower")
 
 
 def moment_words(scene: Scene, view: View, width: int) -> str:
@@ -81,7 +93,7 @@ def moment_words(scene: Scene, view: View, width: int) -> str:
     wall = view.moment if pane(view.pane).TIMELINE else scene.wall
     today = when(wall)[:10] == when(wall + scene.ago)[:10]
     at = (clock if today else when)(wall).removesuffix(" UTC")
-    wide = width >= PROCESSOR_FROM - 40
+    wide = width >= MOMENT_FROM
     if scene.ago < 1.0:  # a recording that is held at the last moment that was played
         return f"{at}, held; " + ("← → move, End plays on" if wide else "End plays on")
     how = "← → move, End: the present" if wide else "End: the present"
@@ -118,7 +130,8 @@ def footer(scene: Scene, view: View, width: int) -> Line:
         )
     if view.editing and (view.proving or not view.editing.startswith("form.")):
         name, does = PROMPTS.get(view.editing, (f"{view.editing} =", "shows the plan"))
-        prompt = line((f" {name} ", "key"), (f"{view.draft}▏", "input"))
+        offer = "" if view.draft else offered(scene, view.editing.removeprefix("form."))
+        prompt = line((f" {name} ", "key"), (f"{view.draft}▏", "input"), (offer, "dim"))
         return ends(prompt, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
     titles, shown = footer_parts(scene, view, width)
@@ -137,13 +150,14 @@ def footer_parts(
 ) -> tuple[list[tuple[str, str]], tuple[Hint, ...]]:
     """The panes' names and titles at the left, and the keys at the right; both fit in the width.
 
-    In a field the keys are those that are no letters.
+    In a question and a field the keys are those that have a meaning there.
     """
-    known = hints.FIELD if view.editing else hints.hints(scene, view)
+    fixed = hints.fixed(scene, view)
+    known = fixed or hints.hints(scene, view)
     titles = [(name, pane(name).TITLE) for name in names()]
-    shown = shortened(titles, view.pane, width, hints.needed(known, field=bool(view.editing)))
+    shown = shortened(titles, view.pane, width, hints.needed(known, field=bool(fixed)))
     room = width - sum(2 + len(text) for _, text in shown)
-    if view.editing:
+    if fixed:
         return shown, known if hints.room_of(known) <= room else known[:2]
     return shown, hints.fitting(known, room)
 
@@ -210,8 +224,8 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
         out.append(fit_line(line((rest, "warn")), width))
     now = scene.progress
     if now is not None and not pane(view.pane).PROGRESS:
-        rest = f", {seconds(max(0.0, now.seconds - now.elapsed))} left" if now.seconds else ""
-        text = line((f" ● {now.title}: ", "accent"), f"{now.stage or 'runs'}{rest}")
+        stage = ", ".join(filter(None, (now.stage or "runs", left_of(now))))
+        text = line((f" ● {now.title}: ", "accent"), stage)
         shows = "".join(f"{pane(name).KEY} shows it  " for name in names() if pane(name).PROGRESS)
         keys = line((f"{shows}Ctrl-X stops ", "key"))
         out.append(ends(fit_to(text, width - line_cells(keys) - 1), keys, width))

@@ -45,12 +45,12 @@ class Column:
 
 
 def section(title: str, right: str = "", width: int = 80) -> Line:
-    """A heading with a line to the right edge and a remark at its end."""
+    """A heading with a line to the right edge and, where it has room, a remark at its end."""
     head = f" {title} "
     tail = f" {right} " if right else ""
     rule = width - cells(head) - cells(tail)
     if rule < 1:
-        return line((head, "title"))
+        tail, rule = "", max(0, width - cells(head))
     return line((head, "title"), ("─" * rule, "faint"), (tail, "dim"))
 
 
@@ -102,6 +102,16 @@ def row(values: Sequence[Cell], columns: Sequence[Column], sizes: Sequence[int])
             parts += fit_line(value, size)
         parts.append((" ", ""))
     return tuple(parts)
+
+
+def apart(before: str, after: str) -> tuple[str, str]:
+    """Both values from the first word that differs: `… 16384`, `… 33554432`."""
+    pairs = enumerate(zip(before.split(), after.split(), strict=False))
+    equal = next((at for at, (one, other) in pairs if one != other), 0)
+    if not equal:
+        return before, after
+    short, other = ("… " + " ".join(one.split()[equal:]) for one in (before, after))
+    return short, other
 
 
 def window(count: int, cursor: int, height: int) -> range:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..terms.text import Line, bar, clauses, fit, fit_line, line, line_cells
+from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
-from ..views.form import CHOICES, KINDS, fields, kind, peers, provable, values, wrong
+from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable, values, wrong
 from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
 from . import outcome, plots
-from .clock import when
+from .clock import left_of, when
 from .cursor import among, target
 from .frame import abreast, enclosed, inside, roomy
 from .parts import Column, heading, listing, matches, row, section, severity, widths
@@ -28,6 +28,7 @@ NEEDS: tuple[str, ...] = ()
 LAZY = ("studies",)
 BOUND = PROGRESS = True
 START: Final = "start"
+BESIDE: Final = 8  # columns of a heading beside its title and remark
 WIDE: Final = 110  # columns from which the form and its side are abreast
 ORDERS: Final[Sequence[Order[StoredResult]]] = (
     Order("", lambda one: one.wall),
@@ -136,12 +137,6 @@ def launch(view: View, scene: Scene) -> Next:
     return view, Ask(kind(view), now["finding"] if kind(view) == "prove" else "")
 
 
-def offered(scene: Scene, name: str) -> str:
-    """What Enter puts into an empty field: the first known address, the first finding."""
-    known = {"to": peers, "finding": provable}.get(name)
-    return next(iter(known(scene)), "") if known is not None else ""
-
-
 def elsewhere(scene: Scene) -> str:
     """Why no test can start from here; empty on this host."""
     if scene.origin is None:
@@ -156,8 +151,7 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"
         typed = view.editing == f"form.{name}"
-        whose = "known peer: " if name == "to" else ""
-        known = f"{offer} ({whose}Enter)" if (offer := offered(scene, name)) else "–"
+        known = f"Enter: {offer}" if (offer := offered(scene, name)) else "–"
         text = view.draft + "▏" if typed else now[name] or known
         out.append(
             line(
@@ -214,8 +208,9 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     left = ""
     if progress.proof is not None:  # its name leaves little room
         remark = progress.stage
-        left = f"  {seconds(max(0.0, progress.seconds - progress.elapsed))} left"
-    out = [section(f"RUNNING {progress.title}", remark, width)]
+        left = f"  {left_of(progress)}"
+    title = f"RUNNING {progress.title}"
+    out = [section(title, clauses(remark, max(0, width - cells(title) - BESIDE)), width)]
     last = progress.intervals[-1] if progress.intervals else None
     done = progress.elapsed / progress.seconds if progress.seconds else None
     retransmits, word = progress.retransmits, "retr" if left else "retransmits"
@@ -226,7 +221,7 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
         (retr, "warn" if retransmits else "dim"),
         ("   Ctrl-X stops", "key"),
     )
-    room = width - line_cells(begin + end)  # for the bar
+    room = width - line_cells(begin + end) - 1  # for the bar
     filled, rest = bar(done, max(0, min(8 if left else 20, room)))
     out.append((*begin, (filled, "accent"), (rest, "faint"), *end))
     if progress.proof is not None and progress.proof.after:

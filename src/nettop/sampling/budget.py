@@ -1,6 +1,7 @@
 """The budget: how much of a core sampling may take, and which tables are read less often for it.
 
-The cost of a table is the CPU time of its readings, also that of the kernel in the system call.
+The cost of a table is the CPU time of its readings, also that of the kernel in the system call; to
+that of an expensive table is added what facts and rules take more in a frame that has read it.
 Expensive tables share what the others leave; none is read less often than every `LONGEST` seconds.
 Facts, rules and drawing get the other half of the budget, or more if they need more. If a look
 costs more than twice the budget even without the expensive tables, looks are taken less often.
@@ -12,6 +13,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 BUDGET: Final = 1.0  # percent of a core
@@ -23,6 +25,7 @@ SLOWEST: Final = 5.0  # seconds between two looks
 LOOK: Final = "the screen"  # the name of the pace of looks among those of tables
 _LOOKS: Final = 3  # the cheapest of these counts: single looks may cost more by chance
 _LEAST: Final = 0.4  # of the budget, for expensive tables
+_NONE: Final[Mapping[str, float]] = MappingProxyType({})
 _FRAME: Final = 0.5  # seconds: frames that follow a key sooner count as one of this length
 
 
@@ -33,6 +36,7 @@ class Budget:
     percent: float = BUDGET
     costs: dict[str, tuple[float, float]] = field(default_factory=dict)  # of the last two readings
     rest: float = 0.0  # seconds a second for all but tables
+    usual: float | None = None  # seconds of facts and rules in a frame without an expensive reading
     looks: deque[float] = field(default_factory=lambda: deque(maxlen=_LOOKS))  # CPU seconds of each
     process: float | None = None  # CPU seconds of the process at the last look
 
@@ -42,8 +46,19 @@ class Budget:
             _, last = self.costs.get(table, (0.0, 0.0))  # the first reading costs more than others
             self.costs[table] = last, cost
 
-    def spent(self, seconds: float, over: float) -> None:
-        """Add the CPU seconds of facts and rules; the frame before was `over` seconds ago."""
+    def spent(self, seconds: float, over: float, read: Mapping[str, float] = _NONE) -> None:
+        """Add the CPU seconds of facts and rules; the frame before was `over` seconds ago.
+
+        `read` has the tables that were read, with their CPU seconds: the most expensive one is
+        charged with what exceeds the usual seconds, because new rows are joined and judged.
+        """
+        table = max(read, key=read.__getitem__, default="")
+        if read.get(table, 0.0) < EXPENSIVE:
+            self.usual = seconds if self.usual is None else self.usual + (seconds - self.usual) / 4
+        elif self.usual is not None and seconds > self.usual:
+            before, cost = self.costs.get(table, (0.0, read[table]))
+            self.costs[table] = before, cost + seconds - self.usual
+            seconds = self.usual
         self.rest += (seconds / max(_FRAME, over) - self.rest) / 4
 
     def looked(self, process: float) -> None:

@@ -62,14 +62,15 @@ class Sampler:
         at = source.now()
         rested = {name: at - age for name, age in source.ages.items()}  # when they were read
         todo = sorted(set(wanted))  # a table read twice in a frame would have no interval
-        due = {name for name in todo if self._due(name, at, waits, rested)}
+        known = frozenset(collect.names())
+        due = {name for name in todo if name in known and self._due(name, at, waits, rested)}
         at = self._fetch(due, at, first)
         tables: dict[str, Sequence[Entry[Any]]] = {}
         missing: dict[str, str] = {}
         cost: dict[str, float] = {}
         self.spent = {}
         for name in todo:
-            if name not in collect.names():
+            if name not in known:
                 missing[name] = "no such collector"
                 continue
             # a table that is not wanted is read instead of one
@@ -117,14 +118,13 @@ class Sampler:
 
     def every(self, name: str, waits: Mapping[str, float] = _NONE) -> float:
         """Seconds between two readings of a table, as declared and in `waits`."""
-        return max(_plan(name).every, waits.get(name, 0.0))
+        declared = _plan(name).every
+        return max(declared, waits[name]) if name in waits else declared
 
     def _due(
         self, name: str, at: float, waits: Mapping[str, float], rested: Mapping[str, float]
     ) -> bool:
         """Whether the table is read in a frame at `at`; `rested`: when a recording read it last."""
-        if name not in collect.names():
-            return False
         passed = rested.get(name, at) - self.taken.get(name, _NEVER)[0]
         if name in rested and abs(passed) < SAME:
             return False  # the recording has nothing new

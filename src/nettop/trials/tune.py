@@ -15,6 +15,7 @@ from .documents import ProveDocument, TuneDocument, TuneStep, TuneTotal
 from .lever import LeverError
 from .peer import Cancelled
 from .prove import Bench
+from .result import Progress
 from .run import TrialError
 
 NO_STEPS: Final = "no finding advises a change that a measurement could prove: nothing was tested"
@@ -82,7 +83,7 @@ def tune(
             steps.append(TuneOutcome(finding, title, "skipped", why))
             continue
         try:
-            steps.append(_step(offer, _within(on, left - reserve)))
+            steps.append(_step(offer, _within(on, left - reserve, finding)))
         except Cancelled:
             steps.append(TuneOutcome(finding, title, "skipped", "cancelled"))
             cancelled = True
@@ -129,8 +130,13 @@ def together(kept: Sequence[ProveDocument]) -> TuneTotal:
     return {"median_difference": middle - 1, "interval": [low - 1, high - 1], "by": "product"}
 
 
-def _within(on: Bench, seconds: float) -> Bench:
-    return replace(on, plan=replace(on.plan, budget=seconds))
+def _within(on: Bench, seconds: float, finding: str) -> Bench:
+    """The bench of one proof: its budget in seconds; its progress names the finding."""
+
+    def watch(progress: Progress) -> None:
+        on.watch(replace(progress, note=", ".join(filter(None, (finding, progress.note)))))
+
+    return replace(on, plan=replace(on.plan, budget=seconds), watch=watch)
 
 
 def _step(offer: Offer, on: Bench) -> TuneOutcome:

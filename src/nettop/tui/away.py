@@ -116,8 +116,11 @@ class Away:
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what a proof would set there, and between which hosts it would test."""
         finding = scene.finding(ask.target)
-        if finding is None or not finding.wanted:
-            self.post(note("nothing under the cursor to prove: select a finding with ↑ ↓", "warn"))
+        if finding is None:
+            self.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
+            return
+        if not finding.wanted:
+            self.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         if finding.rule.startswith("capture-"):
             root = "" if self.batches.root else "sudo "

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})
 NOT_TRIED: Final = "not tried"  # begins the reason of a change that follows one that failed
+NEEDS_ROOT: Final = "this needs root"  # begins the reason of a change that sudo refused
 _WEIGHT: Final = {"good": 0, "warn": 1, "bad": 2}
 CONFIRM: Final = 30.0  # seconds in which a change that may interrupt the link must be confirmed
 NOTHING_WAITS: Final = "no change waits for a confirmation"
@@ -261,7 +262,10 @@ def sentence(result: Outcome) -> tuple[str, str]:
     role = _role(result)
     after = result.after if result.after is not None else result.wanted
     if result.state == "refused":
-        return f"{result.setting}: not changed: {result.because or 'refused'}", role
+        because = result.because or "refused"
+        if because.startswith(NEEDS_ROOT):  # the command with all its terms has no room here
+            because = f"{NEEDS_ROOT}: start nettop with sudo, or y copies the command"
+        return f"{result.setting}: not changed: {because}", role
     because = f" ({result.because})" if result.because else ""
     reverted = result.state in ("undone", "reverted")
     values = f"back to {after}" if reverted else f"{result.before} → {after}"

@@ -26,10 +26,11 @@ class Experiments:
         from ..changes.plan import plan
 
         finding = scene.finding(ask.target)
-        if finding is None or not finding.wanted:
-            self.planning.post(
-                note("nothing under the cursor to prove: select a finding with ↑ ↓", "warn")
-            )
+        if finding is None:
+            self.planning.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
+            return
+        if not finding.wanted:
+            self.planning.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         form = values(view)
         if os.geteuid() != 0:
@@ -116,7 +117,7 @@ class Experiments:
         body = (
             *self.planning.lines(changes),
             *runs(form, f"Each of {known} is" if len(tested) > 1 else "Its fix is"),
-            line(f" At most {form['budget']} minutes. A change stays only if it is better."),
+            line(f" At most {form['budget']} min. A change stays only if it is better."),
             line((" Ctrl-X stops; what is not kept is reverted.", "dim")),
         )
         question = Question(

@@ -15,7 +15,7 @@ from ..panes.cursor import kept, target
 from ..panes.declared import columns
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
-from ..views.form import course, values
+from ..views.form import course, offered, values
 from ..views.scene import Question, Scene, View
 from .moving import CHANGES, PAGE, sort
 
@@ -229,7 +229,8 @@ def _type_value(name: str, character: str | None, view: View, scene: Scene) -> N
         done = replace(view, editing="", draft="")
         if view.editing.startswith("form."):
             field = view.editing.removeprefix("form.")
-            done = replace(done, form={**view.form, field: view.draft.strip()})
+            text = view.draft.strip() or (offered(scene, field) if view.proving else "")
+            done = replace(done, form={**view.form, field: text})
             return _next_prompt(field, done) if view.proving else (done, None)
         return done, Ask("set", view.editing, view.draft.strip()) if view.draft.strip() else None
     if character and character.isprintable():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..panes import page, pane
 from ..panes.cursor import moved
 from ..terms.text import Line, cells
-from ..views.ask import Next, Pointer
+from ..views.ask import Ask, Next, Pointer
 from ..views.scene import Scene, View
 from . import keys
 
@@ -16,11 +16,14 @@ from . import keys
 def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene) -> Next:
     """A click: the footer's titles and keys do what they say; a heading of a column sorts by it.
 
-    A row gets the cursor, then opens. `at` is column and row; `rows` and `scene` are those that
-    were painted last.
+    A row gets the cursor, then opens. While a question is open, only its Esc can be clicked. `at`
+    is column and row; `rows` and `scene` are those that were painted last.
     """
     x, y = at
     width = sum(len(text) for text, _ in rows[-1]) if rows else 0
+    if scene.question is not None:  # only Enter agrees: it is read before it is typed
+        gone = y == len(rows) - 1 and page.hint_at(scene, view, width, x) == "dismiss"
+        return view, Ask("dismiss") if gone else None
     name = page.pane_at(scene, view, width, x)
     if y == len(rows) - 1 and name:
         return replace(view, pane=name, help=False, back=()), None

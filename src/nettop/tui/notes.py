@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from ..facts.pair.words import called
 from ..views.build import NOTES
 from ..views.origin import SceneOrigin
-from ..views.scene import Note, Question, Scene
+from ..views.scene import Note, Question, Scene, View
 
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
+READ: Final = 2.0  # seconds after which a note has been read
 
 
 def note(text: str, role: str = "") -> Update:
@@ -27,8 +29,22 @@ def brief(text: str, prefix: str) -> str:
 
 
 def ask_question(question: Question) -> Update:
-    """An update that opens a question."""
-    return lambda scene: replace(scene, question=question)
+    """An update that opens a question; a note about something else would seem to belong to it."""
+    return lambda scene: replace(unread(scene), question=question)
+
+
+def unread(scene: Scene) -> Scene:
+    """The scene without the notes that have been read."""
+    now = time.time()
+    return replace(scene, notes=tuple(one for one in scene.notes if now - one.wall < READ))
+
+
+def after(scene: Scene, before: View, view: View) -> Scene:
+    """The scene after a step; one to another pane, field, row or moment ends the notes read."""
+    place, last = (
+        (one.pane, one.help, one.editing, one.spot.open, bool(one.moment)) for one in (view, before)
+    )
+    return scene if place == last else unread(scene)
 
 
 def not_this_host(origin: SceneOrigin) -> str:

@@ -14,6 +14,7 @@ from ..panes.clock import when
 from ..panes.parts import RISKS
 from ..terms.text import Line, line
 from ..views.ask import Ask
+from ..views.kept import exportable
 from ..views.scene import IN_FORCE, JournalEntry, Question, Scene, View
 from ..views.spread import spread_of
 from .notes import Post, ask_question, note
@@ -136,7 +137,7 @@ class Planning:
             return
         files = tuple(persist.preview(wanted, self.source).items())
         warnings = persist.doubts(wanted, self.source)
-        if not files:
+        if not files or all(persist.doubts([one], self.source) for one in wanted):
             self.post(note(warnings[0] if warnings else "nothing here can be persisted", "warn"))
             return
         changes = plan(wanted, self.source)
@@ -153,7 +154,7 @@ class Planning:
         self.post(ask_question(question))
 
     def do_export(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Show the changes in force, or the plan of the finding, in each export format."""
+        """Show the plan of the finding, else the changes in force, in each export format."""
         from ..changes import Change
         from ..changes.export import export, formats
         from ..changes.plan import plan
@@ -165,7 +166,8 @@ class Planning:
             changes = plan(self.settings_under(ask.target, scene)[1], self.source)
         if not changes:  # a finding that is done: what was made for it
             undoes = pane(view.pane).undoes
-            made = (undoes(scene, ask.target) if undoes is not None else None) or ()
+            made = undoes(scene, ask.target) if undoes is not None else None
+            made = made or exportable(scene.journal)
             changes = tuple(Change(e.setting, e.before, e.after) for e in made)
         if not changes:
             self.post(note("nothing to export: no change is in force or under the cursor", "warn"))

@@ -25,7 +25,7 @@ from ..views.scene import Scene, View
 from . import alarm, effect, guide, internals, keys, leaving, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
-from .notes import not_this_host, note
+from .notes import after, not_this_host, note, unread
 from .read_only import REFUSED, refused
 from .reading import EARLY, RowsRead
 from .sampling_keys import record
@@ -260,8 +260,8 @@ class Nettop(App[int]):
 
     def _look_at(self, view: View) -> None:
         """Take a view, and let the engine know."""
-        self.scene = self.scrub.noted(self.scene)
         before, self.view = self.view, view
+        self.scene = self.scrub.noted(after(self.scene, before, view))
         if view.options != before.options:
             effect.show(self, self.board, self.engine, (before.options, view.options))
             self.scene = effect.on_scene(self.scene, view.options)
@@ -307,7 +307,7 @@ class Nettop(App[int]):
         if question is None:
             self.leave()
             return
-        self.scene = replace(self.scene, question=question)
+        self.scene = replace(unread(self.scene), question=question)
         self.view = self.reading.forget(self.view)
 
     def _answered(self, ask: Ask) -> None:
@@ -389,8 +389,8 @@ class Nettop(App[int]):
         return None if over else mouse.moment(at, self.board.shown, self.view, self.scene)
 
     def on_click(self, event: events.Click) -> None:
-        """See `mouse.clicked`; ignored while a question is open."""
-        if len(self.screen_stack) > 1 or self.scene.question is not None:
+        """See `mouse.clicked`."""
+        if len(self.screen_stack) > 1:
             return
         event.stop()
         at = int(event.screen_x), int(event.screen_y)

@@ -10,16 +10,16 @@ from .scene import Scene, View
 
 PROMPTS: Final = {  # of a value that a proof asks for: the prompt, what Enter does
     "form.to": ("address of the peer", "continues"),
-    "form.peer": ("command prefix that reaches the peer (ssh host2), or empty:", "shows the plan"),
+    "form.peer": ("peer's prefix (ssh host2), or empty:", "shows the plan"),
 }
 FIELDS: Final = (  # name, label, default, hint
     ("what", "run", "test", "← → test, sweep, tune or prove"),
     ("tool", "tool", "iperf3", "← → change"),
     ("setting", "setting", "", "such as ring.rx@eth0 (pane 3 lists all)"),
-    ("values", "values", "", "to test against the current one: 256 1024 4096"),
+    ("values", "values", "", "compared with the current: 256 1024 4096"),
     ("finding", "finding", "", "← → the findings that can be proved"),
-    ("to", "address", "", "of the peer, e.g. 192.0.2.20; ← → known peers"),
-    ("peer", "peer", "", "command prefix that reaches the peer: ssh host2"),
+    ("to", "address", "", "of the peer: 192.0.2.20; ← → known ones"),
+    ("peer", "peer", "", "prefix that reaches the peer: ssh host2"),
     ("seconds", "seconds", "10", "of one run; at least 10 to compare runs"),
     ("streams", "streams", "1", "parallel connections"),
     ("reverse", "reverse", "no", "yes: the peer sends (← →)"),
@@ -87,6 +87,12 @@ def provable(scene: Scene) -> list[str]:
     """The ids of the findings that have a setting to test: those that hold, then ended ones."""
     known = (*scene.findings, *(one.finding for one in scene.ended))
     return list(dict.fromkeys(one.id for one in known if one.wanted))
+
+
+def offered(scene: Scene, name: str) -> str:
+    """What Enter puts into an empty field: the first known address, the first finding."""
+    known = {"to": peers, "finding": provable}.get(name)
+    return next(iter(known(scene)), "") if known is not None else ""
 
 
 def course(scene: Scene) -> tuple[str, bool]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from .measured import points, spread
-from .scene import JournalEntry, Paper, Pending, StoredResult
+from .scene import IN_FORCE, JournalEntry, Paper, Pending, StoredResult
 
 if TYPE_CHECKING:
     from ..settings import Host
@@ -211,3 +211,12 @@ def root_journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
         if e["state"] == "pending" and e.get("deadline") is not None
     )
     return changes, pending
+
+
+def exportable(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
+    """The changes in force of this host, without the files that make settings persistent."""
+    return [
+        entry
+        for entry in entries
+        if entry.state in IN_FORCE and not entry.setting.startswith("kept.") and not entry.host
+    ]

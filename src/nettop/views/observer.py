@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from .. import config
@@ -15,7 +16,7 @@ from ..facts.kinds.pair import Pair
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
-from ..sampling.budget import BUDGET, Budget
+from ..sampling.budget import BUDGET, LONGEST, Budget
 from ..sampling.refresh import UNSEEN, RefreshPolicy
 from ..sampling.sampler import Sampler
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ..facts.limits.prediction import Calibration
 
 SAMPLES = 4  # the least number of intervals that a command observes
+SLOW = 0.5  # of the interval: a table that takes longer is not read in each sample
+NO_WAITS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +121,14 @@ class Observer:
         """The tables to read for one observation."""
         return {*needs(), *wanted, *(("drop_reasons",) if self._drop_reasons else ())}
 
-    def step(self, wanted: Collection[str] = ()) -> Observation:
-        """Sample, join and judge once; `wanted` adds tables to those that facts need."""
-        return self.observation(self.sampler.take(self.tables(wanted)))
+    def step(
+        self, wanted: Collection[str] = (), waits: Mapping[str, float] = NO_WAITS
+    ) -> Observation:
+        """Sample, join and judge once; `wanted` adds tables to those that facts need.
+
+        Tables in `waits` may be that many seconds old.
+        """
+        return self.observation(self.sampler.take(self.tables(wanted), waits))
 
     def glance(self, shown: Collection[str]) -> Observation:
         """As `step`, for the screen: tables that are not in `shown` may be some seconds old."""
@@ -141,7 +149,7 @@ class Observer:
         if before is not None:
             self.passed = frame.at - before.at
             self.budget.read(self.sampler.spent)
-            self.budget.spent(time.thread_time() - begun, self.passed)
+            self.budget.spent(time.thread_time() - begun, self.passed, self.sampler.spent)
         if not stretched and not quiet:
             return observation
         return replace(observation, stretched=stretched, quiet=quiet)
@@ -185,6 +193,7 @@ def watch(
     begun = source.now()
     first = observer.sampler.take(observer.tables(wanted))
     now = source.now()
+    slow = _slow(observer, interval)
     yield observer.observation(first)
     due = begun if now - begun < interval else now
     end = due + seconds
@@ -192,13 +201,28 @@ def watch(
     if judged - due > interval:  # short intervals: none without length, and no longer wait
         due, end = judged, max(end, judged + seconds / 2)
         interval = min(1.0, (end - due) / SAMPLES)
+    last = False
     while not source.live or source.now() < end - interval / 2:
         due += interval
         if not source.wait(due - source.now()):
             return
-        yield observer.step(wanted)
+        last = source.now() >= end - interval / 2
+        yield observer.step(wanted, {} if last else slow)
         if not source.live and source.now() >= end and not source.ends:
             return
+    if slow and not last:
+        yield observer.step(wanted)
+
+
+def _slow(observer: Observer, interval: float) -> dict[str, float]:
+    """The tables of this machine whose first reading took too long to repeat in each sample.
+
+    They are read again after `LONGEST` seconds, and in the last one: rates need two readings.
+    """
+    if not observer.source.live:
+        return {}
+    spent = observer.sampler.spent
+    return {name: LONGEST for name, cost in spent.items() if cost > SLOW * interval}
 
 
 def _earlier(rule: str) -> Calibration | None:

@@ -20,6 +20,7 @@ from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
 from ...facts.kinds.bridge import Bridge
 from ...facts.kinds.flow import Flow
+from ...facts.kinds.memcg import Memcg
 from ...facts.kinds.process import Process
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
@@ -100,7 +101,7 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
 def _parties(over: str, fact: object) -> set[int | str]:
     """The processes, by number, the neighbour and its @interface that a fact is about."""
     match fact:
-        case Quota():
+        case Quota() | Memcg():
             return set(fact.pids)
         case Process():
             return {fact.pid}

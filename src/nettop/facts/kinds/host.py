@@ -134,6 +134,9 @@ class HostFact:
     ring_drops: float | None = gauge(
         "packets dropped, receive rings of all NICs", "packets/s", default=None
     )
+    ring_drop_nodes: tuple[int, ...] = gauge(
+        "NUMA nodes of the NICs whose receive rings drop packets", default=()
+    )
     flow_limited: float | None = gauge(
         "packets dropped by the flow limit, all CPUs", "packets/s", default=None
     )
@@ -181,6 +184,10 @@ class HostFact:
         "broadcast and multicast datagrams that no socket takes", "packets/s", default=None
     )
     syn_retrans: float | None = gauge("SYN segments sent again", "segments/s", default=None)
+    tcp_resets: float | None = gauge("TCP resets sent", "segments/s", default=None)
+    tcp_aborts: float | None = gauge(
+        "connections aborted by this host", "connections/s", default=None
+    )
     duplicates: tuple[str, ...] = gauge(
         "IPv6 addresses that another host has, as address@interface", default=()
     )

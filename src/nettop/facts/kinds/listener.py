@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ..kind import Kind
+
+if TYPE_CHECKING:
+    from ..rows import TcpRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +30,31 @@ class Listener:
     others: int = gauge(
         "longest accept queue of the other sockets of the group", "connections", default=0
     )
+    unclosed: int = gauge(
+        "connections that the peer has closed and this end has not, with nothing to send",
+        "connections",
+        default=0,
+    )
     files: int | None = gauge("open files of the process", "files", default=None)
     files_max: int | None = gauge("limit of open files of the process", "files", default=None)
 
 
 def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
     """One fact for each listening socket."""
-    rows = [row for row in frame.rows("sockets_tcp") if row.state == "listen"]
-    owners = {row.inode: (row.pid, row.name) for row in frame.rows("socket_owners")}
+    rows: list[TcpRow] = []
+    unclosed: Counter[tuple[int, int]] = Counter()
+    for entry in frame.tables.get("sockets_tcp", ()):
+        row = entry.now
+        if row.state == "listen":
+            rows.append(row)
+        elif row.state == "close-wait" and row.inode:  # without: it waits to be accepted
+            sends = row.send_q or (entry.rate("bytes_acked") or 0.0)
+            unclosed[row.namespace, row.local_port] += not sends
+    inodes = {row.inode for row in rows}
+    owners = {
+        row.inode: (row.pid, row.name)
+        for row in frame.rows("socket_owners") if row.inode in inodes
+    }  # fmt: skip
     files = {row.pid: row for row in frame.rows("tcp_files")}
     groups: dict[tuple[int, str, int], list[int]] = defaultdict(list)
     for row in rows:
@@ -48,7 +69,8 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
         found.append(
             Listener(
                 row.inode, row.local, row.local_port, row.recv_q, row.send_q, pid, name,
-                len(queues), max(rest, default=0), held.files if held else None,
+                len(queues), max(rest, default=0), unclosed[row.namespace, row.local_port],
+                held.files if held else None,
                 held.limit if held else None,
             )
         )  # fmt: skip

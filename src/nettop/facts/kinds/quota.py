@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ..kind import Kind
+
+if TYPE_CHECKING:
+    from ..rows import ThreadRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +36,7 @@ class Quota:
 
 def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
     """One fact for each cgroup with a quota; a cgroup that did not run has no share."""
-    names: dict[str, dict[str, None]] = {}
-    for row in frame.rows("threads"):
-        if row.cgroup is not None and row.pid == row.tid:
-            names.setdefault(row.cgroup, {})[f"{row.name}[{row.pid}]"] = None
+    names = programs(frame, attrgetter("cgroup"))
     return tuple(
         Quota(
             entry.now.cgroup.rpartition(":")[2],
@@ -43,14 +45,31 @@ def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
             if (periods := entry.rate("periods"))
             and (throttled := entry.rate("throttled")) is not None
             else None,
-            tuple(
-                name
-                for group, inside in sorted(names.items())
-                if f"{group}/".startswith(f"{entry.now.cgroup}/")
-                for name in inside
-            ),
+            below(entry.now.cgroup, names),
         )
         for entry in frame.tables.get("throttling", ())
+    )
+
+
+def programs(
+    frame: Frame, group_of: Callable[[ThreadRow], str | None]
+) -> Mapping[str, Collection[str]]:
+    """The processes that move data, as nginx[812], by their cgroup."""
+    names: dict[str, dict[str, None]] = {}
+    for row in frame.rows("threads"):
+        group = group_of(row)
+        if group is not None and row.pid == row.tid:
+            names.setdefault(group, {})[f"{row.name}[{row.pid}]"] = None
+    return names
+
+
+def below(cgroup: str, names: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """Those of `names` in the cgroup or below it."""
+    return tuple(
+        name
+        for group, inside in sorted(names.items())
+        if f"{group}/".startswith(f"{cgroup}/")
+        for name in inside
     )
 
 

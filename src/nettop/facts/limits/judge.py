@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from ..flow_words import MOST
@@ -239,6 +240,7 @@ def _as_flow(one: Limit, flow: Limit) -> Limit:
     return replace(whole, next=flow.next if alone else following(whole))
 
 
+@lru_cache(maxsize=256)  # on a quiet host the same verdicts come back each second
 def _idle(one: Limit) -> Limit:
     """An interface on which no flow of this host wants to move more."""
     if one.direction == "tx":

@@ -34,6 +34,7 @@ class _Held:
     stage: Stage
     since: float  # wall clock
     limit: Limit
+    shown: Limit | None = None  # `limit` with the time since which it holds
     begun: float = 0.0
     changed: float = float("-inf")
     rival: Stage | None = None
@@ -66,9 +67,10 @@ class Steady:
                 if at - held.begun > FRESH:
                     held.changed = at
                 held.stage, held.since, held.rival = seen, wall, None
-            held.limit = limit
             now[key] = held
-            out.append(replace(limit, since=held.since))
+            if held.shown is None or held.limit is not limit or held.shown.since != held.since:
+                held.limit, held.shown = limit, replace(limit, since=held.since)
+            out.append(held.shown)
         self.held = now
         return tuple(out)
 

@@ -93,6 +93,8 @@ class Track:
 def _moves(entry: Entry[Any]) -> bool:
     """Whether a TCP socket moved or holds data: an idle one is not followed."""
     row = entry.now
+    if entry.still and isinstance(row, Packed) and row.idle:
+        return False
     busy = not entry.still or row.notsent or row.recv_q
     return bool(busy) and row.state == "established"
 

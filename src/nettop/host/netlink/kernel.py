@@ -212,39 +212,39 @@ class Kernel:
         """Datagrams up to the acknowledgement or the end of the dump: data, error, interrupted."""
         mark = struct.pack("=II", _SEQUENCE, port)
         parts = BytesIO()  # of 100,000 sockets 45 MB: a list would take them twice
-        interrupted, whole = False, 0
+        interrupted, whole, view = False, 0, memoryview(self._buffer)
         while True:
             size = door.recv_into(self._buffer)
             whole += size
             if whole > BOUNDS["netlink"].most:
                 raise exceeded("netlink")
-            data = bytes(memoryview(self._buffer)[:size])
-            last = _last(data, mark)
+            last = _last(self._buffer, size, mark)
             if last is None:
                 continue  # not ours
             for at in {0, last}:
-                interrupted |= bool(HEADER.unpack_from(data, at)[2] & _INTERRUPTED)
-            length, kind, flags = HEADER.unpack_from(data, last)[:3]
+                interrupted |= bool(HEADER.unpack_from(self._buffer, at)[2] & _INTERRUPTED)
+            length, kind, flags = HEADER.unpack_from(self._buffer, last)[:3]
             if kind not in {_ERROR, _DONE}:
-                parts.write(data)
+                parts.write(view[:size])
                 continue
-            parts.write(data[:last])
-            return parts.getvalue(), failure(data, last, last + length, flags), interrupted
+            parts.write(view[:last])
+            end = bytes(view[:size])
+            return parts.getvalue(), failure(end, last, last + length, flags), interrupted
 
 
-def _last(data: bytes, mark: bytes) -> int | None:
-    """Where the last message of a datagram begins; None when it does not answer this socket.
+def _last(data: bytearray, size: int, mark: bytes) -> int | None:
+    """Where the last message of a datagram of `size` bytes begins; None if it is not for us.
 
     A dump of ten thousand sockets comes in datagrams of a hundred messages. Their headers all end
     in the same eight bytes, so the last is found from the end, and every header walked only in
     doubt.
     """
-    if len(data) < HEADER.size or data[8:16] != mark:
+    if size < HEADER.size or data[8:16] != mark:
         return None
-    at = data.rfind(mark) - 8
-    if at >= 0 and at + (HEADER.unpack_from(data, at)[0] + 3 & ~3) == len(data):
+    at = data.rfind(mark, 0, size) - 8
+    if at >= 0 and at + (HEADER.unpack_from(data, at)[0] + 3 & ~3) == size:
         return at
-    begins = [start - HEADER.size for _kind, start, _end in messages(data)]
+    begins = [start - HEADER.size for _kind, start, _end in messages(bytes(data[:size]))]
     return begins[-1]
 
 

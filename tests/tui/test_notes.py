@@ -1,0 +1,71 @@
+"""A note belongs to what is on the screen: it ends with the next step once it has been read."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from scenes import lossy
+from tui_app import Recorder, settled
+
+from nettop.terms.text import text_of
+from nettop.tui import notes
+from nettop.tui.screen import Nettop
+from nettop.views.scene import Note, Question, Scene, View
+
+PLAN = Question("Set link.mtu@eth0", (("", ()),), "change")
+
+
+def said(age: float) -> Scene:
+    """A scene with a note of that age, in seconds."""
+    return replace(lossy(), notes=(Note("cannot exceed 65535", "bad", time.time() - age),))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [View(pane="nic"), View(help=True), View(editing="link.mtu@eth0"), View(moment=5.0),
+     View().at(open="x")],
+)  # fmt: skip
+def test_a_note_that_was_read_ends_with_a_step_elsewhere(step: View) -> None:
+    assert notes.after(said(notes.READ + 1), View(), step).notes == ()
+    assert len(notes.after(said(0.0), View(), step).notes) == 1  # nobody has read it
+
+
+def test_a_note_stays_while_the_cursor_moves_and_a_filter_is_typed() -> None:
+    for step in (View().at(on="a"), View().at(filter="eth"), View(nic="eth0")):
+        assert len(notes.after(said(9.0), View(), step).notes) == 1
+
+
+def test_a_question_is_not_shown_above_a_note_about_something_else() -> None:
+    shown = notes.ask_question(PLAN)(said(9.0))
+    assert (shown.question, shown.notes) == (PLAN, ())
+
+
+async def test_the_note_is_gone_from_the_next_pane() -> None:
+    app = Nettop(View(pane="nic"), said(9.0))
+    app.actions = Recorder()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        assert "cannot exceed 65535" in "\n".join(map(text_of, app.board.shown))
+        await pilot.press("1")
+        await settled(app, pilot)
+        assert "cannot exceed 65535" not in "\n".join(map(text_of, app.board.shown))
+
+
+async def test_only_esc_of_an_open_question_can_be_clicked() -> None:
+    app = Nettop(View(), replace(lossy(), question=PLAN))
+    recorder = app.actions = Recorder()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        foot = text_of(app.board.shown[-1])
+        assert "Enter yes  Esc no" in foot
+        assert "apply" not in foot
+        for word in ("Enter yes", "3 NIC"):
+            await pilot.click(offset=(foot.index(word) + 1, 23))
+            await settled(app, pilot)
+            assert (app.view.pane, app.scene.question, recorder.requests) == ("overview", PLAN, [])
+        await pilot.click(offset=(foot.index("Esc no") + 1, 23))
+        await settled(app, pilot)
+        assert app.scene.question is None
+        assert recorder.requests == []
