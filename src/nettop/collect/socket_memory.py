@@ -19,7 +19,7 @@ from ..host.source import Source
 from . import _sysfs
 from ._memory import Memory, recall
 from .threads import Moving
-from .throttling import ancestors, counts, roots_of
+from .throttling import ancestors, counts, folders, roots_of
 
 EVERY: Final = 2.0
 MEMORY: Final = "sockets"
@@ -55,12 +55,8 @@ def update(source: Source, memory: Memory) -> list[Row]:
 
 
 def _first(source: Source, roots: tuple[str, ...], group: str) -> Row | None:
-    controllers, colon, path = group.partition(":")
-    for root in roots:
-        row = _row(source, group, f"{root}/{controllers}{path}" if colon else f"{root}{group}")
-        if row is not None:
-            return row
-    return None
+    rows = (_row(source, group, folder) for folder in folders(roots, group))
+    return next((row for row in rows if row is not None), None)
 
 
 def _row(source: Source, group: str, folder: str) -> Row | None:

@@ -45,16 +45,21 @@ def update(source: Source, memory: Memory) -> list[Row]:
         source.listing("/proc")
     rows, roots = [], None
     for group in sorted(_with_ancestors(recall(memory, Moving).cgroups)):
-        controllers, colon, path = group.partition(":")
-        place = f"/{controllers}{path}" if colon else group
         roots = roots or roots_of(source)
-        for root in roots:
-            quota = _quota(source, f"{root}{place}", old=bool(colon))
+        for folder in folders(roots, group):
+            quota = _quota(source, folder, old=":" in group)
             if quota is not None:
-                stat = counts(_sysfs.word(source, f"{root}{place}/cpu.stat") or "")
+                stat = counts(_sysfs.word(source, f"{folder}/cpu.stat") or "")
                 rows.append(Row(group, quota, stat.get("nr_periods"), stat.get("nr_throttled")))
                 break
     return rows
+
+
+def folders(roots: tuple[str, ...], group: str) -> tuple[str, ...]:
+    """Where the files of a cgroup may be, below each of `roots`."""
+    controllers, colon, path = group.partition(":")
+    place = f"/{controllers}{path}" if colon else group
+    return tuple(f"{root}{place}" for root in roots)
 
 
 def roots_of(source: Source) -> tuple[str, ...]:
