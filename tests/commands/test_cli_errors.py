@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -197,13 +198,25 @@ def test_closed_and_full_streams() -> None:
     assert "No space left" in one_sentence(full.stderr)
 
 
+def _written(pid: int, folder: Path) -> int:
+    """The bytes of the process's files in the folder; an incomplete file has no name there."""
+    size = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            if os.readlink(link).startswith(f"{folder}/"):
+                size += link.stat().st_size
+    return size
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_recording_that_is_stopped_is_whole(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "stopped.host.gz"
     line = [sys.executable, "-m", "nettop", "record", str(file), "--seconds", "60"]
     line += ["--interval", "0.2"]
     with subprocess.Popen(line, stderr=subprocess.PIPE) as process:
-        time.sleep(2.5)
+        while not _written(process.pid, tmp_path):  # the first sample
+            assert process.poll() is None
+            time.sleep(0.05)
         process.send_signal(number)
         _, err = process.communicate(timeout=20)
     assert b"Traceback" not in err
