@@ -71,7 +71,8 @@ def _at_home() -> dict[str, str]:
     if _PIP[1].exists():
         kept.setdefault(_PIP[0], str(_PIP[1]))
     folders = {"CONFIG": ".config", "STATE": ".local/state", "CACHE": ".cache", "DATA": ".data"}
-    return kept | {f"XDG_{n}_HOME": f"{_HOME}/{f}" for n, f in folders.items()} | {"HOME": _HOME}
+    homes = {f"XDG_{n}_HOME": f"{_HOME}/{f}" for n, f in folders.items()} | {"HOME": _HOME}
+    return kept | homes | {"NETTOP_STATE": f"{_HOME}/changes"}  # not root's journal
 
 
 _HERE = _at_home()

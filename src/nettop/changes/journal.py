@@ -108,6 +108,14 @@ class Journal:
         self.folder = path or folder()
         self.path = os.path.join(self.folder, "journal.jsonl")
 
+    def version(self) -> tuple[int, int]:
+        """Changes with each line: time of modification in ns, and size; zeros without a file."""
+        try:
+            known = os.stat(self.path)
+        except OSError:  # a folder that may not be read: `entries` says so
+            return 0, 0
+        return known.st_mtime_ns, known.st_size
+
     @contextlib.contextmanager
     def lock(self, seconds: float = 10.0) -> Iterator[None]:
         """Hold the lock for writing; Busy if another nettop still holds it after `seconds`.

@@ -18,7 +18,7 @@ from ..panes import pane
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.form import values
-from ..views.kept import PEERS, journal, notices, root_journal, stored, studies
+from ..views.kept import PEERS, journal, journal_version, notices, root_journal, stored, studies
 from ..views.origin import origin_of
 from ..views.scene import JournalEntry, Question, Scene, View
 from . import options
@@ -67,6 +67,7 @@ class Actions:
         self.studies_read = False
         self.read_only = False  # write nothing, not even that a notice was shown
         self.journal_read = 0.0  # time of the last read of the journal for a pending change
+        self.journal_seen = (0, 0)  # its version when it was read last
 
     def prefixes(self) -> tuple[str, str]:
         """The command prefixes of the host shown and of that of --peer; empty: none."""
@@ -151,7 +152,10 @@ class Actions:
         self.bench.stop()
 
     def follow(self, scene: Scene, view: View) -> None:
-        """Read what the pane shown needs; read the journal again while a change is pending."""
+        """Read what the pane shown needs.
+
+        The journal is read again while a change is pending, and when another nettop wrote to it.
+        """
         now = time.monotonic()
         lazy = pane(view.pane).LAZY
         if "studies" in lazy and not self.studies_read:
@@ -162,19 +166,24 @@ class Actions:
             self._spawn("journal", self.reload)
         far = self.away is not None or any(one.id.startswith(PEERS) for one in scene.pending)
         every = AWAY_EVERY if far else JOURNAL_EVERY
-        if scene.pending and now - self.journal_read > every:  # the guard may have reverted it
+        due = bool(scene.pending) and now - self.journal_read > every  # a guard may have reverted
+        if due or (self._here() and journal_version() != self.journal_seen):
             self.journal_read = now
             self._spawn("journal", self.reload)
 
     # -- stored data -----------------------------------------------------------------------------
+
+    def _here(self) -> bool:
+        """Whether the journal of this machine is shown."""
+        return self.source.live or self.changing.given is not None
 
     def reload(self) -> None:
         """Read journal and results again; for a recording, results only.
 
         The journal of another host is read once it is wanted: that is a connection of its own.
         """
-        here = self.source.live or self.changing.given is not None
-        entries, pending = journal(self.changing.host()) if here else ((), ())
+        self.journal_seen = journal_version()  # before it is read: a later line is read again
+        entries, pending = journal(self.changing.host()) if self._here() else ((), ())
         if self.away is not None and self.away.used:
             entries, pending = self.away.journal()
         if self.beyond is not None:

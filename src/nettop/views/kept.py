@@ -176,6 +176,16 @@ def journal(host: Host) -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
     return changes, pending
 
 
+def journal_version() -> tuple[int, int]:
+    """Differs once any nettop of this user has written to the journal; zeros if unreadable."""
+    from ..changes.journal import Journal
+
+    try:
+        return Journal().version()
+    except PermissionError:  # of the folder: `journal` says why
+        return 0, 0
+
+
 def notices() -> tuple[str, ...]:
     """The messages of the journal, once: failed guards, interrupted changes."""
     from ..changes import guard

@@ -1,0 +1,48 @@
+"""The journal on the screen: read again after a line that another nettop wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from heard import Heard
+from scenes import lossy
+
+from nettop.changes.journal import Journal, JournaledChange
+from nettop.host.source import Live
+from nettop.tui.actions import Actions
+from nettop.views.scene import View
+
+
+def test_a_change_of_another_nettop_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    heard = Heard(replace(lossy(), journal=(), pending=()))
+    actions = Actions(Live(), heard, lambda: None)
+    reads: list[str] = []
+    for made in (0, 1, 1, 2):
+        while len(Journal().entries()) < made:
+            Journal().begin(JournaledChange(1, 1e9, "sysctl.net.ipv4.tcp_sack", "1", "0"))
+        before = actions.threads
+        actions.follow(heard.scene, View())
+        assert actions.wait(60)
+        reads.append("read" if actions.threads is not before else "")
+        assert len(heard.scene.journal) == made
+    assert reads == ["", "read", "", "read"]
+
+
+def test_a_journal_that_may_not_be_read_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").mkdir(mode=0o777)
+    (tmp_path / "state").chmod(0o777)
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    heard = Heard(replace(lossy(), pending=()))
+    actions = Actions(Live(), heard, lambda: None)
+    actions.start()
+    assert actions.wait(60)
+    assert "others than root can change this folder" in heard.last
+    actions.follow(heard.scene, View())
+    assert len(actions.threads) == 1
