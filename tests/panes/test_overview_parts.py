@@ -9,6 +9,7 @@ import pytest
 from pane_text import words
 from scenes import big, lossy, storied
 
+from nettop.advice.rules.rule import Silent
 from nettop.facts.kinds.nic import Counters
 from nettop.panes import (
     cores,
@@ -19,6 +20,7 @@ from nettop.panes import (
     interfaces,
     listed,
     niccounters,
+    page,
     tests,
 )
 from nettop.terms.text import text_of
@@ -27,6 +29,25 @@ from nettop.views.past import History
 from nettop.views.scene import View
 
 RECORDING = SceneOrigin("recording", "web1")
+
+
+def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_are_counted() -> None:
+    silent = (
+        Silent("link-full", "eth0", "needs receive load > 95%; now 3%"),
+        Silent("ring-small", "eth0", "not evaluated: receive ring size unknown (not reported)"),
+        Silent("ring-small", "eth1", "needs receive ring size < 512; now 4,096"),
+        Silent("no-data", "flow", "not evaluated: no data"),
+        Silent("elsewhere", "eth0", "not evaluated: no data", applies=False),
+    )
+    scene = replace(lossy(), findings=(), ended=(), muted=(), mutes=(), silent=silent, journal=())
+    rows = findinglist.lines(scene, View(), 60, 2, framed=False)
+    assert "none; 2 rules do not hold, 1 not evaluated (5: why)" in text_of(rows[1])
+
+
+def test_the_header_says_that_nettop_is_not_root() -> None:
+    for ordinary in (False, True):
+        row = text_of(page.header(replace(lossy(), ordinary=ordinary), View(), 120))
+        assert ("· not root" in row) is ordinary
 
 
 def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor() -> None:

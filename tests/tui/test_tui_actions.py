@@ -44,6 +44,7 @@ def test_a_directory_is_never_changed(tmp_path: Path) -> None:
     actions = Actions(Live(str(tmp_path)), heard, lambda: None)
     for verb in VERBS:
         actions.do(Ask(verb, RING.id), View(), heard.scene)
+        assert actions.wait(60)
         said = "no test runs" if verb == "stop" else "nothing can be changed"
         assert said in heard.last
 

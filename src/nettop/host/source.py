@@ -32,6 +32,7 @@ class HostLostError(Refused):
 
 
 NOT_ROOT: Final = "not root there, so some figures cannot be read"
+ORDINARY: Final = "not root, so some figures cannot be read: sudo nettop reads all"
 
 Ask = tuple[bytes, bytes]
 """A request to another host: its kind and what it is about (`far.reader`)."""

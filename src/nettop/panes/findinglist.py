@@ -9,6 +9,7 @@ from ..views.scene import Scene, View, under
 from . import listed
 from .frame import filled, inside, part
 from .parts import listing
+from .silence import unheld
 
 
 def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
@@ -33,8 +34,7 @@ def lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
         for at, one in enumerate(every)
     ]
     if not rows:
-        silent = len({result.rule for result in scene.silent if result.applies})
-        text = f" none; {silent} rules do not hold (5 shows why)" if silent else " none"
+        text = f" none; {unheld(scene.silent)} (5: why)" if scene.silent else " none"
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         shown = [line((text, role))]

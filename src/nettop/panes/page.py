@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from ..facts import Facts
 from ..sampling.budget import LOOK
 from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_cells, wrap
 from ..terms.units import percent, seconds
@@ -34,16 +35,7 @@ def header(scene: Scene, view: View, width: int) -> Line:
     facts = scene.facts
     left: list[tuple[str, str]] = [(" nettop ", "brand"), (" ", "")]
     if facts is not None:
-        host = facts.host
-        kernel = ".".join(map(str, host.kernel)) if host.kernel else ""
-        size = f"{host.cpus} CPU{'s' * (host.cpus != 1)}"
-        if host.nodes > 1:
-            size += f", {host.nodes} nodes"
-        if scene.processor and width >= PROCESSOR_FROM:
-            size += f", {scene.processor}"
-        parts = [host.name, f"Linux {kernel}" if kernel else "", size if host.cpus else ""]
-        left.append((" · ".join(p for p in parts if p), "strong"))
-        left.append((f" · {facts.profile.name}", "accent"))
+        left += _host(scene, facts, width)
     right: list[tuple[str, str]] = []
     if view.moment:
         right.append((f" {moment_words(scene, view, width)} ", "alarm"))
@@ -73,6 +65,20 @@ def header(scene: Scene, view: View, width: int) -> Line:
         spare = room - line_cells(tuple(left)) - 3
         left.append((f" ({clauses(chosen, spare)})", "dim"))
     return ends(fit_to(tuple(left), room), tail, width)
+
+
+def _host(scene: Scene, facts: Facts, width: int) -> list[tuple[str, str]]:
+    """The host's name, kernel and size, the profile, and that nettop is not root here."""
+    host = facts.host
+    kernel = ".".join(map(str, host.kernel)) if host.kernel else ""
+    size = f"{host.cpus} CPU{'s' * (host.cpus != 1)}"
+    if host.nodes > 1:
+        size += f", {host.nodes} nodes"
+    if scene.processor and width >= PROCESSOR_FROM:
+        size += f", {scene.processor}"
+    parts = [host.name, f"Linux {kernel}" if kernel else "", size if host.cpus else ""]
+    out = [(" · ".join(p for p in parts if p), "strong"), (f" · {facts.profile.name}", "accent")]
+    return [*out, (" · not root", "warn")] if scene.ordinary else out
 
 
 def stretched(waits: Mapping[str, float], room: int) -> str:

@@ -42,6 +42,16 @@ def unevaluated(silent: Iterable[Silent]) -> str:
     return f"{counts.total()} not evaluated: {', '.join(parts)}"
 
 
+def unheld(silent: Iterable[Silent]) -> str:
+    """`120 rules do not hold, 9 not evaluated`: a rule that has a result does not hold."""
+    known = [one for one in silent if one.applies]
+    rules = {one.rule for one in known}
+    judged = {one.rule for one in known if not one.because.startswith(UNEVALUATED)}
+    unknown = len(rules - judged)
+    more = f", {unknown} not evaluated" if unknown else ""
+    return f"{len(judged)} rules do not hold{more}"
+
+
 def lines(silent: Sequence[Silent], width: int, height: int) -> list[Line]:
     """The rules that apply here in at most `height` lines: first those that cannot be evaluated.
 

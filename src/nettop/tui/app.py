@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from ..files import bounds
-from ..host.source import NOT_ROOT
+from ..host.source import NOT_ROOT, ORDINARY
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -42,7 +42,6 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     from ..views.origin import origin_of
     from ..views.scene import Note, Scene
     from ..views.stored import document
-    from .notes import brief
 
     chosen = options_of(settings, options.interval)
     demo = bool(getattr(options, "demo", False))
@@ -55,9 +54,9 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     if getattr(options, "drop_reasons", False) or settings.get("drop_reasons", False):
         view = replace(view, reasons=True)
     faults = chosen_columns(settings.get("columns", {}))[1]
+    ordinary = source.live and source.batches is None and os.geteuid() != 0
     notices = [f"ignored: {fault}" for fault in faults]
-    if source.batches is not None and not source.batches.root:
-        notices.append(brief(f"{source.batches.name}: {NOT_ROOT}", source.batches.name))
+    notices += [ORDINARY] if ordinary else _not_root_there(source)
     view = replace(view, options=chosen)
     scene = Scene(
         interval=chosen.interval,
@@ -66,6 +65,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         tools=trials.names(),
         origin=origin_of(source),
         mutes=tuple(muted()),
+        ordinary=ordinary,
         notes=tuple(Note(text, "bad", time.time()) for text in notices),
     )
 
@@ -117,6 +117,16 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         for text in leaving.in_force(actions.changes_made(), started, there, peer):
             print(text, file=sys.stderr)
     return int(code or 0)
+
+
+def _not_root_there(source: Source) -> list[str]:
+    """The sentence for the user of another host who is not root there."""
+    from .notes import brief
+
+    there = source.batches
+    if there is None or there.root:
+        return []
+    return [brief(f"{there.name}: {NOT_ROOT}", there.name)]
 
 
 def _other_end(

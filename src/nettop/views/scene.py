@@ -216,6 +216,7 @@ class Scene:
     mutes: tuple[str, ...] = field(default=(), metadata=_KEPT)  # the list of muted findings
     origin: SceneOrigin | None = field(default=None, metadata=_KEPT)  # None: this host
     units: Units = field(default_factory=Units, metadata=_KEPT)
+    ordinary: bool = field(default=False, metadata=_KEPT)  # nettop runs here without root
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
     about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures
