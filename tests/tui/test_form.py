@@ -84,6 +84,20 @@ def test_the_arrows_keep_what_was_typed_and_go_to_the_next_field(name: str, on: 
     assert (after.editing, after.form["to"], after.spot.on, ask) == ("", "192.0.2.9", on, None)
 
 
+def test_the_first_character_replaces_the_old_value_of_a_field() -> None:
+    opened, _ = key("enter", at("seconds", what="test"))
+    assert (opened.draft, opened.untouched) == ("10", True)
+    assert press("3", "3", opened, lossy())[0].draft == "3"
+    typed, _ = press("3", "3", opened, lossy())
+    assert press("0", "0", typed, lossy())[0].draft == "30"
+    kept, _ = key("enter", opened)
+    assert kept.form["seconds"] == "10"
+    shorter, _ = press("backspace", None, opened, lossy())
+    assert press("5", "5", shorter, lossy())[0].draft == "15"
+    for name in ("enter", "escape", "down"):
+        assert not key(name, opened)[0].untouched
+
+
 def test_the_address_that_a_proof_asks_for_is_not_left_by_an_arrow() -> None:
     view = replace(at("to"), editing="form.to", draft="192.0.2.9", proving="ring-drops@eth0")
     assert key("down", view)[0] == view

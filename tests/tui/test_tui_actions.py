@@ -382,20 +382,3 @@ def test_changes_of_one_setting_are_undone_in_one_row() -> None:
     entries = [JournalEntry(id_, 1.0, name, was, now, "pending") for id_, name, was, now in rows]
     steps = [[entry.id for entry in step] for step in steps_back(entries)]
     assert steps == [["3", "1"], ["2"], ["0"]]
-
-
-def test_no_plan_is_made_while_a_change_is_written() -> None:
-    """Its journal entries are not all there yet: an undo would miss those that follow."""
-    heard = Heard(lossy())
-    actions = Actions(Live(), heard, lambda: None)
-    entry = JournalEntry("1", 1.0, "link.mtu@eth0", "1500", "1400", "pending")
-    heard.scene = replace(heard.scene, journal=(entry,), question=None)
-    with actions.changing.writing():
-        actions.do(Ask("undo"), View(), heard.scene)
-        assert actions.wait(10)
-    assert heard.last == "a change is being written: press the key again after it"
-    assert heard.scene.question is None
-    actions.do(Ask("undo"), View(), heard.scene)
-    assert actions.wait(10)
-    assert heard.scene.question is not None
-    assert heard.scene.question.title == "Undo 1 change"

@@ -1,4 +1,4 @@
-"""The journal on the screen: read again after a line that another nettop wrote."""
+"""The journal on the screen: read again after a line of another nettop, whole before a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from scenes import lossy
 from nettop.changes.journal import Journal, JournaledChange
 from nettop.host.source import Live
 from nettop.tui.actions import Actions
-from nettop.views.scene import View
+from nettop.tui.keys import Ask
+from nettop.views.scene import JournalEntry, View
 
 
 def test_a_change_of_another_nettop_is_shown(
@@ -46,3 +47,20 @@ def test_a_journal_that_may_not_be_read_is_said_once(
     assert "others than root can change this folder" in heard.last
     actions.follow(heard.scene, View())
     assert len(actions.threads) == 1
+
+
+def test_no_plan_is_made_while_a_change_is_written() -> None:
+    """Its journal entries are not all there yet: an undo would miss those that follow."""
+    heard = Heard(lossy())
+    actions = Actions(Live(), heard, lambda: None)
+    entry = JournalEntry("1", 1.0, "link.mtu@eth0", "1500", "1400", "pending")
+    heard.scene = replace(heard.scene, journal=(entry,), question=None)
+    with actions.changing.writing():
+        actions.do(Ask("undo"), View(), heard.scene)
+        assert actions.wait(10)
+    assert heard.last == "a change is being written: press the key again after it"
+    assert heard.scene.question is None
+    actions.do(Ask("undo"), View(), heard.scene)
+    assert actions.wait(10)
+    assert heard.scene.question is not None
+    assert heard.scene.question.title == "Undo 1 change"

@@ -17,6 +17,7 @@ PAST: Final = (
 KEYS_ROOM: Final = 20  # columns: of most rows the first key, and `?`
 QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
+TYPED: Final = Hint("a…z 0…9", "replace", "")
 BACK: Final = Hint("Esc", "back", "escape")  # of a graph on the whole screen
 STOP: Final = Hint("Ctrl-X", "stop", "stop")
 OTHER: Final = Hint("i", "interface", "interface")
@@ -41,7 +42,7 @@ def fixed(scene: Scene, view: View) -> tuple[Hint, ...]:
     """The keys of an open question or field, where all others have no meaning; () without one."""
     if scene.question is not None:
         return QUESTION
-    return FIELD if view.editing else ()
+    return (TYPED, *FIELD) if view.untouched else FIELD if view.editing else ()
 
 
 def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:

@@ -137,7 +137,8 @@ def footer(scene: Scene, view: View, width: int) -> Line:
     if view.editing and (view.proving or not view.editing.startswith("form.")):
         name, does = PROMPTS.get(view.editing, (f"{view.editing} =", "shows the plan"))
         offer = "" if view.draft else offered(scene, view.editing.removeprefix("form."))
-        prompt = line((f" {name} ", "key"), (f"{view.draft}▏", "input"), (offer, "dim"))
+        bar, role = ("", "select") if view.untouched else ("▏", "input")
+        prompt = line((f" {name} ", "key"), (f"{view.draft}{bar}", role), (offer, "dim"))
         return ends(prompt, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
     titles, shown = footer_parts(scene, view, width)

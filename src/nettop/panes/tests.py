@@ -124,7 +124,7 @@ def filled(view: View, scene: Scene, name: str) -> View:
     now, offer = values(view)[name], offered(scene, name)
     if not now and offer:
         return replace(view, form={**view.form, name: offer})
-    return replace(view, editing=f"form.{name}", draft=now)
+    return replace(view, editing=f"form.{name}", draft=now, untouched=bool(now))
 
 
 def launch(view: View, scene: Scene) -> Next:
@@ -152,11 +152,19 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
         here = cursor == f"form.{name}"
         typed = view.editing == f"form.{name}"
         known = f"Enter: {offer}" if (offer := offered(scene, name)) else "–"
-        text = view.draft + "▏" if typed else now[name] or known
+        bar = "" if view.untouched else "▏"  # the whole old value is selected
+        text = view.draft + bar if typed else now[name] or known
         out.append(
             line(
                 (f" {'▸' if here else ' '} {label:<8} ", "select" if here else "head"),
-                (text, "input" if typed else "strong" if now[name] else "dim"),
+                (
+                    text,
+                    ("select" if view.untouched else "input")
+                    if typed
+                    else "strong"
+                    if now[name]
+                    else "dim",
+                ),
             )
         )
     needed = f"needs {lacking}" if (lacking := missing(view)) else ""

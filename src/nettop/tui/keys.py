@@ -218,15 +218,16 @@ _NEIGHBOUR: Final = {"down": "down", "tab": "down", "up": "up", "shift+tab": "up
 
 def _type_value(name: str, character: str | None, view: View, scene: Scene) -> Next:
     if name == "escape":
-        return replace(view, editing="", draft="", proving=""), None
+        return replace(view, editing="", draft="", untouched=False, proving=""), None
     if name in _ERASE:
-        return replace(view, draft=view.draft[: _ERASE[name]]), None
+        return replace(view, draft=view.draft[: _ERASE[name]], untouched=False), None
     if name in _NEIGHBOUR and view.editing.startswith("form.") and not view.proving:
         field = view.editing.removeprefix("form.")
         form = {**view.form, field: view.draft.strip()}
-        return act(_NEIGHBOUR[name], replace(view, editing="", draft="", form=form), scene)
+        done = replace(view, editing="", draft="", untouched=False, form=form)
+        return act(_NEIGHBOUR[name], done, scene)
     if name == "enter":
-        done = replace(view, editing="", draft="")
+        done = replace(view, editing="", draft="", untouched=False)
         if view.editing.startswith("form."):
             field = view.editing.removeprefix("form.")
             text = view.draft.strip() or (offered(scene, field) if view.proving else "")
@@ -234,7 +235,8 @@ def _type_value(name: str, character: str | None, view: View, scene: Scene) -> N
             return _next_prompt(field, done) if view.proving else (done, None)
         return done, Ask("set", view.editing, view.draft.strip()) if view.draft.strip() else None
     if character and character.isprintable():
-        return replace(view, draft=(view.draft + character)[:200]), None
+        before = "" if view.untouched else view.draft
+        return replace(view, draft=(before + character)[:200], untouched=False), None
     return view, None
 
 
@@ -242,7 +244,8 @@ def _next_prompt(field: str, view: View) -> Next:
     """The next step of a proof: ask for the address, then for the peer prefix, then plan it."""
     done = replace(view, proving="")
     if field == "to" and view.form["to"]:
-        return replace(view, editing="form.peer", draft=values(view)["peer"]), None
+        known = values(view)["peer"]
+        return replace(view, editing="form.peer", draft=known, untouched=bool(known)), None
     return done, Ask("prove", view.proving) if field == "peer" else None
 
 

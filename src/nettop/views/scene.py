@@ -336,6 +336,7 @@ class View:
     options: Options = field(default_factory=Options)  # in effect in this run
     editing: str = ""  # the form field or setting whose value is typed
     draft: str = ""  # the text typed so far
+    untouched: bool = False  # the draft is the old value: the first character replaces it
     sheet: int = 0  # index of the question's sheet
     scroll: int = 0  # first visible row of that sheet
     read: int = 0  # rows of the sheet that were on the screen
