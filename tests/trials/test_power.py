@@ -143,3 +143,9 @@ def test_a_sweep_leaves_a_hopeless_value_out_and_goes_on_with_the_others() -> No
     assert rows[1].comparison.because.endswith("; stopped after 5 pairs")
     assert "stopped" not in (rows[2].comparison.because if rows[2].comparison else "stopped")
     assert experiment.best(rows).name != "bad"
+
+
+def test_the_user_is_told_how_long_it_takes() -> None:
+    assert power.lasting(11.5) == "2 to 8 min"  # 5 and 21 pairs of runs
+    assert power.lasting(11.5, states=3) == "3 to 12 min"
+    assert power.lasting(1.5, least=1, most=2) == "3 to 6 s"

@@ -58,6 +58,14 @@ def tolerated(pairs: int, effect: float = EFFECT) -> float:
     return low
 
 
+def lasting(run_seconds: float, states: int = 2, least: int = PAIRS, most: int = MOST) -> str:
+    """`2 to 9 min`: the time of `least` to `most` rounds with a run of each state."""
+    short, long = (rounds * states * run_seconds for rounds in (least, most))
+    if long < 120:
+        return f"{short:.0f} to {long:.0f} s"
+    return f"{max(1.0, short / 60):.0f} to {long / 60:.0f} min"
+
+
 def sentence(least: int = PAIRS, most: int = MOST) -> str:
     """What an experiment of `least` to `most` pairs can find, for the user before it starts."""
     noise = tolerated(most)

@@ -12,6 +12,7 @@ from ..views.form import values
 from ..views.scene import Question, Scene, View
 from .notes import ask_question, note
 from .planning import Planning, risk_text, triples
+from .trying import BUILT_IN, options_of
 
 
 class Experiments:
@@ -50,6 +51,7 @@ class Experiments:
         body = (
             *self.planning.lines(changes),
             line(f" Set and reverted in turn, with tests to {form['to']}{peer} in between."),
+            *lasting(form, 2),
             line((" Kept only if significantly better; Ctrl-X stops and reverts.", "dim")),
         )
         question = Question(
@@ -87,6 +89,7 @@ class Experiments:
             *(line(("   # ", "dim"), (settings.shell(address, one, self.planning.source), "key"))
               for one in tested),
             *runs(form, "Each value is"),
+            *lasting(form, 1 + len(tested)),
             line((" The current value is set again at the end; Ctrl-X stops and reverts.", "dim")),
         )  # fmt: skip
         wanted = tuple((form["setting"], value) for value in tested)
@@ -139,6 +142,18 @@ class Experiments:
             self.planning.post(note("enter the address of the peer first", "warn"))
             return True
         return False
+
+
+def lasting(form: Mapping[str, str], states: int) -> list[Line]:
+    """How long an experiment takes, and what it can find; nothing if the form is wrong."""
+    from ..trials import power, prove
+
+    try:
+        plan = prove.bench(BUILT_IN, options_of(form)).plan
+    except ValueError:
+        return []
+    time = power.lasting(plan.run_seconds, states, plan.least, plan.most)
+    return [line((f" {time}. {power.sentence(plan.least, plan.most)}.", "dim"))]
 
 
 def runs(form: Mapping[str, str], subject: str) -> list[Line]:
