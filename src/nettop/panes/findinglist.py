@@ -34,7 +34,8 @@ def lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
         for at, one in enumerate(every)
     ]
     if not rows:
-        text = f" none; {unheld(scene.silent)} (5: why)" if scene.silent else " none"
+        judged = f"{unheld(scene.silent)} (5: why)" if scene.silent else "5 shows what was judged"
+        text = f" none; {judged}"
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         shown = [line((text, role))]
