@@ -72,3 +72,9 @@ def test_connections_of_one_process_that_come_and_go_are_one_entry() -> None:
     assert len(log([(limit(f"a>b:{second}"),) for second in range(60)])) == 1
     turns = [(limit(f"a>b:{at}", ("sndbuf", "cwnd", "rwnd")[at % 3]),) for at in range(60)]
     assert len(log(turns)) == 1
+
+
+def test_a_flow_to_which_its_peer_sends_nothing_is_no_answer() -> None:
+    assert log([(limit(stage="peer", rate=0.0),)] * 10) == []
+    assert len(log([(limit(stage="peer", rate=1e6),)] * 10)) == 1
+    assert len(log([(limit(stage="rwnd", rate=0.0),)] * 10)) == 1, "it has data that waits"

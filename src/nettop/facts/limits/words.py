@@ -95,8 +95,13 @@ def ended(limit: Limit) -> str:
 
 
 def busiest(limits: Iterable[Limit]) -> Limit | None:
-    """The limit of the flow that moves most; None where no flow wants to move more."""
-    flows = [one for one in limits if one.over == "flow"]
+    """The limit of the flow that moves most; None where no flow wants to move more.
+
+    A flow that receives nothing from its peer is none: nobody knows whether there is more.
+    """
+    flows = [
+        one for one in limits if one.over == "flow" and (one.rate != 0 or one.stage.stage != "peer")
+    ]
     return max(flows, key=lambda one: one.rate or 0.0, default=None)
 
 
