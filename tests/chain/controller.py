@@ -56,8 +56,6 @@ class Controller:
         (folder / "inventory.yml").write_text(json.dumps(_inventory(folder, nettop)))
         self.environment = {
             **os.environ, "HOME": str(folder), "ANSIBLE_HOME": str(folder / "ansible"),
-            "ANSIBLE_REMOTE_TEMP": str(folder / "remote"),  # not in the home of the hosts' root
-            "ANSIBLE_ASYNC_DIR": str(folder / "async"),
             "ANSIBLE_COLLECTIONS_PATH": str(folder), "ANSIBLE_NOCOLOR": "true",
             "ANSIBLE_PIPELINING": "true", "ANSIBLE_LOCALHOST_WARNING": "false",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(folder / "cp"),
