@@ -84,6 +84,28 @@ def test_what_is_found_again_and_what_begins_is_told(
     assert fix.twice == ("sysctl.a",)
 
 
+@pytest.mark.parametrize(("setting", "begins"), [("sysctl.a", 2), ("process.affinity@7", 1)])
+def test_the_load_begins_anew_unless_the_fix_would_end_with_its_process(
+    setting: str, begins: int, said: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[float] = []
+
+    @contextlib.contextmanager
+    def running(_self: Place, _commands: list[str], settle: float) -> Iterator[None]:
+        runs.append(settle)
+        yield
+
+    monkeypatch.setattr(Place, "running", running)
+    sick = found("small", "9")
+    sick["changes"][0]["setting"] = setting
+    looks(monkeypatch, [sick], [])
+    fix = treated.play(SICK)[1]
+    assert fix is not None
+    assert fix.cures
+    assert said
+    assert len(runs) == begins
+
+
 def test_a_finding_without_a_change_offers_no_fix(
     said: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

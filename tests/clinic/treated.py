@@ -1,7 +1,8 @@
 """A patient before and after the fix: nettop applies it, and the load begins anew.
 
-Running sockets keep most of what a fix changes, so the programs of the load start again. The fix is
-applied by `nettop apply`, and confirmed where it must be.
+Running sockets keep most of what a fix changes, so the programs of the load start again; but a
+setting of a process ends with it, so they go on after such a fix. The fix is applied by `nettop
+apply`, and confirmed where it must be.
 """
 
 from __future__ import annotations
@@ -58,10 +59,13 @@ def play(scenario: Scenario) -> tuple[Outcome, Treated | None]:
             found, before = _looked(place, scenario)
             outcome = score(scenario, [(one["severity"], one["id"]) for one in found])
             fixed = _applied(place, scenario, found, state)
-        if not fixed:
-            return outcome, None
-        with _load(place, scenario):
-            left, after = _looked(place, scenario)
+            if not fixed:
+                return outcome, None
+            if lives := _of_processes(found, fixed):
+                left, after = _looked(place, scenario)
+        if not lives:
+            with _load(place, scenario):
+                left, after = _looked(place, scenario)
     rules = {name.partition("@")[0] for name in fixed}
     known = {one["rule"] for one in found}
     return outcome, Treated(
@@ -107,6 +111,12 @@ def _applied(
                 done.append(str(one["id"]))
                 break
     return tuple(done)
+
+
+def _of_processes(found: Sequence[dict[str, Any]], fixed: tuple[str, ...]) -> bool:
+    """Whether these fixes set only what belongs to a running process."""
+    changes = [change for one in found if one["id"] in fixed for change in one["changes"]]
+    return all(change["setting"].startswith("process.") for change in changes)
 
 
 def _twice(found: Sequence[dict[str, Any]]) -> tuple[str, ...]:
