@@ -125,6 +125,38 @@ def test_rules_of_the_packet_filter_explain_what_a_reader_loses() -> None:
     assert by["socket-overrun"].cause == "rules-compared-one-by-one@inet/t/in"
 
 
+@pytest.mark.parametrize(("nic", "explained"), [("eth0", True), ("eth1", False)])
+def test_small_segmentation_packets_explain_why_a_thread_of_that_interface_waits(
+    nic: str, explained: bool
+) -> None:
+    card = {"name": "eth0", "gso_max_segs": 1, "gso_max_size": 65536,
+            "per_s": {"tx_packets": 90000}}  # fmt: skip
+    thread = {"tid": 7, "pid": 7, "name": "app", "waited": 70, "ran": 20, "nic": nic}
+    process = {"pid": 7, "name": "app", "networked": True, "nic": nic}
+    found = findings(nics=[card], threads=[thread], processes=[process])
+    waits = next(one for one in found if one.rule == "thread-waits-for-cpu")
+    assert waits.cause == ("segmentation-packets-small@eth0" if explained else "")
+
+
+@pytest.mark.parametrize(
+    ("hook", "drops", "explained"),
+    [("output", 40, True), ("postrouting", 21, True), ("output", 19, False), ("input", 40, False)],
+)
+def test_a_rule_that_drops_what_this_host_sends_explains_what_is_sent_again(
+    hook: str, drops: float, explained: bool
+) -> None:
+    flow = {
+        "id": "tcp:a", "protocol": "tcp", "wants": True, "resent": 500, "loss_ratio": 0.02,
+        "retransmits_per_s": 40, "min_rtt": 0.02, "rtt": 0.02, "loss_total": 0.02,
+    }  # fmt: skip
+    rule = {"id": "inet/t/c/2", "hook": hook, "drops": drops, "share": 0.01}
+    found = findings(flows=[flow], firewalls=[rule])
+    ids = [one.rule for one in found if one.rule in ("firewall-drops", "losses-on-the-path")]
+    lost = next(one for one in found if one.rule == "losses-on-the-path")
+    assert bool(lost.cause) == explained
+    assert (ids[0] == "firewall-drops") == explained
+
+
 def test_no_rule_explains_itself_over_others() -> None:
     to = {rule.id: set(rule.after) for rule in RULES}
     while to:

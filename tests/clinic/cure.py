@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shlex
 import statistics
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from clinic import ward
+from clinic import treated, ward
 from clinic.peers import Peer, peers
 from clinic.place import Place
 from clinic.scenario import Scenario, scenarios
 
 ROUNDS = 5
-ASKED = 3  # times: where load comes and goes one look may miss it
 HEAD = ("scenario", "measured", "before", "nettop's fix", "best of the sweep", "recovered")
 
 
@@ -97,15 +95,14 @@ def cured(scenario: Scenario) -> list[str]:
 
     On a machine that lasts it only says them: its guard would take the change back in between.
     """
-    looks = ["--seconds", str(scenario.told.get("seconds", 4))]
-    words = ["apply", "--json", *looks]
+    words = ["apply", "--json", *ward.looks(scenario)]
     words += ["--dry-run"] if scenario.ward.startswith("vm") else []
     wanted = str(scenario.told["cure"]["finding"]).partition("@")[0]
     with (
         ward.patient(scenario) as place,
         place.running(scenario.words("load"), float(scenario.told.get("settle", 1.5))),
     ):
-        for _ in range(ASKED):
+        for _ in range(treated.ASKED):
             found = [one for one in ward.ask(place, scenario)["findings"] if one["rule"] == wanted]
             if not found:
                 continue
@@ -113,31 +110,6 @@ def cured(scenario: Scenario) -> list[str]:
                 done = ward.nettop(place, [*words, found[0]["id"]])
                 return [f"here {change['shell']}" for change in done["changes"]]
     raise LookupError(f"{scenario.name}: {wanted} is not found")
-
-
-def ends(scenario: Scenario) -> bool | None:
-    """Whether the finding that the scenario demands is gone after its fix, under a new load.
-
-    None: its fix changes no setting, or the scenario expects no finding. Running sockets keep most
-    of what a fix changes, so the load begins anew.
-    """
-    demanded = [*scenario.words("first"), *scenario.words("expect")]
-    wanted = next(iter(demanded), "").partition("@")[0]
-    if not wanted or scenario.ward.startswith("recorded"):
-        return None
-    settle = float(scenario.told.get("settle", 1.5))
-    with ward.patient(scenario) as place:
-        for after in (False, True):
-            with place.running(scenario.words("load"), settle):
-                found = ward.ask(place, scenario)["findings"]
-            named = [one for one in found if one["rule"] == wanted]
-            if after or not named:
-                return not named if after else None
-            if not named[0]["changes"]:
-                return None
-            for change in named[0]["changes"]:
-                place.do(f"here sh -c {shlex.quote(change['shell'])}")
-    return None
 
 
 def measure(place: Place, cure: Mapping[str, Any]) -> float:

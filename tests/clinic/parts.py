@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clinic import cure, scoreboard, ward
+from clinic import scoreboard, treated
 from clinic.scenario import Scenario, scenarios, wards
 from generated import score, tally
 from generated.plant_host import FAULTS
@@ -93,10 +93,9 @@ def _file(kept: Path, one: Scenario) -> Path:
 
 def _scenario(kept: Path, one: Scenario) -> None:
     began = time.monotonic()
-    outcome = ward.run(one)
+    outcome, fix = treated.play(one)
     (row,) = scoreboard.rows([outcome])
-    row["cures"] = cure.ends(one)
-    _keep(_file(kept, one), row)
+    _keep(_file(kept, one), row | scoreboard.fixed(fix))
     mark = "ok " if outcome.right else "BAD"
     print(f"{mark} {one.ward}: {one.name}: {outcome.verdict}"
           f" ({time.monotonic() - began:.0f} s)", flush=True)  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 from clinic import cure
 from clinic.scenario import Outcome, Scenario, wards
+from clinic.treated import Treated
 from generated.invariants import rules
 from generated.tally import Tally
 
@@ -49,10 +50,9 @@ def _row(one: Scenario) -> dict[str, Any]:
             "rule": first.partition("@")[0], "obvious": one.told.get("obvious")}  # fmt: skip
 
 
-def add_cures(told: Sequence[dict[str, Any]], outcomes: Iterable[Outcome]) -> None:
-    """Apply the fix of each scenario that has one, and note whether its finding is gone."""
-    for row, outcome in zip(told, outcomes, strict=True):
-        row["cures"] = cure.ends(outcome.scenario)
+def fixed(fix: Treated | None) -> dict[str, Any]:
+    """What the fixes of a patient did, as part of its row."""
+    return {} if fix is None else {"cures": fix.cures, "fix": fix.row()}
 
 
 def counted(told: Sequence[dict[str, Any]]) -> tuple[Any, ...]:
@@ -93,9 +93,24 @@ def by_rule(told: Sequence[dict[str, Any]], tally: Tally) -> list[tuple[Any, ...
     return lines
 
 
+def fixes(told: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """A line for each scenario with a fix that nettop applied."""
+    head = ("scenario", "fixed", "still found", "begins", "before", "after", "worse")
+    lines = []
+    for one in sorted(told, key=lambda one: (one["ward"], one["name"])):
+        if fix := one.get("fix"):
+            ends = ", ".join(fix["remains"]) or "–"
+            begins = ", ".join([*fix["begins"], *fix["twice"]]) or "–"
+            lines.append((one["name"], ", ".join(fix["fixed"]), ends, begins, *fix["told"],
+                          ", ".join(fix["worse"]) or "–"))  # fmt: skip
+    return [head, *lines]
+
+
 def text(told: Sequence[dict[str, Any]], tried: Sequence[tuple[Any, ...]] = ()) -> str:
     """For a terminal."""
     out = [aligned(table(told))]
+    if len(lines := fixes(told)) > 1:
+        out.append(aligned(lines))
     if tried:
         out.append(aligned([cure.head(), *tried]))
     return "\n\n".join(out)
@@ -122,6 +137,7 @@ def page(
          {True: "yes", False: "no", None: "–"}[one.get("cures")], one["obvious"] or "")
         for one in sorted(told, key=lambda one: (one["ward"], one["surface"]))
     ]  # fmt: skip
+    parts += ["## Fixes\n", _markdown(fixes(told))]
     parts += ["## Every scenario\n", _markdown([head, *lines])]
     if tried:
         parts.append("## Cures and peers (`make clinic-full`)\n")

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clinic import cure, parts, ward
+from clinic import parts, treated
 from clinic.scenario import Outcome, Scenario
 
 HOSTS = [Scenario("netns", {"name": name, "surface": "tcp"}) for name in ("one", "two", "three")]
@@ -17,12 +17,11 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of what was played; `two` is diagnosed wrongly."""
     names: list[str] = []
 
-    def run(one: Scenario) -> Outcome:
+    def play(one: Scenario) -> tuple[Outcome, None]:
         names.append(one.name)
-        return Outcome(one, "missed" if one.name == "two" else "first", (), ())
+        return Outcome(one, "missed" if one.name == "two" else "first", (), ()), None
 
-    monkeypatch.setattr(ward, "run", run)
-    monkeypatch.setattr(cure, "ends", lambda _one: None)
+    monkeypatch.setattr(treated, "play", play)
     monkeypatch.setattr(parts, "wards", lambda: ["netns", "vm-lab"])
     monkeypatch.setattr(parts, "scenarios", lambda _ward: HOSTS)
     return names

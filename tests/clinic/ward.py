@@ -43,17 +43,24 @@ def patient(scenario: Scenario) -> Iterator[Place]:
         yield place
 
 
-def ask(place: Place, scenario: Scenario) -> dict[str, Any]:
-    """`nettop advise --json` at this end."""
-    words = ["advise", "--json", "--fail-on", "never"]
-    words += ["--seconds", str(scenario.told.get("seconds", 4))]
+def looks(scenario: Scenario) -> list[str]:
+    """How long nettop looks at this patient, and what the host is for."""
+    words = ["--seconds", str(scenario.told.get("seconds", 4))]
     if "profile" in scenario.told:
         words += ["--profile", str(scenario.told["profile"])]
-    return nettop(place, words)
+    return words
 
 
-def nettop(place: Place, words: list[str]) -> dict[str, Any]:
-    """A command's JSON, in this process where the host is this one; RuntimeError: it has none."""
+def ask(place: Place, scenario: Scenario) -> dict[str, Any]:
+    """`nettop advise --json` at this end."""
+    return nettop(place, ["advise", "--json", "--fail-on", "never", *looks(scenario)])
+
+
+def nettop(place: Place, words: list[str], state: str = "") -> dict[str, Any]:
+    """A command's JSON, in this process where the host is this one; RuntimeError: it has none.
+
+    `state` is the folder of its journal, if a later command must find it again.
+    """
     if not place.here:
         from nettop.cli import main
 
@@ -62,7 +69,7 @@ def nettop(place: Place, words: list[str]) -> dict[str, Any]:
             main(words)
         return _document(words, out.getvalue(), errors.getvalue())
     with tempfile.TemporaryDirectory() as folder:
-        env = {**os.environ, "NETTOP_STATE": folder, "XDG_CONFIG_HOME": folder}
+        env = {**os.environ, "NETTOP_STATE": state or folder, "XDG_CONFIG_HOME": folder}
         done = shared().run(words, env, netns=place.here[-1])  # ip netns exec NAME
     return _document(words, done.stdout.decode(), done.stderr.decode())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import pytest
@@ -44,10 +44,10 @@ def read(raw: bytes, before: Any = None, seen: Any = None) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_each_attribute_is_that_of_the_whole_row(
+def test_each_attribute_but_the_age_is_that_of_the_whole_row(
     kind: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (row,) = read(socket(7, **kind))
+    row = replace(read(socket(7, **kind))[0], last_sent=None)
     monkeypatch.setattr(sockets_tcp, "MANY", 0)
     (small,) = read(socket(7, **kind))
     assert isinstance(small, PackedRow)

@@ -17,11 +17,11 @@ from nettop.collect import sockets_tcp
 from nettop.host.netlink.codec import attribute
 
 INFO = {
-    "mss": 16, "unacked": 24, "lost": 32, "pmtu": 60, "rtt": 68, "rttvar": 72, "ssthresh": 76,
-    "cwnd": 80, "rcv_rtt": 92, "rcv_space": 96, "total_retrans": 100, "segs_out": 136,
-    "segs_in": 140, "notsent": 144, "min_rtt": 148, "data_segs_in": 152, "data_segs_out": 156,
-    "delivered": 192, "delivered_ce": 196, "dsack_dups": 216, "reord_seen": 220,
-    "rcv_ooopack": 224, "snd_wnd": 228,
+    "mss": 16, "unacked": 24, "lost": 32, "last_sent": 44, "pmtu": 60, "rtt": 68, "rttvar": 72,
+    "ssthresh": 76, "cwnd": 80, "rcv_rtt": 92, "rcv_space": 96, "total_retrans": 100,
+    "segs_out": 136, "segs_in": 140, "notsent": 144, "min_rtt": 148, "data_segs_in": 152,
+    "data_segs_out": 156, "delivered": 192, "delivered_ce": 196, "dsack_dups": 216,
+    "reord_seen": 220, "rcv_ooopack": 224, "snd_wnd": 228,
 }  # fmt: skip
 LONG = {"pacing_rate": 104, "max_pacing_rate": 112, "bytes_acked": 120, "bytes_received": 128,
         "delivery_rate": 160, "busy_time": 168, "rwnd_limited": 176, "sndbuf_limited": 184,

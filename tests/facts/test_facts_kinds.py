@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from flow_tables import HOST, Tables, joined, lines, socket
@@ -30,6 +32,9 @@ from nettop.collect import (
     time_wait,
     xfrm,
 )
+from nettop.facts.kinds import memcg
+from nettop.facts.kinds.flow import Flow
+from nettop.frame.rates import Entry, Frame
 
 
 def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it() -> None:
@@ -72,6 +77,28 @@ def test_a_memory_cgroup_has_the_processes_of_that_controller() -> None:
     assert (box.cgroup, box.refused, box.peak, box.limit) == ("/box", None, 299008, 299008)
     assert (box.processes, box.pids) == (("curl[70]",), (70,))
     assert (pod.cgroup, pod.refused, pod.limit, pod.processes) == ("/pod", 30, None, ("nginx[80]",))
+
+
+def test_a_memory_cgroup_is_squeezed_where_the_kernel_made_a_send_buffer_small() -> None:
+    def sender(**now: Any) -> Flow:
+        values = {"pid": 70, "sndbuf": 60_000, "sndbuf_full": True, **now}
+        return Flow("a", "tcp", **values)
+
+    def squeezed(flow: Flow, most: str = "4096 16384 4194304") -> bool:
+        at = {
+            "socket_memory": [Entry(socket_memory.Row("memory:/box", None, 9, 9))],
+            "threads": [Entry(threads.Row(70, 70, 5, "curl", "R", memory_cgroup="memory:/box"))],
+        }
+        facts = SimpleNamespace(flows=(flow,), sysctls={"net.ipv4.tcp_wmem": most})
+        (one,) = memcg.build(Frame(1.0, 1.0, at), facts)  # type: ignore[arg-type]
+        return one.squeezed
+
+    assert squeezed(sender())
+    assert squeezed(sender(sndbuf_full=None, sndbuf_limited=0.6))
+    assert not squeezed(sender(sndbuf_full=False, sndbuf_limited=0.4))
+    assert not squeezed(sender(pid=71))
+    assert not squeezed(sender(sndbuf=2_100_000))
+    assert not squeezed(sender(), "not readable")
 
 
 def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nettop.advice.judge.inline_facts import facts
 from nettop.collect import threads
 from nettop.facts.kinds.thread import Thread, build
 from nettop.frame.rates import Entry, Frame
@@ -14,7 +15,8 @@ def thread(tid: int, name: str, ran: float, pid: int = 7) -> Entry[threads.Row]:
 
 
 def built(*entries: Entry[threads.Row]) -> dict[int, Thread]:
-    return {one.tid: one for one in build(Frame(1.0, 1.0, {"threads": list(entries)}), None)}
+    around = facts({"processes": [{"pid": 7, "name": "app", "nic": "eth0"}]}, "server", 0.0)
+    return {one.tid: one for one in build(Frame(1.0, 1.0, {"threads": list(entries)}), around)}
 
 
 def test_workers_with_a_number_are_of_one_group() -> None:
@@ -26,6 +28,7 @@ def test_workers_with_a_number_are_of_one_group() -> None:
     assert found[1].rest == 5.0
     assert found[2].rest == found[3].rest == 97.0
     assert found[4].rest is None
+    assert (found[1].nic, found[5].nic) == ("eth0", None)
 
 
 def test_what_a_thread_used_may_be_unknown() -> None:

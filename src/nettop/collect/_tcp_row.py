@@ -61,6 +61,11 @@ class Row:
     mss: int | None = gauge("segment size", "bytes", default=None)
     unacked: int | None = gauge("segments in flight", "segments", default=None)
     lost: int | None = gauge("segments marked lost", "segments", default=None)
+    last_sent: int | None = gauge(
+        "time since data was last sent, when the socket last changed; None: in a packed row",
+        "ms",
+        default=None,
+    )
     pmtu: int | None = gauge("path MTU", "bytes", default=None)
     rcv_ssthresh: int | None = gauge(
         "largest window that this end offers now", "bytes", default=None
@@ -255,7 +260,7 @@ class PackedRow(Packed[Row]):
             self.cookie, ends.namespace, family, ends.local, local, ends.remote, remote,
             ends.interface,
         )  # fmt: skip
-        numbers = [*every[:13], *every[14:]]
+        numbers = [*every[:13], *every[14:17], None, *every[17:]]
         return connected(names, self.state, data[_ALL.size :], every[13], numbers)
 
     def __getattr__(self, name: str) -> Any:

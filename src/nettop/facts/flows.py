@@ -226,6 +226,7 @@ def _tcp(
         came,
         carried,
         max(0.0, sent - carried) if sent is not None and carried is not None else None,
+        row.last_sent / 1e3 if row.last_sent is not None else None,
     )
     rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
     flow = Flow(*values, rests, why, *last)

@@ -2,10 +2,11 @@
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
 target, on the same interface or a port below it, about the same process, or about the neighbour
-that the packets go to. A shaper explains flows of its direction. A finding about the host explains
-other findings about the host, and findings about a flow between two hosts (`pair`). A finding about
-a counter of the host may have its cause on any target, and a chain of the packet filter, which
-every packet passes, explains findings about any target.
+that the packets go to. A shaper explains flows of its direction, and a rule for packets that leave
+explains flows that send no more again than it drops. A finding about the host explains other
+findings about the host, and findings about a flow between two hosts (`pair`). A finding about a
+counter of the host may have its cause on any target, and a chain of the packet filter, which every
+packet passes, explains findings about any target.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ...facts.kinds import kinds
 from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
 from ...facts.kinds.bridge import Bridge
+from ...facts.kinds.firewall import Firewall
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.memcg import Memcg
 from ...facts.kinds.process import Process
@@ -32,6 +34,8 @@ from .yielding import nics_of
 Below = Mapping[str, Collection[str]]  # the ports below a bridge, bond, VLAN or macvlan
 Rank = tuple[int, float, bool, float, str]
 DOUBLE: Final = 2.0  # times the rate of now
+LEAVING: Final = ("output", "postrouting")  # hooks that segments of this host pass
+AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,9 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return True
     if cause.rule.over == "chain":  # every packet passes the packet filter
         return True
+    if isinstance(cause.fact, Firewall) and isinstance(one.fact, Flow):
+        again = one.fact.retransmits_per_s or 0.0
+        return cause.fact.hook in LEAVING and (cause.fact.drops or 0.0) >= AGAIN * again > 0
     if isinstance(cause.fact, Qdisc) and isinstance(one.fact, Flow):
         receives = one.fact.direction == "receive"
         if receives or cause.fact.received:  # a shaper holds back one direction

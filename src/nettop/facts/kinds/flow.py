@@ -135,6 +135,11 @@ class Flow:
     data_in: float | None = gauge("segments received with data", "segments/s", default=None)
     data_out: float | None = gauge("segments sent with data", "segments/s", default=None)
     acks_out: float | None = gauge("segments sent without data", "segments/s", default=None)
+    rested: float | None = gauge(
+        "time since data was last sent, at least; None: with thousands of sockets",
+        "s",
+        default=None,
+    )
 
 
 KIND = Kind(

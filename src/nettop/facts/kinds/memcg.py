@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ..kind import Kind
 from .quota import below, programs
+
+if TYPE_CHECKING:
+    from .. import Facts
+    from .flow import Flow
+
+SMALL: Final = 0.5  # of the largest send buffer: autotuning stops above it, a shortage below
+WAITS: Final = 0.5  # of busy time: the send buffer limits the flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +33,10 @@ class Memcg:
     processes: tuple[str, ...] = gauge(
         "processes with network traffic in it, as nginx[812]", default=()
     )
+    squeezed: bool = gauge(
+        "one of its processes sends from a full buffer that is far below the maximum of tcp_wmem",
+        default=False,
+    )
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -31,10 +44,11 @@ class Memcg:
         return tuple(int(name.rpartition("[")[2].rstrip("]")) for name in self.processes)
 
 
-def build(frame: Frame, facts: object) -> tuple[Memcg, ...]:  # noqa: ARG001
+def build(frame: Frame, facts: Facts) -> tuple[Memcg, ...]:
     """One fact for each cgroup in `socket_memory`."""
-    names = programs(frame, attrgetter("memory_cgroup"))
-    return tuple(
+    entries = frame.tables.get("socket_memory", ())
+    names = programs(frame, attrgetter("memory_cgroup")) if entries else {}
+    made = (
         Memcg(
             entry.now.cgroup.rpartition(":")[2],
             entry.rate("refused"),
@@ -42,8 +56,18 @@ def build(frame: Frame, facts: object) -> tuple[Memcg, ...]:  # noqa: ARG001
             entry.now.limit,
             below(entry.now.cgroup, names),
         )
-        for entry in frame.tables.get("socket_memory", ())
+        for entry in entries
     )
+    small = {flow.pid for flow in facts.flows if _small(flow, facts.sysctls)} if entries else set()
+    return tuple(replace(one, squeezed=not small.isdisjoint(one.pids)) for one in made)
+
+
+def _small(flow: Flow, sysctls: Mapping[str, str]) -> bool:
+    """Whether it waits for room in a send buffer that could grow (sk_stream_moderate_sndbuf())."""
+    triple = sysctls.get("net.ipv4.tcp_wmem", "").split()
+    if len(triple) != 3 or not flow.sndbuf or flow.sndbuf >= SMALL * int(triple[2]):
+        return False
+    return bool(flow.sndbuf_full) or (flow.sndbuf_limited or 0.0) >= WAITS
 
 
 KIND = Kind(

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,12 @@ class Thread:
     group: int = gauge("threads of its name in the process", "threads", default=1)
     rest: float | None = gauge("time on a CPU of the busiest other thread of the group", "%",
                                default=None)  # fmt: skip
+    nic: str | None = gauge("interface with most of the traffic of its process", default=None)
 
 
-def build(frame: Frame, facts: object) -> tuple[Thread, ...]:  # noqa: ARG001
+def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
     """One fact for each thread that was read."""
+    nics = {one.pid: one.nic for one in facts.processes}
     groups: dict[tuple[int, str], list[float]] = defaultdict(list)
     for entry in frame.tables.get("threads", ()):
         groups[entry.now.pid, _stem(entry.now.name)].append(entry.rate("ran") or 0.0)
@@ -43,6 +49,7 @@ def build(frame: Frame, facts: object) -> tuple[Thread, ...]:  # noqa: ARG001
             entry.now.cpu,
             len(group := groups[entry.now.pid, _stem(entry.now.name)]),
             _rest(group, entry.rate("ran")),
+            nics.get(entry.now.pid),
         )
         for entry in frame.tables.get("threads", ())
     )
