@@ -53,10 +53,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """The queues made for a group, with their inputs and the counters of the interface."""
+    """The queues made for a group, with their inputs; `apart`: nothing else changes them."""
 
     group: Group
-    link: object
+    apart: bool
     made: list[tuple[tuple[object, ...], Queue]]
     queues: list[Queue]
 
@@ -233,20 +233,21 @@ def _queues(
     place: OnlineCpus, load: Mapping[int, Load], around: NicInputs, memory: Memory,
     links: Mapping[str, Entry[LinkStatsRow]] | Mapping[str, Entry[NetDevRow]],
 ) -> None:  # fmt: skip
-    """The queues; without interrupts, those of the last frame while the counters do not change."""
+    """The queues; those that no CPU serves and nobody counts stay those of the last frame."""
     spots = place.by_cpu
     out: list[Queue] = []
     before, memory.queues = memory.queues, {}
     counted = {nic for nic, _ in around.by_queue}
     groups = memory.memo.get("groups", (slots, place), lambda: _groups(slots))
     for nic, group in groups.items():
-        link, served, old = links.get(nic), memory.served.get(nic), before.get(nic)
+        served, old = memory.served.get(nic), before.get(nic)
         apart = group.apart and served is None and nic not in counted
-        if apart and old is not None and old.group is group and old.link is link:
+        if apart and old is not None and old.group is group and old.apart:
             memory.queues[nic] = old
             moment.by_nic[nic] = old.queues
             out += old.queues
             continue
+        link = links.get(nic)
         rate = link.per_s if link is not None else None
         made = []
         for at, slot in enumerate(group.slots):
@@ -271,7 +272,7 @@ def _queues(
             made.append(past if past is not None and past[0] == inputs
                         else (inputs, queue.make(*inputs)))  # fmt: skip
         queues = [one for _, one in made]
-        memory.queues[nic] = Grouped(group, link, made, queues)
+        memory.queues[nic] = Grouped(group, apart, made, queues)
         moment.by_nic[nic] = queues
         out += queues
     moment.queues = tuple(out)

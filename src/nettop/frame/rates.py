@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, partial
 from itertools import chain, repeat
-from operator import attrgetter, sub, truediv
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, overload
+from operator import attrgetter, is_, sub, truediv
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar, overload
 
 from .columns import Columns, places
 from .fields import Packed, key_of, whole
@@ -324,6 +324,10 @@ def kept(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> Sequence[_Row]:
     ]
 
 
+_NOW: Final = attrgetter("now")
+_STILL: Final = attrgetter("still")
+
+
 def entries(
     rows: Sequence[_Row], before: Sequence[Entry[_Row]], seconds: float
 ) -> Sequence[Entry[_Row]]:
@@ -338,8 +342,10 @@ def entries(
         counted = _counted(rows, before, seconds)
         if counted is not None:
             return counted
-    if len(before) == len(rows) and all(
-        e.now is r and e.still for e, r in zip(before, rows, strict=True)
+    if (
+        len(before) == len(rows)
+        and all(map(_STILL, before))
+        and all(map(is_, map(_NOW, before), rows))
     ):
         return before
     key = key_of(type(rows[0]))

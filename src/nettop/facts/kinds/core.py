@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -194,22 +195,13 @@ def _placed(columns: Sequence[Sequence[Any]], cpus: Sequence[int]) -> list[Seque
 
 
 def _peers(spots: Sequence[CpuPlace], load: Mapping[int, Load]) -> list[int | None]:
-    """The number of other idle CPUs in the node of each CPU."""
-    resting = _resting(spots, load)
-    found = []
-    for spot in spots:
-        peers, one = resting.get(spot.node), load.get(spot.cpu)
-        if peers is not None and one is not None and one.idle > RESTING:
-            peers -= 1
-        found.append(peers)
-    return found
-
-
-def _resting(spots: Sequence[CpuPlace], load: Mapping[int, Load]) -> dict[int | None, int]:
-    """The number of idle CPUs by NUMA node, without nodes of which no load is known."""
-    counts: dict[int | None, int] = {}
-    for spot in spots:
-        one = load.get(spot.cpu)
-        if one is not None:
-            counts[spot.node] = counts.get(spot.node, 0) + (one.idle > RESTING)
-    return counts
+    """The number of other idle CPUs in the node of each CPU; None where no load is known."""
+    loads = [load.get(spot.cpu) for spot in spots]
+    nodes = [spot.node for spot in spots]
+    rest = [one is not None and one.idle > RESTING for one in loads]
+    known = {node for node, one in zip(nodes, loads, strict=True) if one is not None}
+    resting = Counter(node for node, rests in zip(nodes, rest, strict=True) if rests)
+    return [
+        resting[node] - rests if node in known else None
+        for node, rests in zip(nodes, rest, strict=True)
+    ]
