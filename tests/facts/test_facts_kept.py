@@ -193,6 +193,25 @@ def test_a_queue_that_no_cpu_serves_is_not_built_again_when_its_interface_moves_
     assert nics[0].total.rx_bytes != nics[1].total.rx_bytes
 
 
+@pytest.mark.parametrize("octets", [0, 1_000_000])
+def test_a_bond_that_loses_a_port_counts_it_whether_it_moves_data_or_not(octets: int) -> None:
+    joiner, found = Joiner(), []
+    moments = []
+    for second, up in enumerate((True, True, True, False)):
+        moment: dict[str, Any] = dict(crowd(1, octets * second))
+        legs = [
+            link(f"leg{n}", 40 + n, parent=f"q{n}", master="veth0", carrier=up or not n)
+            for n in range(2)
+        ]
+        bond = replace(moment["links"][-1], kind="bond")
+        moment["links"] = [*moment["links"][:-1], bond, *legs]
+        moments.append(moment)
+    for frame in frames(*moments):
+        (bond,) = (nic for nic in joiner.build(frame).nics if nic.name == "veth0")
+        found.append(bond.ports_down)
+    assert found == [0, 0, 0, 1]
+
+
 def test_a_queue_that_is_counted_from_now_on_is_built_again() -> None:
     joiner, own = Joiner(), [queues.Row("veth0", "rx-0", rps_cpus=())]
     moments: list[dict[str, Any]] = [{**crowd(2, 1), "queues": own} for _ in range(5)]

@@ -133,9 +133,11 @@ def build(
         pause, flag, fec = pauses.get(name), flags.get(name), fecs.get(name)
         qdisc = qdiscs.get(name)
         flows = around.flows.get(name, 0) if around.flows_known else None
-        inputs = (port, link, dev, driver, pause, flag, qdisc, flows, name in around.captured,
+        inputs = (link, dev, port, driver, pause, flag, qdisc, flows, name in around.captured,
                   name in around.ssh, around.irqbalance, around.rdma.get(name),
-                  _bound(port, around), around.queue_drops.get(name), fec)  # fmt: skip
+                  _bound(port, around), around.queue_drops.get(name), fec,
+                  moment.by_nic.get(name), memory.served.get(name),
+                  _ports_down(port, ports))  # fmt: skip
         old = memory.still.get(name)
         if old is not None and not mine and old[0] == inputs:  # true of most interfaces
             out.append(old[1])
@@ -174,6 +176,11 @@ def build(
             hardware=hardware,
             link_ring=port.link_ring,
         )
+        if old is not None and not mine and old[0][2:] == inputs[2:]:  # only packets moved
+            nic = altered(old[1], **_loads(port, per_s), per_s=per_s, total=total)
+            memory.still[name] = inputs, nic
+            out.append(nic)
+            continue
         nic = altered(
             port.nic,
             **_placed(port, lines, moment, memory, around),
