@@ -14,7 +14,7 @@ from nettop.collect import cpu, softnet
 from nettop.collect._memory import Memory
 from nettop.frame.columns import columns
 from nettop.frame.fields import altered, values
-from nettop.frame.rates import Counted, entries, per_second, rates
+from nettop.frame.rates import Counted, Entry, entries, per_second, rates
 from nettop.host.recording import Replay
 
 HOSTS = Path(__file__).parents[1] / "hosts"
@@ -144,6 +144,8 @@ def test_rates_by_column_are_the_rates_of_each_row(
         tuple(values(row).values()) for row in right if row is not None
     ]
     assert [entry.per_s for entry in table] == right
+    assert table == entries(second, [Entry(row) for row in first], seconds)
+    assert table != begun[1:]
     assert rates(begun, *names) == [()] * len(names)
 
 
