@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 from nettop.collect import cpu, softnet
 from nettop.collect._memory import Memory
-from nettop.frame.rates import LONG, Entry, entries, per_second, rated
+from nettop.frame.columns import columns
+from nettop.frame.fields import altered, values
+from nettop.frame.rates import Counted, Entry, entries, per_second, rates
 from nettop.host.recording import Replay
 
 HOSTS = Path(__file__).parents[1] / "hosts"
@@ -45,19 +48,21 @@ def _tried(read: object) -> object:
 @given(stats())
 def test_proc_stat_by_column_is_proc_stat_by_line(texts: list[str]) -> None:
     before: dict[int, cpu.Row] = {}
+    rows: list[cpu.Row] = []
     for text in texts:
         head = text[: text.find("\nintr ") + 1]
         right = _tried(lambda head=head, before=before: cpu.by_line(head, before))
-        found = _tried(lambda text=text, before=before: cpu.parse(text, before))
+        found = _tried(lambda text=text, rows=rows: cpu.parse(text, rows))
         assert found == right
-        before = {row.cpu: row for row in right} if isinstance(right, list) else {}
+        rows = right if isinstance(right, list) else []
+        before = {row.cpu: row for row in rows}
 
 
 @pytest.mark.parametrize("slip", [0, 1, 999, 1001])
 def test_idle_that_slips_back_is_held_in_columns_too(slip: int) -> None:
     lines = "cpu" + " 9" * 10 + "\ncpu0 1 1 1 {} 5000 1 1 1 1 1\nintr 1\n"
     (old,) = cpu.parse(lines.format(5000))
-    (row,) = cpu.parse(lines.format(5000 - slip), {0: old})
+    (row,) = cpu.parse(lines.format(5000 - slip), [old])
     (right,) = cpu.by_line(lines.format(5000 - slip).split("intr")[0], {0: old})
     assert row == right
     assert row.idle == (50.0 if slip < 1000 else 39.99)
@@ -110,7 +115,7 @@ def tables(draw: st.DrawFn) -> tuple[list[cpu.Row], list[cpu.Row]]:
     odd = draw(st.booleans())
     absent = draw(st.booleans())
     first, second = [], []
-    for number in range(LONG + draw(st.integers(-1, 3))):
+    for number in range(draw(st.integers(1, 7))):
         old = [draw(COUNTS) if odd else number for _ in range(9)]
         new = [draw(COUNTS) if odd else number + 3 for _ in range(9)]
         if absent:
@@ -118,9 +123,9 @@ def tables(draw: st.DrawFn) -> tuple[list[cpu.Row], list[cpu.Row]]:
         first.append(cpu.Row(number, *old))  # type: ignore[arg-type]
         second.append(cpu.Row(number, *new))  # type: ignore[arg-type]
     if draw(st.booleans()):
-        second[3] = first[3]
+        second[0] = first[0]
     if draw(st.booleans()):
-        second[5] = cpu.Row(5, *[0.0] * 9)
+        second[-1] = cpu.Row(second[-1].cpu, *[0.0] * 9)
     return first, second
 
 
@@ -129,9 +134,39 @@ def test_rates_by_column_are_the_rates_of_each_row(
     both: tuple[list[cpu.Row], list[cpu.Row]], seconds: float
 ) -> None:
     first, second = both
-    table = entries(second, [Entry(row) for row in first], seconds)
+    begun = entries(columns(cpu.Row, first), [], 0.0)
+    table = entries(columns(cpu.Row, second), begun, seconds)
+    assert isinstance(table, Counted)
     right = [per_second(old, new, seconds) for old, new in zip(first, second, strict=True)]
-    assert rated(table) == right == [entry.per_s for entry in table]
+    names = ("cpu", *(f.name for f in fields(cpu.Row)[1:]))
+    found = rates(table, *names)
+    assert list(zip(*found, strict=True)) == [
+        tuple(values(row).values()) for row in right if row is not None
+    ]
+    assert [entry.per_s for entry in table] == right
+    assert table == entries(second, [Entry(row) for row in first], seconds)
+    assert table != begun[1:]
+    assert rates(begun, *names) == [()] * len(names)
+
+
+def test_a_cpu_that_went_offline_has_no_rates_of_another() -> None:
+    def rows(*cpus: int) -> list[cpu.Row]:
+        return [cpu.Row(n, *[float(n)] * 9) for n in cpus]
+
+    before = entries(columns(cpu.Row, rows(0, 1, 2)), [], 0.0)
+    table = entries(columns(cpu.Row, rows(0, 2, 3)), before, 1.0)
+    assert rates(table, "cpu", "user") == [[0, 2], [0.0, 0.0]]
+    again = entries(columns(cpu.Row, rows(0, 2, 3)), table, 1.0)
+    assert rates(again, "cpu", "user") == [[0, 2, 3], [0.0, 0.0, 0.0]]
+
+
+def test_columns_that_did_not_change_are_the_same_objects() -> None:
+    first = columns(cpu.Row, [cpu.Row(n, *[0.0] * 9) for n in range(3)])
+    same = columns(cpu.Row, list(first)).like(first)
+    assert same is first
+    moved = columns(cpu.Row, [altered(row, idle=1.0) for row in first]).like(first)
+    kept = [f.name for f in fields(cpu.Row) if moved.column(f.name) is first.column(f.name)]
+    assert set(kept) == {f.name for f in fields(cpu.Row)} - {"idle"}
 
 
 def test_a_recorded_host_of_1152_cpus_has_the_same_rates_either_way() -> None:

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.collect import cpu, interrupts, netdev, softirqs, softnet
-from nettop.collect._memory import Memory, recall
+from nettop.collect._memory import Memory
+from nettop.files import bounds
+from nettop.frame.columns import Columns
 from nettop.host.recording import Replay
 from nettop.host.source import Live
 from nettop.terms import cpulist, irqname
@@ -289,7 +291,7 @@ def test_softnet_takes_cpu_numbers_from_the_online_list() -> None:
     assert (row.cpu, row.backlog, row.input_queue) == (10, 1, None)
 
 
-def test_a_cpu_that_received_nothing_keeps_its_row() -> None:
+def test_a_column_that_did_not_change_is_kept() -> None:
     start = " ".join(["00000001"] * 11)
     archive = "c\n"
     for second, done in enumerate(("00000001", "00000009")):
@@ -300,8 +302,28 @@ def test_a_cpu_that_received_nothing_keeps_its_row() -> None:
     source.wait(1)
     then = softnet.update(source, memory)
     assert [(row.cpu, row.processed) for row in then] == [(0, 1), (1, 9)]
-    assert then[0] is first[0]
-    assert len(recall(memory, softnet._Last).rows) == 2
+    assert isinstance(first, Columns)
+    assert isinstance(then, Columns)
+    assert then.column("dropped") is first.column("dropped")
+    assert then.column("processed") is not first.column("processed")
+    assert softnet.update(source, memory) is then
+
+
+def test_only_the_softirqs_that_were_counted_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def counted(words: list[str]) -> list[int]:
+        parsed.append(words[-1])
+        return bounds.counts(words)
+
+    monkeypatch.setattr(softirqs, "counts", counted)
+    memory = Memory()
+    head = "CPU0 CPU1\n      TIMER: 5 6\n"
+    for number in (1, 2, 2):
+        text = f"c\n-- /proc/softirqs --\n{head}     NET_RX: 7 {number}\n"
+        rows = softirqs.update(Replay(text), memory)
+        assert [(row.cpu, row.net_rx, row.timer) for row in rows] == [(0, 7, 5), (1, number, 6)]
+    assert parsed == ["6", "1", "2"]
 
 
 def test_netdev_with_a_count_glued_to_the_colon() -> None:
@@ -354,7 +376,7 @@ def test_this_machine_agrees_with_itself() -> None:
     source = Live()
     online = cpulist.parse(source.text("/sys/devices/system/cpu/online"))
     assert [row.cpu for row in cpu.update(source, {})] == list(online)
-    assert {row.cpu for row in softirqs.read(source)} >= set(online)
+    assert {row.cpu for row in softirqs.update(source, {})} >= set(online)
     assert {row.cpu for row in softnet.update(source, {})} == set(online)
     assert "lo" in {row.name for row in netdev.read(source)}
     rows = interrupts.update(source, {})

@@ -72,7 +72,7 @@ def test_pause_has_its_frames_where_the_driver_counts_them() -> None:
 
 def test_channels() -> None:
     raw = device("eth0", number(5, 8), number(9, 4))
-    found = channels.read(Fake({"ethtool/channels": raw}))[0]
+    found = channels.update(Fake({"ethtool/channels": raw}), {})[0]
     assert (found.combined, found.combined_max, found.rx, found.rx_max) == (4, 8, None, None)
 
 
@@ -232,7 +232,7 @@ def test_a_kernel_without_ethtool_netlink_is_asked_by_ioctl() -> None:
     assert (found[0].rx, found[0].rx_max, found[0].tx, found[0].rx_jumbo) == (256, 4096, 512, None)
     answers = {"channels/eth0": struct.pack("=9I", 0x3C, 0, 0, 1, 8, 0, 0, 1, 4)}
     source = Fake({"route/links": LINKS, "ethtool/channels": 95}, answers)
-    assert (channels.read(source)[0].combined, channels.read(source)[0].rx) == (4, None)
+    assert (channels.update(source, {})[0].combined, channels.update(source, {})[0].rx) == (4, None)
     answers = {"coalesce/eth0": struct.pack("=23I", 0x0E, 30, 8, *[0] * 20)}
     source = Fake({"route/links": LINKS, "ethtool/coalesce": 2}, answers)
     row = coalesce.read(source)[0]

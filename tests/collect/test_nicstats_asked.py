@@ -210,6 +210,24 @@ def test_hundreds_of_software_interfaces_are_not_asked() -> None:
     assert not any(name.startswith("count/") for name in source.asked)
 
 
+def test_the_driver_of_a_software_interface_among_hundreds_is_asked_once() -> None:
+    source = Fake({"route/links": b"".join(link(i, f"v{i}") for i in range(2, 40))})
+    memory: Memory = {}
+    described = struct.pack("=I32s32s32s32s64x", 3, b"veth", b"1.0", b"", b"")
+    source.ioctls.update({f"drvinfo/v{i}": described for i in range(2, 40)})
+    nicstats.update(source, memory)
+    source.asked.clear()
+    source.at += 100.0
+    renewed = [link(i, f"v{i}") for i in range(3, 40)] + [link(50, "new"), link(51, "v2")]
+    source.netlinks["route/links"] = b"".join(renewed)  # v2 is made anew
+    source.ioctls["drvinfo/new"] = described
+    nicstats.update(source, memory)
+    assert sorted(name for name in source.asked if "drvinfo" in name) == [
+        "drvinfo/new",
+        "drvinfo/v2",
+    ]
+
+
 def test_a_device_on_a_bus_is_asked_among_hundreds() -> None:
     source, memory = host(["rx_queue_0_drops"], [3]), Memory()
     source.netlinks["route/links"] = b"".join(link(i, f"v{i}") for i in range(3, 50)) + link(

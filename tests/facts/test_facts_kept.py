@@ -9,12 +9,13 @@ import pytest
 from flow_tables import HOST, Tables, frames, link, moving, socket, task
 
 from nettop.advice.language.moment import Past
-from nettop.collect import link_stats, socket_owners
+from nettop.collect import link_stats, nicqueues, queues, socket_owners
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.limits import looks, window
 from nettop.facts.limits.looks import Look
 from nettop.facts.limits.stages import _kernel_threads
+from nettop.frame.fields import altered
 
 IDLE: dict[str, Any] = {
     "rtt": 400, "mss": 1448, "cwnd": 10, "bytes_acked": 5, "bytes_received": 5, "segs_out": 2,
@@ -175,6 +176,53 @@ def test_a_queue_whose_figures_stay_is_not_built_again() -> None:
     before, now = (joiner.build(frame) for frame in frames(HOST, HOST, HOST)[1:])
     assert now.queues
     assert all(one is other for one, other in zip(before.queues, now.queues, strict=True))
+
+
+def test_a_queue_that_no_cpu_serves_is_not_built_again_when_its_interface_moves_data() -> None:
+    joiner, own = Joiner(), [queues.Row("veth0", "rx-0", rps_cpus=())]
+    moments = []
+    for second in range(4):
+        moment = {**crowd(2, 1_000_000 * second), "queues": own}
+        first, *others = moment["link_stats"]
+        moment["link_stats"] = [altered(first, rx_packets=1000 * second**2), *others]
+        moments.append(moment)
+    past = [joiner.build(frame) for frame in frames(*moments)]
+    before, now = (next(one for one in facts.queues if one.nic == "veth0") for facts in past[-2:])
+    assert before is now
+    nics = [next(nic for nic in facts.nics if nic.name == "veth0") for facts in past[-2:]]
+    assert nics[0].total.rx_bytes != nics[1].total.rx_bytes
+
+
+@pytest.mark.parametrize("octets", [0, 1_000_000])
+def test_a_bond_that_loses_a_port_counts_it_whether_it_moves_data_or_not(octets: int) -> None:
+    joiner, found = Joiner(), []
+    moments = []
+    for second, up in enumerate((True, True, True, False)):
+        moment: dict[str, Any] = dict(crowd(1, octets * second))
+        legs = [
+            link(f"leg{n}", 40 + n, parent=f"q{n}", master="veth0", carrier=up or not n)
+            for n in range(2)
+        ]
+        bond = replace(moment["links"][-1], kind="bond")
+        moment["links"] = [*moment["links"][:-1], bond, *legs]
+        moments.append(moment)
+    for frame in frames(*moments):
+        (bond,) = (nic for nic in joiner.build(frame).nics if nic.name == "veth0")
+        found.append(bond.ports_down)
+    assert found == [0, 0, 0, 1]
+
+
+def test_a_queue_that_is_counted_from_now_on_is_built_again() -> None:
+    joiner, own = Joiner(), [queues.Row("veth0", "rx-0", rps_cpus=())]
+    moments: list[dict[str, Any]] = [{**crowd(2, 1), "queues": own} for _ in range(5)]
+    for second, moment in enumerate(moments[2:4]):
+        moment["nicqueues"] = [nicqueues.Row("veth0", "rx-0", 100 * second, 0, 0)]
+    moments[4]["nicqueues"] = []
+    found = [
+        next(one.packets_per_s for one in joiner.build(frame).queues if one.nic == "veth0")
+        for frame in frames(*moments)
+    ]
+    assert found == [None, None, None, 100.0, None]
 
 
 def test_an_interface_that_loses_or_has_a_queue_does_not_rest() -> None:

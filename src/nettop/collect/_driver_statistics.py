@@ -51,6 +51,7 @@ class _Known:
     names: dict[str, tuple[drivers.Driver, drivers.Plan, tuple[str, ...]]] = field(
         default_factory=dict
     )
+    software: set[tuple[int, str]] = field(default_factory=set)  # without statistics, of many
     readings: list[DriverStatistics] = field(default_factory=list)
     unnamed: dict[str, str] = field(default_factory=dict)  # interface → why it has no names
     unread: dict[str, str] = field(default_factory=dict)  # interface → why it has no values
@@ -106,19 +107,29 @@ def _one(source: Source, known: _Known, interface: str) -> DriverStatistics | No
 def _list(
     source: Source, known: _Known
 ) -> dict[str, tuple[drivers.Driver, drivers.Plan, tuple[str, ...]]]:
-    """Driver, sums and names of each interface; known ones are not read again."""
-    every = route.names(source).values()
+    """Driver, sums and names of each interface; known ones are not read again.
+
+    An interface that is made anew has another index.
+    """
+    indexed = route.names(source)
+    every = indexed.values()
     found = {}
+    if len(every) <= _FEW:
+        known.software.clear()
+    known.software &= set(indexed.items())
     known.unnamed = {name: why for name, why in known.unnamed.items() if name in every}
-    for interface in every:
+    for index, interface in indexed.items():
         if interface in known.names:
             found[interface] = known.names[interface]
+            continue
+        if (index, interface) in known.software:
             continue
         try:
             info = driver.info(source, interface)
             about = drivers.driver(info.driver)
             software = about.virtual or not (info.bus or about.title)
             if software and len(every) > _FEW:
+                known.software.add((index, interface))
                 continue
             names = driver.string_names(source, interface)
             about = drivers.driver(info.driver, names)

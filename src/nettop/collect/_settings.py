@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from typing import Final
 
 from ..host.netlink import ethtool, legacy, legacy_bits
@@ -12,7 +13,7 @@ from ..host.source import Source
 _ABSENT: Final = {errno.ENOENT, errno.EOPNOTSUPP}
 
 
-def every(source: Source, what: str) -> dict[str, Attributes]:
+def every(source: Source, what: str) -> Mapping[str, Attributes]:
     """The settings `what` (rings, pause …) of every device that has them, by device and attribute.
 
     The attributes are those of Documentation/netlink/specs/ethtool.yaml. OSError.

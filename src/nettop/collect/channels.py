@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..frame.fields import gauge, label
+from ..host.netlink.codec import Attributes
 from ..host.source import Source
+from ._memory import Memory, parsed
 from ._settings import every
 
 EVERY = 10.0
@@ -29,16 +31,19 @@ class Row:
     other_max: int | None = gauge("other channels maximum", "channels", default=None)
 
 
-def read(source: Source) -> Sequence[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface whose driver has channels; OSError without ethtool."""
+    return parsed(memory, "channels", every(source, "channels"), parse)
+
+
+def parse(found: Mapping[str, Attributes]) -> list[Row]:
+    """The rows of these devices."""
+    kinds = ("rx", "tx", "combined", "other")
     return [
         Row(
-            interface=name,
-            **{kind: values.get(f"{kind}_count") for kind in ("rx", "tx", "combined", "other")},
-            **{
-                f"{kind}_max": values.get(f"{kind}_max")
-                for kind in ("rx", "tx", "combined", "other")
-            },
+            name,
+            *[values.get(f"{kind}_count") for kind in kinds],
+            *[values.get(f"{kind}_max") for kind in kinds],
         )
-        for name, values in every(source, "channels").items()
+        for name, values in found.items()
     ]

@@ -5,7 +5,7 @@ A kernel before 5.6 is asked by ioctl, which does not report why a link is down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -78,7 +78,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     return [one for _, one in known.rows.values()]
 
 
-def _optional(source: Source, what: str) -> dict[str, Attributes]:
+def _optional(source: Source, what: str) -> Mapping[str, Attributes]:
     try:
         return ethtool.every(source, what)
     except OSError:

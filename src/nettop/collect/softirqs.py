@@ -6,13 +6,16 @@ kind. The header has the CPU numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..files.bounds import counts
+from ..frame.columns import Columns
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
+from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/softirqs",)
 MAY_REST = True
@@ -34,28 +37,47 @@ class Row:
     rcu: int | None = counter("RCU callbacks", "softirqs", default=None)
 
 
-def read(source: Source) -> list[Row]:
-    """Every possible CPU; OSError without the file, ValueError for another format."""
-    return parse(source.text("/proc/softirqs"))
+@dataclass
+class _Last:
+    """The lines of the last reading, and the column of each."""
+
+    header: str | None = None
+    cpus: Sequence[int] = ()
+    columns: dict[str, Sequence[int]] = field(default_factory=dict)
 
 
-def parse(text: str) -> list[Row]:
-    """The rows of the text: one per column."""
-    lines = text.splitlines()
-    header = lines[0].split() if lines else []
-    if not header or not all(word.startswith("CPU") for word in header):
-        raise ValueError("/proc/softirqs has no header")
-    cpus = [cpulist.one(word[3:]) for word in header]
-    found: dict[str, list[int]] = {}
-    for line in lines[1:]:
-        kind, _, rest = line.partition(":")
+def update(source: Source, memory: Memory) -> Columns[Row]:
+    """Every possible CPU; a kind whose line did not change keeps its column.
+
+    OSError without the file, ValueError for another format.
+    """
+    return parse(source.text("/proc/softirqs"), recall(memory, _Last))
+
+
+def parse(text: str, last: _Last | None = None) -> Columns[Row]:
+    """The rows of the text: one per column of the file."""
+    last = _Last() if last is None else last
+    header, _, rest = text.partition("\n")
+    if header != last.header:
+        last.header, last.cpus, last.columns = header, _cpus(header), {}
+    cpus, before, last.columns = last.cpus, last.columns, {}
+    found: dict[str, Sequence[int]] = {}
+    for line in rest.splitlines():
+        kind, _, numbers = line.partition(":")
         kind = kind.strip()
         if kind in _KINDS:
-            numbers = counts(rest.split())
-            if len(numbers) != len(cpus):
-                raise ValueError(
-                    f"/proc/softirqs: {kind} has {len(numbers)} of {len(cpus)} columns"
-                )
-            found[kind] = numbers
-    unknown: list[int | None] = [None] * len(cpus)
-    return [Row(*row) for row in zip(cpus, *(found.get(k, unknown) for k in _KINDS), strict=True)]
+            column = before.get(line)
+            if column is None:
+                column = counts(numbers.split())
+            if len(column) != len(cpus):
+                raise ValueError(f"/proc/softirqs: {kind} has {len(column)} of {len(cpus)} columns")
+            found[kind] = last.columns[line] = column
+    unknown: Sequence[None] = [None] * len(cpus)
+    return Columns(Row, [cpus, *(found.get(kind, unknown) for kind in _KINDS)])
+
+
+def _cpus(header: str) -> list[int]:
+    words = header.split()
+    if not words or not all(word.startswith("CPU") for word in words):
+        raise ValueError("/proc/softirqs has no header")
+    return [cpulist.one(word[3:]) for word in words]

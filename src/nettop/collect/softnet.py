@@ -8,14 +8,14 @@ number comes from /sys/devices/system/cpu/online, because offline CPUs have no l
 
 from __future__ import annotations
 
-import struct
+import sys
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from operator import itemgetter
+from dataclasses import dataclass
 from typing import Final
 
 from ..files.bounds import counts
+from ..frame.columns import Columns
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms import cpulist
@@ -45,48 +45,49 @@ class Row:
 
 @dataclass
 class _Last:
-    rows: dict[str, Row] = field(default_factory=dict)  # by line
-
-
-def update(source: Source, memory: Memory) -> list[Row]:
-    """Every online CPU. OSError without the file, ValueError if a line's CPU is not known.
-
-    Most CPUs of a large host receive nothing: an unchanged line that names its CPU keeps its row.
-    """
-    last = recall(memory, _Last)
-    before = last.rows
-    lines = source.text("/proc/net/softnet_stat").splitlines()
-    changed = [line for line in lines if line not in before]
-    found = _fixed(changed)
-    if found is None:
-        new = split("\n".join(changed))
-        if not all(len(words) > _NAMED for words in new):
-            return rows(new, cpulist.parse(source.text("/sys/devices/system/cpu/online")))
-        found = rows(new)
-    added = iter(found)
-    last.rows = {line: before.get(line) or next(added) for line in lines if line.strip()}
-    return list(last.rows.values())
+    rows: Columns[Row] | None = None
 
 
 _WIDTH: Final = 9  # a column of 32 bits and the byte after it
-_COLUMNS: Final = 15
-_PICK: Final = itemgetter(12, 0, 1, 2, 9, 10, 11, 13, 14)  # the fields of a row
-_make: Final = partial(tuple.__new__, Row)  # type: ignore[type-var]
+_FIELDS: Final = (12, 0, 1, 2, 9, 10, 11, 13, 14)  # the column of each field of a row
 
 
-def _fixed(lines: Sequence[str]) -> list[Row] | None:
-    """The rows of lines as the kernel of today writes them, all at once; else None."""
-    block = "".join([f"{line}\n" for line in lines])
-    if block[_WIDTH - 1 :: _WIDTH] != (" " * (_COLUMNS - 1) + "\n") * len(lines):
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every online CPU. OSError without the file, ValueError if a line's CPU is not known.
+
+    Most columns of most hosts do not change: they stay the same objects.
+    """
+    text = source.text("/proc/net/softnet_stat")
+    last = recall(memory, _Last)
+    columns = _columns(text)
+    if columns is not None:
+        last.rows = Columns(Row, columns).like(last.rows)
+        return last.rows
+    words = split(text)
+    if all(len(line) > _NAMED for line in words):
+        return rows(words)
+    return rows(words, cpulist.parse(source.text("/sys/devices/system/cpu/online")))
+
+
+def _columns(text: str) -> list[Sequence[int | None]] | None:
+    """The columns of lines that name their CPU, all at once; None for another format."""
+    wide, odd = divmod(text.find("\n") + 1, _WIDTH)
+    if odd or wide <= _NAMED:
+        return None
+    deep, rest = divmod(len(text), _WIDTH * wide)
+    if rest or text[_WIDTH - 1 :: _WIDTH] != (" " * (wide - 1) + "\n") * deep:
         return None
     try:
-        numbers = bytes.fromhex(block)
+        numbers = array("I", bytes.fromhex(text))
     except ValueError:
         return None
-    if len(block) != len(lines) * _COLUMNS * _WIDTH or 9 * len(numbers) != 4 * len(block):
+    if len(numbers) != wide * deep:  # a word has a space in it
         return None
-    found = list(map(_make, map(_PICK, struct.iter_unpack(f">{_COLUMNS}I", numbers))))
-    return found if all(row.cpu < cpulist.LIMIT for row in found) else None
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    if max(numbers[_NAMED::wide]) >= cpulist.LIMIT:
+        return None
+    return [numbers[at::wide] if at < wide else [None] * deep for at in _FIELDS]
 
 
 def split(text: str) -> list[list[str]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..frame.rates import Entry
 from .kinds.nic import Counters
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """The rows of one interface, either all present values or all rates; None: not read."""
 
     link: LinkStatsRow | None = None

@@ -53,10 +53,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """The queues made for a group, with their inputs and the counters of the interface."""
+    """The queues made for a group, with their inputs; `apart`: nothing else changes them."""
 
     group: Group
-    link: object
+    apart: bool
     made: list[tuple[tuple[object, ...], Queue]]
     queues: list[Queue]
 
@@ -133,9 +133,11 @@ def build(
         pause, flag, fec = pauses.get(name), flags.get(name), fecs.get(name)
         qdisc = qdiscs.get(name)
         flows = around.flows.get(name, 0) if around.flows_known else None
-        inputs = (port, link, dev, driver, pause, flag, qdisc, flows, name in around.captured,
+        inputs = (link, dev, port, driver, pause, flag, qdisc, flows, name in around.captured,
                   name in around.ssh, around.irqbalance, around.rdma.get(name),
-                  _bound(port, around), around.queue_drops.get(name), fec)  # fmt: skip
+                  _bound(port, around), around.queue_drops.get(name), fec,
+                  moment.by_nic.get(name), memory.served.get(name),
+                  _ports_down(port, ports))  # fmt: skip
         old = memory.still.get(name)
         if old is not None and not mine and old[0] == inputs:  # true of most interfaces
             out.append(old[1])
@@ -174,6 +176,11 @@ def build(
             hardware=hardware,
             link_ring=port.link_ring,
         )
+        if old is not None and not mine and old[0][2:] == inputs[2:]:  # only packets moved
+            nic = altered(old[1], **_loads(port, per_s), per_s=per_s, total=total)
+            memory.still[name] = inputs, nic
+            out.append(nic)
+            continue
         nic = altered(
             port.nic,
             **_placed(port, lines, moment, memory, around),
@@ -233,20 +240,21 @@ def _queues(
     place: OnlineCpus, load: Mapping[int, Load], around: NicInputs, memory: Memory,
     links: Mapping[str, Entry[LinkStatsRow]] | Mapping[str, Entry[NetDevRow]],
 ) -> None:  # fmt: skip
-    """The queues; without interrupts, those of the last frame while the counters do not change."""
+    """The queues; those that no CPU serves and nobody counts stay those of the last frame."""
     spots = place.by_cpu
     out: list[Queue] = []
     before, memory.queues = memory.queues, {}
     counted = {nic for nic, _ in around.by_queue}
     groups = memory.memo.get("groups", (slots, place), lambda: _groups(slots))
     for nic, group in groups.items():
-        link, served, old = links.get(nic), memory.served.get(nic), before.get(nic)
+        served, old = memory.served.get(nic), before.get(nic)
         apart = group.apart and served is None and nic not in counted
-        if apart and old is not None and old.group is group and old.link is link:
+        if apart and old is not None and old.group is group and old.apart:
             memory.queues[nic] = old
             moment.by_nic[nic] = old.queues
             out += old.queues
             continue
+        link = links.get(nic)
         rate = link.per_s if link is not None else None
         made = []
         for at, slot in enumerate(group.slots):
@@ -271,7 +279,7 @@ def _queues(
             made.append(past if past is not None and past[0] == inputs
                         else (inputs, queue.make(*inputs)))  # fmt: skip
         queues = [one for _, one in made]
-        memory.queues[nic] = Grouped(group, link, made, queues)
+        memory.queues[nic] = Grouped(group, apart, made, queues)
         moment.by_nic[nic] = queues
         out += queues
     moment.queues = tuple(out)

@@ -6,13 +6,14 @@ frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import chain, repeat
-from operator import attrgetter, sub, truediv
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
+from operator import attrgetter, is_, sub, truediv
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar, overload
 
+from .columns import Columns, places
 from .fields import Packed, key_of, whole
 
 if TYPE_CHECKING:
@@ -82,16 +83,6 @@ class Entry(Generic[_Row]):
         before = row if self.still else whole(before)
         return Entry(row, before=before, seconds=self._seconds, still=self.still)
 
-    def uncounted(self) -> tuple[_Row, float] | None:
-        """The row before and the seconds since then, if `per_s` is still to be computed."""
-        before = self._before
-        return None if before is None else (before, self._seconds)
-
-    def count(self, rates: _Row) -> None:
-        """Keep the rates that were computed with those of other entries."""
-        self._per_s = rates
-        self._before = None
-
     def __eq__(self, other: object) -> bool:
         """Equal rows and rates."""
         if not isinstance(other, Entry):
@@ -104,8 +95,6 @@ class Entry(Generic[_Row]):
         """The row and its rates."""
         return f"Entry({self.now!r}, {self.per_s!r})"
 
-
-LONG: Final = 32  # rows of a table whose rates are computed by column
 
 Tables = Mapping[str, Sequence[Any]]
 """Rows by table; the name of the table decides their class, that of its collector."""
@@ -230,45 +219,112 @@ def per_second(old: _Row | None, new: _Row, seconds: float) -> _Row | None:
     return row
 
 
-def rated(table: Sequence[Entry[_Row]]) -> list[_Row | None]:
-    """`per_s` of each entry, as a list. A long table of light rows is computed by column.
+def rates(table: Sequence[Entry[Any]], *names: str) -> list[Sequence[Any]]:
+    """Columns of a table: labels and gauges as they are, counters per second.
 
-    That takes a third of the time: a host of a thousand CPUs has thousands of such rows.
+    Rows without rates are left out: new rows, and all rows of the first frame.
     """
-    run = _run(type(table[0].now)) if len(table) >= LONG else None
-    if run is not None:
-        _by_column(table, run)
-    return [entry.per_s for entry in table]
+    if isinstance(table, Counted):
+        return [table.rates(name) for name in names]
+    known = [row for entry in table if (row := entry.per_s) is not None]
+    return [[getattr(row, name) for row in known] for name in names]
 
 
-def _by_column(table: Sequence[Entry[Any]], run: slice) -> None:
-    """Compute the missing rates at once if that is simple: none unknown, none decreased."""
-    waiting = [(entry, *one) for entry in table if (one := entry.uncounted()) is not None]
-    if not waiting:
-        return
-    chosen, olds, spans = zip(*waiting, strict=True)
-    seconds = spans[0]
-    if seconds <= 0 or spans.count(seconds) != len(spans):
-        return
-    rows = [entry.now for entry in chosen]
-    columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
-    before = list(zip(*olds, strict=True))
-    rates: list[Sequence[float | None]] = []
-    for now, was in zip(columns[run], before[run], strict=True):
-        if now.count(None) == len(now):  # this kernel does not have the counter
-            rates.append(now)
-            continue
-        try:
-            steps = list(map(sub, now, was))
-        except TypeError:  # a counter is unknown
-            return
-        if min(steps) < 0:
-            return
-        rates.append(list(map(truediv, steps, repeat(seconds))))
-    columns[run] = rates
-    make = partial(tuple.__new__, type(rows[0]))
-    for entry, row in zip(chosen, map(make, zip(*columns, strict=True)), strict=True):
-        entry.count(row)
+class Counted(Sequence[Entry[_Row]]):
+    """The entries of a table of columns, made only where one is used; rates by column.
+
+    `before` are the rows of the same keys, in the same order, `seconds` earlier; None in the first
+    frame.
+    """
+
+    def __init__(self, now: Columns[_Row], before: Columns[_Row] | None, seconds: float) -> None:
+        """Nothing is computed before it is used."""
+        self.now = now
+        self.before = before
+        self.seconds = seconds
+        self._rates: dict[str, Sequence[Any]] = {}
+
+    def rates(self, name: str) -> Sequence[Any]:
+        """The rates of a counter, or the values of a label or gauge; empty without rates."""
+        if self.before is None or self.seconds <= 0:
+            return ()
+        found = self._rates.get(name)
+        if found is None:
+            new, old = self.now.column(name), self.before.column(name)
+            counts = _counts(self.now.kind, name)
+            found = self._rates[name] = _by_column(new, old, self.seconds) if counts else new
+        return found
+
+    @cached_property
+    def _entries(self) -> list[Entry[_Row]]:
+        olds = self.before if self.before is not None else repeat(None)
+        return [
+            Entry(row, before=old, seconds=self.seconds)
+            for row, old in zip(self.now, olds)  # noqa: B905 - one is endless
+        ]
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.now)
+
+    def __iter__(self) -> Iterator[Entry[_Row]]:
+        """The entries."""
+        return iter(self._entries)
+
+    @overload
+    def __getitem__(self, place: int) -> Entry[_Row]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Entry[_Row]]: ...
+    def __getitem__(self, place: int | slice) -> Entry[_Row] | Sequence[Entry[_Row]]:
+        """One entry, or several."""
+        return self._entries[place]
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to a sequence of equal entries."""
+        return isinstance(other, Sequence) and self._entries == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@cache
+def _counts(kind: type[DataclassInstance], name: str) -> bool:
+    return bool(fields(kind)[places(kind)[name]].metadata.get("kind") == "counter")
+
+
+def _by_column(new: Sequence[Any], old: Sequence[Any], seconds: float) -> Sequence[float | None]:
+    """The rates of one counter of all rows; a single one is None as for `Entry`."""
+    if new is old and None not in new:
+        return [0.0] * len(new)
+    try:
+        steps: list[Any] = list(map(sub, new, old))
+    except TypeError:  # a counter is unknown
+        steps = [-1 if a is None or b is None else a - b for a, b in zip(new, old, strict=True)]
+    if min(steps, default=0) >= 0:
+        return list(map(truediv, steps, repeat(seconds)))
+    return [None if step < 0 else step / seconds for step in steps]
+
+
+def _counted(
+    rows: Columns[_Row], before: Sequence[Entry[_Row]], seconds: float
+) -> Sequence[Entry[_Row]] | None:
+    """The entries of rows with the keys of `before`, in its order; None for other keys."""
+    if not before:
+        return Counted(rows, None, 0.0)
+    if not isinstance(before, Counted):
+        return None
+    last = before.now
+    labels = [f.name for f in fields(rows.kind) if f.metadata["kind"] == "label"]
+    same = all(rows.column(name) == last.column(name) for name in labels)
+    return Counted(rows, last, seconds) if same else None
+
+
+_NOW: Final = attrgetter("now")
+_STILL: Final = attrgetter("still")
+
+
+def _same(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> bool:
+    """Whether these rows are the objects of `before`; without Python code, for 60,000 features."""
+    return len(rows) == len(before) and all(map(is_, map(_NOW, before), rows))
 
 
 def kept(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> Sequence[_Row]:
@@ -276,6 +332,8 @@ def kept(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> Sequence[_Row]:
 
     Facts that were joined with it are then reused. For settings, which seldom change.
     """
+    if _same(rows, before):
+        return rows
     olds = chain(before, repeat(None))
     pairs = zip(rows, olds)  # noqa: B905 - one is endless
     return [
@@ -293,9 +351,11 @@ def entries(
     """
     if not rows:
         return before if not before else []  # the same object, so that joined facts are reused
-    if len(before) == len(rows) and all(
-        e.now is r and e.still for e, r in zip(before, rows, strict=True)
-    ):
+    if isinstance(rows, Columns):
+        counted = _counted(rows, before, seconds)
+        if counted is not None:
+            return counted
+    if all(map(_STILL, before)) and _same(rows, before):
         return before
     key = key_of(type(rows[0]))
     past: Mapping[Hashable, Entry[_Row]] | None = None

@@ -59,8 +59,19 @@ def needs(scene: Scene, view: View) -> int:
     every = known(scene)
     if len(every) < 2:
         return 0
-    shown = len(mattering(every, nic_of(scene, view)))
+    shown = len(_shown(scene, _name(nic_of(scene, view))))
     return 1 + shown + (shown < len(every))
+
+
+def _name(nic: Nic | None) -> str:
+    return nic.name if nic is not None else ""
+
+
+@once
+def _shown(scene: Scene, chosen: str) -> tuple[Nic, ...]:
+    """Those that matter, with the interface of that name."""
+    every = known(scene)
+    return tuple(mattering(every, next((one for one in every if one.name == chosen), None)))
 
 
 def mattering(every: Sequence[Nic], chosen: Nic | None) -> list[Nic]:
@@ -84,7 +95,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if len(every) < 2 or height < 3:
         return []
     chosen = nic_of(scene, view)
-    shown = mattering(every, chosen)
+    shown = list(_shown(scene, _name(chosen)))
     room = height - 1 - (len(shown) < len(every) or len(shown) > height - 1)
     shown = shown[:room]
     if chosen is not None and _among(chosen, every) and not _among(chosen, shown):

@@ -383,7 +383,9 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
     facts = scene.facts
     if facts is None or not facts.nics:
         return None
-    chosen_nic = next((nic for nic in facts.nics if nic.name == view.nic), None)
+    chosen_nic = (
+        next((nic for nic in facts.nics if nic.name == view.nic), None) if view.nic else None
+    )
     return scene.foremost if chosen_nic is None else chosen_nic
 
 

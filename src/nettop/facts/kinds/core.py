@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
 from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...frame.fields import gauge, label, light
-from ...frame.rates import Frame, rated
+from ...frame.rates import Frame, rates
 from ..kind import Kind
 
 RESTING: Final = 50.0  # percent idle above which a CPU could take over work
@@ -129,29 +130,27 @@ def loads(frame: Frame) -> dict[int, Load]:
     A tick is 10 ms, so the parts are divided by their sum and not by the elapsed time.
     """
     found = {}
-    for rate in rated(frame.tables.get("cpu", ())):
-        if rate is None or rate.idle is None or rate.user is None or rate.system is None:
+    for cpu, user, nice, system, irq, softirq, steal, iowait, idle in zip(
+        *rates(frame.tables.get("cpu", ()), "cpu", "user", "nice", "system", "irq", "softirq",
+               "steal", "iowait", "idle"),
+        strict=True,
+    ):  # fmt: skip
+        if idle is None or user is None or system is None:
             continue
-        user = rate.user + (rate.nice or 0.0)
-        irq, softirq = rate.irq or 0.0, rate.softirq or 0.0
-        steal, iowait = rate.steal or 0.0, rate.iowait or 0.0
-        whole = user + rate.system + irq + softirq + steal + iowait + rate.idle
+        times = (user + (nice or 0.0), system, irq or 0.0, softirq or 0.0, steal or 0.0,
+                 iowait or 0.0, idle)  # fmt: skip
+        whole = sum(times)
         if whole > 0:
             part = 100.0 / whole
-            found[rate.cpu] = Load(
-                user * part, rate.system * part, irq * part, softirq * part,
-                steal * part, iowait * part, rate.idle * part,
-            )  # fmt: skip
+            found[cpu] = _load([time * part for time in times])
     return found
 
+
+_load: Final = partial(tuple.__new__, Load)
 
 Columns: TypeAlias = Iterator[tuple[object, ...]]
 
 _UNKNOWN: Final = (None,) * 7
-_NO_SOFT: Final = (None,) * 2
-_NO_WORK: Final = (None,) * 5
-_SOFT: Final = attrgetter("net_rx", "net_tx")
-_WORK: Final = attrgetter("processed", "dropped", "squeezed", "received_rps", "flow_limited")
 _make: Final = partial(tuple.__new__, Core)  # type: ignore[type-var]
 
 
@@ -162,8 +161,11 @@ def build(
     if not spots:
         return ()
     cpus = [spot.cpu for spot in spots]
-    soft = {rate.cpu: _SOFT(rate) for rate in rated(frame.tables.get("softirqs", ())) if rate}
-    work = {rate.cpu: _WORK(rate) for rate in rated(frame.tables.get("softnet", ())) if rate}
+    soft = rates(frame.tables.get("softirqs", ()), "cpu", "net_rx", "net_tx")
+    work = rates(
+        frame.tables.get("softnet", ()),
+        "cpu", "processed", "dropped", "squeezed", "received_rps", "flow_limited",
+    )  # fmt: skip
     zero = 0.0 if duty.counted else None
 
     def of(values: Mapping[int, object], absent: object = None) -> Iterator[object]:
@@ -174,7 +176,7 @@ def build(
 
     columns = (
         *list(zip(*spots, strict=True))[:6], *several(load, _UNKNOWN),
-        *several(soft, _NO_SOFT), *several(work, _NO_WORK),
+        *_placed(soft, cpus), *_placed(work, cpus),
         of(duty.net_irqs, zero), of(duty.all_irqs, zero),
         of(duty.nics, ()), of(duty.queues, ()), of(duty.processes, ()), of(duty.ksoftirqd),
         *several(duty.clocks, _NO_CLOCK), of(duty.deep), _peers(spots, load),
@@ -182,23 +184,24 @@ def build(
     return tuple(map(_make, zip(*columns, strict=True)))
 
 
+def _placed(columns: Sequence[Sequence[Any]], cpus: Sequence[int]) -> list[Sequence[Any]]:
+    """The columns after the first, which has CPU numbers, in the order of `cpus`."""
+    known, *others = columns
+    if list(known) == cpus:
+        return others
+    places = {cpu: place for place, cpu in enumerate(known)}
+    order = [places.get(cpu, -1) for cpu in cpus]  # -1: the value after the last
+    return [[*map([*column, None].__getitem__, order)] for column in others]
+
+
 def _peers(spots: Sequence[CpuPlace], load: Mapping[int, Load]) -> list[int | None]:
-    """The number of other idle CPUs in the node of each CPU."""
-    resting = _resting(spots, load)
-    found = []
-    for spot in spots:
-        peers, one = resting.get(spot.node), load.get(spot.cpu)
-        if peers is not None and one is not None and one.idle > RESTING:
-            peers -= 1
-        found.append(peers)
-    return found
-
-
-def _resting(spots: Sequence[CpuPlace], load: Mapping[int, Load]) -> dict[int | None, int]:
-    """The number of idle CPUs by NUMA node, without nodes of which no load is known."""
-    counts: dict[int | None, int] = {}
-    for spot in spots:
-        one = load.get(spot.cpu)
-        if one is not None:
-            counts[spot.node] = counts.get(spot.node, 0) + (one.idle > RESTING)
-    return counts
+    """The number of other idle CPUs in the node of each CPU; None where no load is known."""
+    loads = [load.get(spot.cpu) for spot in spots]
+    nodes = [spot.node for spot in spots]
+    rest = [one is not None and one.idle > RESTING for one in loads]
+    known = {node for node, one in zip(nodes, loads, strict=True) if one is not None}
+    resting = Counter(node for node, rests in zip(nodes, rest, strict=True) if rests)
+    return [
+        resting[node] - rests if node in known else None
+        for node, rests in zip(nodes, rest, strict=True)
+    ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from ..request import Request
@@ -140,7 +141,7 @@ def one(source: Source, what: str, device: str, **values: int) -> Attributes:
     raise OSError(errno.ENODATA, "the kernel gave no answer", device)
 
 
-def every(source: Source, what: str) -> dict[str, Attributes]:
+def every(source: Source, what: str) -> Mapping[str, Attributes]:
     """The message `what` of every device that has it, by device name. OSError.
 
     One request covers all devices. An error of one driver ends the kernel's list
@@ -150,7 +151,7 @@ def every(source: Source, what: str) -> dict[str, Attributes]:
     body = _header(None, message.flags, message.header)
     request = Request("ethtool", message.get, body, f"ethtool/{what}", dump=True)
     try:
-        return dict(_answers(source.netlink(request), message))
+        return _every(source.netlink(request), what)
     except OSError as error:
         if error.errno in NO_LIST:
             raise
@@ -163,6 +164,12 @@ def every(source: Source, what: str) -> dict[str, Attributes]:
         except OSError:
             continue
     return found
+
+
+@lru_cache(maxsize=16)
+def _every(reply: bytes, what: str) -> Mapping[str, Attributes]:
+    """The answers of a list; cached, because settings seldom change."""
+    return dict(_answers(reply, MESSAGES[what]))
 
 
 def _answers(reply: bytes, message: MessageKind) -> list[tuple[str, Attributes]]:
