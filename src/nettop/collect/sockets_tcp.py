@@ -156,7 +156,10 @@ def parse(
                     layout = layouts[length] = _layout(reply, at, end)
                 past = old[2] if old is not None else None
                 if packs and layout.pieces is not None and reply[at + 17] != diag.LISTEN:
-                    packed = _packed(reply, at, layout.pieces, past, shared, name_of, namespace)
+                    life = cookie if past is None else getattr(past, "life", cookie)
+                    packed = _packed(
+                        reply, at, layout.pieces, past, life, shared, name_of, namespace
+                    )
                     seen[cookie] = None, layout.pieces, packed
                     rows.append(cast("Row", packed))
                 else:
@@ -219,19 +222,19 @@ class _Behind:
 
 
 def _packed(
-    reply: bytes, at: int, pieces: struct.Struct, old: Row | PackedRow | None,
+    reply: bytes, at: int, pieces: struct.Struct, old: Row | PackedRow | None, life: bytes,
     shared: dict[bytes, Ends], name_of: Callable[[int], str], namespace: int,
 ) -> PackedRow:  # fmt: skip
-    """The packed row of a socket that was `old`; `shared` are the ends known so far."""
+    """The packed row of a socket that was `old`; `life` is its cookie, `shared` the ends known."""
     data = b"".join(pieces.unpack_from(reply, at))
     if isinstance(old, PackedRow):
-        return old if old.data == data else PackedRow(data, old.ends)
+        return old if old.data == data else PackedRow(data, old.ends, life)
     common = reply[at + _NAMES_AT : at + _NAMES_AT + 1] + reply[at + 24 : at + _COOKIE_AT]
     ends = shared.get(common)
     if ends is None:
         names = _identity(reply, at, name_of, namespace)
         ends = shared[common] = Ends(namespace, names[3], names[5], names[7])
-    return PackedRow(data, ends)
+    return PackedRow(data, ends, life)
 
 
 def _digest(reply: bytes, at: int, ages: int, end: int) -> int:

@@ -105,6 +105,33 @@ class Entry(Generic[_Row]):
         return f"Entry({self.now!r}, {self.per_s!r})"
 
 
+class Calm(Entry[_Row]):
+    """An entry of a packed row that moved little since the last reading; nothing waits in it."""
+
+    __slots__ = ("received", "sent")
+
+    def __init__(
+        self, now: _Row, before: _Row, seconds: float, moved: tuple[int, int], *, still: bool
+    ) -> None:
+        """`moved`: bytes received and acknowledged in these `seconds`."""
+        self.now, self._before, self._seconds, self.still = now, before, seconds, still
+        self._per_s = None
+        self.received, self.sent = moved
+
+    @property
+    def moved(self) -> int:
+        """Bytes in both directions since the last reading."""
+        return self.received + self.sent
+
+    @property
+    def rx_tx(self) -> tuple[float, float]:
+        """Bytes received and acknowledged per second."""
+        seconds = self._seconds
+        return self.received / seconds, self.sent / seconds
+
+
+SLOW: Final = 3000.0  # bytes/s: a quarter of the lowest rate of a judged flow
+_NOTHING: Final = 0, 0
 LONG: Final = 32  # rows of a table whose rates are computed by column
 
 Tables = Mapping[str, Sequence[Any]]
@@ -297,20 +324,59 @@ def entries(
         e.now is r and e.still for e, r in zip(before, rows, strict=True)
     ):
         return before
-    key = key_of(type(rows[0]))
-    past: Mapping[Hashable, Entry[_Row]] | None = None
-    out = []
+    pairs = _Pairs(before, key_of(type(rows[0])))
+    out: list[Entry[_Row]] = []
     for row, old in zip(rows, chain(before, repeat(None))):  # noqa: B905 - one is endless
-        if old is not None and old.now is row:
-            if old.still:
-                out.append(old)
-            else:
-                out.append(Entry(row, before=row, seconds=seconds, still=seconds > 0))
-            continue
-        name, last = key(row), old
-        if last is None or key(last.now) != name:  # a row came or went, so positions differ
-            if past is None:
-                past = {key(e.now): e for e in before}
-            last = past.get(name)
-        out.append(Entry(row, before=last.now if last is not None else None, seconds=seconds))
+        last = pairs.of(row, old)
+        if last is None:
+            out.append(Entry(row, seconds=seconds))
+        elif last.now is row:
+            out.append(last if last.still else _still(row, seconds))
+        else:
+            out.append(_moved(row, last.now, seconds))
     return out
+
+
+class _Pairs:
+    """Finds the entry of the same labels in the last reading of a table."""
+
+    def __init__(self, before: Sequence[Entry[Any]], key: Callable[[Any], Hashable]) -> None:
+        self.before = before
+        self.key = key
+        self.by_key: Mapping[Hashable, Entry[Any]] | None = None
+        self.by_life: Mapping[Hashable, Entry[Any]] | None = None
+
+    def of(self, row: Any, old: Entry[Any] | None) -> Entry[Any] | None:
+        """The last entry of what `row` is about; `old` was at the place of the row."""
+        if old is not None and old.now is row:
+            return old
+        if isinstance(row, Packed):  # one of thousands: reading its labels takes a while
+            if old is not None and isinstance(old.now, Packed) and old.now.life is row.life:
+                return old
+            if self.by_life is None:
+                self.by_life = {e.now.life: e for e in self.before if isinstance(e.now, Packed)}
+            found = self.by_life.get(row.life)
+            if found is not None and found.now.life is row.life:
+                return found
+        name = self.key(row)
+        if old is not None and self.key(old.now) == name:
+            return old
+        if self.by_key is None:  # a row came or went, so positions differ
+            self.by_key = {self.key(e.now): e for e in self.before}
+        return self.by_key.get(name)
+
+
+def _still(row: Any, seconds: float) -> Entry[Any]:
+    """The entry of a row that the collector returned twice."""
+    if isinstance(row, Packed) and row.idle and seconds > 0:
+        return Calm(row, row, seconds, _NOTHING, still=True)
+    return Entry(row, before=row, seconds=seconds, still=seconds > 0)
+
+
+def _moved(row: Any, before: Any, seconds: float) -> Entry[Any]:
+    """The entry of a row that has changed."""
+    if isinstance(row, Packed) and isinstance(before, Packed) and seconds > 0:
+        moved = row.little(before, SLOW * seconds)
+        if moved is not None:
+            return Calm(row, before, seconds, moved, still=False)
+    return Entry(row, before=before, seconds=seconds)
