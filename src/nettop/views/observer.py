@@ -19,6 +19,7 @@ from ..host.source import Source
 from ..sampling.budget import BUDGET, LONGEST, Budget
 from ..sampling.refresh import UNSEEN, RefreshPolicy
 from ..sampling.sampler import Sampler
+from ..sampling.stillness import Stillness
 
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge, Judgement
@@ -39,6 +40,8 @@ class Observation:
     judgement: Judgement
     stretched: Mapping[str, float] = field(default_factory=dict)
     """Seconds between readings of tables that the budget lets wait longer."""
+    ages: Mapping[str, float] = field(default_factory=dict)
+    """Seconds since these tables were read."""
     quiet: float = 0.0
     """Seconds between readings of most tables while no data moves; 0: they are read as usual."""
 
@@ -65,6 +68,7 @@ class Observer:
         self.interface = interface
         self.sampler = Sampler(source)
         self.refresh_policy = RefreshPolicy()
+        self.stillness = Stillness()
         self.budget = Budget(float(settings.get("budget", BUDGET)))
         self.passed = 0.0  # seconds between the last two frames
         self.pairs: tuple[Pair, ...] = ()  # flows with the settings of both ends (--peer)
@@ -141,7 +145,7 @@ class Observer:
         if self.source.live and self.budget.expensive:
             passed = self.passed
             pace = {name: max(passed, self.sampler.every(name, waits)) for name in tables}
-            stretched = self.budget.stretched(pace)
+            stretched = self.budget.stretched(pace, self.stillness.longest(before))
             waits.update(stretched)
         frame = self.sampler.take(tables, waits)
         begun = time.thread_time()
@@ -152,7 +156,9 @@ class Observer:
             self.budget.spent(time.thread_time() - begun, self.passed, self.sampler.spent)
         if not stretched and not quiet:
             return observation
-        return replace(observation, stretched=stretched, quiet=quiet)
+        taken = self.sampler.taken
+        ages = {name: frame.at - taken[name][0] for name in stretched if name in taken}
+        return replace(observation, stretched=stretched, ages=ages, quiet=quiet)
 
     def sample(self, waits: Mapping[str, float]) -> Frame:
         """Sample without a judgement; the tables in `waits` may be that many seconds old."""
