@@ -16,7 +16,8 @@ REST_NOW = {SOCKETS: REST}
 
 def frame(sockets: Any, rx: float | None, tx: float | None = 0.0) -> Frame:
     rates = {"tcp_in": rx, "tcp_out": tx}
-    return Frame(0.0, 0.0, {SOCKETS: sockets, "snmp": [SimpleNamespace(rate=rates.get)]})
+    counted: list[Any] = [SimpleNamespace(rate=rates.get)]
+    return Frame(0.0, 0.0, {SOCKETS: sockets, "snmp": counted})
 
 
 def test_sockets_rest_until_more_segments_come_than_before() -> None:

@@ -324,10 +324,12 @@ def entries(
         e.now is r and e.still for e, r in zip(before, rows, strict=True)
     ):
         return before
+    if not before:
+        return [Entry(row, seconds=seconds) for row in rows]
     pairs = _Pairs(before, key_of(type(rows[0])))
     out: list[Entry[_Row]] = []
     for row, old in zip(rows, chain(before, repeat(None))):  # noqa: B905 - one is endless
-        last = pairs.of(row, old)
+        last = old if old is not None and old.now is row else pairs.of(row, old)
         if last is None:
             out.append(Entry(row, seconds=seconds))
         elif last.now is row:
@@ -348,8 +350,6 @@ class _Pairs:
 
     def of(self, row: Any, old: Entry[Any] | None) -> Entry[Any] | None:
         """The last entry of what `row` is about; `old` was at the place of the row."""
-        if old is not None and old.now is row:
-            return old
         if isinstance(row, Packed):  # one of thousands: reading its labels takes a while
             if old is not None and isinstance(old.now, Packed) and old.now.life is row.life:
                 return old

@@ -91,9 +91,9 @@ class Track:
 
 def _moves(entry: Entry[Any]) -> bool:
     """Whether a TCP socket moved or holds data: a calm one is not followed."""
-    if isinstance(entry, Calm):
-        return False
     row = entry.now
+    if isinstance(entry, Calm) or (isinstance(row, Packed) and row.idle and not entry.rated):
+        return False
     busy = not entry.still or row.notsent or row.recv_q
     return bool(busy) and row.state == "established"
 
