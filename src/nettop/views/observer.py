@@ -39,7 +39,7 @@ class Observation:
     facts: Facts
     judgement: Judgement
     stretched: Mapping[str, float] = field(default_factory=dict)
-    """Seconds between readings of tables that the budget lets wait longer."""
+    """Seconds between readings of tables that are too expensive to be read in each sample."""
     ages: Mapping[str, float] = field(default_factory=dict)
     """Seconds since these tables were read."""
     quiet: float = 0.0
@@ -70,6 +70,7 @@ class Observer:
         self.refresh_policy = RefreshPolicy()
         self.stillness = Stillness()
         self.budget = Budget(float(settings.get("budget", BUDGET)))
+        self.seldom: Mapping[str, float] = NO_WAITS  # tables too slow for each sample of `watch`
         self.passed = 0.0  # seconds between the last two frames
         self.pairs: tuple[Pair, ...] = ()  # flows with the settings of both ends (--peer)
         self._settings, self._window, self._extra = settings, window, extra
@@ -175,7 +176,7 @@ class Observer:
 
     def judged(self, frame: Frame, facts: Facts) -> Observation:
         """The frame and its facts with the judgement of the rules."""
-        return Observation(frame, facts, self.judge.judge(facts))
+        return Observation(frame, facts, self.judge.judge(facts), self.seldom)
 
     def restart(self, wanted: Collection[str] = ()) -> None:
         """Sample once after a recording in a loop has started again.
@@ -199,7 +200,7 @@ def watch(
     begun = source.now()
     first = observer.sampler.take(observer.tables(wanted))
     now = source.now()
-    slow = _slow(observer, interval)
+    slow = observer.seldom = _slow(observer, interval)
     yield observer.observation(first)
     due = begun if now - begun < interval else now
     end = due + seconds
