@@ -177,8 +177,17 @@ def test_of_new_sockets_of_one_form_only_the_first_is_looked_at(
 ) -> None:
     looked: list[int] = []
     find = sockets_tcp._layout
-    monkeypatch.setattr(sockets_tcp, "_layout", lambda *a: looked.append(a[1]) or find(*a))
-    monkeypatch.setattr(sockets_tcp, "_fits", lambda *a: looked.append(a[1]) or True)
+
+    def layout(reply: bytes, at: int, end: int) -> Any:
+        looked.append(at)
+        return find(reply, at, end)
+
+    def fits(reply: bytes, at: int, known: Any) -> bool:
+        looked.append(at)
+        return True
+
+    monkeypatch.setattr(sockets_tcp, "_layout", layout)
+    monkeypatch.setattr(sockets_tcp, "_fits", fits)
     rows = read(
         b"".join([*map(socket, range(50)), socket(50, state=10), *map(socket, range(51, 99))])
     )
