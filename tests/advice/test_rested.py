@@ -65,3 +65,19 @@ def test_a_finding_stays_begins_and_ends_with_its_fact(tmp_path: Path) -> None:
     assert targets(4.0, every, cpus=2) == set()  # what has a finding is judged each time
     assert targets(5.0, every) == set()  # what rests is not
     assert targets(EVERY, every) == {"v7"}
+
+
+def test_the_worst_value_of_what_rests_is_kept_when_others_change(tmp_path: Path) -> None:
+    path = tmp_path / "surface" / "lost.toml"
+    path.parent.mkdir()
+    path.write_text(RULE.replace("nic.per_s.rx_dropped > 10", "worst(nic.per_s.rx_dropped, 5) > 10")
+                    .replace("host.cpus > 4", "nic.mtu == 9000"))  # fmt: skip
+    judge = Judge([read(path)])
+    every = nics(MANY + 6)  # v7 loses
+    assert judge.judge(at(0.0, every)).findings == ()
+    for second in (1.0, 2.0):
+        other = (replace(every[0], mtu=int(second)), *every[1:])
+        judge.judge(at(second, other))
+    calm = replace(every[7], mtu=9000, per_s=Counters(rx_dropped=0.0))
+    found = judge.judge(at(3.0, (*every[:7], calm, *every[8:]))).findings
+    assert [one.target for one in found] == ["v7"]

@@ -22,7 +22,8 @@ import make_big  # type: ignore[import-not-found]
 
 from nettop.collect import sockets_tcp
 from nettop.facts.joined import NEEDS, Joiner
-from nettop.frame.rates import Frame, entries
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Frame
 from nettop.host.source import Live
 from nettop.sampling.sampler import Sampler
 

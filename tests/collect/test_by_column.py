@@ -14,7 +14,8 @@ from nettop.collect import cpu, softnet
 from nettop.collect._memory import Memory
 from nettop.frame.columns import columns
 from nettop.frame.fields import altered, values
-from nettop.frame.rates import Counted, Entry, entries, per_second, rates
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Counted, Entry, per_second, rates
 from nettop.host.recording import Replay
 
 HOSTS = Path(__file__).parents[1] / "hosts"

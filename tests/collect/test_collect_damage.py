@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from nettop import collect
 from nettop.collect._memory import Memory
-from nettop.frame.rates import Entry, entries
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Entry
 from nettop.host.recording import Record, Replay, parse
 from nettop.host.source import Live
 from nettop.sampling.sampler import Sampler

@@ -17,7 +17,8 @@ from nettop.facts import flows
 from nettop.facts.landing import Landed
 from nettop.facts.limits.window import Track, _moves
 from nettop.frame.fields import values, whole
-from nettop.frame.rates import Entry, entries
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Entry
 from nettop.sampling.sampler import Sampler
 
 NUMBERS = (
@@ -146,6 +147,52 @@ class Sites:
 
     def site(self, *_: object) -> Landed:
         return Landed("eth0", None, None, "")
+
+
+@pytest.mark.parametrize("known", [0, 1, 20])
+def test_new_sockets_of_any_form_have_the_rows_of_whole_ones(
+    known: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forms: list[dict[str, Any]] = [
+        *KINDS, {"state": 10}, {"info": tcp_info(224)}, {"memory": 8}, {"congestion": "dctcp"},
+        {"congestion": "reno"},
+    ]  # fmt: skip
+    numbers = [form for form in range(len(forms)) for _ in range(3)]
+    parts = [socket(at, **forms[form]) for at, form in enumerate([*numbers, *reversed(numbers)])]
+    rows = read(b"".join(parts))
+    monkeypatch.setattr(sockets_tcp, "MANY", 0)
+    seen: dict[bytes, Any] = {}
+    read(b"".join(parts[:known]), seen=seen)
+    now: dict[bytes, Any] = {}
+    packed = read(b"".join(parts), seen, now)
+    assert [whole(row) for row in packed] == rows
+    assert len(now) == len(parts)
+    again = read(b"".join(parts), now)
+    assert all(old is new for old, new in zip(packed, again, strict=True))
+
+
+@pytest.mark.usefixtures("packed")
+def test_of_new_sockets_of_one_form_only_the_first_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+    find = sockets_tcp._layout
+
+    def layout(reply: bytes, at: int, end: int) -> Any:
+        looked.append(at)
+        return find(reply, at, end)
+
+    def fits(reply: bytes, at: int, known: Any) -> bool:
+        looked.append(at)
+        return True
+
+    monkeypatch.setattr(sockets_tcp, "_layout", layout)
+    monkeypatch.setattr(sockets_tcp, "_fits", fits)
+    rows = read(
+        b"".join([*map(socket, range(50)), socket(50, state=10), *map(socket, range(51, 99))])
+    )
+    assert len(rows) == 99
+    assert len(looked) == 3
 
 
 @pytest.mark.usefixtures("packed")

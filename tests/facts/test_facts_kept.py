@@ -139,6 +139,21 @@ def test_the_worst_value_is_that_of_the_last_seconds() -> None:
     assert past.worst("w", "eth0") is None
 
 
+def test_the_value_of_a_target_that_rests_is_what_it_was() -> None:
+    past, values = Past(), [5.0, 1.0, None]
+    for at, value in zip((0.0, 1.0, 2.0), values, strict=True):
+        past.add("w", at, 3.0, {"a": value, "b": 1.0, "c": 7.0})
+    for at in (3.0, 4.0, 5.0, 6.0):  # only `b` changes
+        past.add("w", at, 3.0, {"b": 1.0}, rest=True)
+    assert past.worst("w", "c") == 7.0
+    past.add("w", 7.0, 3.0, {"a": None, "b": 1.0, "c": 0.0})
+    assert (past.worst("w", "a"), past.worst("w", "c")) == (None, 7.0)  # `c` was 7 until 6.0
+    past.add("w", 9.5, 3.0, {"a": 1.0, "b": 1.0, "c": 0.0})
+    assert (past.worst("w", "a"), past.worst("w", "c")) == (1.0, 0.0)
+    past.add("w", 10.0, 3.0, {"b": 1.0})
+    assert past.worst("w", "c") is None  # gone
+
+
 def crowd(count: int, octets: int) -> Tables:
     """A host with so many virtual interfaces; the first one has received `octets`."""
     names = [f"veth{n}" for n in range(count)]

@@ -19,7 +19,8 @@ from nettop import collect
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds import kinds
-from nettop.frame.rates import Frame, entries, kept
+from nettop.frame.pairs import entries, kept
+from nettop.frame.rates import Frame
 
 MOST = 6  # variations of a table
 NUMBER = {"links": 6, "link_stats": 4, "sockets_tcp": 1}  # the row that varies: of what rests

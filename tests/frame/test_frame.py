@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.frame.fields import counter, gauge, label, light, vector
-from nettop.frame.rates import Entry, entries, per_second
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Entry, per_second
 
 
 @light

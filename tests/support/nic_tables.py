@@ -16,7 +16,8 @@ from nettop.collect import (
 )
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
-from nettop.frame.rates import Frame, entries
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Frame
 
 Tables = Mapping[str, Sequence[Any]]
 

@@ -13,7 +13,8 @@ from typing import Any
 from nettop import collect
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
-from nettop.frame.rates import Frame, entries
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Frame
 
 KEY = bytes(range(1, 41)).hex(":")
 _PLAIN = {"str": "", "int": 0, "float": 0.0, "bool": False}

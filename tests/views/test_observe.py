@@ -25,6 +25,7 @@ class Host:
     steps: list[float] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)  # CPU seconds by table
     waits: list[dict[str, float]] = field(default_factory=list)  # of each step
+    seldom: dict[str, float] = field(default_factory=dict)
 
     @property
     def source(self) -> Host:
@@ -72,6 +73,7 @@ def test_a_table_that_takes_long_is_read_in_the_first_and_the_last_sample() -> N
     host = Host(0.01, 0.01, spent={"sockets_tcp": 0.6, "links": 0.01})
     assert len(list(watch(cast("Observer", host), 4.0, {"cpu"}))) == 5
     assert host.waits == [{"sockets_tcp": 20.0}] * 3 + [{}]
+    assert host.seldom == {"sockets_tcp": 20.0}  # commands say so
 
 
 def test_the_last_sample_has_it_also_where_samples_are_slow() -> None:

@@ -191,6 +191,8 @@ _INODE: Final = struct.Struct("=32xI").unpack_from
 _FORM: Final = struct.Struct("=7sx12s16x4s36x4s216x4s").unpack_from
 _STATE_AT, _UNREAD, _UNSENT = 7, slice(20, 24), slice(208, 212)
 _NOTHING: Final = bytes(4)
+# recv_q, total_retrans, bytes_acked, bytes_received, notsent
+_FIGURES: Final = struct.Struct("=20xI140xI16xQQ8xI").unpack_from
 
 
 def _one(form: str, at: int) -> Any:
@@ -203,13 +205,17 @@ class PackedRow(Packed[Row]):
     """The bytes of a `Row`, with the same attributes; those not named here unpack all of it."""
 
     # what is asked of every socket is an attribute, the rest is looked up
-    __slots__ = ("data", "ends", "idle", "inode", "local", "remote", "state")
+    __slots__ = ("data", "ends", "idle", "inode", "life", "local", "remote", "state")
     __dataclass_fields__: ClassVar[dict[str, Any]] = Row.__dataclass_fields__
 
-    def __init__(self, data: bytes, ends: Ends) -> None:
-        """`data` is laid out as above, the name of the congestion control at its end."""
+    def __init__(self, data: bytes, ends: Ends, life: bytes) -> None:
+        """`data` is laid out as above, the name of the congestion control at its end.
+
+        `life` is the cookie, the same object in each row of the socket.
+        """
         self.data = data
         self.ends: Ends = ends
+        self.life = life
         self.local, self.remote = ends.local, ends.remote
         self.state = _STATES[data[_STATE_AT]]
         self.inode: int = _INODE(data)[0]
@@ -228,7 +234,16 @@ class PackedRow(Packed[Row]):
         """
         if data[_STATE_AT] == diag.LISTEN or _FORM(data) != _FORM(self.data):
             return None
-        return PackedRow(data, self.ends)
+        return PackedRow(data, self.ends, self.life)
+
+    def little(self, before: PackedRow, most: float) -> tuple[int, int] | None:
+        """As in `Packed`; None too if data waits, or segments were sent again."""
+        unread, again, acked, received, unsent = _FIGURES(self.data)
+        _, before_again, before_acked, before_received, _ = _FIGURES(before.data)
+        rx, tx = received - before_received, acked - before_acked
+        if unread or unsent or again != before_again or not 0 <= rx + tx < most or rx * tx < 0:
+            return None
+        return (rx, tx) if self.state == "established" else None
 
     @property
     def namespace(self) -> int:

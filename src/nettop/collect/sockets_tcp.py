@@ -33,6 +33,7 @@ from ._tcp_row import (
     make,
     state_name,
 )  # fmt: skip
+from ._tcp_runs import Behind, new
 
 __all__ = ["Row"]
 
@@ -130,7 +131,7 @@ def parse(
     layouts: dict[int, _Layout] = {}
     packs = len(reply) > MANY
     shared: dict[bytes, Ends] = {}
-    behind = _Behind(before if packs else {})
+    behind = Behind(before if packs else {})
     at, whole = 0, len(reply)
     while at < whole:
         at = behind.same(reply, at, rows, seen)
@@ -139,7 +140,7 @@ def parse(
         if whole - at < _HEAD.size:
             raise ValueError("a socket is cut off")
         length, kind = _HEAD.unpack_from(reply, at)
-        end = at + length
+        end, follows = at + length, at + ((length + 3) & ~3)
         if length < 16 or end > whole:
             raise ValueError("a netlink message has a wrong length")
         if kind in (diag.BY_FAMILY, diag.EVERY_FAMILY):
@@ -156,9 +157,14 @@ def parse(
                     layout = layouts[length] = _layout(reply, at, end)
                 past = old[2] if old is not None else None
                 if packs and layout.pieces is not None and reply[at + 17] != diag.LISTEN:
-                    packed = _packed(reply, at, layout.pieces, past, shared, name_of, namespace)
+                    life = cookie if past is None else getattr(past, "life", cookie)
+                    packed = _packed(
+                        reply, at, layout.pieces, past, life, shared, name_of, namespace
+                    )
                     seen[cookie] = None, layout.pieces, packed
                     rows.append(cast("Row", packed))
+                    if old is None:
+                        follows = new(reply, follows, layout.pieces, before, rows, seen, shared)
                 else:
                     names = _identity(reply, at, name_of, namespace)
                     row = _row(reply, at, layout, names if past is None else unpack(past)[:8])
@@ -166,72 +172,24 @@ def parse(
                     seen[cookie] = _digest(reply, at, ages, end), ages, row
                     rows.append(row)
             behind.passed(cookie, known=old is not None)
-        at += (length + 3) & ~3
+        at = follows
     return rows
 
 
-class _Behind:
-    """Where the next message is expected among the sockets of the last reading.
-
-    The kernel lists sockets in the order of its table, so a packed row is mostly compared with the
-    one that followed the same socket before, without a search. On a host of 100,000 sockets that
-    halves the time.
-    """
-
-    def __init__(self, before: dict[bytes, Seen]) -> None:
-        """`before`: the sockets of the last reading in their order."""
-        self.items = iter(before.items())
-        self.next = next(self.items, None)
-
-    def same(self, reply: bytes, at: int, rows: list[Row], seen: dict[bytes, Seen]) -> int:
-        """Take the sockets that follow as before; returns where the first other one begins."""
-        expected, items, join = self.next, self.items, b"".join
-        try:
-            while expected is not None:
-                cookie, old = expected
-                _, pieces, row = old
-                if not isinstance(row, PackedRow) or not isinstance(pieces, struct.Struct):
-                    break
-                data = join(pieces.unpack_from(reply, at))
-                if data != row.data:
-                    later = row.later(data)
-                    if later is None:
-                        break
-                    old = None, pieces, later
-                seen[cookie] = old
-                rows.append(cast("Row", old[2]))
-                at += pieces.size
-                expected = next(items, None)
-        except struct.error:  # the answer ends here, or is cut off
-            pass
-        self.next = expected
-        return at
-
-    def passed(self, cookie: bytes, *, known: bool) -> None:
-        """A message was read otherwise: go on behind it if it was `known` before."""
-        if self.next is None or not known:
-            return
-        if self.next[0] != cookie:  # those before it have ended
-            for other, _ in self.items:
-                if other == cookie:
-                    break
-        self.next = next(self.items, None)
-
-
 def _packed(
-    reply: bytes, at: int, pieces: struct.Struct, old: Row | PackedRow | None,
+    reply: bytes, at: int, pieces: struct.Struct, old: Row | PackedRow | None, life: bytes,
     shared: dict[bytes, Ends], name_of: Callable[[int], str], namespace: int,
 ) -> PackedRow:  # fmt: skip
-    """The packed row of a socket that was `old`; `shared` are the ends known so far."""
+    """The packed row of a socket that was `old`; `life` is its cookie, `shared` the ends known."""
     data = b"".join(pieces.unpack_from(reply, at))
     if isinstance(old, PackedRow):
-        return old if old.data == data else PackedRow(data, old.ends)
+        return old if old.data == data else PackedRow(data, old.ends, life)
     common = reply[at + _NAMES_AT : at + _NAMES_AT + 1] + reply[at + 24 : at + _COOKIE_AT]
     ends = shared.get(common)
     if ends is None:
         names = _identity(reply, at, name_of, namespace)
         ends = shared[common] = Ends(namespace, names[3], names[5], names[7])
-    return PackedRow(data, ends)
+    return PackedRow(data, ends, life)
 
 
 def _digest(reply: bytes, at: int, ages: int, end: int) -> int:

@@ -21,8 +21,20 @@ def unread(last: Observation) -> Iterator[str]:
             reasons.setdefault(why, []).append(name)
     for why, names in reasons.items():
         yield f"not read: {', '.join(names)}: {why}"
+    yield from _seldom(last)
     yield from _links_only(last.facts)
     yield from elsewhere.limited(last.frame, last.facts)
+
+
+def _seldom(last: Observation) -> Iterator[str]:
+    """A line for each table that is too slow for every sample; its last reading was the last one.
+
+    Meanwhile facts and findings were of readings up to that old.
+    """
+    for name, wait in sorted(last.stretched.items()):
+        took = last.frame.cost.get(name)
+        if took is not None:
+            yield f"{name}: read every {wait:g} s and at the end only; a reading took {took:.1f} s"
 
 
 def link_only(facts: Facts) -> list[str]:

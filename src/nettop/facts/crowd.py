@@ -1,16 +1,21 @@
-"""The idle TCP sockets of a large host: counted in groups, because each moves nothing.
+"""The TCP sockets of a large host that move little: counted in groups.
 
-Of 100,000 packed rows most are those of the last reading. Only their number matters for interfaces
-and processes, so sockets between the same addresses are joined once.
+Of 100,000 packed rows most are those of the last reading, and of 10,000 busy ones most move a
+message now and then. Only their number and their sums matter for interfaces and processes, so
+sockets between the same addresses are joined once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import nlargest
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..frame.fields import Packed
+from ..frame.pairs import Calm
 from ..frame.rates import Entry
 from .kinds.process import Use
 
@@ -25,39 +30,69 @@ Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Lan
 def split(
     tcp: Iterable[Entry[TcpRow]],
 ) -> tuple[list[Entry[TcpRow]], list[Entry[TcpRow]]]:
-    """The sockets that are joined one by one, and the connections that are at rest.
+    """The sockets that are joined one by one, and the connections that move little or nothing.
 
-    So are those of a first reading, which have no rates yet.
+    So do those of a first reading, which have no rates yet.
     """
-    others, idle = [], []
+    others: list[Entry[TcpRow]] = []
+    calm: list[Entry[TcpRow]] = []
     for entry in tcp:
-        if isinstance(entry.now, Packed) and (entry.still or not entry.rated):
+        if isinstance(entry, Calm) or (isinstance(entry.now, Packed) and not entry.rated):
             if entry.now.state == "established":
-                idle.append(entry)
+                calm.append(entry)
         else:
             others.append(entry)
-    return others, idle
+    return others, calm
 
 
-def sites(idle: Iterable[Entry[TcpRow]], landing: Sites) -> dict[object, tuple[Landed, int]]:
+def busiest(calm: Sequence[Entry[TcpRow]], most: int) -> list[Entry[TcpRow]]:
+    """So many of these connections: those that moved most, the most first."""
+    moved: Any = [entry for entry in calm if isinstance(entry, Calm) and not entry.still]
+    first = nlargest(most, moved, key=attrgetter("moved"))
+    if len(first) < most:
+        rest = (entry for entry in calm if entry.still or not isinstance(entry, Calm))
+        first += islice(rest, most - len(first))
+    return first
+
+
+def sites(calm: Iterable[Entry[TcpRow]], landing: Sites) -> dict[object, tuple[Landed, int]]:
     """The interfaces of these connections and their number, by what they have in common.
 
     The receive queue in it is that of one of them.
     """
-    found: list[Any] = [entry.now for entry in idle]
+    found: list[Any] = [entry.now for entry in calm]
     rows = {row.ends: row for row in found}
     counts = Counter([row.ends for row in found])
     return {e: (landing.site(rows[e].cookie, "tcp", rows[e]), n) for e, n in counts.items()}
 
 
+def apart(
+    others: list[Entry[TcpRow]], calm: Iterable[Entry[TcpRow]], ends: Collection[object]
+) -> tuple[list[Entry[TcpRow]], list[Entry[TcpRow]]]:
+    """The same two lists: of `calm`, those with one of these `ends` that move go to the others."""
+    rest = []
+    for entry in calm:
+        row: Any = entry.now
+        if isinstance(entry, Calm) and not entry.still and row.ends in ends:
+            others.append(entry)
+        else:
+            rest.append(entry)
+    return others, rest
+
+
+def moved(entry: Entry[TcpRow]) -> tuple[float, float]:
+    """Bytes received and acknowledged per second by one of the calm connections."""
+    return entry.rx_tx if isinstance(entry, Calm) else (0.0, 0.0)
+
+
 def uses(
     tcp: Sequence[Moving], udp: Sequence[Entry[UdpRow]],
-    idle: Sequence[Entry[TcpRow]], places: Mapping[object, tuple[Landed, int]],
+    calm: Sequence[Entry[TcpRow]], places: Mapping[object, tuple[Landed, int]],
     owners: Mapping[int, tuple[int, str]],
 ) -> dict[int, Use]:  # fmt: skip
-    """The network use of each process, summed over its sockets; the idle ones are only counted.
+    """The network use of each process, summed over its sockets.
 
-    `places` is what `sites` gave for the idle ones.
+    `places` is what `sites` gave for the `calm` ones.
     """
     found: dict[int, Use] = {}
     for moved, rx, tx, entry, site in tcp:
@@ -81,9 +116,23 @@ def uses(
         drops = datagrams.rate("drops")
         if drops is not None:
             use.drops = (use.drops or 0.0) + drops
-    held = [owners.get(entry.now.inode) for entry in idle]
-    still = {owner for owner, entry in zip(held, idle, strict=True) if entry.still}
-    rows: list[Any] = [entry.now for entry in idle]
+    _add(found, calm, places, owners)
+    return found
+
+
+def _add(
+    found: dict[int, Use], calm: Sequence[Entry[TcpRow]],
+    places: Mapping[object, tuple[Landed, int]], owners: Mapping[int, tuple[int, str]],
+) -> None:  # fmt: skip
+    """Add the calm connections to the use of their processes."""
+    held = [owners.get(entry.now.inode) for entry in calm]
+    for owner, entry in zip(held, calm, strict=True):
+        if owner is not None and isinstance(entry, Calm):
+            use = found.setdefault(owner[0], Use())
+            if use.rx is None or use.tx is None or not entry.still:
+                rx, tx = entry.rx_tx
+                use.rx, use.tx = (use.rx or 0.0) + rx, (use.tx or 0.0) + tx
+    rows: list[Any] = [entry.now for entry in calm]
     nics = {  # of the first connection that has one
         owner: nic
         for owner, row in zip(reversed(held), reversed(rows), strict=True)
@@ -94,8 +143,5 @@ def uses(
             continue
         use = found.setdefault(owner[0], Use())
         use.tcp += count
-        if owner in still:
-            use.rx, use.tx = use.rx or 0.0, use.tx or 0.0
         if use.most < 0.0 and owner in nics:
             use.most, use.nic = 0.0, nics[owner]
-    return found

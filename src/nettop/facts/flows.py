@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ..frame.pairs import SLOW, Calm
 from ..frame.rates import Entry
 from ..terms import formulas
 from . import crowd, distance
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .rows import TcpRow, UdpRow
 
 MOST: Final = 256  # flows shown: the busiest; sums are of all
+FEW: Final = 64  # … of those that move little, of which a large host has thousands
 UDP_MOST: Final = 64
 _WINDOW: Final = 65535  # bytes: the window field of TCP, which the scale multiplies (RFC 7323)
 BULK_RATE: Final = 10e6  # bit/s
@@ -71,7 +73,12 @@ class Sockets:
         found = cls(owners=owners, udp=list(udp), known=tcp is not None)
         tcp_flows: list[crowd.Moving] = []
         landing.begin()
-        others, idle = crowd.split(tcp or ())
+        others, calm = crowd.split(tcp or ())
+        places = crowd.sites(calm, landing)
+        alone = {ends for ends, (site, _) in places.items() if _counts_alone(site, landing)}
+        if alone:
+            others, calm = crowd.apart(others, calm, alone)
+            places = crowd.sites(calm, landing)
         for entry in others:
             row = entry.now
             if row.state == "listen":
@@ -94,14 +101,13 @@ class Sockets:
                 MOST, tcp_flows, key=lambda item: item[0]
             )
         ]
-        for entry in idle[: MOST - len(found.busiest)]:
+        for entry in crowd.busiest(calm, min(FEW, MOST - len(found.busiest))):
             site = landing.site(entry.now.cookie, "tcp", entry.now)
-            found.busiest.append((0.0, entry.unpacked(), site))
-        places = crowd.sites(idle, landing)
+            found.busiest.append((sum(crowd.moved(entry)), entry.unpacked(), site))
         for site, count in places.values():
             found.count(site, count)
-        found.connections = len(tcp_flows) + len(idle)
-        found.uses = crowd.uses(tcp_flows, found.udp, idle, places, owners)
+        found.connections = len(tcp_flows) + len(calm)
+        found.uses = crowd.uses(tcp_flows, found.udp, calm, places, owners)
         return found
 
     def count(self, site: Landed, connections: int) -> None:
@@ -135,8 +141,15 @@ def name_of(row: TcpRow, owners: Mapping[int, tuple[int, str]]) -> str:
     return f"{owner[1]}[{owner[0]}], {name}" if owner else name
 
 
+def _counts_alone(site: Landed, landing: Sites) -> bool:
+    """Whether each connection counts: its ports decide the queue, or the link is slow."""
+    return site.why == COMPUTED or _bulk(SLOW, _speed(landing, site))
+
+
 def _moved(entry: Entry[TcpRow]) -> tuple[float | None, float | None]:
     """Bytes received and acknowledged per second."""
+    if isinstance(entry, Calm):
+        return entry.rx_tx
     if entry.still and entry.now.bytes_received is not None:  # of many sockets most are idle
         return 0.0, 0.0
     return entry.rate("bytes_received"), entry.rate("bytes_acked")

@@ -77,6 +77,14 @@ class Packed(Generic[_Row]):
     __slots__ = ()
     idle: bool = False  # True: no data waits in it
     ends: Any = None  # what many rows have in common: one object for all of them
+    life: Any = None  # one object in all readings of what the row is about; hashable
+
+    def little(self, before: Any, most: float) -> tuple[int, int] | None:
+        """The bytes received and acknowledged since the row `before`.
+
+        None if they are more than `most`, or if more than these has to be looked at.
+        """
+        raise NotImplementedError
 
     def whole(self) -> _Row:
         """The row."""

@@ -6,15 +6,15 @@ frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, partial
-from itertools import chain, repeat
-from operator import attrgetter, is_, sub, truediv
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar, overload
+from itertools import repeat
+from operator import attrgetter, sub, truediv
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, overload
 
 from .columns import Columns, places
-from .fields import Packed, key_of, whole
+from .fields import Packed, whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -302,75 +302,3 @@ def _by_column(new: Sequence[Any], old: Sequence[Any], seconds: float) -> Sequen
     if min(steps, default=0) >= 0:
         return list(map(truediv, steps, repeat(seconds)))
     return [None if step < 0 else step / seconds for step in steps]
-
-
-def _counted(
-    rows: Columns[_Row], before: Sequence[Entry[_Row]], seconds: float
-) -> Sequence[Entry[_Row]] | None:
-    """The entries of rows with the keys of `before`, in its order; None for other keys."""
-    if not before:
-        return Counted(rows, None, 0.0)
-    if not isinstance(before, Counted):
-        return None
-    last = before.now
-    labels = [f.name for f in fields(rows.kind) if f.metadata["kind"] == "label"]
-    same = all(rows.column(name) == last.column(name) for name in labels)
-    return Counted(rows, last, seconds) if same else None
-
-
-_NOW: Final = attrgetter("now")
-_STILL: Final = attrgetter("still")
-
-
-def _same(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> bool:
-    """Whether these rows are the objects of `before`; without Python code, for 60,000 features."""
-    return len(rows) == len(before) and all(map(is_, map(_NOW, before), rows))
-
-
-def kept(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> Sequence[_Row]:
-    """`rows`; a row equal to the previous row at its position is replaced by that object.
-
-    Facts that were joined with it are then reused. For settings, which seldom change.
-    """
-    if _same(rows, before):
-        return rows
-    olds = chain(before, repeat(None))
-    pairs = zip(rows, olds)  # noqa: B905 - one is endless
-    return [
-        row if old is None or old.now is row or old.now != row else old.now for row, old in pairs
-    ]
-
-
-def entries(
-    rows: Sequence[_Row], before: Sequence[Entry[_Row]], seconds: float
-) -> Sequence[Entry[_Row]]:
-    """Pair each row with the previous row of the same key, `seconds` earlier.
-
-    A collector that parses only what changed returns the same row object again. Such a row with
-    rates of zero keeps its entry, which costs one comparison.
-    """
-    if not rows:
-        return before if not before else []  # the same object, so that joined facts are reused
-    if isinstance(rows, Columns):
-        counted = _counted(rows, before, seconds)
-        if counted is not None:
-            return counted
-    if all(map(_STILL, before)) and _same(rows, before):
-        return before
-    key = key_of(type(rows[0]))
-    past: Mapping[Hashable, Entry[_Row]] | None = None
-    out = []
-    for row, old in zip(rows, chain(before, repeat(None))):  # noqa: B905 - one is endless
-        if old is not None and old.now is row:
-            if old.still:
-                out.append(old)
-            else:
-                out.append(Entry(row, before=row, seconds=seconds, still=seconds > 0))
-            continue
-        name, last = key(row), old
-        if last is None or key(last.now) != name:  # a row came or went, so positions differ
-            if past is None:
-                past = {key(e.now): e for e in before}
-            last = past.get(name)
-        out.append(Entry(row, before=last.now if last is not None else None, seconds=seconds))
-    return out

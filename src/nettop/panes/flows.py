@@ -210,6 +210,12 @@ def counted(shown: int, facts: Facts) -> str:
     return f"{count(shown)} of the busiest {count(known)} of {count(every)}"
 
 
+def read_ago(scene: Scene) -> str:
+    """How old the figures are, where the budget lets the sockets wait."""
+    age = scene.ages.get("sockets_tcp")
+    return "" if age is None else f", read {age:.0f} s ago"
+
+
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and the flow under the cursor below it if there is room; or the opened flow."""
     waits = waiting(scene.facts, width)
@@ -232,6 +238,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     table = fitted(COLUMNS, width, view.columns.get("flows", ()))
     total = sum(rate(one) or 0.0 for one in shown)
     remark = f"{over(view)}{counted(len(shown), facts)}, together {scene.units.rate(total)}"
+    remark += read_ago(scene)
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
     cursor = chosen(tuple(f.id for f in shown), view.spot)
@@ -258,7 +265,7 @@ def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: 
     """A row for each process instead of each flow."""
     groups = flowgroups.grouped(shown, view.spot)
     many = f"{over(view)}{len(shown)} flow{'s' * (len(shown) != 1)} of "
-    many += f"{len(groups)} process{'es' * (len(groups) != 1)}"
+    many += f"{len(groups)} process{'es' * (len(groups) != 1)}{read_ago(scene)}"
     head, *rows = flowgroups.lines(groups, scene, width, view.spot)
     cursor = chosen(tuple(one.id for one in groups), view.spot)
     out = [section("FLOWS BY PROCESS", f"{many}   z flows  Enter its flows", width), head]

@@ -2,7 +2,8 @@
 
 The cost of a table is the CPU time of its readings, also that of the kernel in the system call; to
 that of an expensive table is added what facts and rules take more in a frame that has read it.
-Expensive tables share what the others leave; none is read less often than every `LONGEST` seconds.
+Expensive tables share what the others leave; none is read less often than every `LONGEST` seconds,
+but for sockets that rest (`stillness`).
 Facts, rules and drawing get the other half of the budget, or more if they need more. If a look
 costs more than twice the budget even without the expensive tables, looks are taken less often.
 """
@@ -80,10 +81,13 @@ class Budget:
         """Whether any table may have to wait."""
         return any(min(costs) >= EXPENSIVE for costs in self.costs.values())
 
-    def stretched(self, intervals: Mapping[str, float]) -> dict[str, float]:
+    def stretched(
+        self, intervals: Mapping[str, float], longest: Mapping[str, float] = _NONE
+    ) -> dict[str, float]:
         """Seconds between readings of each table that must wait longer than its interval.
 
-        `intervals` has the tables that are in use. One reading that was expensive by chance (the
+        `intervals` has the tables that are in use; no table waits longer than `LONGEST`, or than
+        it has in `longest`. One reading that was expensive by chance (the
         machine was busy) changes nothing: of the last two the cheaper counts.
         """
         share = self.percent / 100
@@ -98,7 +102,9 @@ class Budget:
             [cost / every for cost, every in expensive.values()], max(room, share * _LEAST)
         )
         waits = {
-            table: float(min(max(LONGEST, every), math.ceil(round(cost / each, 3))))
+            table: float(
+                min(max(longest.get(table, LONGEST), every), math.ceil(round(cost / each, 3)))
+            )
             for table, (cost, every) in expensive.items()
             if cost / each > every * NOTICED
         }

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 from .. import collect
 from ..collect import Memory
 from ..files import interrupt
-from ..frame.rates import Entry, Frame, Partly, Unfinished, entries, kept
+from ..frame.pairs import entries, kept
+from ..frame.rates import Entry, Frame, Partly, Unfinished
 from ..host.ages import SAME
 from ..host.source import HostLostError, Source
 from ..terms.errors import sentence

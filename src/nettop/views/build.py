@@ -72,6 +72,7 @@ def scene_of(
         past=past,
         wall=observation.frame.wall,
         stretched=observation.stretched,
+        ages=observation.ages,
         quiet=observation.quiet,
     )
 

@@ -19,6 +19,7 @@ from ..host.source import Source
 from ..sampling.budget import BUDGET, LONGEST, Budget
 from ..sampling.refresh import UNSEEN, RefreshPolicy
 from ..sampling.sampler import Sampler
+from ..sampling.stillness import Stillness
 
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge, Judgement
@@ -38,7 +39,9 @@ class Observation:
     facts: Facts
     judgement: Judgement
     stretched: Mapping[str, float] = field(default_factory=dict)
-    """Seconds between readings of tables that the budget lets wait longer."""
+    """Seconds between readings of tables that are too expensive to be read in each sample."""
+    ages: Mapping[str, float] = field(default_factory=dict)
+    """Seconds since these tables were read."""
     quiet: float = 0.0
     """Seconds between readings of most tables while no data moves; 0: they are read as usual."""
 
@@ -65,7 +68,9 @@ class Observer:
         self.interface = interface
         self.sampler = Sampler(source)
         self.refresh_policy = RefreshPolicy()
+        self.stillness = Stillness()
         self.budget = Budget(float(settings.get("budget", BUDGET)))
+        self.seldom: Mapping[str, float] = NO_WAITS  # tables too slow for each sample of `watch`
         self.passed = 0.0  # seconds between the last two frames
         self.pairs: tuple[Pair, ...] = ()  # flows with the settings of both ends (--peer)
         self._settings, self._window, self._extra = settings, window, extra
@@ -141,7 +146,7 @@ class Observer:
         if self.source.live and self.budget.expensive:
             passed = self.passed
             pace = {name: max(passed, self.sampler.every(name, waits)) for name in tables}
-            stretched = self.budget.stretched(pace)
+            stretched = self.budget.stretched(pace, self.stillness.longest(before))
             waits.update(stretched)
         frame = self.sampler.take(tables, waits)
         begun = time.thread_time()
@@ -152,7 +157,9 @@ class Observer:
             self.budget.spent(time.thread_time() - begun, self.passed, self.sampler.spent)
         if not stretched and not quiet:
             return observation
-        return replace(observation, stretched=stretched, quiet=quiet)
+        taken = self.sampler.taken
+        ages = {name: frame.at - taken[name][0] for name in stretched if name in taken}
+        return replace(observation, stretched=stretched, ages=ages, quiet=quiet)
 
     def sample(self, waits: Mapping[str, float]) -> Frame:
         """Sample without a judgement; the tables in `waits` may be that many seconds old."""
@@ -169,7 +176,7 @@ class Observer:
 
     def judged(self, frame: Frame, facts: Facts) -> Observation:
         """The frame and its facts with the judgement of the rules."""
-        return Observation(frame, facts, self.judge.judge(facts))
+        return Observation(frame, facts, self.judge.judge(facts), self.seldom)
 
     def restart(self, wanted: Collection[str] = ()) -> None:
         """Sample once after a recording in a loop has started again.
@@ -193,7 +200,7 @@ def watch(
     begun = source.now()
     first = observer.sampler.take(observer.tables(wanted))
     now = source.now()
-    slow = _slow(observer, interval)
+    slow = observer.seldom = _slow(observer, interval)
     yield observer.observation(first)
     due = begun if now - begun < interval else now
     end = due + seconds

@@ -23,7 +23,7 @@ from ..language.values import field_value
 from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
 from .causes import Found, ordered
-from .condition import Judged, Row, whole
+from .condition import Earlier, Judged, Row, whole
 from .loop import Loop, loop_of, true_on
 from .loss import measured
 from .predict import prediction
@@ -71,6 +71,7 @@ class Judge:
         self.earlier = earlier
         self._judged = [Judged.of(rule) for rule in self.rules]
         self._alike = _alike(self._judged)
+        self._earlier = _earlier(self._judged)
         self._before = frozenset(name for rule in self.rules for name in rule.yields)
         self._since: dict[On, float] = {}
         self._at: float | None = None
@@ -133,21 +134,23 @@ class Judge:
         return replace(finding, predicted=replace(known, earlier=earlier))
 
     def _remember(self, moment: Moment, fresh: Fresh) -> None:
-        """Keep the values that conditions need later; the values of resting facts stay."""
-        for judged in self._judged:
-            over = judged.rule.over
-            for call in judged.earlier:
+        """Keep the values that conditions need later; resting facts have those that they had."""
+        for over, calls in self._earlier.items():
+            label = kinds()[over].target
+            targets = (
+                [(label(fact), fact) for fact in fresh[over]]
+                if over in fresh
+                else moment.targets(over)
+            )
+            for call in calls:
                 now: dict[str, float | None] = {}
                 own = call.path[0] == over  # else a parent of the fact
-                targets = moment.targets(over)
-                if over in fresh:
-                    label = kinds()[over].target
-                    targets = [(label(fact), fact) for fact in fresh[over]]
                 for target, fact in targets:
                     base = fact if own else moment.scope(over, fact).get(call.path[0])
                     value = field_value(base, call.path[1:])
                     now[target] = call.sign * value if isinstance(value, int | float) else None
-                self._past.add(call.text, moment.facts.at, call.seconds, now)
+                at = moment.facts.at
+                self._past.add(call.text, at, call.seconds, now, rest=over in fresh)
 
     def _mutes(self, rule: Rule, target: str, fact: object) -> bool:
         if not self.muted:
@@ -218,6 +221,15 @@ class _Alike:
 
         hits = true_on(self.loop, len(self.judged), rows, moment, self.label, walk)
         return [(self.judged[place], row) for place, row in hits]
+
+
+def _earlier(judged: Sequence[Judged]) -> Mapping[str, Collection[Earlier]]:
+    """The earlier values that any rule asks for, by the kind that the rules are over; each once."""
+    found: dict[str, dict[Earlier, None]] = {}
+    for one in judged:
+        if one.earlier:
+            found.setdefault(one.rule.over, {}).update(dict.fromkeys(one.earlier))
+    return found
 
 
 def _alike(judged: Sequence[Judged]) -> tuple[_Alike, ...]:

@@ -13,7 +13,7 @@ from typing import Final
 from ...facts import Facts
 from ...facts.kinds import kinds
 
-MANY: Final = 256  # facts of one kind; up to this number all are judged each time
+MANY: Final = 64  # facts of one kind; up to this number all are judged each time
 EVERY: Final = 10.0  # seconds
 
 Fresh = Mapping[str, Sequence[object]]

@@ -20,6 +20,7 @@ from ...facts.kinds.queue import Queue
 from .values import Value, setting
 
 _IDLE: Final = 80.0  # percent idle: a core with less is busy
+_UNKNOWN: Final = float("-inf")  # a value that is not known, less than any other
 
 
 class Past:
@@ -32,26 +33,38 @@ class Past:
     def __init__(self) -> None:
         """Empty: no frame was judged yet."""
         self._values: dict[str, dict[str, deque[tuple[float, float]]]] = {}
+        self._at: dict[str, float] = {}  # time of the last values of a call
 
-    def add(self, call: str, at: float, seconds: float, now: Mapping[str, float | None]) -> None:
-        """Add the value of `call` on each target at `at` (s); drop old values and gone targets."""
+    def add(
+        self, call: str, at: float, seconds: float, now: Mapping[str, float | None],
+        *, rest: bool = False,
+    ) -> None:  # fmt: skip
+        """Add the value of `call` on each target at `at` (s); drop old values and gone targets.
+
+        `rest`: a target that is not in `now` is not gone but has the value that it had last.
+        """
         targets = self._values.setdefault(call, {})
+        last = self._at.get(call, at)
+        self._at[call] = at
         for target, value in now.items():
-            values = targets.setdefault(target, deque())
-            if value is not None:
-                while values and values[-1][1] <= value:  # they cannot be the largest again
-                    values.pop()
-                values.append((at, value))
-            while values and values[0][0] < at - seconds:
+            values = targets.get(target)
+            if values is None:
+                values = targets[target] = deque()
+            elif values and values[-1][0] < last:  # it rested: its value was the same until then
+                values[-1] = last, values[-1][1]
+            while values and values[-1][1] <= (_UNKNOWN if value is None else value):
+                values.pop()  # they cannot be the largest again
+            values.append((at, _UNKNOWN if value is None else value))
+            while values[0][0] < at - seconds:
                 values.popleft()
-        if len(targets) > len(now):
+        if not rest and len(targets) > len(now):
             for target in [target for target in targets if target not in now]:
                 del targets[target]
 
     def worst(self, call: str, target: str) -> float | None:
         """The largest value kept; None if there is none."""
         values = self._values.get(call, {}).get(target)
-        return values[0][1] if values else None
+        return values[0][1] if values and values[0][1] != _UNKNOWN else None
 
 
 class Moment:

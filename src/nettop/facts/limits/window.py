@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ...frame.fields import Packed
+from ...frame.pairs import SLOW, Calm
 from ...frame.rates import Entry, Frame
 from .. import elsewhere, port
 from ..kinds.core import Load, loads
@@ -21,7 +22,6 @@ from ..wiring import Routes
 SECONDS: Final = 10.0
 INTERFACES: Final = 64  # if there are more, resting virtual ones are not judged
 CROWD: Final = 1000  # TCP sockets: of more, only those that may be limited are followed
-SLOW: Final = 3000.0  # bytes/s: a quarter of the lowest rate of a judged flow
 LITTLE: Final = 1000.0  # bytes/s, both directions: an interface that moves less rests
 
 _Key = TypeVar("_Key")
@@ -91,9 +91,9 @@ class Track:
 
 
 def _moves(entry: Entry[Any]) -> bool:
-    """Whether a TCP socket moved or holds data: an idle one is not followed."""
+    """Whether a TCP socket moved or holds data: a calm one is not followed."""
     row = entry.now
-    if entry.still and isinstance(row, Packed) and row.idle:
+    if isinstance(entry, Calm) or (isinstance(row, Packed) and row.idle and not entry.rated):
         return False
     busy = not entry.still or row.notsent or row.recv_q
     return bool(busy) and row.state == "established"
