@@ -100,3 +100,36 @@ def test_a_ring_lasts_as_long_as_what_arrives_takes_to_fill_it(
     scene = capture.CaptureInputs({2: "eth0"}, {5: (70, "tool")}, tasks, {"eth0": nic}, {}, {})
     (one,) = capture.build([Entry(listener(5, ring_bytes=1_000_000))], scene)
     assert one.ring_seconds == lasts
+
+
+@pytest.mark.parametrize(
+    ("drops", "more", "unread"),
+    [
+        (1000, {}, True),  # all that is received and sent
+        (900, {}, True),
+        (899, {}, False),  # somebody reads a part
+        (0, {}, False),
+        (1000, {"ring_version": 3}, None),  # the losses of a ring are not known
+        (1000, {"fanout": 9}, None),  # each socket sees a part
+    ],
+)
+def test_a_packet_socket_that_drops_all_packets_is_not_read(
+    drops: int, more: dict[str, int], unread: bool | None
+) -> None:
+    def at(seconds: int) -> Tables:
+        return {
+            **HOST,
+            "packet_sockets": [listener(5, drops=drops * seconds, **more)],
+            "socket_owners": [socket_owners.Row(5, 70, "tool")],
+            "processes": [task(70, "tool", 3, 0.0)],
+            "link_stats": [counted("eth0", rx_packets=600 * seconds, tx_packets=400 * seconds)],
+        }
+
+    facts = joined(at(1), at(2))
+    assert facts.captures[0].unread is unread
+    assert facts.processes[0].packet_sockets_unread == bool(unread)
+
+
+def test_without_packets_nothing_says_that_a_packet_socket_is_not_read() -> None:
+    tables = {**HOST, "packet_sockets": [listener(5, drops=7)], "link_stats": [counted("eth0")]}
+    assert joined(tables, tables).captures[0].unread is False

@@ -14,12 +14,14 @@ from nettop.collect import (
     classes,
     ipvs,
     nftables,
+    rivals,
     routes,
     snmp,
     socket_owners,
     unresolved,
 )
 from nettop.facts import Facts
+from nettop.facts.joined import NEEDS
 
 
 def still(**tables: Any) -> Facts:
@@ -224,3 +226,10 @@ def test_a_shaper_on_an_ifb_holds_back_what_is_received(kind: str, *, received: 
 def test_an_inner_class_is_not_named_beside_the_leaf_that_limits() -> None:
     rows = ("1:1", "root", 8e6, 10**6), ("1:20", "1:1", 8e6, 10**6)
     assert [one for one, _, _ in shaped(*rows)] == ["eth0/htb-class-1:20"]
+
+
+def test_a_neighbour_with_two_hardware_addresses_is_named_with_both() -> None:
+    row = rivals.Row("eth0", "10.0.0.7", "02:00:00:00:00:01 02:00:00:00:00:02")
+    named = "10.0.0.7@eth0 (02:00:00:00:00:01 02:00:00:00:00:02)"
+    assert still(rivals=[row]).host.rivals == (named,)
+    assert "rivals" in NEEDS

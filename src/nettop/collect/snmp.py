@@ -34,6 +34,8 @@ _SUMS: Final[Mapping[str, str]] = {
     "tcp_resets": "Tcp.OutRsts",
     "tcp_aborts": "TcpExt.TCPAbortOnData TcpExt.TCPAbortOnClose TcpExt.TCPAbortOnMemory "
     "TcpExt.TCPAbortOnTimeout TcpExt.TCPAbortOnLinger",
+    "tcp_cut": "TcpExt.TCPAbortOnData TcpExt.TCPAbortOnClose",
+    "tcp_given_up": "TcpExt.TCPAbortOnTimeout", "tcp_silent": "TcpExt.TCPDeferAcceptDrop",
     "tcp_established": "Tcp.CurrEstab",
     "tcp_opened": "Tcp.ActiveOpens Tcp.PassiveOpens", "tcp_active": "Tcp.ActiveOpens",
     "tcp_passive": "Tcp.PassiveOpens",
@@ -66,6 +68,9 @@ _SUMS: Final[Mapping[str, str]] = {
     "ip_delivers": "Ip.InDelivers 6.Ip6InDelivers",
     "ip_no_routes": "IpExt.InNoRoutes 6.Ip6InNoRoutes",
     "ip_foreign": "Ip.InAddrErrors 6.Ip6InAddrErrors",
+    "ip_no_way_out": "Ip.OutNoRoutes 6.Ip6OutNoRoutes",
+    "ip_header_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors",
+    "ip_expired": "Icmp.OutTimeExcds 6.Icmp6OutTimeExcds",
     "ip_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors IpExt.InTruncatedPkts 6.Ip6InTruncatedPkts "
     "6.Ip6InTooBigErrors",
     "ip_wire": "IpExt.InNoECTPkts IpExt.InECT1Pkts IpExt.InECT0Pkts IpExt.InCEPkts "
@@ -88,6 +93,13 @@ class Row:
     tcp_checksum_errors: int | None = counter("TCP segments with a wrong checksum", "segments")
     tcp_resets: int | None = counter("resets sent", "segments")
     tcp_aborts: int | None = counter("connections aborted by this host", "connections")
+    tcp_cut: int | None = counter(
+        "connections that this host ended by a reset with data left", "connections"
+    )
+    tcp_given_up: int | None = counter("connections ended without an answer", "connections")
+    tcp_silent: int | None = counter(
+        "handshakes without data, for a listener with TCP_DEFER_ACCEPT", "events"
+    )
     tcp_established: int | None = gauge("connections established", "connections")
     tcp_opened: int | None = counter("connections opened, in both directions", "connections")
     tcp_active: int | None = counter("outgoing connections opened", "connections")
@@ -137,6 +149,11 @@ class Row:
     ip_delivers: int | None = counter("IP packets delivered to a protocol", "packets")
     ip_no_routes: int | None = counter("IP packets received, no route", "packets")
     ip_foreign: int | None = counter("IP packets received for another host", "packets")
+    ip_no_way_out: int | None = counter("IP packets not sent, no route", "packets")
+    ip_header_errors: int | None = counter(
+        "IP packets received with a wrong header or an expired TTL", "packets"
+    )
+    ip_expired: int | None = counter("ICMP messages sent: time exceeded", "packets")
     ip_errors: int | None = counter("IP packets received with a wrong header", "packets")
     ip_wire: int | None = counter("IP packets received; each of a merged packet counts", "packets")
     ip6_multicast: int | None = counter("IPv6 multicast packets received", "packets")
@@ -223,7 +240,11 @@ def sockets(text: str) -> dict[str, int]:
 
 def singles(text: str) -> dict[str, int]:
     """The figures of lines such as `Udp6InErrors 0`, by `6.Udp6InErrors`. ValueError."""
-    pairs = (line.split() for line in text.splitlines() if line.startswith(("Udp6", "Ip6")))
+    pairs = (
+        line.split()
+        for line in text.splitlines()
+        if line.startswith(("Udp6", "Ip6", "Icmp6OutTime"))
+    )
     return {
         name: count(pair[1])
         for pair in pairs

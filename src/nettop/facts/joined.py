@@ -43,7 +43,7 @@ NEEDS: Final = (
     "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_links",
     "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
-    "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
+    "rings", "rivals", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
     "sockets_tcp_multipath", "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls",
     "threads", "throttling", "topology", "xdp_sockets",
 )  # fmt: skip
@@ -371,6 +371,7 @@ def _processes(
             continue
         use = uses.setdefault(one.pid, process.Use())
         use.captures += 1
+        use.unread_captures += bool(one.unread)
         nic = nics.get(one.nic) if one.nic is not None else None
         if nic is not None and use.nic is None:
             use.nic, use.irq_cpu = nic.name, nic.irq_top_cpu

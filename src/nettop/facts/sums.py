@@ -31,7 +31,8 @@ RATES: Final = (
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
     "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
-    "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts",
+    "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts", "tcp_cut", "tcp_given_up",
+    "tcp_silent", "ip_no_way_out", "ip_header_errors", "ip_expired",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)
@@ -148,6 +149,9 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
+        ),
+        rivals=tuple(
+            f"{row.address}@{row.interface} ({row.hardware})" for row in frame.rows("rivals")
         ),
         full_listener=sums.full.name if sums.full is not None else None,
         full_backlog=sums.full.backlog if sums.full is not None else None,

@@ -40,6 +40,10 @@ class Capture:
     drops_per_s: float | None = gauge(
         "packets dropped, capture buffer full", "packets/s", default=None
     )
+    unread: bool | None = gauge(
+        "nobody reads it: all packets of the interface are dropped at its full buffer",
+        default=None,
+    )
     fanout: int | None = gauge("fanout group; None: no group", default=None)
     fanout_size: int | None = gauge("sockets in the fanout group", "sockets", default=None)
     cpu: int | None = gauge("CPU of the owning process", default=None)
@@ -73,6 +77,7 @@ CONTROL: Final = frozenset(
     "dhclient dhcpcd dhcpd udhcpc systemd-network systemd-resolve NetworkManager nm-dispatcher "
     "lldpd lldpad wpa_supplicant hostapd connmand arping keepalived ptp4l".split()
 )  # programs of the link itself; their packet sockets are no captures
+_NEARLY_ALL: Final = 0.9  # of the packets: both were not counted at the same moment
 ALL: Final = 3  # ETH_P_ALL, include/uapi/linux/if_ether.h
 
 
@@ -137,6 +142,7 @@ def _make(
         row.inode, name, pid, process, row.type, row.ring_version, row.ring_bytes,
         row.ring_bytes / arrives if row.ring_bytes and arrives else None,
         row.rcvbuf, row.queued, rate.drops if rate is not None else None,
+        _unread(row, rate.drops if rate is not None else None, nics),
         row.fanout, groups.get(row.fanout) if row.fanout is not None else None,
         cpu, core.node if core is not None else None,
         cpu in taken if cpu is not None and taken else None,
@@ -146,6 +152,17 @@ def _make(
         task.row.nice if task is not None else None,
         _elsewhere(cpu, taken | siblings, nics, scene.cores),
     )  # fmt: skip
+
+
+def _unread(row: PacketSocketRow, drops: float | None, nics: Sequence[Nic]) -> bool | None:
+    """Whether it drops what the interface receives and sends; a slow reader takes a part of it.
+
+    The losses of a ring are not known, and a filter takes only a part.
+    """
+    if drops is None or row.ring_version is not None or row.fanout is not None:
+        return None
+    seen = sum((nic.per_s.rx_packets or 0.0) + (nic.per_s.tx_packets or 0.0) for nic in nics)
+    return seen > 0 and drops >= _NEARLY_ALL * seen
 
 
 def receiving(nic: Nic, queues: Sequence[Queue]) -> tuple[int, ...]:

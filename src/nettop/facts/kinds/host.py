@@ -188,8 +188,27 @@ class HostFact:
     tcp_aborts: float | None = gauge(
         "connections aborted by this host", "connections/s", default=None
     )
+    tcp_cut: float | None = gauge(
+        "connections that this host ended by a reset with data left",
+        "connections/s",
+        default=None,
+    )
+    tcp_given_up: float | None = gauge(
+        "connections ended without an answer", "connections/s", default=None
+    )
+    tcp_silent: float | None = gauge(
+        "handshakes without data, for a listener with TCP_DEFER_ACCEPT", "events/s", default=None
+    )
+    ip_no_way_out: float | None = gauge("IP packets not sent, no route", "packets/s", default=None)
+    ip_header_errors: float | None = gauge(
+        "IP packets received with a wrong header or an expired TTL", "packets/s", default=None
+    )
+    ip_expired: float | None = gauge("ICMP messages sent: time exceeded", "packets/s", default=None)
     duplicates: tuple[str, ...] = gauge(
         "IPv6 addresses that another host has, as address@interface", default=()
+    )
+    rivals: tuple[str, ...] = gauge(
+        "neighbours with two hardware addresses in turn, as address@interface (both)", default=()
     )
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None

@@ -49,6 +49,7 @@ class Process:
         "memory of unread datagrams of its fullest UDP socket", "bytes", default=None
     )
     packet_sockets: int = gauge("packet sockets (capture)", "sockets", default=0)
+    packet_sockets_unread: int = gauge("packet sockets that it does not read", "sockets", default=0)
     nic: str | None = gauge("interface with most of its traffic", default=None)
     irq_cpu: int | None = gauge(
         "its interrupt CPU: handles the interrupts of its traffic", default=None
@@ -83,6 +84,7 @@ class Use:
     drops: float | None = None
     unread: int | None = None
     captures: int = 0
+    unread_captures: int = 0
     nic: str | None = None  # of its largest flow, else of its capture
     irq_cpu: int | None = None
     most: float = -1.0  # bytes/s of that largest flow
@@ -185,7 +187,7 @@ def _make(
         spot.node if spot is not None else None, allowed,
         not set(cores) <= set(allowed) if allowed and cores else None,
         row.nice, row.threads, task.wait, use.rx, use.tx, use.tcp, use.udp, use.drops, use.unread,
-        use.captures, use.nic, irq_cpu, step,
+        use.captures, use.unread_captures, use.nic, irq_cpu, step,
         None if step is None else step == distance.STEPS[-1],
         None if irq_cpu is None or cpu is None else irq_cpu == cpu,
         nodes.get(use.nic) if use.nic is not None else None, use.networked,
