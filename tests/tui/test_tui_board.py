@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
+from rich.style import Style
 from scenes import SCENES, lossy, storied
 from textual.geometry import Region
+from textual.strip import Strip
 from tui_app import settled
 
 from nettop import panes
@@ -46,6 +48,27 @@ async def test_an_equal_frame_writes_nothing() -> None:
         await pilot.pause()
         assert app.board.drawn == before
         assert not app.screen._dirty_widgets
+
+
+async def test_only_a_row_of_another_width_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        measured: list[int] = []
+        adjust = Strip.adjust_cell_length
+
+        def counted(strip: Strip, width: int, style: Style | None = None) -> Strip:
+            measured.append(width)
+            return adjust(strip, width, style)
+
+        monkeypatch.setattr(Strip, "adjust_cell_length", counted)
+        lines = list(app.board.shown)
+        app.board.show([(("⣿" * 120, "bad"),), *lines[1:]])
+        assert not measured
+        app.board.show([(("short", "bad"),), *lines[1:]])
+        assert measured == [120]
+        strip = app.board.render_line(0)
+        assert (strip.text, strip.cell_length) == ("short".ljust(120), 120)
 
 
 async def test_rows_are_written_at_once_unless_something_lies_over_them(

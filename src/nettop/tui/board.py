@@ -20,7 +20,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..terms.text import Line
+from ..terms.text import Line, line_cells
 from . import internals
 
 BLANK: Line = ()
@@ -100,14 +100,19 @@ class Board(Widget, can_focus=True):
         row = self.shown[y] if y < len(self.shown) else BLANK
         known = self._strips.get(y)
         if known is None or known[0] != width or (known[1] is not row and known[1] != row):
-            known = self._strips[y] = width, row, self.render_line(y)
+            known = self._strips[y] = width, row, self._rendered(row, width)
         return known[2]
 
     def render_line(self, y: int) -> Strip:
         """One row as a Textual strip."""
+        return self._strip(y, self.size.width)
+
+    def _rendered(self, row: Line, width: int) -> Strip:
+        """The strip of a line, which has its width unless the size has just changed."""
         self.drawn += 1
         palette = self.palette
         base = palette[""]
-        row = self.shown[y] if y < len(self.shown) else BLANK
-        strip = Strip([Segment(text, palette.get(role, base)) for text, role in row])
-        return strip.adjust_cell_length(self.size.width, base)
+        segments = [Segment(text, palette.get(role, base)) for text, role in row]
+        if line_cells(row) == width:  # Textual would measure each segment again
+            return Strip(segments, width)
+        return Strip(segments).adjust_cell_length(width, base)

@@ -70,18 +70,25 @@ class Judge:
         self.window = window
         self.earlier = earlier
         self._judged = [Judged.of(rule) for rule in self.rules]
+        asked = ((judged.rule.over, call) for judged in self._judged for call in judged.earlier)
+        self._earlier = tuple(dict.fromkeys(asked))  # several rules ask for the same
         self._alike = _alike(self._judged)
         self._before = frozenset(name for rule in self.rules for name in rule.yields)
         self._since: dict[On, float] = {}
         self._at: float | None = None
         self._past = Past()
         self._rested = Rested()
+        self.quiet = False  # no data moves on the host: what is unchanged is judged less often
+
+    def anew(self) -> None:
+        """Judge all facts in the next frame: the host was changed."""
+        self._rested.at = float("-inf")
 
     def judge(self, facts: Facts) -> Judgement:
         """The findings of this moment; targets of other network namespaces have none."""
         facts = facts.here()
         moment = Moment(facts, self._past)
-        fresh = self._rested.fresh(facts, self._since)
+        fresh = self._rested.fresh(facts, self._since, quiet=self.quiet)
         self._remember(moment, fresh)
         slack = 0.0 if self._at is None else (facts.at - self._at) / 2
         began = facts.at if self._at is None else self._at  # rates cover the time since then
@@ -134,20 +141,17 @@ class Judge:
 
     def _remember(self, moment: Moment, fresh: Fresh) -> None:
         """Keep the values that conditions need later; the values of resting facts stay."""
-        for judged in self._judged:
-            over = judged.rule.over
-            for call in judged.earlier:
-                now: dict[str, float | None] = {}
-                own = call.path[0] == over  # else a parent of the fact
-                targets = moment.targets(over)
-                if over in fresh:
-                    label = kinds()[over].target
-                    targets = [(label(fact), fact) for fact in fresh[over]]
-                for target, fact in targets:
-                    base = fact if own else moment.scope(over, fact).get(call.path[0])
-                    value = field_value(base, call.path[1:])
-                    now[target] = call.sign * value if isinstance(value, int | float) else None
-                self._past.add(call.text, moment.facts.at, call.seconds, now)
+        labels = {over: kinds()[over].target for over in fresh}
+        changed = {over: [(labels[over](fact), fact) for fact in fresh[over]] for over in fresh}
+        for over, call in self._earlier:
+            now: dict[str, float | None] = {}
+            targets = changed.get(over)
+            for target, fact in moment.targets(over) if targets is None else targets:
+                base = moment.named(call.path[0], over, fact)
+                value = field_value(base, call.path[1:])
+                now[target] = call.sign * value if isinstance(value, int | float) else None
+            whole = targets is None
+            self._past.add(call.text, moment.facts.at, call.seconds, now, whole=whole)
 
     def _mutes(self, rule: Rule, target: str, fact: object) -> bool:
         if not self.muted:

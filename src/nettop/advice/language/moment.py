@@ -33,8 +33,14 @@ class Past:
         """Empty: no frame was judged yet."""
         self._values: dict[str, dict[str, deque[tuple[float, float]]]] = {}
 
-    def add(self, call: str, at: float, seconds: float, now: Mapping[str, float | None]) -> None:
-        """Add the value of `call` on each target at `at` (s); drop old values and gone targets."""
+    def add(
+        self, call: str, at: float, seconds: float, now: Mapping[str, float | None],
+        *, whole: bool = True,
+    ) -> None:  # fmt: skip
+        """Add the value of `call` on each target at `at` (s); drop old values.
+
+        `whole`: `now` has all targets, so that the others are gone. Else the others rest.
+        """
         targets = self._values.setdefault(call, {})
         for target, value in now.items():
             values = targets.setdefault(target, deque())
@@ -44,7 +50,7 @@ class Past:
                 values.append((at, value))
             while values and values[0][0] < at - seconds:
                 values.popleft()
-        if len(targets) > len(now):
+        if whole and len(targets) > len(now):
             for target in [target for target in targets if target not in now]:
                 del targets[target]
 
@@ -184,7 +190,13 @@ class Moment:
 
     def scope(self, over: str, fact: object) -> dict[str, object]:
         """The names of a rule on that target: the fact, its parents (None: not known), the host."""
-        scope: dict[str, object] = {"host": self.facts.host, over: fact}
-        for parent, key in kinds()[over].parents.items():
-            scope[parent] = self.indexed(parent).get(key(fact))
-        return scope
+        names = ("host", over, *kinds()[over].parents)
+        return {name: self.named(name, over, fact) for name in names}
+
+    def named(self, name: str, over: str, fact: object) -> object:
+        """The fact of that name in the scope of a rule on that target; None: not known."""
+        if name == over:
+            return fact
+        if name == "host":
+            return self.facts.host
+        return self.indexed(name).get(kinds()[over].parents[name](fact))
