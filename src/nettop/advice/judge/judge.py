@@ -145,13 +145,13 @@ class Judge:
         changed = {over: [(labels[over](fact), fact) for fact in fresh[over]] for over in fresh}
         for over, call in self._earlier:
             now: dict[str, float | None] = {}
-            targets = changed.get(over)
-            for target, fact in moment.targets(over) if targets is None else targets:
+            whole = over not in changed
+            for target, fact in moment.targets(over) if whole else changed[over]:
                 base = moment.named(call.path[0], over, fact)
                 value = field_value(base, call.path[1:])
                 now[target] = call.sign * value if isinstance(value, int | float) else None
-            whole = targets is None
-            self._past.add(call.text, moment.facts.at, call.seconds, now, whole=whole)
+            if now or whole:
+                self._past.add(call.text, moment.facts.at, call.seconds, now, whole=whole)
 
     def _mutes(self, rule: Rule, target: str, fact: object) -> bool:
         if not self.muted:
@@ -251,7 +251,9 @@ class _Rows:
 
     def _every(self, over: str) -> list[tuple[Nic | None, Row]]:
         """Each row with its interface; None where it has none."""
-        facts = self.fresh.get(over, self.moment.facts.of(kinds()[over]))
+        facts = self.fresh[over] if over in self.fresh else self.moment.facts.of(kinds()[over])
+        if not facts:  # of most kinds a host has none
+            return []
         if over == "nic":
             return [(cast("Nic", fact), (fact,)) for fact in facts]
         if not PARENTS[over]:
