@@ -1,4 +1,4 @@
-"""The one widget of the screen: it repaints only the rows that changed.
+"""The one widget of the screen: it repaints only the rows that changed, from the first change on.
 
 Textual writes every row that is marked dirty, whether it changed or not, so the board compares rows
 itself. Each row sets its own background, because the Line API paints none.
@@ -58,7 +58,8 @@ class Board(Widget, can_focus=True):
             if (old[y] if y < len(old) else BLANK) != (lines[y] if y < len(lines) else BLANK)
         ]
         if dirty and self.alone():
-            internals.write_rows(self.screen, {y: self._strip(y, width) for y in dirty})
+            pieces = {y: self._piece(old[y] if y < len(old) else BLANK, y, width) for y in dirty}
+            internals.write_rows(self.screen, pieces)
         elif dirty:
             self.refresh(*[Region(0, y, width, 1) for y in dirty])
         return len(dirty)
@@ -102,6 +103,14 @@ class Board(Widget, can_focus=True):
         if known is None or known[0] != width or (known[1] is not row and known[1] != row):
             known = self._strips[y] = width, row, self._rendered(row, width)
         return known[2]
+
+    def _piece(self, before: Line, y: int, width: int) -> tuple[int, Strip]:
+        """A row from its first change on, and the column where that begins."""
+        row = self.shown[y] if y < len(self.shown) else BLANK
+        pairs = enumerate(zip(before, row, strict=False))
+        same = next((at for at, (old, new) in pairs if old != new), min(len(before), len(row)))
+        column = line_cells(row[:same])
+        return column, self._rendered(row[same:], width - column)
 
     def render_line(self, y: int) -> Strip:
         """One row as a Textual strip."""
