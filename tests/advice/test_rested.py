@@ -1,4 +1,4 @@
-"""Of many facts of a kind those that rest are judged every ten seconds. Counts."""
+"""Of many facts of a kind, and of a quiet host, those that rest are judged less often. Counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.judge import Judge
-from nettop.advice.judge.rested import EVERY, MANY, Rested
+from nettop.advice.judge.rested import EVERY, MANY, QUIET, Rested
 from nettop.advice.rules.load import read
 from nettop.facts import Facts
 from nettop.facts.kinds.nic import Counters, Nic
@@ -47,11 +47,64 @@ def test_a_few_facts_are_all_judged_and_of_many_only_those_that_changed(count: i
     assert rested.fresh(at(EVERY, changed), ()) == {}  # all
 
 
-def test_a_finding_stays_begins_and_ends_with_its_fact(tmp_path: Path) -> None:
+def test_of_a_quiet_host_only_what_changed_is_judged_until_data_moves() -> None:
+    rested, every = Rested(), nics(3)
+    first = at(0.0, every)
+    assert rested.fresh(first, (), quiet=True) == {}
+    fresh = rested.fresh(replace(at(1.0, every), host=first.host), (), quiet=True)
+    assert fresh == {"host": [], "nic": []}
+    later = replace(first.host, cpus=9)
+    changed = (every[0], replace(every[1], mtu=9000), every[2])
+    fresh = rested.fresh(replace(at(2.0, changed), host=later), (), quiet=True)
+    assert fresh == {"host": [later], "nic": [changed[1]]}
+    assert rested.fresh(at(QUIET, changed), (), quiet=True) == {}  # all
+    assert rested.fresh(at(QUIET + 1.0, changed), ()) == {}
+
+
+def judged(tmp_path: Path, when: str) -> Judge:
+    """A judge of one rule, over interfaces."""
     path = tmp_path / "surface" / "loses.toml"
     path.parent.mkdir()
-    path.write_text(RULE)
-    judge = Judge([read(path)])
+    path.write_text(RULE.replace("nic.per_s.rx_dropped > 10 and host.cpus > 4", when))
+    return Judge([read(path)])
+
+
+def test_values_of_what_rests_are_kept_and_those_of_what_is_gone_are_not(tmp_path: Path) -> None:
+    judge = judged(tmp_path, "increase(nic.total.carrier_changes, 60) > 2")
+    judge.quiet = True
+
+    def found(seconds: float, *changes: int) -> bool:
+        now = tuple(known[name, count] for name, count in zip("ab", changes, strict=False))
+        return bool(judge.judge(at(seconds, now)).findings)
+
+    known = {
+        (name, count): Nic(name=name, kind="nic", total=Counters(carrier_changes=count))
+        for name in "ab" for count in range(6)
+    }  # fmt: skip
+    assert not found(0.0, 1, 1)
+    assert not found(1.0, 1, 2)
+    assert not found(2.0, 1, 2)  # both rest
+    assert found(3.0, 1, 4)
+    assert not found(10.0, 1)
+    assert not found(20.0, 1, 5)
+
+
+def test_after_a_change_of_the_host_all_is_judged_at_once(tmp_path: Path) -> None:
+    judge = judged(tmp_path, "nic.per_s.rx_dropped > 10 and host.cpus > 4")
+    judge.quiet = True
+    every = nics(9)
+
+    def targets(seconds: float, cpus: int) -> set[str]:
+        return {one.target for one in judge.judge(at(seconds, every, cpus)).findings}
+
+    assert targets(0.0, 2) == set()
+    assert targets(1.0, 8) == set()  # what rests is not judged
+    judge.anew()
+    assert targets(2.0, 8) == {"v7"}
+
+
+def test_a_finding_stays_begins_and_ends_with_its_fact(tmp_path: Path) -> None:
+    judge = judged(tmp_path, "nic.per_s.rx_dropped > 10 and host.cpus > 4")
     every = nics(300)
 
     def targets(seconds: float, now: tuple[Nic, ...], cpus: int = 8) -> set[str]:

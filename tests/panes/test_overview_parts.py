@@ -142,6 +142,7 @@ def test_the_load_of_few_cores_has_several_rows_each_and_moves_every_second_samp
     assert len(drawn[0]) == 9
     assert [text_of(row).split()[0] for row in drawn[0][1:3]] == ["core", "90%"]
     assert sum(a == b for a, b in pairwise(drawn)) == 1
+    assert sum(a[1] is b[1] for a, b in pairwise(drawn)) == 1  # it is not drawn again
 
 
 def test_queues_of_containers_at_rest_are_behind_those_that_move() -> None:

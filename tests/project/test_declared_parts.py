@@ -52,8 +52,8 @@ EACH_FRAME = {
 }  # fmt: skip
 UNITS = set(
     "% C CPUs GT/s Hz bit/s bits blocks buckets buffers bytes channels connections cores dBm "
-    "descriptors doublings entries errors events files flows fragments frames functions hops interfaces "
-    "interrupts lanes lines ms neighbours nodes ns packages packets pages periods polls ports "
+    "descriptors doublings entries errors events files flows fragments frames functions hops "
+    "interfaces interrupts lanes lines ms neighbours nodes ns packages packets pages periods polls ports "
     "probes processes queues ratio records rings rules runs s segments sockets softirqs subflows "
     "switches tasks threads ticks us users wake-ups".split()
 )

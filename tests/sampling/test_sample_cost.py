@@ -107,6 +107,7 @@ def test_a_host_without_traffic_is_read_every_fifth_second_until_data_moves(
             host.at += 1.0
         assert seen.quiet == (QUIET if observer.refresh_policy.unseen == QUIET else 0.0)
         assert observer.joiner.ladder.repeats == (seen.quiet > 0.0)
+        assert observer.judge.quiet == (seen.quiet > 0.0)
         return {path: host.read[path] - before[path] for path in FILES}
 
     reads(20)

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
+from rich.style import Style
 from scenes import SCENES, lossy, storied
 from textual.geometry import Region
+from textual.strip import Strip
 from tui_app import settled
 
 from nettop import panes
 from nettop.panes import page
-from nettop.terms.text import Line
+from nettop.terms.text import Line, line, text_of
 from nettop.tui import themes
 from nettop.tui.internals import Rows
 from nettop.tui.screen import Nettop, Tick
@@ -48,6 +50,78 @@ async def test_an_equal_frame_writes_nothing() -> None:
         assert not app.screen._dirty_widgets
 
 
+async def test_only_a_row_of_another_width_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        measured: list[int] = []
+        adjust = Strip.adjust_cell_length
+
+        def counted(strip: Strip, width: int, style: Style | None = None) -> Strip:
+            measured.append(width)
+            return adjust(strip, width, style)
+
+        monkeypatch.setattr(Strip, "adjust_cell_length", counted)
+        lines = list(app.board.shown)
+        app.board.show([(("⣿" * 120, "bad"),), *lines[1:]])
+        assert not measured
+        app.board.show([(("short", "bad"),), *lines[1:]])
+        assert measured == [120]
+        strip = app.board.render_line(0)
+        assert (strip.text, strip.cell_length) == ("short".ljust(120), 120)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "column", "text"),
+    [
+        (line("one", ("two", "bad"), "three"), line("one", ("six", "bad"), "three"), 3, "sixthree"),
+        (line("⣿⣿", "宽", "a"), line("⣿⣿", "宽", "b"), 4, "b"),
+        (line("one", "two"), line("one"), 3, ""),
+        (line("one"), line("one", "two"), 3, "two"),
+        (line("one"), line(("one", "bad")), 0, "one"),
+        (line("one"), (), 0, ""),
+    ],
+)
+async def test_a_row_is_written_from_its_first_change_on(
+    monkeypatch: pytest.MonkeyPatch, before: Line, after: Line, column: int, text: str
+) -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        written: list[Rows] = []
+        monkeypatch.setattr(app, "_display", lambda _screen, rows: written.append(rows))
+        lines = list(app.board.shown)
+        app.board.show([*lines[:7], before, *lines[8:]])
+        app.board.show([*lines[:7], after, *lines[8:]])
+        [(row, (at, strip))] = written[-1].pieces.items()
+        assert (row, at, strip.text) == (7, column, text.ljust(120 - column))
+        assert written[-1].render_segments(app.console).startswith(f"\x1b[8;{column + 1}H")
+
+
+async def test_what_is_written_adds_up_to_the_lines_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        terminal = [text_of(row) for row in app.board.shown]
+        written = []
+
+        def write(_screen: object, rows: object) -> None:
+            for y, (column, strip) in rows.pieces.items() if isinstance(rows, Rows) else ():
+                assert terminal[y].isascii() or cell_len(terminal[y]) == len(terminal[y])
+                terminal[y] = terminal[y][:column] + strip.text
+                written.append(column)
+
+        monkeypatch.setattr(app, "_display", write)
+        for key in (*"2345678", "down", "enter", "escape", "1", "down", "down", "i", "I"):
+            await pilot.press(key)
+            app.post_message(Tick(lambda _old: storied()))
+            await pilot.pause()
+            assert terminal == [text_of(row) for row in app.board.shown]
+        assert any(written)
+
+
 async def test_rows_are_written_at_once_unless_something_lies_over_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -61,7 +135,7 @@ async def test_rows_are_written_at_once_unless_something_lies_over_them(
         lines = list(app.board.shown)
         changed = [*lines[:7], (("seven".ljust(120), "bad"),), *lines[8:]]
         app.board.show(changed)
-        assert [list(rows.strips) for rows in written] == [[7]]
+        assert [list(rows.pieces) for rows in written] == [[7]]
         told = written[0].render_segments(app.console)
         assert told.startswith("\x1b[8;1H")
         assert "seven" in told

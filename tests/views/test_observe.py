@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -112,3 +113,18 @@ def test_the_first_sample_needs_no_rule_and_nothing_that_reads_rules() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[] True\n"
+
+
+def test_after_a_change_of_the_host_all_is_read_and_judged_and_mutes_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    host: Any = Host(0.1, 0.1)
+    observer = Observer(host)
+    monkeypatch.setattr(observer.sampler, "refresh", lambda: asked.append("tables"))
+    judge: Any = SimpleNamespace(anew=lambda: asked.append("facts"), muted=frozenset())
+    monkeypatch.setattr(observer, "judge", judge)
+    monkeypatch.setattr("nettop.config.muted", lambda: ["rule@eth0"])
+    observer.refresh()
+    assert asked == ["tables", "facts"]
+    assert judge.muted == {"rule@eth0"}

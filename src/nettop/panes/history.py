@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from ..terms import braille
@@ -202,10 +203,11 @@ def band(
     ]
 
 
-def heat(moments: Sequence[Summary], room: int, rows: int) -> list[Line]:
+@lru_cache(maxsize=4)  # it moves every second sample
+def heat(moments: tuple[Summary, ...], room: int, rows: int) -> tuple[Line, ...]:
     """The load of the busiest cores over time, one core per row."""
     if not moments:
-        return []
+        return ()
     cpus = moments[-1].cpus
     sums = [0] * len(cpus)
     for moment in moments:
@@ -215,15 +217,11 @@ def heat(moments: Sequence[Summary], room: int, rows: int) -> list[Line]:
     order = sorted(range(len(cpus)), key=lambda i: -sums[i])[:rows]
     each = min(LOAD_MOST, rows // max(1, len(cpus)))
     if each >= LOAD_LEAST:
-        return [row for index in sorted(order) for row in _tall(moments, index, room, each)]
+        return tuple(row for index in sorted(order) for row in _tall(moments, index, room, each))
     out = []
     for index in order:
-        values: list[float | None] = [
-            float(m.busy[index]) if m.cpus == cpus else None for m in moments
-        ]
-        soft: list[float | None] = [
-            float(m.softirq[index]) if m.cpus == cpus else None for m in moments
-        ]
+        values = [float(m.busy[index]) if m.cpus == cpus else None for m in moments]
+        soft = [float(m.softirq[index]) if m.cpus == cpus else None for m in moments]
         chars = [
             (
                 level(v) if v is not None else " ",
@@ -232,7 +230,7 @@ def heat(moments: Sequence[Summary], room: int, rows: int) -> list[Line]:
             for v, s in zip(resample(values, room), resample(soft, room), strict=True)
         ]
         out.append(line((fit(f"core {cpus[index]}", _LABEL + 3, ">") + " ", "dim"), *merge(chars)))
-    return out
+    return tuple(out)
 
 
 def _tall(moments: Sequence[Summary], index: int, room: int, rows: int) -> list[Line]:

@@ -119,23 +119,22 @@ class Sampler:
 
     def every(self, name: str, waits: Mapping[str, float] = _NONE) -> float:
         """Seconds between two readings of a table, as declared and in `waits`."""
-        declared = _plan(name).every
-        return max(declared, waits[name]) if name in waits else declared
+        return max(_plan(name).every, waits.get(name, 0.0))
 
     def _due(
         self, name: str, at: float, waits: Mapping[str, float], rested: Mapping[str, float]
     ) -> bool:
         """Whether the table is read in a frame at `at`; `rested`: when a recording read it last."""
-        passed = rested.get(name, at) - self.taken.get(name, _NEVER)[0]
-        if name in rested and abs(passed) < SAME:
-            return False  # the recording has nothing new
-        if self.last is None or name in self.stale:
-            return True
-        least = self.every(name, waits) * 0.95
-        if rested and _plan(name).every >= SETTINGS:
-            least = SAME  # the recording may end before the interval has passed again
+        every, last = _plan(name).every, self.taken.get(name, _NEVER)[0]
+        passed, least = at - last, max(every, waits.get(name, 0.0)) * 0.95
+        if rested:
+            passed = rested.get(name, at) - last
+            if name in rested and abs(passed) < SAME:
+                return False  # the recording has nothing new
+            if every >= SETTINGS:
+                least = SAME  # the recording may end before the interval has passed again
         # a time in the future: the other host has booted
-        return not 0.0 <= passed < least
+        return not 0.0 <= passed < least or name in self.stale or self.last is None
 
     def _read(
         self, name: str, at: float, begun: float, missing: dict[str, str]

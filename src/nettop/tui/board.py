@@ -1,4 +1,4 @@
-"""The one widget of the screen: it repaints only the rows that changed.
+"""The one widget of the screen: it repaints only the rows that changed, from the first change on.
 
 Textual writes every row that is marked dirty, whether it changed or not, so the board compares rows
 itself. Each row sets its own background, because the Line API paints none.
@@ -20,7 +20,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..terms.text import Line
+from ..terms.text import Line, line_cells
 from . import internals
 
 BLANK: Line = ()
@@ -58,7 +58,8 @@ class Board(Widget, can_focus=True):
             if (old[y] if y < len(old) else BLANK) != (lines[y] if y < len(lines) else BLANK)
         ]
         if dirty and self.alone():
-            internals.write_rows(self.screen, {y: self._strip(y, width) for y in dirty})
+            pieces = {y: self._piece(old[y] if y < len(old) else BLANK, y, width) for y in dirty}
+            internals.write_rows(self.screen, pieces)
         elif dirty:
             self.refresh(*[Region(0, y, width, 1) for y in dirty])
         return len(dirty)
@@ -100,14 +101,27 @@ class Board(Widget, can_focus=True):
         row = self.shown[y] if y < len(self.shown) else BLANK
         known = self._strips.get(y)
         if known is None or known[0] != width or (known[1] is not row and known[1] != row):
-            known = self._strips[y] = width, row, self.render_line(y)
+            known = self._strips[y] = width, row, self._rendered(row, width)
         return known[2]
+
+    def _piece(self, before: Line, y: int, width: int) -> tuple[int, Strip]:
+        """A row from its first change on, and the column where that begins."""
+        row = self.shown[y] if y < len(self.shown) else BLANK
+        pairs = enumerate(zip(before, row, strict=False))
+        same = next((at for at, (old, new) in pairs if old != new), min(len(before), len(row)))
+        column = line_cells(row[:same])
+        return column, self._rendered(row[same:], width - column)
 
     def render_line(self, y: int) -> Strip:
         """One row as a Textual strip."""
+        return self._strip(y, self.size.width)
+
+    def _rendered(self, row: Line, width: int) -> Strip:
+        """The strip of a line, which has its width unless the size has just changed."""
         self.drawn += 1
         palette = self.palette
         base = palette[""]
-        row = self.shown[y] if y < len(self.shown) else BLANK
-        strip = Strip([Segment(text, palette.get(role, base)) for text, role in row])
-        return strip.adjust_cell_length(self.size.width, base)
+        segments = [Segment(text, palette.get(role, base)) for text, role in row]
+        if line_cells(row) == width:  # Textual would measure each segment again
+            return Strip(segments, width)
+        return Strip(segments).adjust_cell_length(width, base)

@@ -215,8 +215,7 @@ class Engine(threading.Thread):
     def _step(self, observer: Observer) -> None:
         if self.fresh:
             self.fresh = False
-            observer.sampler.refresh()
-            observer.reload_mutes()
+            observer.refresh()
             self.plans.clear()
         self._tape(observer)
         view = self.view

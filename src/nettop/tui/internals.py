@@ -86,22 +86,23 @@ def exists(name: str) -> bool:
 
 
 class Rows(CompositorUpdate):
-    """An update of some whole rows of the screen."""
+    """An update of some rows of the screen, each from a column to its end."""
 
-    def __init__(self, strips: Mapping[int, Strip]) -> None:
-        """`strips` by row, from 0."""
-        self.strips = strips
+    def __init__(self, pieces: Mapping[int, tuple[int, Strip]]) -> None:
+        """Columns and strips by row; both are counted from 0."""
+        self.pieces = pieces
 
     def render_segments(self, console: Console) -> str:
         """The rows as text for the terminal, each at its position."""
-        return "".join(
-            [f"\x1b[{y + 1};1H{strip.render(console)}" for y, strip in self.strips.items()]
-        )
+        return "".join([
+            f"\x1b[{y + 1};{column + 1}H{strip.render(console)}"
+            for y, (column, strip) in self.pieces.items()
+        ])  # fmt: skip
 
 
-def write_rows(screen: Screen[object], strips: Mapping[int, Strip]) -> None:
+def write_rows(screen: Screen[object], pieces: Mapping[int, tuple[int, Strip]]) -> None:
     """Write these rows as the compositor of `screen` does; needs `rows`."""
-    screen.app._display(screen, Rows(strips))  # type: ignore[arg-type]  # noqa: SLF001
+    screen.app._display(screen, Rows(pieces))  # type: ignore[arg-type]  # noqa: SLF001
 
 
 def batches(app: App[object]) -> bool:

@@ -118,8 +118,10 @@ class Observer:
         if not on:
             self.source.end_drops()
 
-    def reload_mutes(self) -> None:
-        """Read the list of muted findings again."""
+    def refresh(self) -> None:
+        """The host was changed: read all tables and judge all facts in the next frame."""
+        self.sampler.refresh()
+        self.judge.anew()
         self.judge.muted = frozenset(config.muted())
 
     def tables(self, wanted: Collection[str] = ()) -> set[str]:
@@ -149,6 +151,7 @@ class Observer:
             stretched = self.budget.stretched(pace, self.stillness.longest(before))
             waits.update(stretched)
         frame = self.sampler.take(tables, waits)
+        self.judge.quiet = quiet > 0.0
         begun = time.thread_time()
         observation = self.observation(frame)
         if before is not None:

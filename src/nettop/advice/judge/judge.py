@@ -77,12 +77,17 @@ class Judge:
         self._at: float | None = None
         self._past = Past()
         self._rested = Rested()
+        self.quiet = False  # no data moves on the host: what is unchanged is judged less often
+
+    def anew(self) -> None:
+        """Judge all facts in the next frame: the host was changed."""
+        self._rested.at = float("-inf")
 
     def judge(self, facts: Facts) -> Judgement:
         """The findings of this moment; targets of other network namespaces have none."""
         facts = facts.here()
         moment = Moment(facts, self._past)
-        fresh = self._rested.fresh(facts, self._since)
+        fresh = self._rested.fresh(facts, self._since, quiet=self.quiet)
         self._remember(moment, fresh)
         slack = 0.0 if self._at is None else (facts.at - self._at) / 2
         began = facts.at if self._at is None else self._at  # rates cover the time since then
@@ -144,9 +149,8 @@ class Judge:
             )
             for call in calls:
                 now: dict[str, float | None] = {}
-                own = call.path[0] == over  # else a parent of the fact
                 for target, fact in targets:
-                    base = fact if own else moment.scope(over, fact).get(call.path[0])
+                    base = moment.named(call.path[0], over, fact)
                     value = field_value(base, call.path[1:])
                     now[target] = call.sign * value if isinstance(value, int | float) else None
                 at = moment.facts.at
@@ -259,7 +263,9 @@ class _Rows:
 
     def _every(self, over: str) -> list[tuple[Nic | None, Row]]:
         """Each row with its interface; None where it has none."""
-        facts = self.fresh.get(over, self.moment.facts.of(kinds()[over]))
+        facts = self.fresh[over] if over in self.fresh else self.moment.facts.of(kinds()[over])
+        if not facts:  # of most kinds a host has none
+            return []
         if over == "nic":
             return [(cast("Nic", fact), (fact,)) for fact in facts]
         if not PARENTS[over]:

@@ -1,7 +1,8 @@
 """Resting facts: the interfaces and sockets that are the same object as in the last frame.
 
-If a kind has many facts, only those that changed and those with a finding are judged in each frame.
-Every `EVERY` seconds all are judged, because a rule may read another fact, such as the host.
+If a kind has many facts, or if no data moves, only those that changed and those with a finding are
+judged in each frame. All are judged every `EVERY` seconds, or every `QUIET` seconds while no data
+moves, because a rule may read another fact, such as the host.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ...facts.kinds import kinds
 
 MANY: Final = 64  # facts of one kind; up to this number all are judged each time
 EVERY: Final = 10.0  # seconds
+QUIET: Final = 5.0  # seconds, while no data moves: most tables are as old
 
 Fresh = Mapping[str, Sequence[object]]
 """The facts to judge, for each kind with resting facts."""
@@ -27,12 +29,18 @@ class Rested:
     at: float = float("-inf")
     before: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
-    def fresh(self, facts: Facts, held: Collection[tuple[str, str]]) -> Fresh:
-        """The facts to judge now; `held` are the rules, with their targets, that hold."""
+    def fresh(
+        self, facts: Facts, held: Collection[tuple[str, str]], *, quiet: bool = False
+    ) -> Fresh:
+        """The facts to judge now; `held` are the rules, with their targets, that hold.
+
+        `quiet`: no data moves, so that also of a few facts those that rest are left out.
+        """
         every = {name: facts.of(kind) for name, kind in kinds().items()}
-        many = {name: found for name, found in every.items() if len(found) > MANY}
+        few, wait = (0, QUIET) if quiet else (MANY, EVERY)
+        many = {name: found for name, found in every.items() if len(found) > few}
         before, self.before = self.before, many
-        if not many or not 0 <= facts.at - self.at < EVERY:
+        if not many or not 0 <= facts.at - self.at < wait:
             self.at = facts.at
             return {}
         targets = {target for _, target in held}

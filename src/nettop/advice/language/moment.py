@@ -197,7 +197,13 @@ class Moment:
 
     def scope(self, over: str, fact: object) -> dict[str, object]:
         """The names of a rule on that target: the fact, its parents (None: not known), the host."""
-        scope: dict[str, object] = {"host": self.facts.host, over: fact}
-        for parent, key in kinds()[over].parents.items():
-            scope[parent] = self.indexed(parent).get(key(fact))
-        return scope
+        names = ("host", over, *kinds()[over].parents)
+        return {name: self.named(name, over, fact) for name in names}
+
+    def named(self, name: str, over: str, fact: object) -> object:
+        """The fact of that name in the scope of a rule on that target; None: not known."""
+        if name == over:
+            return fact
+        if name == "host":
+            return self.facts.host
+        return self.indexed(name).get(kinds()[over].parents[name](fact))
