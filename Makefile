@@ -75,7 +75,7 @@ clinic: $(READY) ## print the scoreboard of diagnoses, and of generated hosts (C
 clinic-page: $(READY) ## play everything and write docs/clinic.md (COUNT=100 a fault, MINUTES=20 now)
 	@$(PY) tests/clinic/run.py --page --generated $(or $(COUNT),100) $(if $(MINUTES),--minutes $(MINUTES))
 
-clinic-full: $(READY) ## print the scoreboard, including sweeps and peers
+clinic-full: $(READY) ## print the scoreboard, including fixes, sweeps and peers
 	@$(PY) tests/clinic/run.py --full
 
 bench: $(READY) ## measure speed and cost, as root; ends with a table of all goals; asserts nothing
