@@ -53,9 +53,9 @@ EACH_FRAME = {
 UNITS = set(
     "% C CPUs GT/s Hz bit/s bits blocks buckets buffers bytes channels connections cores dBm "
     "descriptors doublings entries errors events files flows fragments frames functions hops "
-    "interfaces interrupts lanes lines ms neighbours nodes ns packages packets pages periods polls ports "
-    "probes processes queues ratio records rings rules runs s segments sockets softirqs subflows "
-    "switches tasks threads ticks us users wake-ups".split()
+    "interfaces interrupts lanes lines ms neighbours nodes ns packages packets pages periods "
+    "polls ports probes processes queues ratio records rings rules runs s segments sockets "
+    "softirqs subflows switches tasks threads ticks us users wake-ups".split()
 )
 # statistics of drivers: each has its own unit
 ANY_UNIT = {"ethstats", "nicstats_raw"}
