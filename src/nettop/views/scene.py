@@ -384,17 +384,13 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
     facts = scene.facts
     if facts is None or not facts.nics:
         return None
-    chosen_nic = (
-        next((nic for nic in facts.nics if nic.name == view.nic), None) if view.nic else None
-    )
-    return scene.foremost if chosen_nic is None else chosen_nic
+    return next((nic for nic in facts.nics if nic.name == view.nic), None) or scene.foremost
 
 
 @lru_cache(maxsize=16)
 def _moved(moment: Summary) -> Mapping[str, float]:
     """The rate of each interface at that moment, both directions together, bytes/s."""
-    moved = ((name, _bytes(rates)) for name, rates in moment.ports.items())
-    return {name: rate for name, rate in moved if rate}
+    return {name: rate for name, rates in moment.ports.items() if (rate := _bytes(rates))}
 
 
 def _bytes(rate: Counters | PortRates) -> float:
