@@ -56,7 +56,8 @@ class Controller:
         (folder / "inventory.yml").write_text(json.dumps(_inventory(folder, nettop)))
         self.environment = {
             **os.environ, "HOME": str(folder), "ANSIBLE_HOME": str(folder / "ansible"),
-            "ANSIBLE_REMOTE_TEMP": str(folder / "remote"),  # of the controller: not in root's home
+            # `~` is the home of the user in /etc/passwd, here too; $HOME here is the folder
+            "ANSIBLE_REMOTE_TEMP": "$HOME/.ansible/tmp",
             "ANSIBLE_COLLECTIONS_PATH": str(folder), "ANSIBLE_NOCOLOR": "true",
             "ANSIBLE_PIPELINING": "true", "ANSIBLE_LOCALHOST_WARNING": "false",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(folder / "cp"),
@@ -94,7 +95,6 @@ class Controller:
 def _inventory(folder: Path, nettop: str) -> dict[str, object]:
     common = {
         "ansible_user": USER, "ansible_port": 22, "ansible_python_interpreter": PYTHON,
-        "ansible_remote_tmp": "~/.ansible/tmp",  # of each host, which has homes of its own
         "ansible_ssh_private_key_file": str(folder / "user"), "ansible_ssh_common_args": QUIET,
         "audit_program": nettop, "audit_folder": str(folder / "audit"), "audit_seconds": 2,
         "audit_sudo": True,
