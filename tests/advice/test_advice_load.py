@@ -255,6 +255,20 @@ def test_a_fix_without_a_setting_is_reported_with_its_line(tmp_path: Path) -> No
         check(path)
 
 
+@pytest.mark.parametrize(
+    ("fact", "form"),
+    [
+        ('nic = { features = ["rx-gro"] }', "nic.features: a table is required"),
+        ("nic = { private_flags = true }", "nic.private_flags: a table is required"),
+        ('path = { stages = "ring" }', "path.stages: a list of tables is required"),
+    ],
+)
+def test_a_fact_of_another_form_is_a_sentence(tmp_path: Path, fact: str, form: str) -> None:
+    path = write(tmp_path, GOOD.replace("nic   = { mtu = 900 }", fact))
+    with pytest.raises(RuleError, match=form):
+        check(path)
+
+
 def test_earlier_facts_and_recordings(tmp_path: Path) -> None:
     text = GOOD.replace("nic.mtu < limits.least", "worst(nic.per_s.ring_drops, 60) > limits.least")
     text = text.replace(

@@ -22,6 +22,7 @@ PLURALS: Final = {name: kind.plural for name, kind in kinds().items() if name !=
 FACT_KEYS: Final = ("host", *PLURALS, *PLURALS.values(), "sysctls", "missing")
 _STAGE: Final = {"name": "ring"}
 _FITS: Final = {NUMBER: (int, float), TEXT: (str,), SWITCH: (bool,), TUPLE: (tuple,)}
+_FORMS: Final = {"nic.features": dict, "nic.private_flags": dict, "path.stages": list}
 
 
 class InlineError(ValueError):
@@ -106,6 +107,10 @@ def _queue(out: Mapping[str, object], table: Mapping[str, object]) -> dict[str, 
 def _value(where: str, word: Word, value: object) -> object:
     if word.kind is not None:
         return _built(where, word.kind, value, {})
+    form = _FORMS.get(where)
+    if form is not None and not isinstance(value, form):
+        word_of = "table" if form is dict else "list of tables"
+        raise InlineError(f"{where}: a {word_of} is required, not {value!r}")
     if where == "nic.features" and isinstance(value, dict):
         return tuple(_feature(name, state) for name, state in value.items())
     if where == "nic.private_flags" and isinstance(value, dict):
