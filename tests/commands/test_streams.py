@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -213,12 +214,23 @@ def test_the_first_thing_that_nettop_does_is_to_silence_the_interrupt() -> None:
     assert done.stdout.splitlines()[-1] == "[] True", done.stdout + done.stderr
 
 
+def _sockets(pid: int) -> int:
+    """How many sockets the process has: those of netlink, since its streams are pipes."""
+    count = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            count += os.readlink(link).startswith("socket:")
+    return count
+
+
 def test_interrupted_while_it_looks_it_exits_130(home: dict[str, str]) -> None:
     line = [sys.executable, "-m", "nettop", "watch", "--json"]
     with subprocess.Popen(
         line, env=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        time.sleep(2)
+        while not _sockets(process.pid):  # it reads the host
+            assert process.poll() is None
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (130, b"")
