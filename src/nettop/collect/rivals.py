@@ -8,22 +8,19 @@ table of a large network is not parsed.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import route
-from ..host.netlink.codec import Field, decode, messages
 from ..host.source import Source
 from ._memory import Memory, parsed, recall
+from ._neighbours import entries
 
 EVERY: Final = 1.0
 OPTIONAL = True
 
-_HEAD: Final = struct.Struct("=BxxxiHBB")  # ndmsg: family, interface, state
-_ENTRY: Final = {1: Field("address", "raw"), 2: Field("hardware", "raw")}
 _LEARNT: Final = 0x02 | 0x04 | 0x08 | 0x10  # NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE
 _LARGEST: Final = 1 << 18  # bytes of answer: some 2,500 entries
 _MEMORY: Final = 120  # readings after which an old rivalry is forgotten
@@ -59,19 +56,11 @@ def parse(reply: bytes, names: Mapping[int, str]) -> dict[Key, str]:
     """The hardware address of each neighbour; ValueError if the answer is cut off or too large."""
     if len(reply) > _LARGEST:
         raise ValueError(f"a neighbour table of {len(reply) / 1024:.0f} KiB is not compared")
-    found = {}
-    for kind, start, end in messages(reply):
-        if kind != route.NEWNEIGH:
-            continue
-        if end - start < _HEAD.size:
-            raise ValueError("a neighbour is cut off")
-        _family, index, state, _flags, _type = _HEAD.unpack_from(reply, start)
-        if not state & _LEARNT or index not in names:
-            continue
-        values = decode(reply, start + _HEAD.size, end, _ENTRY)
-        if "address" in values and len(values.get("hardware", b"")) == 6:
-            found[names[index], route.ip(values["address"])] = values["hardware"].hex(":")
-    return found
+    return {
+        (interface, route.ip(values["address"])): values["hardware"].hex(":")
+        for interface, _, values in entries(reply, names, _LEARNT)
+        if len(values.get("hardware", b"")) == 6
+    }
 
 
 def _compared(found: Mapping[Key, str], seen: _Seen) -> list[Row]:

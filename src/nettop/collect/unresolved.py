@@ -14,21 +14,18 @@ from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import route
-from ..host.netlink.codec import Field, decode, messages
 from ..host.source import Source
 from ._memory import Memory, parsed
+from ._neighbours import entries
 
 EVERY: Final = 2.0
 OPTIONAL = True
 
-_HEAD: Final = struct.Struct("=BxxxiHBB")  # ndmsg: family, interface, state
-_ENTRY: Final = {1: Field("address", "raw"), 3: Field("cache", "raw")}
 _TIMES: Final = struct.Struct("=IIII")  # nda_cacheinfo: confirmed, used, updated (ticks ago), users
 _TICKS: Final = 100  # a second, USER_HZ
 _ABSENT: Final = 0x01 | 0x20  # NUD_INCOMPLETE, NUD_FAILED
 _RECENT: Final = 5  # seconds since a packet asked for it
 _LARGEST: Final = 1 << 20  # bytes of answer: some 10,000 entries
-_FAMILIES: Final = {2: 4, 10: 6}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +48,8 @@ def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
     if len(reply) > _LARGEST:
         raise ValueError(f"a neighbour table of {len(reply) / (1 << 20):.1f} MiB is not read")
     rows = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWNEIGH:
-            continue
-        if end - start < _HEAD.size:
-            raise ValueError("a neighbour is cut off")
-        family, index, state, _flags, _type = _HEAD.unpack_from(reply, start)
-        if not state & _ABSENT or family not in _FAMILIES or index not in names:
-            continue
-        values = decode(reply, start + _HEAD.size, end, _ENTRY)
+    for interface, family, values in entries(reply, names, _ABSENT):
         times = values.get("cache", b"")
-        if "address" in values and len(times) >= _TIMES.size:
-            used = _TIMES.unpack_from(times)[1]
-            if used <= _RECENT * _TICKS:
-                rows.append(Row(names[index], route.ip(values["address"]), _FAMILIES[family]))
+        if len(times) >= _TIMES.size and _TIMES.unpack_from(times)[1] <= _RECENT * _TICKS:
+            rows.append(Row(interface, route.ip(values["address"]), family))
     return rows

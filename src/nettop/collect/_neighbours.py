@@ -1,0 +1,38 @@
+"""The entries of an answer to RTM_GETNEIGH (net/core/neighbour.c), for the tables made of them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ..host.netlink import route
+from ..host.netlink.codec import Attributes, Field, decode, messages
+
+_FAMILIES: Final = {2: 4, 10: 6}  # AF_INET, AF_INET6
+
+_HEAD: Final = struct.Struct("=BxxxiHBB")  # ndmsg: family, interface, state
+_ENTRY: Final = {
+    1: Field("address", "raw"), 2: Field("hardware", "raw"), 3: Field("cache", "raw"),
+}  # fmt: skip
+
+
+def entries(
+    reply: bytes, names: Mapping[int, str], states: int
+) -> Iterator[tuple[str, int, Attributes]]:
+    """Interface, family (4 or 6) and attributes of each neighbour in one of these NUD states.
+
+    Only those with an address, on the interfaces in `names`, by index. ValueError if the answer is
+    cut off.
+    """
+    for kind, start, end in messages(reply):
+        if kind != route.NEWNEIGH:
+            continue
+        if end - start < _HEAD.size:
+            raise ValueError("a neighbour is cut off")
+        family, index, state, _flags, _type = _HEAD.unpack_from(reply, start)
+        if not state & states or family not in _FAMILIES or index not in names:
+            continue
+        values = decode(reply, start + _HEAD.size, end, _ENTRY)
+        if "address" in values:
+            yield names[index], _FAMILIES[family], values
