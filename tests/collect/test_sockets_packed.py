@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import fields, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from netlink_bytes import Fake, message, text
+from packed_sockets import Sites, read
 from tcp_bytes import socket, tcp_info
 
 from nettop.collect import _tcp_row, sockets_tcp
 from nettop.collect._memory import Memory
 from nettop.collect._tcp_row import PackedRow
 from nettop.facts import flows
-from nettop.facts.landing import Landed
 from nettop.facts.limits.window import Track, _moves
 from nettop.frame.fields import values, whole
 from nettop.frame.pairs import entries
@@ -38,10 +38,6 @@ KINDS: list[dict[str, Any]] = [
 def packed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pack the rows of every answer."""
     monkeypatch.setattr(sockets_tcp, "MANY", 0)
-
-
-def read(raw: bytes, before: Any = None, seen: Any = None) -> list[Any]:
-    return sockets_tcp.parse(raw, before or {}, {} if seen is None else seen, str, 4)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -137,16 +133,6 @@ def test_rates_of_packed_rows_are_those_of_whole_ones() -> None:
     assert still.still
     assert still.rate("bytes_acked") == 0.0
     assert Entry(old).unpacked().per_s is None
-
-
-class Sites:
-    ports: ClassVar[dict[str, Any]] = {}
-
-    def begin(self) -> None:
-        pass
-
-    def site(self, *_: object) -> Landed:
-        return Landed("eth0", None, None, "")
 
 
 @pytest.mark.parametrize("known", [0, 1, 20])

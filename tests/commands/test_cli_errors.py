@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from open_files import open_files
 
 from nettop import config
 from nettop.cli import main
@@ -198,23 +198,16 @@ def test_closed_and_full_streams() -> None:
     assert "No space left" in one_sentence(full.stderr)
 
 
-def _written(pid: int, folder: Path) -> int:
-    """The bytes of the process's files in the folder; an incomplete file has no name there."""
-    size = 0
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
-            if os.readlink(link).startswith(f"{folder}/"):
-                size += link.stat().st_size
-    return size
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_recording_that_is_stopped_is_whole(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "stopped.host.gz"
     line = [sys.executable, "-m", "nettop", "record", str(file), "--seconds", "60"]
     line += ["--interval", "0.2"]
     with subprocess.Popen(line, stderr=subprocess.PIPE) as process:
-        while not _written(process.pid, tmp_path):  # the first sample
+        # the incomplete file has no name; it has bytes after the first sample
+        while not any(
+            size for name, size in open_files(process.pid) if name.startswith(f"{tmp_path}/")
+        ):
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(number)

@@ -9,10 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from open_files import open_files
 from warm import CAPTURED, CLOSED, Warm
 
 from nettop import commands
@@ -214,21 +214,13 @@ def test_the_first_thing_that_nettop_does_is_to_silence_the_interrupt() -> None:
     assert done.stdout.splitlines()[-1] == "[] True", done.stdout + done.stderr
 
 
-def _sockets(pid: int) -> int:
-    """How many sockets the process has: those of netlink, since its streams are pipes."""
-    count = 0
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
-            count += os.readlink(link).startswith("socket:")
-    return count
-
-
 def test_interrupted_while_it_looks_it_exits_130(home: dict[str, str]) -> None:
     line = [sys.executable, "-m", "nettop", "watch", "--json"]
     with subprocess.Popen(
         line, env=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        while not _sockets(process.pid):  # it reads the host
+        # it reads the host: its streams are pipes, so a socket is one of netlink
+        while not any(name.startswith("socket:") for name, _ in open_files(process.pid)):
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from packed_sockets import Sites, read
 from tcp_bytes import socket, tcp_info
 
 from nettop.collect import sockets_tcp
@@ -20,20 +21,6 @@ from nettop.frame.rates import Entry
 def packed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pack the rows of every answer."""
     monkeypatch.setattr(sockets_tcp, "MANY", 0)
-
-
-def read(raw: bytes, before: Any = None, seen: Any = None) -> list[Any]:
-    return sockets_tcp.parse(raw, before or {}, {} if seen is None else seen, str, 4)
-
-
-class Sites:
-    ports: ClassVar[dict[str, Any]] = {}
-
-    def begin(self) -> None:
-        pass
-
-    def site(self, *_: object) -> Landed:
-        return Landed("eth0", None, None, "")
 
 
 QUIET = {"notsent": 0}
