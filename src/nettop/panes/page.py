@@ -14,6 +14,7 @@ from ..views.form import PROMPTS, offered
 from ..views.scene import Scene, View
 from . import asking, cursor, hints, names, pane, whole
 from .clock import clock, left_of, when
+from .parts import typed
 
 WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
@@ -137,8 +138,7 @@ def footer(scene: Scene, view: View, width: int) -> Line:
     if view.editing and (view.proving or not view.editing.startswith("form.")):
         name, does = PROMPTS.get(view.editing, (f"{view.editing} =", "shows the plan"))
         offer = "" if view.draft else offered(scene, view.editing.removeprefix("form."))
-        bar, role = ("", "select") if view.untouched else ("▏", "input")
-        prompt = line((f" {name} ", "key"), (f"{view.draft}{bar}", role), (offer, "dim"))
+        prompt = line((f" {name} ", "key"), typed(view), (offer, "dim"))
         return ends(prompt, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
     titles, shown = footer_parts(scene, view, width)

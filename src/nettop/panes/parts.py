@@ -14,6 +14,7 @@ from ..terms.units import UNKNOWN
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.core import Core
+    from ..views.scene import View
 
 T = TypeVar("T")
 
@@ -52,6 +53,11 @@ def section(title: str, right: str = "", width: int = 80) -> Line:
     if rule < 1:
         tail, rule = "", max(0, width - cells(head))
     return line((head, "title"), ("─" * rule, "faint"), (tail, "dim"))
+
+
+def typed(view: View) -> tuple[str, str]:
+    """The value that is typed, with its role: selected as a whole while it is the old one."""
+    return (view.draft, "select") if view.untouched else (f"{view.draft}▏", "input")
 
 
 def widths(columns: Sequence[Column], width: int) -> list[int]:

@@ -15,7 +15,7 @@ from . import outcome, plots
 from .clock import left_of, when
 from .cursor import among, target
 from .frame import abreast, enclosed, inside, roomy
-from .parts import Column, heading, listing, matches, row, section, severity, widths
+from .parts import Column, heading, listing, matches, row, section, severity, typed, widths
 from .table import Order, column_of, marked, ordered
 
 TITLE = "Tests"
@@ -150,23 +150,12 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     now = values(view)
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"
-        typed = view.editing == f"form.{name}"
         known = f"Enter: {offer}" if (offer := offered(scene, name)) else "–"
-        bar = "" if view.untouched else "▏"  # the whole old value is selected
-        text = view.draft + bar if typed else now[name] or known
-        out.append(
-            line(
-                (f" {'▸' if here else ' '} {label:<8} ", "select" if here else "head"),
-                (
-                    text,
-                    ("select" if view.untouched else "input")
-                    if typed
-                    else "strong"
-                    if now[name]
-                    else "dim",
-                ),
-            )
-        )
+        value = (now[name], "strong") if now[name] else (known, "dim")
+        if view.editing == f"form.{name}":
+            value = typed(view)
+        mark, role = ("▸", "select") if here else (" ", "head")
+        out.append(line((f" {mark} {label:<8} ", role), value))
     needed = f"needs {lacking}" if (lacking := missing(view)) else ""
     field, because = wrong(view)
     label = next((label for name, label, *_ in fields(view) if name == field), "")

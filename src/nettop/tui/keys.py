@@ -216,18 +216,22 @@ def _type_filter(name: str, character: str | None, view: View) -> View:
 _NEIGHBOUR: Final = {"down": "down", "tab": "down", "up": "up", "shift+tab": "up"}
 
 
+def _closed(view: View) -> View:
+    """The view after the editor of a value was left."""
+    return replace(view, editing="", draft="", untouched=False)
+
+
 def _type_value(name: str, character: str | None, view: View, scene: Scene) -> Next:
     if name == "escape":
-        return replace(view, editing="", draft="", untouched=False, proving=""), None
+        return replace(_closed(view), proving=""), None
     if name in _ERASE:
         return replace(view, draft=view.draft[: _ERASE[name]], untouched=False), None
     if name in _NEIGHBOUR and view.editing.startswith("form.") and not view.proving:
         field = view.editing.removeprefix("form.")
         form = {**view.form, field: view.draft.strip()}
-        done = replace(view, editing="", draft="", untouched=False, form=form)
-        return act(_NEIGHBOUR[name], done, scene)
+        return act(_NEIGHBOUR[name], replace(_closed(view), form=form), scene)
     if name == "enter":
-        done = replace(view, editing="", draft="", untouched=False)
+        done = _closed(view)
         if view.editing.startswith("form."):
             field = view.editing.removeprefix("form.")
             text = view.draft.strip() or (offered(scene, field) if view.proving else "")

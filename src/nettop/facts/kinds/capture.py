@@ -124,6 +124,7 @@ def _make(
     entry: Entry[PacketSocketRow], scene: CaptureInputs, groups: Mapping[int, int]
 ) -> Capture:
     row, rate = entry.now, entry.per_s
+    drops = rate.drops if rate is not None else None
     name = scene.names.get(row.index) if row.index else None
     pid, process = scene.owners.get(row.inode, (None, None))
     task = scene.tasks.by_pid.get(pid) if pid is not None else None
@@ -141,8 +142,7 @@ def _make(
     return Capture(
         row.inode, name, pid, process, row.type, row.ring_version, row.ring_bytes,
         row.ring_bytes / arrives if row.ring_bytes and arrives else None,
-        row.rcvbuf, row.queued, rate.drops if rate is not None else None,
-        _unread(row, rate.drops if rate is not None else None, nics),
+        row.rcvbuf, row.queued, drops, _unread(row, drops, nics),
         row.fanout, groups.get(row.fanout) if row.fanout is not None else None,
         cpu, core.node if core is not None else None,
         cpu in taken if cpu is not None and taken else None,
