@@ -42,7 +42,7 @@ def fixed(scene: Scene, view: View) -> tuple[Hint, ...]:
     """The keys of an open question or field, where all others have no meaning; () without one."""
     if scene.question is not None:
         return QUESTION
-    return (TYPED, *FIELD) if view.untouched else FIELD if view.editing else ()
+    return (*FIELD[:2], TYPED) if view.untouched else FIELD if view.editing else ()
 
 
 def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
