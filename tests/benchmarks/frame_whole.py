@@ -34,7 +34,8 @@ from nettop.host.source import Live
 from nettop.panes import page
 from nettop.views.observer import Observer
 from nettop.views.past import History
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 STAGES = ("sample", "facts", "rules", "lines")
 SETTLED = 4  # frames until everything is imported, compiled and remembered

@@ -28,7 +28,7 @@ from nettop.sampling.sampler import Sampler
 from nettop.terms.text import text_of
 from nettop.tui import keys
 from nettop.views.observer import Observer
-from nettop.views.scene import View
+from nettop.views.view import View
 
 KERNEL = {
     0: "SKB_NOT_DROPPED_YET", 1: "SKB_CONSUMED", 2: "SKB_DROP_REASON_NOT_SPECIFIED",

@@ -21,7 +21,7 @@ from nettop.host.netlink.codec import attribute
 from nettop.panes import niccounters
 from nettop.sampling.sampler import Sampler
 from nettop.terms.text import text_of
-from nettop.views.scene import View
+from nettop.views.view import View
 
 PHY, MAC, CTRL, RMON = range(4)
 

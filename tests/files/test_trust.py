@@ -21,7 +21,7 @@ from nettop.files import draft, trust
 from nettop.host.tape import Tape
 from nettop.settings import Host
 from nettop.tui import app
-from nettop.views.scene import View
+from nettop.views.view import View
 
 NOBODY = 65534
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of two users")

@@ -32,7 +32,8 @@ from nettop.tui.beyond import Beyond
 from nettop.tui.engine import Engine
 from nettop.views.ask import Ask
 from nettop.views.build import merge
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 away.CONFIRM = float(sys.argv[2])
 state = {"scene": Scene()}

@@ -37,7 +37,8 @@ from nettop.tui.actions import Actions
 from nettop.tui.beyond import Beyond
 from nettop.tui.peering import named
 from nettop.views.ask import Ask
-from nettop.views.scene import Peer, Scene, View
+from nettop.views.scene import Peer, Scene
+from nettop.views.view import View
 
 near, far, to, better = sys.argv[1:]
 FIGURES = iter([0, 0] + [1, 2] * 5 if better == "better" else [0, 0] + [2, 2] * 5)

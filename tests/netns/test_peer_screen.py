@@ -27,7 +27,8 @@ from nettop.terms.text import text_of
 from nettop.tui import peering
 from nettop.tui.engine import Engine
 from nettop.views.build import merge
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 scenes = [Scene()]
 source = Live()

@@ -11,7 +11,7 @@ from scenes import big
 from nettop.facts.kinds.queue import Queue
 from nettop.panes.cores import cell, lines
 from nettop.terms.text import text_of
-from nettop.views.scene import View
+from nettop.views.view import View
 
 RX = Queue("eth0", "rx-0", "rx", 0, irq=30, cpu=1, allowed=(1, 2))
 TX = Queue("eth0", "tx-0", "tx", 0, irq=30, cpu=1, allowed=(1, 2))

@@ -10,7 +10,8 @@ from scenes import PAUSE, RING, lossy
 
 from nettop.advice.rules.rule import Silent
 from nettop.panes import advisor, findinglist, silence
-from nettop.views.scene import Ended, StoredResult, View
+from nettop.views.scene import Ended, StoredResult
+from nettop.views.view import View
 
 UNKNOWN = "not evaluated: receive ring maximum unknown (not reported by the driver); x unknown"
 SILENT = (

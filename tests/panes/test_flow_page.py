@@ -15,8 +15,9 @@ from nettop.facts.limits import Limit, Reading
 from nettop.panes import flowpage, flows
 from nettop.terms.text import text_of
 from nettop.views.past import History, Trace
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
 from nettop.views.timeline import traces
+from nettop.views.view import View
 
 FULL = Reading("sndbuf", "here", "send buffer", "measured", "64 KiB buffer full", 1.0, (1e7, 2e7))
 CALM = Reading("wire", "here", "link", "computed", "carries 2 %", 0.02, (9e8, 9.4e8))

@@ -12,7 +12,7 @@ from nettop.panes.frame import FRAMED, enclosed
 from nettop.panes.parts import section
 from nettop.terms import braille
 from nettop.terms.text import line, line_cells, text_of
-from nettop.views.scene import View
+from nettop.views.view import View
 
 OWN = ("overview", "options")  # before there is a graph; with a preview of any height
 OTHERS = [name for name in panes.names() if name not in OWN]

@@ -13,7 +13,8 @@ from nettop.panes.parts import section
 from nettop.terms.text import text_of
 from nettop.views.form import KINDS, fields
 from nettop.views.origin import SceneOrigin
-from nettop.views.scene import JournalEntry, RunningTest, Scene, View
+from nettop.views.scene import JournalEntry, RunningTest, Scene
+from nettop.views.view import View
 
 
 def calm() -> Scene:

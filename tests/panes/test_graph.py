@@ -11,7 +11,8 @@ from scenes import lately, lossy, storied
 from nettop.panes import graph
 from nettop.terms.text import line_cells, text_of
 from nettop.views.past import History
-from nettop.views.scene import Scene, View, nic_of
+from nettop.views.scene import Scene, nic_of
+from nettop.views.view import View
 
 
 def drawn(scene: Scene, width: int = 118, height: int = 10) -> list[str]:

@@ -16,7 +16,8 @@ from scenes import big, lossy, storied
 from nettop import panes
 from nettop.panes import page
 from nettop.terms.text import text_of
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 GOLDEN = Path(__file__).parents[1] / "golden/panes-heights"
 WIDTH = 100

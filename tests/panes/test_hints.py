@@ -15,7 +15,8 @@ from nettop.terms.text import text_of
 from nettop.tui import keys, mouse, palette
 from nettop.views.ask import Hint
 from nettop.views.origin import SceneOrigin
-from nettop.views.scene import RunningTest, Scene, View
+from nettop.views.scene import RunningTest, Scene
+from nettop.views.view import View
 
 
 def footer(scene: Scene, view: View, width: int) -> str:

@@ -17,7 +17,8 @@ from nettop import panes
 from nettop.panes import page
 from nettop.terms.text import text_of
 from nettop.tui import keys
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 GOLDEN = Path(__file__).parents[1] / "golden/panes-keys"
 WIDTH, HEIGHT = 110, 30

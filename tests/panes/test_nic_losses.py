@@ -9,7 +9,7 @@ import scenes
 
 from nettop.panes import niccounters as pane
 from nettop.terms.text import text_of
-from nettop.views.scene import View
+from nettop.views.view import View
 
 LINE = "drops not by kind: link statistics only"
 

@@ -13,7 +13,8 @@ from scenes import storied
 from nettop.panes import flowlist, graph, history, interfaces, listed, page, processlist
 from nettop.views import stages, timeline
 from nettop.views.once import once
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 
 def runs(scene: Scene, view: View, size: tuple[int, int]) -> Counter[tuple[str, str]]:

@@ -11,8 +11,8 @@ from nettop.panes import cursor, origins, page
 from nettop.terms.text import Line, text_of
 from nettop.tui import mouse
 from nettop.tui.keys import press
-from nettop.views.scene import View
 from nettop.views.stages import foremost
+from nettop.views.view import View
 
 
 def pressed(keys: str, view: View) -> View:

@@ -26,7 +26,7 @@ from nettop.panes import (
 from nettop.terms.text import text_of
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
-from nettop.views.scene import View
+from nettop.views.view import View
 
 RECORDING = SceneOrigin("recording", "web1")
 

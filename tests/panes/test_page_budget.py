@@ -10,7 +10,8 @@ from scenes import healthy
 from nettop.panes import page
 from nettop.sampling.budget import LOOK
 from nettop.terms.text import line_cells, text_of
-from nettop.views.scene import Note, Pending, RunningTest, Scene, View
+from nettop.views.scene import Note, Pending, RunningTest, Scene
+from nettop.views.view import View
 
 
 def test_the_header_says_first_how_far_apart_looks_are() -> None:

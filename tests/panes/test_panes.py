@@ -20,7 +20,8 @@ from nettop.panes import declared, history, page
 from nettop.panes import tests as tests_pane
 from nettop.panes.cursor import bound
 from nettop.terms.text import line_cells, text_of
-from nettop.views.scene import RunningTest, Scene, Spot, View, chosen, nic_of
+from nettop.views.scene import RunningTest, Scene, nic_of
+from nettop.views.view import Spot, View, chosen
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "panes"
 SIZES = ((80, 24), (120, 40), (200, 60), (20, 5), (500, 200), (1, 1), (37, 9), (61, 13))

@@ -21,8 +21,9 @@ from nettop.terms.text import ascii_only, text_of
 from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, OWN
 from nettop.views import kept
-from nettop.views.scene import RunningTest, Scene, View
+from nettop.views.scene import RunningTest, Scene
 from nettop.views.stages import foremost
+from nettop.views.view import View
 
 
 def shown(scene: Scene, name: str, width: int = 80, height: int = 24, **view: Any) -> str:

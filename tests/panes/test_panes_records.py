@@ -18,7 +18,8 @@ from nettop.tui.keys import KEYS, shown_as
 from nettop.views.ask import Pointer
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import FINE, History
-from nettop.views.scene import Ended, JournalEntry, RunningTest, View
+from nettop.views.scene import Ended, JournalEntry, RunningTest
+from nettop.views.view import View
 
 
 def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:

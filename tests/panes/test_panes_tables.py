@@ -11,7 +11,7 @@ from scenes import big, lossy, storied
 from nettop import panes
 from nettop.panes import flows
 from nettop.terms.text import line_cells, text_of
-from nettop.views.scene import Spot, View
+from nettop.views.view import Spot, View
 
 
 def test_nic_shows_what_would_be_better() -> None:

@@ -25,7 +25,8 @@ from nettop.panes import graph as wide_graph
 from nettop.panes.frame import FRAMED
 from nettop.terms.text import text_of
 from nettop.views.past import History, moment
-from nettop.views.scene import Scene, View, nic_of
+from nettop.views.scene import Scene, nic_of
+from nettop.views.view import View
 
 
 def facts_of(scene: Scene) -> Facts:

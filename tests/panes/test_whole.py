@@ -9,7 +9,7 @@ from nettop import panes
 from nettop.panes import page
 from nettop.terms.text import text_of
 from nettop.tui.keys import press
-from nettop.views.scene import View
+from nettop.views.view import View
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60)])

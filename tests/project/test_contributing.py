@@ -96,7 +96,8 @@ from nettop.panes import pane
 from nettop.terms.text import text_of
 from nettop.tui.guide import help_lines
 from nettop.tui.keys import press
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 row = Row(7200.0)
 scene = Scene(frame=Frame(0.0, 0.0, {"uptime": [Entry(row)]}))

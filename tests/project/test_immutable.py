@@ -10,15 +10,16 @@ import pytest
 
 from nettop import collect
 from nettop.facts.kinds import kinds
-from nettop.views import scene
+from nettop.views import scene, view
 
 VALUES: dict[str, Any] = {
     **{f"collect.{name}": collect.collector(name).Row for name in collect.names()},
     **{f"facts.{name}": kind.type for name, kind in kinds().items()},
     **{
         f"views.{name}": value
-        for name, value in inspect.getmembers(scene, dataclasses.is_dataclass)
-        if value.__module__ == scene.__name__
+        for module in (scene, view)
+        for name, value in inspect.getmembers(module, dataclasses.is_dataclass)
+        if value.__module__ == module.__name__
     },
 }
 

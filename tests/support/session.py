@@ -25,8 +25,8 @@ from nettop.views.scene import (
     RunningTest,
     Scene,
     StoredResult,
-    View,
-)  # fmt: skip
+)
+from nettop.views.view import View
 
 SIZE = (110, 30)
 PAIRS = 5

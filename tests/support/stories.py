@@ -8,7 +8,8 @@ from functools import cache
 from scenes import FAR, RING, SACK, WALL, limits, lossy, lossy_flows
 
 from nettop.facts import Facts
-from nettop.views.scene import JournalEntry, Note, Paper, Pending, Scene, StoredResult, View
+from nettop.views.scene import JournalEntry, Note, Paper, Pending, Scene, StoredResult
+from nettop.views.view import View
 
 RATE = 938.4e6 / 8  # bytes/s received without drops
 

@@ -8,7 +8,8 @@ from textual.pilot import Pilot
 
 from nettop.tui.keys import Ask
 from nettop.tui.screen import Nettop
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 SHOTS = pathlib.Path(__file__).parents[2] / "screenshots"
 

@@ -10,7 +10,8 @@ from scenes import RING, SACK, lossy
 from nettop.tui import alarm, internals
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.options import Options
-from nettop.views.scene import Ended, Scene, View
+from nettop.views.scene import Ended, Scene
+from nettop.views.view import View
 
 CALM = replace(lossy(), findings=(SACK,), ended=())
 BAD = replace(CALM, findings=(RING, SACK))

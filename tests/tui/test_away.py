@@ -23,7 +23,8 @@ from nettop.tui.keys import act
 from nettop.tui.leaving import in_force
 from nettop.views.ask import Ask
 from nettop.views.origin import SceneOrigin
-from nettop.views.scene import JournalEntry, Pending, Scene, Spot, View
+from nettop.views.scene import JournalEntry, Pending, Scene
+from nettop.views.view import Spot, View
 
 SACK = "sysctl.net.ipv4.tcp_sack"
 PLANNED = {

@@ -24,7 +24,8 @@ from nettop.tui.leaving import in_force, question
 from nettop.tui.peering import named
 from nettop.views.ask import Ask
 from nettop.views.build import merge
-from nettop.views.scene import JournalEntry, Peer, Pending, Scene, Spot, Step, View
+from nettop.views.scene import JournalEntry, Peer, Pending, Scene, Step
+from nettop.views.view import Spot, View
 
 HOST = "web2"
 OWN = JournalEntry("3", 5e8, SACK, "1", "0", "applied")

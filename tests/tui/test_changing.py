@@ -22,7 +22,8 @@ from nettop.tui.screen import Nettop
 from nettop.views.ask import Ask
 from nettop.views.kept import ROOTS
 from nettop.views.options import INTERVALS, Options
-from nettop.views.scene import Question, Scene, View
+from nettop.views.scene import Question, Scene
+from nettop.views.view import View
 
 SACK = "sysctl.net.ipv4.tcp_sack"
 

@@ -15,7 +15,8 @@ from nettop.host.source import HostLostError
 from nettop.tui import engine as module
 from nettop.tui.engine import Engine
 from nettop.views.past import History
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 
 class Source:

@@ -13,7 +13,8 @@ from nettop.host.source import Live
 from nettop.terms.text import text_of
 from nettop.tui.actions import Actions
 from nettop.views.ask import Ask
-from nettop.views.scene import JournalEntry, View
+from nettop.views.scene import JournalEntry
+from nettop.views.view import View
 
 
 def test_an_export_without_a_plan_has_what_is_in_force() -> None:

@@ -21,7 +21,8 @@ from nettop.tui.notes import Update
 from nettop.tui.planning import Planning
 from nettop.tui.trying import TrialBench, positive
 from nettop.views.form import peers, values
-from nettop.views.scene import Question, Scene, StoredResult, View
+from nettop.views.scene import Question, Scene, StoredResult
+from nettop.views.view import View
 
 BACKLOG = "sysctl.net.core.netdev_max_backlog"
 FORM = {"to": "192.0.2.9", "what": "sweep", "setting": BACKLOG, "values": "1000 2000 4000"}

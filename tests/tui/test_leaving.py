@@ -14,7 +14,8 @@ from tui_app import Recorder
 from nettop.host.recording import Replay
 from nettop.terms.text import text_of
 from nettop.tui import app, leaving, screen
-from nettop.views.scene import JournalEntry, Pending, RunningTest, Scene, View
+from nettop.views.scene import JournalEntry, Pending, RunningTest, Scene
+from nettop.views.view import View
 
 RUNS = RunningTest("prove caps@host", 3.0, 60.0, stage="pair 2 of 5")
 MADE = JournalEntry("7", 100.0, "ring.rx@eth0", "32", "4096", "applied")

@@ -22,7 +22,8 @@ from nettop.tui.engine import Engine
 from nettop.views import past
 from nettop.views.build import merge
 from nettop.views.past import COARSE, FINE, History, PortRates
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 FRAMES = 5 * 72  # all moments, panes and sizes, and 120 times new names: more than any cache holds
 BOUND = 1000  # memory blocks: eight for each time of new names

@@ -14,7 +14,8 @@ from nettop.terms.text import Line, text_of
 from nettop.tui import mouse
 from nettop.tui.keys import press
 from nettop.views.ask import Ask
-from nettop.views.scene import Question, Scene, View
+from nettop.views.scene import Question, Scene
+from nettop.views.view import View
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 

@@ -12,7 +12,8 @@ from tui_app import Recorder, settled
 from nettop.terms.text import text_of
 from nettop.tui import notes
 from nettop.tui.screen import Nettop
-from nettop.views.scene import Note, Question, Scene, View
+from nettop.views.scene import Note, Question, Scene
+from nettop.views.view import View
 
 PLAN = Question("Set link.mtu@eth0", (("", ()),), "change")
 

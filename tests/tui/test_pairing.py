@@ -15,7 +15,8 @@ from nettop.host.recording import Replay, load
 from nettop.tui import app, pairing, peering
 from nettop.tui.engine import Engine
 from nettop.tui.pairing import Pairing
-from nettop.views.scene import Note, Peer, Scene, View
+from nettop.views.scene import Note, Peer, Scene
+from nettop.views.view import View
 
 HERE, THERE = Mark("0123abcd", True, 1.5, 0.002), Mark("0123abcd", False, -1.5, 0.002)
 

@@ -7,7 +7,7 @@ from textual.widgets import OptionList
 
 from nettop.tui import palette
 from nettop.tui.screen import Nettop
-from nettop.views.scene import View
+from nettop.views.view import View
 
 
 async def test_an_empty_search_lists_what_can_be_done_now_first() -> None:

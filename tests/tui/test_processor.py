@@ -8,7 +8,7 @@ import scenes
 
 from nettop.panes import page
 from nettop.tui import processor
-from nettop.views.scene import View
+from nettop.views.view import View
 
 
 def test_it_is_asked_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

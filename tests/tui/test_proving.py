@@ -26,7 +26,8 @@ from nettop.trials.elsewhere import Elsewhere
 from nettop.trials.result import Options
 from nettop.tui.keys import press
 from nettop.views.ask import Ask
-from nettop.views.scene import Scene, Step, View
+from nettop.views.scene import Scene, Step
+from nettop.views.view import View
 
 Ran = list[tuple[str, Options, Any]]
 

@@ -12,7 +12,8 @@ from nettop.tui import keys
 from nettop.tui.keys import Ask
 from nettop.tui.read_only import HARMLESS, REFUSED
 from nettop.tui.screen import Nettop
-from nettop.views.scene import Question, Scene, View
+from nettop.views.scene import Question, Scene
+from nettop.views.view import View
 
 
 class Host:

@@ -29,7 +29,8 @@ from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.observer import Observer
 from nettop.views.past import History
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 

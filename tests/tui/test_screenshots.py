@@ -21,7 +21,8 @@ from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop
 from nettop.views.options import Options
 from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 
 @dataclass(frozen=True)

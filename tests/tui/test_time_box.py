@@ -21,7 +21,8 @@ from nettop.tui.screen import Nettop, Tick
 from nettop.tui.scrub import FIRST, READING, moments_of
 from nettop.views.moments import Moments
 from nettop.views.past import History, moment
-from nettop.views.scene import JournalEntry, Scene, View
+from nettop.views.scene import JournalEntry, Scene
+from nettop.views.view import View
 
 BEGUN = 1_700_000_000.0  # 2023-11-14 22:13:20 UTC, when the screen was started
 DAY = 86400.0

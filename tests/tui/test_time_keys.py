@@ -17,7 +17,8 @@ from nettop.terms.text import text_of
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.scrub import FIRST, moments_of
 from nettop.views.past import History, Summary, moment
-from nettop.views.scene import Note, Question, Scene, View
+from nettop.views.scene import Note, Question, Scene
+from nettop.views.view import View
 
 BEGUN = 1_700_000_000.0  # 2023-11-14 22:13:20 UTC
 

@@ -25,7 +25,8 @@ from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
 from nettop.views.options import THEMES, Options
 from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Note, Peer, Scene, Step, View
+from nettop.views.scene import Note, Peer, Scene, Step
+from nettop.views.view import View
 
 
 @pytest.fixture(autouse=True)

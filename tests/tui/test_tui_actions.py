@@ -27,8 +27,9 @@ from nettop.tui.planning import steps_back
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.trying import TrialBench, options_of
 from nettop.views.kept import result_of
-from nettop.views.scene import Ended, JournalEntry, Scene, View
+from nettop.views.scene import Ended, JournalEntry, Scene
 from nettop.views.spread import spread_of
+from nettop.views.view import View
 
 WIRE = Reading("wire", "here")
 FORECAST = Prediction(Limit("nic", "eth0", "rx"), (1e8, 1e9), WIRE, WIRE)

@@ -17,7 +17,8 @@ from nettop.terms.text import text_of
 from nettop.tui import app, internals, screen
 from nettop.tui.actions import settings_of
 from nettop.tui.screen import Nettop
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 
 @pytest.mark.parametrize(

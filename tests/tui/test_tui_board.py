@@ -19,7 +19,7 @@ from nettop.tui import themes
 from nettop.tui.internals import Rows
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.options import THEMES, Options
-from nettop.views.scene import View
+from nettop.views.view import View
 
 
 async def test_k_changed_rows_are_k_drawn_rows() -> None:

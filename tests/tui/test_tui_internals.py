@@ -18,7 +18,7 @@ from nettop.tui import internals
 from nettop.tui.browser import Browser
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.terminal import Terminal as Driver
-from nettop.views.scene import View
+from nettop.views.view import View
 
 SRC = Path(__file__).parents[2] / "src/nettop/tui"
 

@@ -13,7 +13,8 @@ from nettop.changes.journal import Journal, JournaledChange
 from nettop.host.source import Live
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask
-from nettop.views.scene import JournalEntry, View
+from nettop.views.scene import JournalEntry
+from nettop.views.view import View
 
 
 def test_a_change_of_another_nettop_is_shown(

@@ -13,7 +13,8 @@ from nettop import panes
 from nettop.tui import guide, keys
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop
-from nettop.views.scene import Question, Scene, View
+from nettop.views.scene import Question, Scene
+from nettop.views.view import View
 
 
 def on_screen(view: View, scene: Scene) -> View:

@@ -14,7 +14,8 @@ from warm import Warm
 
 from nettop.tui import terminal as terminal_driver
 from nettop.tui.screen import Nettop
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from nettop.host.source import Live
 from nettop.sampling.sampler import Sampler
 from nettop.tui.engine import Engine
 from nettop.views.observer import Observer
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
+from nettop.views.view import View
 
 KNOWN_ONCE = ["topology", "features", "linkmodes", "links"]
 

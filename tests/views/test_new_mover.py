@@ -19,7 +19,7 @@ from nettop.terms.text import text_of
 from nettop.views.build import Plans, scene_of
 from nettop.views.observer import Observation, Observer
 from nettop.views.past import History
-from nettop.views.scene import View
+from nettop.views.view import View
 
 CONNECTIONS = 2000
 COST = 0.5  # CPU seconds of one reading of the sockets

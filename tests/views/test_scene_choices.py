@@ -12,7 +12,8 @@ from nettop.facts import Facts
 from nettop.facts.kinds.nic import Nic
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
-from nettop.views.scene import Ended, Peer, Scene, Spot, View, chosen, nic_of, under
+from nettop.views.scene import Ended, Peer, Scene, nic_of
+from nettop.views.view import Spot, View, chosen, under
 
 KNOWN = lossy().facts
 assert KNOWN is not None

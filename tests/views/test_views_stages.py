@@ -9,8 +9,9 @@ from scenes import SCENES, WALL, healthy, lossy
 from scenes.limits import IDLE, RING, THREAD, WIRE
 
 from nettop.facts.limits import Limit, Reading
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Scene
 from nettop.views.stages import at_fault, bars, flow_of, foremost, moves
+from nettop.views.view import View
 
 PEER = Reading("peer", "there", "senders", "inferred", "no data waits at this end")
 DROPS = Reading("application", "here", "python[2]", "measured", "waits", 1.0, None, 1.0)

@@ -98,7 +98,7 @@ def settled(interval: float | None, printed: Printed, width: int) -> int:
     from ..config import Config, ConfigError, load
     from ..panes import chosen_columns
     from ..tui.app import options_of
-    from ..views.scene import View
+    from ..views.view import View
 
     try:
         settings = load()
@@ -123,7 +123,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..views.observer import Observer
     from ..views.origin import origin_of
     from ..views.past import History
-    from ..views.scene import Spot, View
+    from ..views.view import Spot, View
 
     try:
         settings = load()

@@ -8,7 +8,8 @@ from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, ove
 from ..terms.units import seconds
 from ..views.ask import Hint, Key, Next, Pointer
 from ..views.enough import unjudged
-from ..views.scene import Scene, View, under
+from ..views.scene import Scene
+from ..views.view import View, under
 from . import listed, origins, pane, silence
 from .clock import clock
 from .cursor import among, moved

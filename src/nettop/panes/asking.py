@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..terms.text import Line, cells, ends, fit_line, line
-from ..views.scene import Question, View
+from ..views.scene import Question
+from ..views.view import View
 from .parts import section
 
 INDENT = "     "  # of the further rows of a line that is too long

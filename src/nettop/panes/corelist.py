@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts import Facts
 from ..terms.text import Line, line, stacked
 from ..terms.units import UNKNOWN, brief, percent
-from ..views.scene import Spot
+from ..views.view import Spot
 from . import grid
 from .parts import KINDS, Cell, Column, core_load, kinds
 from .table import Order, fitted, marked, names_of, ordered

@@ -16,7 +16,8 @@ from ..terms import cpulist
 from ..terms.text import Line, cells, clauses, fit, fit_line, level, line
 from ..terms.units import brief, packets, percent
 from ..views.ask import Hint
-from ..views.scene import Scene, Spot, View, under
+from ..views.scene import Scene
+from ..views.view import Spot, View, under
 from . import corelist, grid, history, interfaces
 from .frame import enclosed, inside, roomy
 from .parts import (

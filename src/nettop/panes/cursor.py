@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..views.scene import Scene, View, chosen, under
+from ..views.scene import Scene
+from ..views.view import View, chosen, under
 from . import pane
 
 

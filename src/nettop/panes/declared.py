@@ -8,7 +8,8 @@ from types import ModuleType
 
 from ..terms.text import Line
 from ..views.ask import Hint, Key, Next, Pointer
-from ..views.scene import JournalEntry, Scene, View
+from ..views.scene import JournalEntry, Scene
+from ..views.view import View
 from .parts import Column
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..terms.text import Line, fit, line
 from ..terms.units import count
 from ..views.enough import unjudged
-from ..views.scene import Scene, View, under
+from ..views.scene import Scene
+from ..views.view import View, under
 from . import listed
 from .frame import filled, inside, part
 from .parts import listing

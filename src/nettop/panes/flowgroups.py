@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
-from ..views.scene import Scene, Spot, View
+from ..views.scene import Scene
+from ..views.view import Spot, View
 from .parts import Cell, Column, heading, row, widths
 from .table import Order, column_of, marked, ordered
 

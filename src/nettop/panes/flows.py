@@ -10,7 +10,8 @@ from ..facts.flow_words import rate
 from ..terms.text import Line, fit_line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
-from ..views.scene import Scene, Spot, View, chosen
+from ..views.scene import Scene
+from ..views.view import Spot, View, chosen
 from . import flowgroups, flowpage
 from .columnfilter import advice, parsed
 from .frame import enclosed, inside, roomy

@@ -6,7 +6,8 @@ from typing import Final
 
 from ..terms.text import cells
 from ..views.ask import Hint
-from ..views.scene import IN_FORCE, Scene, View
+from ..views.scene import IN_FORCE, Scene
+from ..views.view import View
 from . import listed, pane
 
 PAST: Final = (

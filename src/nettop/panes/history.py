@@ -14,8 +14,9 @@ from ..views.altered import changes
 from ..views.ask import Hint, Key, Next, Pointer
 from ..views.once import once
 from ..views.past import Summary
-from ..views.scene import Scene, View, nic_of
+from ..views.scene import Scene, nic_of
 from ..views.timeline import Event, events
+from ..views.view import View
 from .clock import clock
 from .frame import enclosed, inside, roomy
 from .graph import SHADES, sign

@@ -10,7 +10,8 @@ from ..terms.text import Line, bar, fit_line, line
 from ..terms.units import UNKNOWN, brief, per_second
 from ..views.once import once
 from ..views.past import lost
-from ..views.scene import Scene, View, nic_of
+from ..views.scene import Scene, nic_of
+from ..views.view import View
 from . import path
 from .parts import Cell, Column
 from .table import fitted

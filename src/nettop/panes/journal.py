@@ -11,7 +11,8 @@ from ..terms.units import count, seconds
 from ..views.altered import SEEN, changes, settings
 from ..views.ask import Hint
 from ..views.kept import PEERS, exportable
-from ..views.scene import IN_FORCE, JournalEntry, Scene, View, nic_of, under
+from ..views.scene import IN_FORCE, JournalEntry, Scene, nic_of
+from ..views.view import View, under
 from . import graph, path
 from .clock import when
 from .frame import enclosed, inside, roomy

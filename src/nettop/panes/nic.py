@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import link, scaled
 from ..views.ask import Hint
-from ..views.scene import Scene, View, nic_of, under
+from ..views.scene import Scene, nic_of
+from ..views.view import View, under
 from . import graph, niccounters, path
 from .frame import abreast, enclosed, filled, part, roomy
 from .parts import Cell, Column, listing, matches, section, waiting

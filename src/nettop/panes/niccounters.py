@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from ..terms import cpulist
 from ..terms.text import Line, clauses, fit_line, line
 from ..terms.units import amount, count, packets, per_second, share
-from ..views.scene import Scene, View, nic_of
+from ..views.scene import Scene, nic_of
+from ..views.view import View
 from .parts import Cell, Column, heading, matches, row, section, widths
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from ..facts import Facts
 from ..facts.flow_words import name, rate
 from ..facts.limits import Limit
-from ..views.scene import Left, Scene, Spot, View
+from ..views.scene import Scene
 from ..views.stages import flow_of
+from ..views.view import Left, Spot, View
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding

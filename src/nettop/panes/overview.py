@@ -11,8 +11,9 @@ from ..terms.text import Line, crop, fit, fit_line, line, text_of
 from ..terms.units import per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.past import lost
-from ..views.scene import Scene, View, nic_of, under
+from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
+from ..views.view import View, under
 from . import (
     ends,
     findinglist,

@@ -11,7 +11,8 @@ from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
 from ..views.form import PROMPTS, offered
-from ..views.scene import Scene, View
+from ..views.scene import Scene
+from ..views.view import View
 from . import asking, cursor, hints, names, pane, whole
 from .clock import clock, left_of, when
 from .parts import typed

@@ -14,7 +14,7 @@ from ..terms.units import UNKNOWN
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.core import Core
-    from ..views.scene import View
+    from ..views.view import View
 
 T = TypeVar("T")
 

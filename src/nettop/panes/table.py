@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from ..terms.text import Line
-from ..views.scene import Spot
+from ..views.view import Spot
 from .parts import Cell, Column, heading, row, sort_rows, widths
 
 T = TypeVar("T")

@@ -10,7 +10,8 @@ from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_ce
 from ..terms.units import percent, scaled, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable, values, wrong
-from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
+from ..views.scene import Paper, RunningTest, Scene, StoredResult
+from ..views.view import View, under
 from . import outcome, plots
 from .clock import left_of, when
 from .cursor import among, target

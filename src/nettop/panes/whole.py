@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..terms.text import Line, line
-from ..views.scene import Scene, View, nic_of
+from ..views.scene import Scene, nic_of
+from ..views.view import View
 from . import graph, pane, path
 from .frame import inside, part
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ..config import Config
     from ..host.source import Source
     from ..views.options import Options
-    from ..views.scene import Note, View
+    from ..views.scene import Note
+    from ..views.view import View
     from .pairing import Pairing
     from .peering import Peering
     from .screen import Nettop, Tick
@@ -215,7 +216,7 @@ SAVED = ("pane", "nic", "fold_idle", "driver_names", "span")
 def initial_view(settings: Mapping[str, object]) -> View:
     """The view of the configuration, used if none was saved."""
     from ..panes import chosen_columns
-    from ..views.scene import View
+    from ..views.view import View
 
     columns = settings.get("columns")
     return View(
@@ -228,7 +229,7 @@ def saved_view(settings: Mapping[str, object]) -> View:
     """The view of the last run, else the configured one; invalid parts of the file are ignored."""
     from .. import panes
     from ..config import state_folder
-    from ..views.scene import Spot, View
+    from ..views.view import Spot, View
 
     view = initial_view(settings)
     try:

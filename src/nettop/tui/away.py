@@ -19,7 +19,8 @@ from ..host.source import Batches, Source
 from ..terms.text import Line, line, safe
 from ..views.ask import Ask
 from ..views.kept import PEERS
-from ..views.scene import JournalEntry, Pending, Question, Scene, View
+from ..views.scene import JournalEntry, Pending, Question, Scene
+from ..views.view import View
 from . import keeping, proving
 from .changing import CONFIRM, changes_of, sentences
 from .notes import Post, Update, ask_question, brief, note

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 from ..changes.remote import AbsentError
 from ..views.ask import Ask
 from ..views.kept import PEERS
-from ..views.scene import JournalEntry, Pending, Scene, View
+from ..views.scene import JournalEntry, Pending, Scene
+from ..views.view import View
 from .away import Away
 from .notes import Post, note
 from .planning import Planning, to_undo

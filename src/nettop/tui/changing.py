@@ -16,7 +16,8 @@ from ..host.source import Source
 from ..terms.text import Line, text_of
 from ..views.ask import Ask
 from ..views.kept import ROOTS
-from ..views.scene import Question, Scene, View
+from ..views.scene import Question, Scene
+from ..views.view import View
 from . import mutes
 from .notes import Post, note
 

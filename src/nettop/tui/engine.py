@@ -18,7 +18,8 @@ from ..panes import pane
 from ..sampling.budget import LOOK
 from ..views.build import Plans, scene_of
 from ..views.past import History
-from ..views.scene import Note, Scene, View
+from ..views.scene import Note, Scene
+from ..views.view import View
 from .notes import brief
 
 if TYPE_CHECKING:

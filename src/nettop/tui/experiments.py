@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.form import values
-from ..views.scene import Question, Scene, View
+from ..views.scene import Question, Scene
+from ..views.view import View
 from .notes import ask_question, note
 from .planning import Planning, risk_text, triples
 from .trying import BUILT_IN, options_of

@@ -8,7 +8,7 @@ from typing import Final
 from ..panes import pane
 from ..panes.grid import beside
 from ..terms.text import Line, fit, line, wrap
-from ..views.scene import View
+from ..views.view import View
 from .keys import GROUPS, KEYS, OWN, Key, shown_as
 
 # two keys in one row: their actions, how the keys are written, and what they do

@@ -16,7 +16,8 @@ from ..panes.declared import columns
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
 from ..views.form import course, offered, values
-from ..views.scene import Question, Scene, View
+from ..views.scene import Question, Scene
+from ..views.view import View
 from .moving import CHANGES, PAGE, sort
 
 DIGITS: Final = {pane(name).KEY: name for name in names()}

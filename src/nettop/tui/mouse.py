@@ -9,7 +9,8 @@ from ..panes import page, pane
 from ..panes.cursor import moved
 from ..terms.text import Line, cells
 from ..views.ask import Ask, Next, Pointer
-from ..views.scene import Scene, View
+from ..views.scene import Scene
+from ..views.view import View
 from . import keys
 
 

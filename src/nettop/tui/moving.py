@@ -9,7 +9,8 @@ from typing import Final
 from ..facts import PROFILES
 from ..panes import names, origins, pane
 from ..panes.cursor import moved
-from ..views.scene import Scene, View
+from ..views.scene import Scene
+from ..views.view import View
 
 Change = Callable[[View, Scene], View]
 PAGE: Final = 10  # rows

@@ -10,7 +10,8 @@ from typing import Final
 from ..facts.pair.words import called
 from ..views.build import NOTES
 from ..views.origin import SceneOrigin
-from ..views.scene import Note, Question, Scene, View
+from ..views.scene import Note, Question, Scene
+from ..views.view import View
 
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..views.scene import Scene, View
+from ..views.scene import Scene
 from ..views.stored import changed
+from ..views.view import View
 from .notes import Update, note
 
 

@@ -9,7 +9,8 @@ from .. import panes
 from ..panes import hints
 from ..views.ask import Key
 from ..views.options import THEMES
-from ..views.scene import Scene, View
+from ..views.scene import Scene
+from ..views.view import View
 from . import keys
 
 if TYPE_CHECKING:

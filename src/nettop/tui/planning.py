@@ -15,8 +15,9 @@ from ..panes.parts import RISKS
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.kept import exportable
-from ..views.scene import IN_FORCE, JournalEntry, Question, Scene, View
+from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
 from ..views.spread import spread_of
+from ..views.view import View
 from .notes import Post, ask_question, note
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..terms.text import line
 from ..views.form import course, values
-from ..views.scene import Question, Scene, View
+from ..views.scene import Question, Scene
+from ..views.view import View
 
 if TYPE_CHECKING:
     from .trying import TrialBench

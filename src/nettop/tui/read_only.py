@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..views.ask import Ask
-from ..views.scene import View
+from ..views.view import View
 from .keys import TIMES
 
 # verbs that concern the screen only; all others act on the host or write a file

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..views.scene import View
+from ..views.view import View
 
 EARLY: Final = "Enter came before the terminal had drawn this: read it, then press Enter again"
 

@@ -21,7 +21,8 @@ from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
 from ..views.options import next_interval
-from ..views.scene import Scene, View
+from ..views.scene import Scene
+from ..views.view import View
 from . import alarm, effect, guide, internals, keys, leaving, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate

@@ -13,7 +13,8 @@ from ..panes import drawn, pane
 from ..panes.clock import clock, when
 from ..views.ask import Ask
 from ..views.moments import STEP, Found, Moments, at_moment
-from ..views.scene import Scene, View
+from ..views.scene import Scene
+from ..views.view import View
 from .notes import note
 from .read_only import HARMLESS, refused
 

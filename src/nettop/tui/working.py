@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..views.ask import Ask
-from ..views.scene import Scene, View
+from ..views.scene import Scene
+from ..views.view import View
 
 
 class Actions(Protocol):

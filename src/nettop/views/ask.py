@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..terms.text import Line
-from .scene import Scene, View
+from .scene import Scene
+from .view import View
 
 
 @dataclass(frozen=True, slots=True)

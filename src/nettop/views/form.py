@@ -6,7 +6,8 @@ from typing import Final
 
 from ..facts.flow_words import rate
 from ..facts.pair.match import parts
-from .scene import Scene, View
+from .scene import Scene
+from .view import View
 
 PROMPTS: Final = {  # of a value that a proof asks for: the prompt, what Enter does
     "form.to": ("address of the peer", "continues"),

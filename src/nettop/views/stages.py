@@ -14,7 +14,8 @@ from ..facts import Facts
 from ..facts.flow_words import MOST, QUIET
 from ..facts.limits import Limit, Reading
 from .once import once
-from .scene import Scene, View, nic_of
+from .scene import Scene, nic_of
+from .view import View
 
 if TYPE_CHECKING:
     from ..facts.kinds.path import Stage

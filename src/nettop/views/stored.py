@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..config.edit import Value
-from .scene import Scene, View
+from .scene import Scene
+from .view import View
 
 
 def document(view: View) -> dict[str, Value]:
