@@ -25,6 +25,7 @@ from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.process import Process
 from nettop.facts.kinds.queue import Queue
+from nettop.facts.kinds.thread import Thread
 from nettop.frame.rates import Frame
 from nettop.metrics import values
 from nettop.metrics.exposition import text
@@ -126,6 +127,7 @@ def test_the_veths_of_containers_are_left_out_beside_a_nic() -> None:
         ("app-on-other-node", "4711", "eth0"),
         ("app-on-other-node", "4712", "host"),
         ("socket-overrun", "4713", "host"),
+        ("thread-waits-for-cpu", "app[4714]", "eth0"),
     ],
 )
 def test_a_target_is_an_interface_a_cpu_or_the_host(rule: str, target: str, label: str) -> None:
@@ -134,6 +136,7 @@ def test_a_target_is_an_interface_a_cpu_or_the_host(rule: str, target: str, labe
         cores=(Core(6),),
         flows=(Flow(FLOW, "tcp", nic="eth0"),),
         processes=(Process(4711, "iperf3", nic="eth0"), Process(4712, "nginx")),
+        more={"thread": (Thread(4714, 4711, "app", nic="eth0"),)},
     )
     found = samples(facts, finding(RULES[rule], target))
     assert [one.labels[:2] for one in found if one.family == FINDING] == [(rule, label)]

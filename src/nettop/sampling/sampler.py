@@ -125,13 +125,13 @@ class Sampler:
         self, name: str, at: float, waits: Mapping[str, float], rested: Mapping[str, float]
     ) -> bool:
         """Whether the table is read in a frame at `at`; `rested`: when a recording read it last."""
-        every, last = _plan(name).every, self.taken.get(name, _NEVER)[0]
-        passed, least = at - last, max(every, waits.get(name, 0.0)) * 0.95
+        last = self.taken.get(name, _NEVER)[0]
+        passed, least = at - last, self.every(name, waits) * 0.95
         if rested:
             passed = rested.get(name, at) - last
             if name in rested and abs(passed) < SAME:
                 return False  # the recording has nothing new
-            if every >= SETTINGS:
+            if self.every(name) >= SETTINGS:
                 least = SAME  # the recording may end before the interval has passed again
         # a time in the future: the other host has booted
         return not 0.0 <= passed < least or name in self.stale or self.last is None

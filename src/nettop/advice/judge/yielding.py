@@ -9,7 +9,6 @@ from typing import Final
 from ...facts.kinds import kinds
 from ...facts.kinds.core import Core
 from ...facts.kinds.nic import Nic
-from ...facts.kinds.thread import Thread
 from ..rules.rule import Rule
 
 _HOST: Final = "host"
@@ -63,8 +62,6 @@ def nics_of(over: str, fact: object) -> Iterable[str]:
         return (fact.name,)
     if isinstance(fact, Core):
         return fact.nics
-    if isinstance(fact, Thread):
-        return (fact.nic,) if fact.nic else ()
     nic = kinds()[over].parents.get("nic")
     name = nic(fact) if nic is not None else None
     return (str(name),) if name else ()

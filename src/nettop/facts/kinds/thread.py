@@ -74,7 +74,8 @@ def _percent(share: float | None) -> float | None:
 KIND = Kind(
     name="thread", type=Thread, plural="threads", key=attrgetter("tid"),
     target=lambda thread: f"{thread.name}[{thread.tid}]", owner=attrgetter("name"),
-    parents={"process": attrgetter("pid")}, names={"thread": "thread.name", "tid": "thread.tid"},
+    parents={"process": attrgetter("pid"), "nic": attrgetter("nic")},
+    names={"thread": "thread.name", "tid": "thread.tid"},
     example={"tid": 3391, "pid": 3391, "name": "app"}, tables={"": "threads"},
     needs=("threads",), build=build,
 )  # fmt: skip
