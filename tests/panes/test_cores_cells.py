@@ -9,7 +9,8 @@ import pytest
 from scenes import big
 
 from nettop.facts.kinds.queue import Queue
-from nettop.panes.cores import cell, lines
+from nettop.panes.cores import lines
+from nettop.panes.queuematrix import cell
 from nettop.terms.text import text_of
 from nettop.views.view import View
 

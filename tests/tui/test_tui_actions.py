@@ -80,6 +80,15 @@ def test_what_cannot_be_applied_is_said() -> None:
     assert "advice only" in heard.last
 
 
+def test_why_a_setting_cannot_be_set_is_said() -> None:
+    heard = Heard(lossy())
+    actions = Actions(Live(), heard, lambda: None)
+    actions.planning.do_set(Ask("set", value="tx-0 has none"), View(), heard.scene)
+    assert heard.last == "tx-0 has none"
+    actions.planning.do_set(Ask("set"), View(), heard.scene)
+    assert "no setting is under the cursor" in heard.last
+
+
 def test_a_change_is_shown_before_it_is_made() -> None:
     heard = Heard(lossy())
     actions = Actions(Live(), heard, lambda: None)

@@ -10,6 +10,7 @@ from scenes import RING, SCENES, lossy, storied
 from tui_app import Recorder
 
 from nettop import panes
+from nettop.facts.kinds.nic import Feature
 from nettop.tui import guide, keys
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop
@@ -150,6 +151,27 @@ def test_a_setting_is_set_by_typing() -> None:
     view, ask = press("enter", "\r", view, scene)
     assert ask == Ask("set", "ring.rx@eth0", "1024")
     assert view.editing == ""
+
+
+def test_what_cannot_be_set_is_refused_before_a_value_is_asked_for() -> None:
+    scene = lossy()
+    facts = scene.facts
+    assert facts is not None
+    bare = tuple(replace(queue, irq=None) for queue in facts.queues)
+    nic = replace(facts.nics[0], features=(Feature("highdma", on=True, wanted=True, fixed=True),))
+    scene = replace(scene, facts=replace(facts, queues=bare, nics=(nic, *facts.nics[1:])))
+    queue = panes.pane("cores").items(scene, View(pane="cores"))[0]
+    for name, shown, row, why in (
+        ("cores", "", queue, f"{queue} has no interrupt of its own: nothing can be moved"),
+        ("nic", nic.name, f"feature.highdma@{nic.name}", "offers no other value"),
+    ):
+        view = on_screen(View(pane=name, nic=shown).at(on=row), scene)
+        assert view.spot.on == row
+        view, ask = typed("e", view, scene)
+        assert view.editing == ""
+        assert ask is not None
+        assert (ask.verb, ask.target) == ("set", "")
+        assert why in ask.value
 
 
 async def test_a_question_is_answered_by_enter_or_escape() -> None:

@@ -7,37 +7,34 @@ core; `+` `-` `*` where RPS, XPS or both include it; nothing where the core is a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..terms import cpulist
-from ..terms.text import Line, cells, clauses, fit, fit_line, level, line
-from ..terms.units import brief, packets, percent
+from ..terms.text import Line, clauses, fit_line, line
+from ..terms.units import percent
 from ..views.ask import Hint
 from ..views.scene import Scene
 from ..views.view import Spot, View, under
 from . import corelist, grid, history, interfaces
 from .frame import enclosed, inside, roomy
 from .parts import (
-    Column,
     core_load,
-    heading,
     listing,
-    load_role,
     matches,
     section,
     waiting,
     window,
 )
-from .table import Order, column_of, marked, ordered
+from .queuematrix import CELL, HOT, Row, head_lines, label_of, matrix_row, spread, titles
+from .table import Order, marked, ordered
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
     from ..facts.kinds.queue import Queue
 
-Row: TypeAlias = "tuple[str, list[Queue]]"  # the queues of one interrupt, by the name of the first
 TITLE = "Cores & IRQs"
 KEY = "2"
 LEGEND: Final = (
@@ -46,13 +43,9 @@ LEGEND: Final = (
 NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
 DRAWS: Final = ("interrupts",)
 BOUND = True
-_CELL = 6
-_HEAD = 17  # cells of a row's interrupt number and rate
-_PACKETS = 10
 COLUMNS = corelist.COLUMNS  # of the table below the matrix
 MANY = 16  # with more queues or cores, idle ones are folded
 RECENT = 5  # free rows from which the load over time is shown
-HOT = 90.0  # percent: the queues of a core with this load come first
 _DIGITS: Final = re.compile(r"\d+")
 ORDERS: Final[Sequence[Order[Row]]] = (  # of the matrix
     Order("", lambda one: 0.0),  # noqa: ARG005
@@ -130,15 +123,20 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
     """Moving interrupts, if the queue has one of its own."""
     moving = (Hint("e", "move", "edit"), Hint("S", "spread", "spread"))
-    queues = scene.facts.queues if scene.facts is not None else ()
-    movable = any(q.irq is not None and f"{q.nic}/{q.name}" == here for q in queues)
-    known = moving if movable and not scene.origin else ()
+    known = moving if here and not fixed(scene, here) and not scene.origin else ()
     return (*known, Hint(">", "sort", "sort"), Hint("z", "fold", "fold"))
 
 
 def setting(here: str) -> str:
     """The affinity of the queue's interrupt."""
     return f"irq.affinity@{here}" if here else ""
+
+
+def fixed(scene: Scene, here: str) -> str:
+    """Why the queue cannot be moved to another core."""
+    queues = scene.facts.queues if scene.facts is not None else ()
+    own = any(q.irq is not None and f"{q.nic}/{q.name}" == here for q in queues)
+    return "" if own else f"{here} has no interrupt of its own: nothing can be moved"
 
 
 def of_interest(facts: Facts, rows: Sequence[Row], fold_idle: bool) -> list[Core]:
@@ -159,135 +157,6 @@ def of_interest(facts: Facts, rows: Sequence[Row], fold_idle: bool) -> list[Core
     ]
     picked.sort(key=lambda c: c.cpu not in serving or (core_load(c) or 0.0) < HOT)  # hot ones first
     return picked or list(facts.cores[:MANY])
-
-
-def spread(scene: Scene) -> Mapping[int, Mapping[int, float]]:
-    """Interrupts per second by IRQ and CPU, from /proc/interrupts."""
-    out: dict[int, Mapping[int, float]] = {}
-    if scene.frame is None:
-        return out
-    for entry in scene.frame.tables.get("interrupts", ()):
-        if entry.per_s is None:
-            continue
-        name = str(getattr(entry.per_s, "irq", ""))
-        counts = getattr(entry.per_s, "by_cpu", None)
-        if counts and name.isdigit():
-            out[int(name)] = counts
-    return out
-
-
-def cell(
-    group: Sequence[Queue], cpu: int, rates: Mapping[int, Mapping[int, float]]
-) -> tuple[str, str]:
-    """The cell of a queue and a core: text and role."""
-    first = group[0]
-    by_cpu = rates.get(first.irq, {}) if first.irq is not None else {}
-    rate = by_cpu.get(cpu, 0.0)
-    if not by_cpu and cpu == first.cpu:
-        rate = first.irq_per_s or 0.0
-    if rate >= 0.5:
-        return brief(round(rate)), "accent"
-    rx = any(q.direction == "rx" and cpu in q.rps_cpus for q in group)
-    tx = any(q.direction == "tx" and cpu in q.rps_cpus for q in group)
-    if rx or tx:
-        return ("*" if rx and tx else "+" if rx else "-"), "key"
-    if first.allowed and cpu not in first.allowed:
-        return ".", "faint"
-    if cpu == first.cpu:
-        return "0", "dim"
-    return "", ""
-
-
-def label_of(rows: Sequence[Row], cores: int, width: int) -> tuple[int, bool]:
-    """The width of a row's head, whether it has the packet rate; names are whole if they fit."""
-    longest = max((cells(whole(name, group)) for name, group in rows), default=0) + 1
-    free = width - cores * _CELL
-    if free >= _HEAD + _PACKETS + 11 or width >= 100:
-        least = _HEAD + _PACKETS + (17 if width >= 100 else 11)
-        return max(least, min(free, _HEAD + _PACKETS + longest)), True
-    return max(_HEAD + 11, min(free, _HEAD + longest)), False
-
-
-def ending(name: str, width: int) -> str:
-    """The name, or its end: the number of a queue tells it from the others."""
-    return name if cells(name) <= width else f"…{name[len(name) - width + 1 :]}"
-
-
-def whole(name: str, group: Sequence[Queue]) -> str:
-    """The name of a row: all queues that share its interrupt."""
-    return name + ("+" + group[1].name if len(group) > 1 else "")
-
-
-def titles(label: int, spot: Spot, *, with_packets: bool) -> Line:
-    """The titles of the columns at the left of the matrix; the sorted one is marked."""
-    name = label - _HEAD - _PACKETS * with_packets - 2
-    columns = [Column("QUEUE", name), Column("IRQ", 5, ">"), Column("IRQ/s", 8, ">")]
-    columns += [Column("PACKETS", _PACKETS, ">")] * with_packets
-    title, down = order(spot)
-    shown = heading(columns, [one.width for one in columns], column_of(columns, title), down)
-    return fit_line(line(" ", *shown), label)
-
-
-def head_lines(cores: Sequence[Core], left: Line, label: int, width: int) -> list[Line]:
-    """The heading of the matrix: `left`, then node, number and load of each column's core."""
-    nodes: list[tuple[str, str]] = [(" " * label, "")]
-    numbers: list[tuple[str, str]] = [*left]
-    loads: list[tuple[str, str]] = [(fit(" core busy", label), "dim")]
-    last: int | str | None = "none yet"
-    for core in cores:
-        here = core.node != last and core.node is not None
-        nodes.append(
-            (fit(f"node {core.node}"[: _CELL - 1] if here else "", _CELL - 1) + " ", "dim")
-        )
-        if here:
-            nodes[-1] = (fit(f"│n{core.node}", _CELL), "head")
-        last = core.node
-        numbers.append((fit(str(core.cpu), _CELL - 1, ">") + " ", "head"))
-        load = core_load(core)
-        role = load_role(load)
-        loads.append((level(load).rjust(1), grid.main_kind(core)))
-        text = "–" if load is None else f"{load:.0f}%"
-        loads.append((fit(text, _CELL - 2, ">") + " ", role if role in ("bad", "warn") else "dim"))
-    out = [fit_line(tuple(nodes), width)] if any(c.node is not None for c in cores) else []
-    return [*out, fit_line(tuple(numbers), width), fit_line(tuple(loads), width)]
-
-
-def matrix_row(
-    name: str,
-    group: Sequence[Queue],
-    cores: Sequence[Core],
-    rates: Mapping[int, Mapping[int, float]],
-    label: int,
-    *,
-    with_packets: bool = True,
-) -> Line:
-    """One row: queue, interrupt, interrupt rate, packet rate if asked for, a cell for each core."""
-    first = group[0]
-    full = whole(name, group)
-    wide = label - _HEAD - _PACKETS * with_packets
-    off = any(q.off_node for q in group)
-    loads = {core.cpu: core_load(core) or 0.0 for core in cores}
-    hot = bool(first.irq_per_s) and loads.get(-1 if first.cpu is None else first.cpu, 0.0) >= HOT
-    load = sum(q.packets_per_s or 0.0 for q in group)
-    known = any(q.packets_per_s is not None for q in group)
-    head = line(
-        (" " + fit(ending(full, wide - 1), wide - 1), "bad" if hot else "warn" if off else ""),
-        (fit("" if first.irq is None else str(first.irq), 5, ">") + " ", "dim"),
-        (
-            fit(
-                f"{brief(round(first.irq_per_s))}/s" if first.irq_per_s is not None else "–", 8, ">"
-            )
-            + " ",
-            "strong",
-        ),
-        (fit(packets(load) if known else "–", _PACKETS, ">") if with_packets else "", "dim"),
-        ("  ", ""),
-    )
-    crossings: list[tuple[str, str]] = []
-    for core in cores:
-        text, role = cell(group, core.cpu, rates)
-        crossings.append((fit(text, _CELL - 1, ">") + " ", role))
-    return head + grid.merge(crossings)
 
 
 def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001
@@ -341,7 +210,7 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     drawn = [rows[index] for index in visible]
     cores = of_interest(facts, drawn, view.fold_idle)
     label, with_packets = label_of(drawn, len(cores), width)
-    room = max(1, (width - label) // _CELL)
+    room = max(1, (width - label) // CELL)
     left = max(0, min(view.spot.left, len(cores) - room))
     here = rows[cursor] if cursor >= 0 else None
     serves = here[1][0].cpu if here is not None else None
@@ -360,7 +229,7 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     if title == "CORE":  # the matrix has no heading for it
         remark = f"by {title} {'▼' if down else '▲'}   {remark}"
     rates = spread(scene)
-    left_titles = titles(label, view.spot, with_packets=with_packets)
+    left_titles = titles(label, order(view.spot), with_packets=with_packets)
     table = [
         matrix_row(name, group, shown, rates, label, with_packets=with_packets)
         for name, group in drawn

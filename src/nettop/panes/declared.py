@@ -39,6 +39,10 @@ def _itself(here: str) -> str:
     return here
 
 
+def _changeable(scene: Scene, here: str) -> str:  # noqa: ARG001
+    return ""
+
+
 Printed = Callable[[View, View, Mapping[str, object], int], list[Line]]
 
 
@@ -77,6 +81,7 @@ class Pane:
     escape: Callable[[View, Scene], View] = _escape
     fold: Callable[[View], View] = _fold  # `z`
     setting: Callable[[str], str] | None = None  # the setting that `e` changes
+    fixed: Callable[[Scene, str], str] = _changeable  # why it cannot be changed; "": it can
     command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
     undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default
     exports: Callable[[Scene], list[JournalEntry]] | None = None  # `x`; default: the plan

@@ -165,8 +165,9 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
-    """Setting a value."""
-    known = (Hint("Enter", "set", "enter"),) if here and may_set(scene) else ()
+    """Setting a value, where the driver offers another."""
+    can = here and may_set(scene) and not fixed(scene, here)
+    known = (Hint("Enter", "set", "enter"),) if can else ()
     return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
             Hint("R", "raw", "driver_names"), Hint(">", "sort", "sort"))  # fmt: skip
 
@@ -179,6 +180,15 @@ def may_set(scene: Scene) -> bool:
 def setting(here: str) -> str:
     """The setting under the cursor."""
     return here
+
+
+def fixed(scene: Scene, here: str) -> str:
+    """Why the setting cannot be changed: the driver offers no other value."""
+    name = here.rpartition("@")[2]
+    nics = scene.facts.nics if scene.facts is not None else ()
+    known = [one for nic in nics if nic.name == name for one in settings(nic)]
+    only = any(one.address == here and one.settable != "yes" for one in known)
+    return f"the driver of {name} offers no other value for {here}" if only else ""
 
 
 def command(here: str) -> str:

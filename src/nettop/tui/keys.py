@@ -263,9 +263,11 @@ def _edit(view: View, scene: Scene) -> Next:
     setting = pane(view.pane).setting
     if setting is None:
         return view, None
-    address = setting(target(view, scene))
-    if (scene.origin and not scene.distant) or not address:
-        return view, Ask("set")  # its note says why nothing can be set
+    here = target(view, scene)
+    address = setting(here)
+    why = pane(view.pane).fixed(scene, here) if address else ""
+    if (scene.origin and not scene.distant) or not address or why:
+        return view, Ask("set", value=why)  # its note says why nothing can be set
     return replace(view, editing=address, draft=""), None
 
 

@@ -56,9 +56,10 @@ class Planning:
         self.propose(f"Apply {finding.id}", sure, finding.id)
 
     def do_set(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Show the change of one setting to the typed value."""
+        """Show the change of one setting to the typed value; without a setting say why not."""
         if not ask.target:
-            self.post(note("no setting is under the cursor: select one with ↑ ↓", "warn"))
+            why = ask.value or "no setting is under the cursor: select one with ↑ ↓"
+            self.post(note(why, "warn"))
             return
         self.propose(f"Set {ask.target}", [(ask.target, ask.value)])
 
