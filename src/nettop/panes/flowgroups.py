@@ -11,18 +11,20 @@ from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
 from ..views.scene import Scene
 from ..views.view import Spot, View
-from .parts import Cell, Column, heading, row, widths
-from .table import Order, column_of, marked, ordered
+from .parts import Cell, Column
+from .table import Order, fitted, marked, ordered
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
 
 PREFIX: Final = "process."  # of the id of a row
 COLUMNS: Final = (
-    Column(" PROCESS", 20, grow=2), Column("FLOWS", 5, ">"), Column("RECEIVES", 10, ">"),
+    Column("PROCESS", 14, grow=2), Column("FLOWS", 5, ">"), Column("RECEIVES", 10, ">"),
     Column("SENDS", 10, ">"), Column("LIMIT", 14, grow=1), Column("MAX RTT", 9, ">"),
     Column("RETR/s", 7, ">"), Column("CORES", 12, grow=1), Column("PEERS", 24, grow=3),
 )  # fmt: skip
+LEAST: Final = 62  # columns from which the limit has room beside the rates
+NARROW: Final = ("process", "flows", "limit", "max rtt", "retr/s")
 BULK: Final = 1e5  # bytes/s
 _CALM: Final = ("none", "application", UNKNOWN)
 
@@ -62,10 +64,9 @@ def grouped(flows: Iterable[Flow], spot: Spot) -> list[Group]:
 
 def lines(groups: Sequence[Group], scene: Scene, width: int, spot: Spot) -> list[Line]:
     """The heading and a row for each process."""
-    sizes = widths(COLUMNS, width)
+    table = fitted(COLUMNS, width, () if width >= LEAST else NARROW)
     title, down = marked(ORDERS, spot)
-    head = heading(COLUMNS, sizes, column_of(COLUMNS, title), down)
-    return [head, *(row(_cells(one, scene), COLUMNS, sizes) for one in groups)]
+    return [table.heading(title, down=down), *(table.row(_cells(one, scene)) for one in groups)]
 
 
 def opened(view: View, groups: Iterable[Group], here: str) -> View:
@@ -102,7 +103,7 @@ def _cells(one: Group, scene: Scene) -> tuple[Cell, ...]:
     cores = sorted({flow.app_cpu for flow in one.flows if flow.app_cpu is not None})
     peers = list(dict.fromkeys(flow.remote for flow in one.flows))
     return (
-        (f" {one.title}", "user"),
+        (one.title, "user"),
         str(len(one.flows)),
         (scene.units.rate(rx if known else None), "strong" if rx > BULK else "dim"),
         (scene.units.rate(tx if known else None), "strong" if tx > BULK else "dim"),

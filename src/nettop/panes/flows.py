@@ -16,7 +16,7 @@ from . import flowgroups, flowpage
 from .columnfilter import advice, parsed
 from .frame import enclosed, inside, roomy
 from .parts import Cell, Column, listing, section, waiting
-from .table import Order, fitted, marked, ordered
+from .table import Order, Table, fitted, marked, ordered
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
@@ -50,7 +50,12 @@ COLUMNS: Final = (
     Column("RETR", 6, ">"),
     Column("CONTROL", 7),
     Column("WHY", 34, grow=6),
+    Column("RATE", 11, ">"),  # of both directions, where there is no room for two columns
 )
+WIDE: Final = 86  # columns from which the limit has room beside both rates
+NARROW: Final = ("process", "local", "peer", "rate", "limit", "rtt", "retr")
+LEAST: Final = 70  # columns from which the limit has room beside the addresses
+NARROWEST: Final = ("process", "rate", "limit", "rtt", "app", "irq", "retr")
 SPLIT: Final = 28  # lines from which the flow under the cursor is always shown below the list
 BELOW: Final = 14  # lines that it needs
 FEW: Final = 8  # rows from which the flow under the cursor has a part of its own
@@ -58,7 +63,7 @@ _ROWS: Final = 2000  # nobody reads a longer list; it can be filtered
 
 
 ORDERS: Final[Sequence[Order[Flow]]] = (
-    Order("", lambda f: rate(f) or 0.0),
+    Order("RATE", lambda f: rate(f) or 0.0),
     Order("RECEIVES", lambda f: f.rx_per_s),
     Order("SENDS", lambda f: f.tx_per_s),
     Order("RTT", lambda f: f.rtt),
@@ -163,6 +168,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
     process = f"{name}[{flow.pid}]" if flow.pid is not None else name
     bad = bool(flow.far and flow.bulk)
     limit = flow.limit or UNKNOWN
+    arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
     retr = flow.retransmits_per_s
     return (
         (process, "user" if flow.bulk else ""),
@@ -185,7 +191,14 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         (share(flow.retransmit_ratio), "bad" if (flow.loss_ratio or 0) > 0.001 else "dim"),
         (flow.congestion or "", "dim"),
         (flow.limit_why or "", "dim"),
+        (UNKNOWN if rate(flow) is None else f"{arrow}{scene.units.rate(rate(flow))}", "strong"),
     )
+
+
+def columns(view: View, width: int) -> Table:
+    """The chosen columns in that width; else the limit has room first, then both rates."""
+    names = () if width >= WIDE else NARROW if width >= LEAST else NARROWEST
+    return fitted(COLUMNS, width, view.columns.get("flows", names))
 
 
 def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -236,9 +249,11 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
             return [line((" this flow has ended", "dim"), ("   Esc back", "key"))]
         return flowpage.lines(flow, scene, width, height)
     shown = rows_of(scene, view)
-    table = fitted(COLUMNS, width, view.columns.get("flows", ()))
+    table = columns(view, width)
     total = sum(rate(one) or 0.0 for one in shown)
-    remark = f"{over(view)}{counted(len(shown), facts)}, together {scene.units.rate(total)}"
+    title, down = marked(ORDERS, view.spot)
+    by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
+    remark = f"{by}{over(view)}{counted(len(shown), facts)}, together {scene.units.rate(total)}"
     remark += read_ago(scene)
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
@@ -251,7 +266,6 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     near = [table.row(flow_cells(f, scene)) for f in shown[lo : cursor + span + 1]] if shown else []
     before: list[Line] = [()] * lo
     after: list[Line] = [()] * max(0, len(shown) - lo - len(near))
-    title, down = marked(ORDERS, view.spot)
     out = [section("FLOWS", remark, width), table.heading(title, down=down)]
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
@@ -275,7 +289,7 @@ def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: 
     out += listing(rows, cursor, width, height - 2 - below)
     if below:
         own = groups[cursor]
-        table = fitted(COLUMNS, width, view.columns.get("flows", ()))
+        table = columns(view, width)
         out += [()] * (height - below - len(out))
         out += [section(f"FLOWS OF {own.title}", "Enter lists them", width), table.heading()]
         out += [table.row(flow_cells(one, scene)) for one in own.flows[: below - 2]]

@@ -37,6 +37,11 @@ class Table:
         at = column_of(self.columns, sort)
         return (*_EDGE, *heading(self.columns, self.sizes, at, down))
 
+    def has(self, title: str) -> bool:
+        """Whether there is room for the column of that title."""
+        at = column_of(self.columns, title)
+        return at >= 0 and self.sizes[at] > 0
+
     def row(self, values: Sequence[Cell]) -> Line:
         """One line from a value for each of the pane's own columns."""
         text = row([values[index] for index in self.order], self.columns, self.sizes)
