@@ -26,6 +26,7 @@ from nettop.panes import (
 from nettop.terms.text import text_of
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
+from nettop.views.scene import Note
 from nettop.views.view import View
 
 RECORDING = SceneOrigin("recording", "web1")
@@ -157,3 +158,15 @@ def test_queues_of_containers_at_rest_are_behind_those_that_move() -> None:
     assert "300 queues at rest not shown (z)" in shown
     names = [name for name, _ in cores.rows_of(scene, View(pane="cores", fold_idle=False))]
     assert names[-300:] == [f"c{n}/rx-0" for n in range(300)]
+
+
+@pytest.mark.parametrize(("rows", "busy"), [(0, True), (1, True), (2, True), (3, False)])
+def test_the_graph_stays_at_80_by_24_while_a_message_takes_rows(rows: int, busy: bool) -> None:
+    scene = replace(storied(), notes=(Note("word " * 15 * rows),) * bool(rows))
+    if not busy:  # else the countdown and the running test take a row each
+        scene = replace(scene, pending=(), progress=None)
+    assert len(page.bulletin(scene, View(), 80)) == rows + 2 * busy
+    text = words(page.compose(scene, View(), 80, 24))
+    assert "rx ▲" in text
+    assert "1,204 packets/s lost" in text
+    assert "iperf3[3391]" in text

@@ -30,7 +30,8 @@ SHADES: Final = 6  # of the gradient: roles rx-0 … rx-5 and tx-0 … tx-5
 _IDLE: Final = 0.01  # share of the link that the scale has at least: noise stays low
 _UNKNOWN: Final = 100e6  # bit/s assumed for a link of unknown speed
 _ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a scale
-_LEAST: Final = 3  # rows of the rates, and of the whole graph two more
+_RATES: Final = 3  # rows of the rates at least
+LEAST: Final = _RATES + 2  # rows of the graph at least: also the losses and the axis
 _TICKS: Final = (5.0, 10.0, 15.0, 30.0, 60.0)  # seconds between two ticks of the axis
 _APART: Final = 12  # columns between two ticks at least
 _NOW: Final = "now"  # at the right end of the axis
@@ -74,7 +75,7 @@ def lines(scene: Scene, nic: Nic, width: int, height: int, on: str = "") -> list
 
     `on` is the id of the mark under the cursor.
     """
-    if len(scene.past.fine) < 2 or height < _LEAST + 2 or room(width) < 20:
+    if len(scene.past.fine) < 2 or height < LEAST or room(width) < 20:
         return []
     track, known = _track(scene, nic, width)
     chosen = (
@@ -151,7 +152,7 @@ def _area(
         label, role = ("", "dim")
         if above == rows - 1 and rows > 1:
             label = units.rate(each * rows)
-        elif rows >= 2 * _LEAST and 2 * (above + 1) in (rows, rows + 1):
+        elif rows >= 2 * _RATES and 2 * (above + 1) in (rows, rows + 1):
             label = units.rate(each * (above + 1))
         elif above == 0:
             label, role = f"{name} {'▼' if down else '▲'}", f"{name}-{SHADES - 1}"

@@ -290,14 +290,21 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """Few rows: headings instead of frames; the cores in one line if there is a graph."""
+    """Few rows: headings instead of frames; the cores in one line if there is a graph.
+
+    The graph stays while a message or a countdown takes rows: findings and flows become fewer.
+    """
     out = band(scene, view, width, framed=False, tall=height >= STAGES)
     left = height - len(out)
     known = max(1, min(SHORT, len(finding_ids(scene))))
-    drawn = rates(scene, view, width, min(GRAPH + 2, left - 2 * SHORT - known - 1), framed=False)
+    spare = left - 3 - SHORT - graph.LEAST  # rows for findings beside the lowest graph
+    few = min(known, spare)
+    rows = max(graph.LEAST, min(GRAPH + 2, left - 2 * SHORT - known - 1))
+    drawn = rates(scene, view, width, rows, framed=False) if few > 0 else []
     out += drawn
     left -= len(drawn)
     if drawn or scene.facts is None:
+        known = few if drawn else known
         out += grid.brief(scene.facts, width) if scene.facts is not None else []
         out += findinglist.lines(scene, view, width, known, framed=False)
     else:
