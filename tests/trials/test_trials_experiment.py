@@ -162,9 +162,22 @@ def test_progress_knows_the_time_left() -> None:
     fake = Fake()
     told: list[Progress] = []
     experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan(), watch=told.append)
-    assert told[0].of - told[0].second == pytest.approx(10 * 11.0)
-    assert told[-1].of - told[-1].second == pytest.approx(11.0)
+    left = [round((p.of - p.second) / 11.0) for p in told]
+    assert left == [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]  # with two probes
     assert {p.note.split(",")[0] for p in told} == {"baseline", "changed"}
+
+
+def test_the_time_left_of_an_unclear_experiment_is_that_of_the_next_odd_round() -> None:
+    fake = Fake()
+    told: list[Progress] = []
+    figures = iter([1.0, 2.0, 1.0, 2.0] + [1.0, 9.0, 9.0, 1.0] * 21)  # no baseline is steady
+    experiment.compare(
+        fake, lambda _: Sample(next(figures)), RATE, ExperimentPlan(most=9), watch=told.append
+    )
+    left = [round((p.of - p.second) / 11.0) for p in told]
+    assert left[:4] == [12, 11, 11, 11]  # each further probe may be the last
+    assert left[4:14] == list(range(10, 0, -1))
+    assert left[14:] == [4, 3, 2, 1] * 2  # rounds 6 and 7, 8 and 9
 
 
 def test_a_sweep_names_the_best_and_compares_each_with_how_it_was() -> None:

@@ -212,8 +212,9 @@ def show_progress(progress: Progress) -> None:
         return
     speed = units.scaled(progress.bits_per_second, "b/s")
     left = max(0.0, progress.of - progress.second)
+    least = "at least " if progress.what == "experiment" else ""
     print(
-        f"\r\033[K{progress.what} {progress.note} {speed}  {left:.0f} s left",
+        f"\r\033[K{progress.what} {progress.note} {speed}  {least}{left:.0f} s left",
         end="", file=sys.stderr, flush=True,
     )  # fmt: skip
 

@@ -20,4 +20,7 @@ def clock(wall: float) -> str:
 
 def left_of(test: RunningTest) -> str:
     """The time that the running test still takes, in whole seconds; empty if it is not known."""
-    return f"{seconds(max(1, round(test.seconds - test.elapsed)))} left" if test.seconds else ""
+    if not test.seconds:
+        return ""
+    least = "≥ " if test.open_ended else ""
+    return f"{least}{seconds(max(1, round(test.seconds - test.elapsed)))} left"

@@ -204,7 +204,7 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     """The running test: its stage, the rates so far, the cores of both hosts."""
     remark = f"{seconds(progress.elapsed)} of {seconds(progress.seconds)} {progress.stage}"
     left = ""
-    if progress.proof is not None:  # its name leaves little room
+    if progress.open_ended:  # its name leaves little room
         remark = progress.stage
         left = f"  {left_of(progress)}"
     title = f"RUNNING {progress.title}"

@@ -25,6 +25,7 @@ from .statistics import Comparison, Guard
 
 STEADY: Final = 0.10  # largest relative difference of two runs of a steady baseline
 PROBES: Final = 4  # runs to find a steady baseline
+AGREE: Final = 2  # of them, at least
 GUARDS: Final = ("retransmits", "interface drops", "softnet drops", "socket drops")
 
 
@@ -160,11 +161,14 @@ class Runner:
     begun: float = 0.0
     steady: bool = True
 
-    def one(self, state: int, rounds: int, states: int, *, count: bool = True) -> Sample:
-        """Switch the host to a state, wait for the link, run the trial; Cancelled."""
+    def one(self, state: int, rounds: int, states: int, left: int, *, count: bool = True) -> Sample:
+        """Switch the host to a state, wait for the link, run the trial; Cancelled.
+
+        `left`: how many runs there are to do at least, with this one.
+        """
         if self.cancel.is_set():
             raise Cancelled
-        self._report(state, rounds, states)
+        self._report(state, rounds, states, left)
         self.lever.put(state)
         if self.cancel.wait(self.lever.pause):
             raise Cancelled
@@ -174,13 +178,12 @@ class Runner:
             self.note(rounds, state, taken)
         return taken
 
-    def _report(self, state: int, rounds: int, states: int) -> None:
+    def _report(self, state: int, rounds: int, states: int, left: int) -> None:
         done = self.clock() - self.begun
         each = self.plan.run_seconds + self.lever.pause
-        left = (states * max(self.plan.least, rounds) - sum(map(len, self.samples.values()))) * each
         note = f"{'baseline' if state == 0 else f'change {state}' if states > 2 else 'changed'}"
         self.watch(
-            Progress("experiment", done, done + max(each, left),
+            Progress("experiment", done, done + left * each,
                      note=f"{note}, run {rounds}" if rounds else "baseline, stability check",
                      standing=self.standing())
         )  # fmt: skip
@@ -199,12 +202,19 @@ class Runner:
     def probe(self, states: int) -> None:
         """Run the baseline, not counted, until two consecutive runs agree (at most PROBES)."""
         last: float | None = None
-        for _ in range(PROBES):
-            figure = self.one(0, 0, states, count=False).figure
+        for number in range(PROBES):
+            left = max(1, AGREE - number) + self.left(0, states)
+            figure = self.one(0, 0, states, left, count=False).figure
             if last is not None and abs(figure - last) <= STEADY * max(abs(last), 1e-12):
                 return
             last = figure
         self.steady = False
+
+    def left(self, rounds: int, states: int, ended: Callable[[int], bool] = _never) -> int:
+        """The fewest counted runs from that round on; the number of the last round is odd."""
+        last = min(max(self.plan.least, rounds) | 1, self.plan.most)
+        known = (len(self.samples.get(state, ())) for state in range(states) if not ended(state))
+        return sum(max(0, last - count) for count in known)
 
     def spent(self) -> bool:
         """Whether the time limit is reached."""
@@ -225,7 +235,7 @@ class Runner:
                 rounds += 1
                 for state in range(states):
                     if len(self.samples.get(state, ())) < rounds and not ended(state):
-                        self.one(state, rounds, states)
+                        self.one(state, rounds, states, self.left(rounds, states, ended))
                 odd = rounds % 2 == 1  # an odd count has a middle pair
                 if rounds >= self.plan.least and ((odd and enough()) or self.spent()):
                     return

@@ -184,6 +184,7 @@ class TrialBench:
                 there=dict(enumerate(progress.busy_there)),
                 stage=stage or progress.note,
                 proof=proof_of(progress.standing),
+                open_ended=progress.what == "experiment",
             )
             self.post(lambda old: replace(old, progress=now))
 

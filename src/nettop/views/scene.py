@@ -110,6 +110,7 @@ class RunningTest:
     there: Mapping[int, float] = field(default_factory=dict)
     stage: str = ""
     proof: StoredResult | None = None  # the pairs of a proof so far
+    open_ended: bool = False  # `seconds` is the least: it ends when its result is clear
 
 
 @dataclass(frozen=True, slots=True)
