@@ -10,7 +10,7 @@ from scenes import RING, SCENES, lossy, storied
 from tui_app import Recorder
 
 from nettop import panes
-from nettop.facts.kinds.nic import Feature
+from nettop.facts.kinds.nic import Counters, Feature, Nic
 from nettop.tui import guide, keys
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop
@@ -172,6 +172,25 @@ def test_what_cannot_be_set_is_refused_before_a_value_is_asked_for() -> None:
         assert ask is not None
         assert (ask.verb, ask.target) == ("set", "")
         assert why in ask.value
+
+
+def test_of_hundreds_of_interfaces_i_passes_those_at_rest() -> None:
+    scene = lossy()
+    facts = scene.facts
+    assert facts is not None
+    idle = Counters(rx_bytes=0.0, tx_bytes=0.0)
+    busy = Counters(rx_bytes=1e8, tx_bytes=0.0)
+    veths = tuple(
+        Nic(f"veth{number}", kind="veth", per_s=busy if number == 299 else idle, total=idle)
+        for number in range(300)
+    )
+    real = Nic("eth7", kind="nic", per_s=idle, total=idle)
+    scene = replace(scene, facts=replace(facts, nics=(real, *veths)))
+    view, seen = View(nic="veth5"), []
+    for _ in range(4):
+        view, _ = press("i", "i", view, scene)
+        seen.append(view.nic)
+    assert seen == ["veth299", "", "eth7", "veth299"]
 
 
 async def test_a_question_is_answered_by_enter_or_escape() -> None:

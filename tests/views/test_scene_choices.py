@@ -48,17 +48,18 @@ LOOP: Any = {"kind": "loopback"}
 @pytest.mark.parametrize(
     ("winner", "loser"),
     [
-        (nic("a", 10), nic("b", 9)),
+        (nic("b", 10), nic("a", 7)),
+        (nic("a", 9.99), nic("b", 10)),  # alike: a router that passes it on
         (nic("a", 1), nic("b", 99, **VETH)),  # a hundredfold
-        (nic("b", 101, **VETH), nic("a", 1)),
+        (nic("b", 130, **VETH), nic("a", 1)),
         (nic("b", 1, **VETH), nic("a", None)),
         (
             nic("a", None),
             nic("lo", 0.09, **LOOP),
         ),  # loopback counts a hundredth, and not below idle
         (nic("lo", 0.11, **LOOP), nic("a", None)),
-        (nic("lo", 5000, **LOOP), nic("b", 40, **VETH)),
-        (nic("b", 60, **VETH), nic("lo", 5000, **LOOP)),
+        (nic("lo", 5000, **LOOP), nic("b", 30, **VETH)),
+        (nic("b", 70, **VETH), nic("lo", 5000, **LOOP)),
         (nic("a", None), nic("lo", None, **LOOP)),
         (nic("b", None, **VETH), nic("lo", None, **LOOP)),
         (nic("a", None), nic("b", None, **VETH)),
@@ -66,7 +67,9 @@ LOOP: Any = {"kind": "loopback"}
         (nic("a", None, carries_ssh=True), nic("b", None)),
         (nic("a", None), nic("b", None, carrier=False, carries_ssh=True)),
         (nic("a", 1, carrier=False), nic("b", None)),
-        (nic("b", None, **VETH), nic("c", 90, kind="veth", master="br0")),
+        (nic("b", 60, **VETH), nic("c", 90, kind="veth", master="br0")),  # its bridge counts twice
+        (nic("c", 90, kind="veth", master="br0"), nic("b", 30, **VETH)),
+        (nic("b", None, **VETH), nic("c", None, kind="veth", master="br0")),
         (nic("a", 2, master="bond0"), nic("b", 1)),
     ],
 )

@@ -243,10 +243,10 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
 
 def explain(row: Row, facts: Facts, width: int) -> Line:
     """The queue under the cursor: its core, the cores that may serve it, the keys."""
-    _, group = row
+    name, group = row
     queue = group[0]
     core = next((c for c in facts.cores if c.cpu == queue.cpu), None)
-    parts = [f" {queue.irq_name or queue.name}"]
+    parts = [f" {queue.irq_name or name}"]
     if queue.cpu is not None:
         parts.append(
             f"served by core {queue.cpu}"

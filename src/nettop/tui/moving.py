@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from ..facts import PROFILES
-from ..panes import names, origins, pane
+from ..panes import interfaces, names, origins, pane
 from ..panes.cursor import moved
 from ..views.scene import Scene
 from ..views.view import View
 
 Change = Callable[[View, Scene], View]
 PAGE: Final = 10  # rows
+MANY: Final = 16  # interfaces; of more, `i` passes those at rest that are not real
 
 
 def _move(by: int) -> Change:
@@ -92,9 +93,12 @@ def sort(by: int, view: View) -> View:
 
 
 def _interface(view: View, scene: Scene) -> View:
-    known = (
-        ["", *(n.name for n in scene.facts.nics if n.kind != "loopback")] if scene.facts else [""]
-    )
+    """The next interface; of many only real ones, and those that move or lose data."""
+    nics = [nic for nic in scene.facts.nics if nic.kind != "loopback"] if scene.facts else []
+    if len(nics) > MANY:
+        some = {nic.name for nic in interfaces.mattering(interfaces.known(scene), None)}
+        nics = [nic for nic in nics if nic.kind == "nic" or nic.name in {*some, view.nic}]
+    known = ["", *(nic.name for nic in nics)]
     index = known.index(view.nic) if view.nic in known else 0
     return replace(view, nic=known[(index + 1) % len(known)])
 

@@ -7,18 +7,24 @@ between two moments are an exact difference of counters, even if samples between
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..facts.flow_words import rate
 from ..terms.packed import Layout, Packed
 
+if TYPE_CHECKING:
+    from ..facts.kinds.nic import Nic
+
 FINE: Final = 900  # moments, one per second: 15 minutes
 COARSE: Final = 2880  # moments, one per `STEP`: eight hours
 STEP: Final = 10.0
+PORTS: Final = 64  # interfaces of a moment at most
+IDLE: Final = 1000.0  # bytes/s below which an interface is idle
 _FLOWS: Final = 12
 
 
@@ -137,6 +143,24 @@ def lost(counters: object) -> float | None:
     return sum(known) if known else None
 
 
+def _kept(nics: Sequence[Nic], before: Summary) -> Sequence[Nic]:
+    """At most `PORTS` interfaces: those that move or lose the most, then real ones.
+
+    Of equals, those of the moment before stay: their graphs go on.
+    """
+    if len(nics) <= PORTS:
+        return nics
+    known = set(before.ports)
+
+    def rank(nic: Nic) -> tuple[int, bool, bool]:
+        moved = int((nic.per_s.rx_bytes or 0.0) + (nic.per_s.tx_bytes or 0.0))
+        busy = moved >= IDLE or lost(nic.per_s)
+        return moved.bit_length() if busy else 0, nic.kind == "nic", nic.name in known
+
+    chosen = {id(nic) for nic in nlargest(PORTS, nics, key=rank)}
+    return [nic for nic in nics if id(nic) in chosen]
+
+
 def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
     """The summary of these facts; it shares equal parts with the moment `before`."""
     ports = {
@@ -151,7 +175,7 @@ def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
             nic.total.rx_packets,
             nic.total.tx_packets,
         )
-        for nic in facts.nics[:64]
+        for nic in _kept(facts.nics, before)
     }
     busiest = sorted(facts.flows, key=lambda f: -(rate(f) or 0.0))[:_FLOWS]
     flows = {f.id: (rate(f), f.rtt, f.cwnd, f.retransmits_per_s) for f in busiest}

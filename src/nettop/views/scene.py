@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
@@ -15,7 +17,7 @@ from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
 from .origin import SceneOrigin
-from .past import History, PortRates, Summary
+from .past import IDLE, History, PortRates, Summary
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
     from ..facts.pair import Joined, Unmatched
     from .view import View
 
+ALIKE: Final = 1.25  # ratio of two rates below which neither interface matters more
 IN_FORCE: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change
-_IDLE: Final = 1000.0  # bytes/s below which an interface is idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,26 +266,28 @@ class Scene:
 
         def rank(nic: Nic) -> tuple[bool | float, ...]:
             real, local = nic.kind == "nic", nic.kind == "loopback"
-            weight = rate(nic) * (100 if real else 0.01 if local else 1)
+            member = nic.master is not None  # its bridge has a part of its traffic, or all
+            weight = rate(nic) * (100 if real else 0.01 if local else 0.5 if member else 1)
             return (
-                not local or weight >= _IDLE,
-                real or nic.master is None,
-                weight if weight >= _IDLE else 0.0,
+                not local or weight >= IDLE,
+                round(math.log(weight, ALIKE)) if weight >= IDLE else 0,
                 not local,
                 real,
+                not member,
                 bool(nic.carrier),
                 bool(nic.carries_ssh),
             )
 
-        return max(nics, key=rank, default=None)
+        return max(sorted(nics, key=attrgetter("name")), key=rank, default=None)
 
 
 def nic_of(scene: Scene, view: View) -> Nic | None:
     """The interface shown: the chosen one, else that of a critical finding, else the busiest.
 
     The rate of a real NIC counts a hundredfold, so that a container's veth is chosen only while the
-    NIC is idle; that of loopback counts a hundredth. The highest rate of the last ten seconds
-    counts, so that the choice is stable.
+    NIC is idle; that of loopback counts a hundredth, of a veth in a bridge half. The choice is
+    stable: the highest rate of the last ten seconds counts, and of two interfaces that pass on the
+    same traffic the first by name is shown.
     """
     facts = scene.facts
     if facts is None or not facts.nics:
