@@ -123,7 +123,7 @@ def test_a_process_that_takes_datagrams_is_not_said_to_receive_nothing() -> None
         one = replace(first, name="taker", rx_per_s=0.0, tx_per_s=0.0, udp=udp, networked=True)
         busy = replace(scene, facts=replace(facts, processes=(one, *rest)))
         told = words(panes.pane("overview").lines(busy, View(), 120, 38)).splitlines()
-        row = next(line for line in told if line.startswith("│  taker"))
+        row = next(line for line in told if line.startswith("│ taker"))
         assert row.split("%")[2].strip().startswith(shown), row
 
 

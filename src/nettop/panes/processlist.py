@@ -54,7 +54,7 @@ def lines(scene: Scene, width: int, height: int) -> list[Line]:
         out.append(
             row(
                 (
-                    (f"  {process.name}[{process.pid}]", "user"), _number(process.cpu),
+                    (f" {process.name}[{process.pid}]", "user"), _number(process.cpu),
                     _number(process.node), percent(process.user), percent(process.system),
                     scene.units.rate(rates[0]), scene.units.rate(rates[1]),
                     (f"✗ {where.upper()}" if bad else where, "bad" if bad else "dim"),
