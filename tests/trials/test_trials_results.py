@@ -14,7 +14,7 @@ from nettop.trials.experiment import METRICS, ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options, Progress
-from nettop.trials.run import TrialError
+from nettop.trials.run import TrialError, Watch
 from nettop.trials.tune import Offer
 
 
@@ -144,6 +144,25 @@ def test_the_progress_of_tuning_names_the_finding(monkeypatch: pytest.MonkeyPatc
                watch=lambda progress: seen.append(progress.note))  # fmt: skip
     tune.tune([Offer(name, "", [("sysctl.net.a", "1")]) for name in ("a@eth0", "b@eth0")], on, 1e6)
     assert seen == ["a@eth0, baseline, run 1", "a@eth0", "b@eth0, baseline, run 1", "b@eth0"]
+
+
+def test_late_samples_of_a_run_do_not_use_up_the_time_of_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left: list[float] = []
+
+    def run(_tool: str, _options: Options, watch: Watch, _cancel: object) -> object:
+        for second in (1.0, 11.0, 17.0):
+            watch(Progress("bulk", second, 11.0))
+        raise Cancelled
+
+    monkeypatch.setattr("nettop.trials.prove.runner.run", run)
+    on = Bench("bulk", Options(), METRICS["rate"], ExperimentPlan(),
+               watch=lambda progress: left.append(progress.of - progress.second))  # fmt: skip
+    on.outer(Progress("experiment", 0.0, 120.0))
+    with pytest.raises(Cancelled):
+        on.take(0)
+    assert left == [120.0, 119.0, 109.0, 109.0]
 
 
 @pytest.mark.usefixtures("store")

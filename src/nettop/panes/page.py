@@ -232,7 +232,7 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
         out.append(fit_line(line((rest, "warn")), width))
     now = scene.progress
     if now is not None and not pane(view.pane).PROGRESS:
-        stage = ", ".join(filter(None, (now.stage or "runs", left_of(now))))
+        stage = ", ".join(filter(None, (left_of(now), now.stage or "runs")))
         text = line((f" ● {now.title}: ", "accent"), stage)
         shows = "".join(f"{pane(name).KEY} shows it  " for name in names() if pane(name).PROGRESS)
         keys = line((f"{shows}Ctrl-X stops ", "key"))

@@ -63,7 +63,8 @@ class Bench:
         if whole is None:
             self.watch(progress)
             return
-        second = min(whole.of, whole.second + progress.second)
+        own = min(progress.second, progress.of)  # its samples may arrive late
+        second = min(whole.of, whole.second + own)
         self.watch(
             replace(progress, what=whole.what, second=second, of=whole.of, note=whole.note,
                     standing=whole.standing)
