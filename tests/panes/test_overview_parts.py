@@ -170,3 +170,18 @@ def test_the_graph_stays_at_80_by_24_while_a_message_takes_rows(rows: int, busy:
     assert "rx ▲" in text
     assert "1,204 packets/s lost" in text
     assert "iperf3[3391]" in text
+
+
+def test_flows_without_a_known_rate_do_not_move_0_together() -> None:
+    scene = lossy()
+    facts = scene.facts
+    assert facts is not None
+    unknown = tuple(
+        replace(flow, rx_per_s=None, tx_per_s=None, drops_per_s=3.0) for flow in facts.flows
+    )
+    blind = replace(scene, facts=replace(facts, flows=unknown))
+    for name in ("overview", "flows"):
+        assert "together" in words(page.compose(scene, View(pane=name), 120, 40))
+        text = words(page.compose(blind, View(pane=name), 120, 40))
+        assert "rates unknown" in text
+        assert "together" not in text

@@ -5,6 +5,7 @@ Panes and limits need these; the class `Flow` itself, of seventy fields, is not 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -17,6 +18,12 @@ QUIET: Final = 100e3  # bit/s; a flow that moves less and holds no data is idle
 def rate(flow: Flow) -> float | None:
     """Bytes/s of both directions together; None before the second sample."""
     known = [part for part in (flow.rx_per_s, flow.tx_per_s) if part is not None]
+    return sum(known) if known else None
+
+
+def together(flows: Iterable[Flow]) -> float | None:
+    """The sum of the rates that are known, bytes/s; None if none is, as for UDP sockets."""
+    known = [one for one in map(rate, flows) if one is not None]
     return sum(known) if known else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.flow_words import rate
+from ..facts.flow_words import rate, together
 from ..terms.text import Line, fit_line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
@@ -250,10 +250,12 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
         return flowpage.lines(flow, scene, width, height)
     shown = rows_of(scene, view)
     table = columns(view, width)
-    total = sum(rate(one) or 0.0 for one in shown)
+    total = together(shown)
+    summed = "rates unknown" if shown and total is None else ""
+    summed = summed or f"together {scene.units.rate(total or 0.0)}"
     title, down = marked(ORDERS, view.spot)
     by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
-    remark = f"{by}{over(view)}{counted(len(shown), facts)}, together {scene.units.rate(total)}"
+    remark = f"{by}{over(view)}{counted(len(shown), facts)}, {summed}"
     remark += read_ago(scene)
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)

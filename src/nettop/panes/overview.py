@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..facts.flow_words import rate
+from ..facts.flow_words import together
 from ..facts.limits import Limit
 from ..terms.text import Line, crop, fit, fit_line, line, text_of
 from ..terms.units import per_second, percent, seconds
@@ -242,8 +242,9 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
         why = scene.facts.missing.get("sockets_tcp") if scene.facts is not None else None
         text = f" flows cannot be read: {why}" if why else " no flow carries data"
         rows, name = [line((text, "dim"))], "FLOWS"
-    total = scene.units.rate(sum(rate(one) or 0.0 for one in known))
-    remark = f"{len(known)}, together {total}" if known else ""
+    total = together(known)
+    summed = "rates unknown" if total is None else f"together {scene.units.rate(total)}"
+    remark = f"{len(known)}, {summed}" if known else ""
     return part(name, remark, filled(rows, height, framed), width, framed=framed)
 
 
