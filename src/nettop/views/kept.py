@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from .measured import points, spread
@@ -224,9 +225,13 @@ def root_journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
 
 
 def exportable(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
-    """The changes in force of this host, without the files that make settings persistent."""
-    return [
-        entry
-        for entry in entries
-        if entry.state in IN_FORCE and not entry.setting.startswith("kept.") and not entry.host
-    ]
+    """The changes in force of this host, oldest first; several of one setting are one change.
+
+    The files that make settings persistent are left out.
+    """
+    known: dict[str, JournalEntry] = {}
+    for entry in entries:
+        if entry.state in IN_FORCE and not entry.setting.startswith("kept.") and not entry.host:
+            first = known.pop(entry.setting, entry)
+            known[entry.setting] = replace(entry, before=first.before)
+    return [entry for entry in known.values() if entry.before != entry.after]
