@@ -166,6 +166,22 @@ def test_a_sweep_shows_every_value_before_it_starts(
     assert after.question.wanted == ((BACKLOG, "2000"), (BACKLOG, "4000"))
 
 
+def test_quotes_keep_the_numbers_of_one_value_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    file = tmp_path / "proc/sys/net/ipv4/tcp_rmem"
+    file.parent.mkdir(parents=True)
+    file.write_text("4096 131072 6291456\n")
+    rmem = "sysctl.net.ipv4.tcp_rmem"
+    form = FORM | {"setting": rmem, "values": '"4096 131072 16777216" "4096 87380 6291456"'}
+    after = asked(tmp_path, "sweep", View(form=form), lossy())
+    assert after.question is not None
+    assert [value for _, value in after.question.wanted] == [
+        "4096 131072 16777216", "4096 87380 6291456",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("form", "text"),
     [
@@ -181,6 +197,18 @@ def test_a_sweep_that_cannot_start_says_why(
     after = asked(tmp_path, "sweep", View(form=form), replace(lossy(), notes=()))
     assert after.question is None
     assert text in after.notes[-1].text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("2000, 4000", f"{BACKLOG} is a number, not '2000,'"), ('"2000', "No closing quotation")],
+)
+def test_a_value_that_cannot_be_set_is_refused_before_the_sweep(
+    text: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(ValueError, match=why):  # the thread of the request makes a note of it
+        asked(tmp_path, "sweep", View(form=FORM | {"values": text}), lossy())
 
 
 def test_without_root_the_command_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

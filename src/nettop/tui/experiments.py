@@ -67,12 +67,13 @@ class Experiments:
         from .. import settings
 
         form = values(view)
-        if not form["setting"] or not form["values"].split():
+        texts = shlex.split(form["values"])  # quotes keep the numbers of one value together
+        if not form["setting"] or not texts:
             self.planning.post(note("a sweep needs a setting and the values to test", "warn"))
             return
         address = settings.parse(form["setting"])
         now = settings.read(self.planning.source, address)
-        tested = [settings.normal(address, value) for value in form["values"].split()]
+        tested = [settings.check(self.planning.source, address, text) for text in texts]
         tested = [value for value in dict.fromkeys(tested) if value != now]
         if not tested:
             self.planning.post(
