@@ -136,3 +136,15 @@ def test_a_full_link_is_not_painted_as_a_fault() -> None:
     other = replace(full, stage="slot")
     assert roles(replace(TX, stage=SENDERS, ladder=(SENDERS, full))) == {"accent"}
     assert "bad" in roles(replace(TX, stage=other, ladder=(other,)))
+
+
+def test_a_joint_limit_at_this_end_is_looked_at_too() -> None:
+    peer = Reading("peer", "there", "peer", "inferred", "the senders send no more", held=0.6)
+    full = Reading("backlog", "here", "backlog", "reported", "483 packets/s dropped", held=0.6)
+    joint = replace(RX, stage=peer, joint=("backlog",), ladder=(peer, full))
+    told = words(limit.lines(lossy(), joint, None, 118))
+    assert "Limited by the peer or the backlog" in told
+    assert "look at the other end, and here: raise net.core.netdev_max_backlog" in told
+    assert "not this host" not in told
+    alone = replace(joint, joint=(), ladder=(peer,))
+    assert "not this host" in words(limit.lines(lossy(), alone, None, 118))

@@ -123,6 +123,10 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     advice = READS if late else _parted(limit)[1] or ADVICE.get(limit.stage.stage, "")
     if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
         advice = CROWDED
+    own = next((one.stage for one in limit.ladder
+                if one.stage in limit.joint and one.end == "here"), "")  # fmt: skip
+    if limit.stage.stage in BEYOND and own in ADVICE:
+        advice = f"look at the other end, and here: {ADVICE[own]}"
     if limit.stage.stage in BEYOND and scene.peer is not None and scene.peer.joined:
         advice = BOTH
     text: Line = line("   ", (advice, "dim"))
