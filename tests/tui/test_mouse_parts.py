@@ -46,7 +46,7 @@ def calm() -> Scene:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("name", "heading"),
-    [("flows", "PEER"), ("flows", "SENDS"), ("flows", "LIMIT"), ("journal", "SETTING"),
+    [("flows", "PEER"), ("flows", "RTT"), ("flows", "LIMIT"), ("journal", "SETTING"),
      ("journal", "STATE"), ("tests", "TOOL"), ("nic", "NOW"), ("nic", "LIMIT"), ("nic", "SETTING"),
      ("cores", "IRQ/s"), ("cores", "IRQ")],
 )  # fmt: skip
