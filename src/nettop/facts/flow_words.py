@@ -27,6 +27,13 @@ def together(flows: Iterable[Flow]) -> float | None:
     return sum(known) if known else None
 
 
+def peer(flow: Flow) -> str:
+    """Address and port of the other end; a UDP socket may have none."""
+    if flow.protocol == "tcp":
+        return f"{flow.remote}:{flow.remote_port}"
+    return f"udp {flow.remote}:{flow.remote_port}" if flow.remote_port else "udp, any"
+
+
 def name(flow: Flow) -> str:
     """`LOCAL>REMOTE` with ports."""
     return f"{end(flow.local, flow.local_port)}>{end(flow.remote, flow.remote_port)}"

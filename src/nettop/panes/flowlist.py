@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..facts.flow_words import rate
+from ..facts.flow_words import peer, rate
 from ..facts.limits.words import LONG
 from ..terms import braille
 from ..terms.text import Line, fit_line
@@ -75,7 +75,8 @@ def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int, on: str 
 def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     name = flow.process or "?"
     arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
-    place = f":{flow.local_port} {arrow} {flow.remote}:{flow.remote_port}"
+    way = f"{arrow} " if rate(flow) is not None else ""  # of datagrams it is not known
+    place = f":{flow.local_port} {way}{peer(flow)}"
     limit = flow.limit or UNKNOWN
     calm = limit in (UNKNOWN, "none", "application", "peer", "wire")
     words = LONG.get(limit, limit).removeprefix("the ")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.flow_words import rate, together
+from ..facts.flow_words import peer, rate, together
 from ..terms.text import Line, fit_line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
@@ -127,13 +127,6 @@ def enter(view: View, scene: Scene, here: str) -> Next:
     if view.spot.mode:
         return flowgroups.opened(view, _groups(scene, view), here), None
     return (view.at(open=here, top=0) if here and not view.spot.open else view), None
-
-
-def peer(flow: Flow) -> str:
-    """Address and port of the other end; a UDP socket may have none."""
-    if flow.protocol == "tcp":
-        return f"{flow.remote}:{flow.remote_port}"
-    return f"udp {flow.remote}:{flow.remote_port}" if flow.remote_port else "udp, any"
 
 
 FILTERS: Final[dict[str, Callable[[Flow], str | None]]] = {  # columns that a filter may name
