@@ -30,8 +30,8 @@ COLUMNS: Final = (
     Column("rx / tx pps", 15, ">"),
     Column("LINK", 26, grow=2),
 )
-NARROW: Final = ("interface", "rx", "tx", "lost", "link")
-WIDE: Final = 76  # columns from which there is room for the loads
+NARROW: Final = ("interface", "rx", "tx", "lost", "rx / tx pps", "link")
+WIDE: Final = 76  # columns from which there is room for the loads, where a speed is known
 BUSY: Final = 10_000.0  # bytes/s from which the loopback interface is listed
 
 
@@ -101,7 +101,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     shown = shown[:room]
     if chosen is not None and _among(chosen, every) and not _among(chosen, shown):
         shown[-1] = chosen
-    table = fitted(COLUMNS, width, () if width >= WIDE else NARROW)
+    loads = any(path.load_of(one, way) is not None for one in shown for way in ("rx", "tx"))
+    table = fitted(COLUMNS, width, () if width >= WIDE and loads else NARROW)
     out = [table.heading(), *(table.row(_cells(scene, one, one is chosen)) for one in shown)]
     more = len(every) - len(shown)
     if more:
