@@ -56,6 +56,14 @@ def test_the_top_of_the_larger_direction_is_round() -> None:
     assert rows[11].split()[:2] == ["200", "Mb/s"]
 
 
+@pytest.mark.parametrize("height", range(11, 24))
+def test_the_middle_of_a_scale_is_half_its_top(height: int) -> None:
+    rows = drawn(storied(), height=height)
+    labels = [row.split()[:2] for row in rows if "b/s" in row]
+    assert labels == [["1", "Gb/s"], ["500", "Mb/s"]][: len(labels)]
+    assert len(labels) == (2 if next(n for n, row in enumerate(rows) if "rx ▲" in row) > 4 else 1)
+
+
 def test_losses_stand_under_the_rate_of_their_time() -> None:
     rows = drawn(storied())
     lost, axis = rows[-2], rows[-1]

@@ -153,7 +153,7 @@ def _area(
         if above == rows - 1 and rows > 1:
             label = units.rate(each * rows)
         elif rows >= 2 * _RATES and 2 * (above + 1) in (rows, rows + 1):
-            label = units.rate(each * (above + 1))
+            label = units.rate(each * rows / 2)  # the top of that row, or its middle
         elif above == 0:
             label, role = f"{name} {'▼' if down else '▲'}", f"{name}-{SHADES - 1}"
         out.append(
