@@ -183,3 +183,14 @@ def test_of_many_flows_the_past_keeps_those_with_a_known_rate() -> None:
     kept = moment(replace(facts, flows=(*crowd, slow)), 0.0)
     assert "slow" in kept.flows
     assert len(kept.flows) < 200
+
+
+@pytest.mark.parametrize("name", ["flows", "cores"])
+def test_a_chosen_interface_that_is_gone_hides_no_rows(name: str) -> None:
+    scene = lossy()
+    every = panes.pane(name).items(scene, View(pane=name))
+    some = panes.pane(name).items(scene, View(pane=name, nic="eth1"))
+    assert len(some) < len(every)
+    gone = View(pane=name, nic="eth9")
+    assert panes.pane(name).items(scene, gone) == every
+    assert "eth9" not in words(panes.pane(name).lines(scene, gone, 120, 30))

@@ -16,7 +16,7 @@ from ..terms import cpulist
 from ..terms.text import Line, clauses, fit_line, line
 from ..terms.units import percent
 from ..views.ask import Hint
-from ..views.scene import Scene
+from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
 from . import corelist, grid, history, interfaces
 from .frame import enclosed, inside, roomy
@@ -66,8 +66,9 @@ def rows_of(scene: Scene, view: View) -> list[Row]:
     if facts is None:
         return []
     by: dict[tuple[str, int | str], list[Queue]] = {}
+    chosen = only(scene, view)
     for queue in facts.queues:
-        if view.nic and queue.nic != view.nic:
+        if chosen and queue.nic != chosen:
             continue
         key = (queue.nic, queue.irq if queue.irq is not None else queue.name)
         by.setdefault(key, []).append(queue)

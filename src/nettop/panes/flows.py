@@ -10,7 +10,7 @@ from ..facts.flow_words import peer, rate, together
 from ..terms.text import Line, fit_line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
-from ..views.scene import Scene
+from ..views.scene import Scene, only
 from ..views.view import Spot, View, chosen
 from . import flowgroups, flowpage
 from .columnfilter import advice, parsed
@@ -94,11 +94,11 @@ def rows_of(scene: Scene, view: View) -> list[Flow]:
     facts = scene.facts
     if facts is None:
         return []
-    wanted = parsed(view.spot.filter, FILTERS)
+    wanted, nic = parsed(view.spot.filter, FILTERS), only(scene, view)
     flows = [
         f
         for f in facts.flows
-        if (not view.nic or f.nic == view.nic)
+        if (not nic or f.nic == nic)
         and wanted.passes(f, (f.id, f.process, f.nic, f.limit, f.distance, f.queue))
     ]
     return ordered(flows, ORDERS, Spot() if view.spot.mode else view.spot)[:_ROWS]
@@ -248,7 +248,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     summed = summed or f"together {scene.units.rate(total or 0.0)}"
     title, down = marked(ORDERS, view.spot)
     by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
-    remark = f"{by}{over(view)}{counted(len(shown), facts)}, {summed}"
+    remark = f"{by}{over(scene, view)}{counted(len(shown), facts)}, {summed}"
     remark += read_ago(scene)
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
@@ -267,14 +267,14 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
         out += [()] * (height - below - len(out))
         out += flowpage.lines(shown[cursor], scene, width, below, "Enter the whole screen")
     if not shown:
-        out.append(nothing(facts, view))
+        out.append(nothing(scene, facts, view))
     return out
 
 
 def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: int) -> list[Line]:
     """A row for each process instead of each flow."""
     groups = flowgroups.grouped(shown, view.spot)
-    many = f"{over(view)}{len(shown)} flow{'s' * (len(shown) != 1)} of "
+    many = f"{over(scene, view)}{len(shown)} flow{'s' * (len(shown) != 1)} of "
     many += f"{len(groups)} process{'es' * (len(groups) != 1)}{read_ago(scene)}"
     head, *rows = flowgroups.lines(groups, scene, width, view.spot)
     cursor = chosen(tuple(one.id for one in groups), view.spot)
@@ -289,22 +289,23 @@ def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: 
         out += [section(f"FLOWS OF {own.title}", "Enter lists them", width), table.heading()]
         out += [table.row(flow_cells(one, scene)) for one in own.flows[: below - 2]]
     if scene.facts is not None and not groups:
-        out.append(nothing(scene.facts, view))
+        out.append(nothing(scene, scene.facts, view))
     return out
 
 
-def over(view: View) -> str:
+def over(scene: Scene, view: View) -> str:
     """The interface whose flows are shown, if one was chosen (i)."""
-    return f"over {view.nic}: " if view.nic else ""
+    nic = only(scene, view)
+    return f"over {nic}: " if nic else ""
 
 
-def nothing(facts: Facts, view: View) -> Line:
+def nothing(scene: Scene, facts: Facts, view: View) -> Line:
     """The line in place of the rows: flows cannot be read, or none matches."""
     why = facts.missing.get("sockets_tcp")
     if why:
         return line((f" flows cannot be read: {why}", "dim"))
-    if not view.spot.filter and view.nic:
-        return line((f" no flow over {view.nic}", "dim"), ("   i next interface", "key"))
+    if not view.spot.filter and (nic := only(scene, view)):
+        return line((f" no flow over {nic}", "dim"), ("   i next interface", "key"))
     if not view.spot.filter:
         known = " no flow" if facts.host.tcp_flows else " no flow: no connected socket was seen"
         return line((known, "dim"))

@@ -16,7 +16,7 @@ from ..panes.declared import columns
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
 from ..views.form import course, offered, values
-from ..views.scene import Question, Scene
+from ..views.scene import Question, Scene, only
 from ..views.view import View
 from .moving import CHANGES, PAGE, sort
 
@@ -151,7 +151,7 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     if action == "edit":
         return _edit(view, scene)
     if action == "spread":
-        return view, Ask("spread", view.nic or (target(view, scene).partition("/")[0]))
+        return view, Ask("spread", only(scene, view) or (target(view, scene).partition("/")[0]))
     return _other_time(action, view, scene) if action in TIMES else (view, None)
 
 

@@ -295,6 +295,12 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
     return next((nic for nic in facts.nics if nic.name == view.nic), None) or scene.foremost
 
 
+def only(scene: Scene, view: View) -> str:
+    """The chosen interface, if lists show its rows alone; "" for all rows, and where it is gone."""
+    nics = scene.facts.nics if scene.facts is not None else ()
+    return view.nic if any(nic.name == view.nic for nic in nics) else ""
+
+
 @lru_cache(maxsize=16)
 def _moved(moment: Summary) -> Mapping[str, float]:
     """The rate of each interface at that moment, both directions together, bytes/s."""
