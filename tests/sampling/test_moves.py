@@ -79,3 +79,12 @@ def test_what_cannot_be_read_is_not_taken_for_quiet(error: Exception) -> None:
     host, moves = watched()
     host.error = error
     assert moves.begin()
+
+
+def test_interfaces_that_are_gone_are_forgotten() -> None:
+    host, moves = watched()
+    for number in range(40):
+        host.counts = {"lo": (0, 0), f"veth{number}": (number, 0)}
+        later(host, 1.0)
+        assert not moves.begin()
+    assert len(moves._bytes) < 10

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Final
 
 BUDGET: Final = 1.0  # percent of a core
-EXPENSIVE: Final = 0.005  # seconds of CPU time of one reading: cheaper tables keep their pace
+EXPENSIVE: Final = 0.002  # seconds of CPU time of one reading: cheaper tables keep their pace
 LONGEST: Final = 20.0  # seconds between two readings
 NOTICED: Final = 1.5  # times the interval: from here on a longer one is used and shown
 WHOLE: Final = 2.0  # times the budget: what looks and expensive tables may take
@@ -94,9 +94,9 @@ class Budget:
     ) -> dict[str, float]:
         """Seconds between readings of each table that must wait longer than its interval.
 
-        `intervals` has the tables that are in use; no table waits longer than `LONGEST`, or than
-        it has in `longest`. One reading that was expensive by chance (the
-        machine was busy) changes nothing: of the last two the cheaper counts.
+        `intervals` has the tables that are in use and may wait; no table waits longer than
+        `LONGEST`, or than it has in `longest`. One reading that was expensive by chance (a busy
+        machine) changes nothing: of the last two the cheaper counts.
         """
         share = self.percent / 100
         demand = {

@@ -24,6 +24,7 @@ class Moves:
         """Nothing is read yet."""
         self._source = source
         self._at = 0.0
+        self._lines: frozenset[str] = frozenset()
         self._bytes: dict[str, tuple[int, int]] = {}
 
     def begin(self) -> bool:
@@ -33,15 +34,21 @@ class Moves:
         that is new, or whose counters were reset, has moved none.
         """
         try:
-            rows = netdev.read(self._source)
+            changed = self._changed()
         except (OSError, ValueError):
             return True
-        before, passed = self._bytes, self._source.now() - self._at
-        self._at += passed
-        self._bytes = {row.name: (row.rx_bytes, row.tx_bytes) for row in rows}
-        most = MOVES * passed
+        now, before = self._source.now(), self._bytes
+        most, self._at = MOVES * (now - self._at), now
+        self._bytes = before | changed if len(before) <= 2 * len(self._lines) else changed
         return any(
-            now - old > most
-            for name, pair in self._bytes.items()
-            for now, old in zip(pair, before.get(name, pair), strict=True)
+            count - old > most
+            for name, pair in changed.items()
+            for count, old in zip(pair, before.get(name, pair), strict=True)
         )
+
+    def _changed(self) -> dict[str, tuple[int, int]]:
+        """Bytes received and sent of the interfaces whose line is new; most lines are not."""
+        lines = self._source.text("/proc/net/dev").splitlines()
+        before, self._lines = self._lines, frozenset(lines)
+        new = [*lines[:2], *(line for line in lines[2:] if line not in before)]
+        return {row.name: (row.rx_bytes, row.tx_bytes) for row in netdev.parse("\n".join(new))}
