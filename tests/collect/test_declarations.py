@@ -13,7 +13,10 @@ from golden_text import same
 from nettop import collect
 
 GOLDEN = Path(__file__).parents[1] / "golden/declared"
-MARKS = ("EVERY", "ON_REQUEST", "ELSE", "OPTIONAL", "MAY_REST", "MEMORY", "TIMELESS", "KEEP_OPEN")
+MARKS = (
+    "EVERY", "ON_REQUEST", "ELSE", "OPTIONAL", "MAY_REST", "PROMPT", "MEMORY", "TIMELESS",
+    "KEEP_OPEN",
+)  # fmt: skip
 
 
 def test_what_collectors_declare(update: bool) -> None:

@@ -90,7 +90,7 @@ def looked(*costs: float, percent: float = 1.0) -> Budget:
 
 
 @pytest.mark.parametrize(("cost", "pace"), [
-    (0.0, 1.0), (0.029, 1.0), (0.0301, 2.0), (0.040, 2.0), (0.0401, 3.0), (0.081, 5.0), (9.0, 5.0),
+    (0.0, 1.0), (0.021, 1.0), (0.0221, 1.5), (0.03, 1.5), (0.0301, 2.0), (0.081, 4.5), (9.0, 5.0),
 ])  # fmt: skip
 def test_the_pace_of_looks(cost: float, pace: float) -> None:
     assert looked(cost, cost, cost).pace(1.0) == pace
@@ -98,6 +98,30 @@ def test_the_pace_of_looks(cost: float, pace: float) -> None:
     assert looked(cost, 9.0, 9.0).pace(1.0) == pace
     assert looked(0.0, cost, cost, cost).pace(1.0) == pace  # only of three
     assert looked(cost, cost).pace(1.0) == 1.0
+
+
+def test_slower_looks_return_to_the_interval_only_when_they_are_clearly_cheaper() -> None:
+    budget = looked(0.021, 0.021, 0.021)
+    paces = []
+    for cost in (0.023, 0.021, 0.019, 0.017, 0.021):
+        budget.looks.extend([cost] * 3)
+        paces.append(budget.pace(1.0))
+    assert paces == [1.5, 1.5, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("reading", "pace"),
+    [(0.0, 1.0), (0.004, 1.0), (0.05, 1.5), (0.2, 2.0)],  # 0.05 s every 13 s, 0.2 s every 20 s
+)
+def test_what_expensive_tables_take_is_not_left_for_looks(reading: float, pace: float) -> None:
+    budget = looked(0.02, 0.02, 0.02)
+    for _ in range(2):
+        budget.read({"sockets_tcp": reading})
+    budget.stretched({"sockets_tcp": 1.0})
+    assert budget.pace(1.0) == pace
+    for _ in range(2):
+        budget.read({"sockets_tcp": 0.001})  # most connections have ended
+    assert budget.pace(1.0) == 1.0
 
 
 @pytest.mark.parametrize(("percent", "interval"), [(0.0, 1.0), (-1.0, 1.0), (1.0, 0.0)])

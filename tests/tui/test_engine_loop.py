@@ -241,6 +241,7 @@ class Observer:
         self.profile: Any = None
         self.drop_reasons = False
         self.pairs: Any = None
+        self.quiet = 0.0
 
     def refresh(self) -> None:
         self.calls.append("refresh")
@@ -250,7 +251,7 @@ class Observer:
 
     def glance(self, needs: Any) -> Any:
         self.calls.append("glance")
-        return SimpleNamespace(facts="facts", frame=SimpleNamespace(wall=5.0))
+        return SimpleNamespace(facts="facts", quiet=self.quiet, frame=SimpleNamespace(wall=5.0))
 
 
 @pytest.fixture

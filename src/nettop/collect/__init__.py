@@ -15,6 +15,7 @@ A module may also declare:
     ELSE = "name"         the collector to read if this one fails
     OPTIONAL = True       most hosts lack it: reports do not list it as missing
     MAY_REST = True       read every other second while no pane shows the table
+    PROMPT = True         rates of these are the picture: never read less often for the budget
     KEEP_OPEN = (path,)   files read in each frame that exist while the kernel runs: opened once
     MEMORY = "key"        collectors with the same key share one memory
     TIMELESS = True       the memory depends on texts only, so a recording that restarts keeps it
@@ -29,7 +30,7 @@ from types import ModuleType
 from ..terms.modules import modules
 from ._memory import Memory
 
-__all__ = ["Memory", "always", "collector", "names", "resting", "timeless"]
+__all__ = ["Memory", "always", "collector", "names", "prompt", "resting", "timeless"]
 
 
 @cache
@@ -52,6 +53,12 @@ def timeless(name: str) -> bool:
 def resting() -> frozenset[str]:
     """The collectors with `MAY_REST`."""
     return frozenset(n for n in names() if getattr(collector(n), "MAY_REST", False))
+
+
+@cache
+def prompt() -> frozenset[str]:
+    """The collectors with `PROMPT`."""
+    return frozenset(n for n in names() if getattr(collector(n), "PROMPT", False))
 
 
 @cache

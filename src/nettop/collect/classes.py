@@ -18,6 +18,8 @@ from ..host.source import Source
 from . import _shaping
 from .qdiscs import number
 
+MAY_REST = True
+
 EVERY = 0.9
 OPTIONAL = True
 

@@ -22,6 +22,7 @@ from ..terms import cpulist
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/stat",)
+PROMPT = True
 
 USER_HZ: Final = 100
 _WORDS: Final = 11  # of a line since Linux 2.6.33

@@ -13,6 +13,8 @@ from ..files.bounds import counts
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 
+PROMPT = True
+
 
 @light
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from ._driver_statistics import DriverStatistics, readings, with_unread
 from ._drivers import COUNTS, LEVELS
 from ._memory import Memory
 
+PROMPT = True
+
 EVERY = 0.2
 MEMORY = "statistics"
 

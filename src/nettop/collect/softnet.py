@@ -22,6 +22,7 @@ from ..terms import cpulist
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/net/softnet_stat",)
+PROMPT = True
 
 _LEAST: Final = 9  # columns, since before 2.6.32
 _NAMED: Final = 12  # columns before the one that names the CPU

@@ -7,6 +7,7 @@ from typing import Final
 
 from ..facts import Facts
 from ..sampling.budget import LOOK
+from ..sampling.moves import QUIET_LOOK
 from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_cells, wrap
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
@@ -49,7 +50,7 @@ def header(scene: Scene, view: View, width: int) -> Line:
         right.append(("⏸ paused  ", "warn"))
     if scene.recording:
         right.append(("● rec  ", "bad"))
-    age = f", quiet: {seconds(scene.quiet)}" if scene.quiet > scene.interval else ""
+    age = f", quiet: {_quiet(scene)}" if scene.quiet > scene.interval else ""
     brief = bool(view.moment) and width < MOMENT_FROM  # the name of the host has more weight
     if not brief:
         right.append((f"{seconds(scene.interval)}{age if width >= QUIET_FROM else ''}  ", "dim"))
@@ -67,6 +68,12 @@ def header(scene: Scene, view: View, width: int) -> Line:
         spare = room - line_cells(tuple(left)) - 3
         left.append((f" ({clauses(chosen, spare)})", "dim"))
     return ends(fit_to(tuple(left), room), tail, width)
+
+
+def _quiet(scene: Scene) -> str:
+    """Seconds between two looks at a quiet host, and between two readings of its tables."""
+    looks = max(QUIET_LOOK, scene.interval)
+    return f"{looks:g} to {seconds(scene.quiet)}" if looks < scene.quiet else seconds(scene.quiet)
 
 
 def _host(scene: Scene, facts: Facts, width: int) -> list[tuple[str, str]]:
@@ -89,7 +96,7 @@ def stretched(waits: Mapping[str, float], room: int) -> str:
     As many as have room, and the number of the others if it has room too.
     """
     longest = sorted(waits.items(), key=lambda item: (item[0] != LOOK, -item[1], item[0]))
-    parts = [f"{name} every {wait:.0f} s" for name, wait in longest]
+    parts = [f"{name} every {round(wait, 1):g} s" for name, wait in longest]
     texts = [f"{', '.join(parts[:many])}, {len(parts) - many} more"
              for many in range(len(parts) - 1, 0, -1)]  # fmt: skip
     fitting = (one for one in (", ".join(parts), *texts, parts[0]) if cells(one) <= room)

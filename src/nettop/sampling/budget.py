@@ -4,8 +4,8 @@ The cost of a table is the CPU time of its readings, also that of the kernel in 
 that of an expensive table is added what facts and rules take more in a frame that has read it.
 Expensive tables share what the others leave; none is read less often than every `LONGEST` seconds,
 but for sockets that rest (`stillness`).
-Facts, rules and drawing get the other half of the budget, or more if they need more. If a look
-costs more than twice the budget even without the expensive tables, looks are taken less often.
+Facts, rules and drawing get the other half of the budget, or more if they need more. If looks and
+expensive tables together cost more than twice the budget, looks are taken less often.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from types import MappingProxyType
 from typing import Final
 
 BUDGET: Final = 1.0  # percent of a core
-EXPENSIVE: Final = 0.005  # seconds of CPU time of one reading: cheaper tables keep their pace
+EXPENSIVE: Final = 0.002  # seconds of CPU time of one reading: cheaper tables keep their pace
 LONGEST: Final = 20.0  # seconds between two readings
 NOTICED: Final = 1.5  # times the interval: from here on a longer one is used and shown
-WHOLE: Final = 2.0  # times the budget: what looks may take
+WHOLE: Final = 2.0  # times the budget: what looks and expensive tables may take
 SLOWEST: Final = 5.0  # seconds between two looks
 LOOK: Final = "the screen"  # the name of the pace of looks among those of tables
+STEP: Final = 0.5  # seconds: the time between two looks is a multiple of this
+SLOWER: Final = 1.1  # times the interval: from here on looks are taken less often
+FASTER: Final = 0.9  # times the interval: from here on they are taken at the interval again
 _LOOKS: Final = 3  # the cheapest of these counts: single looks may cost more by chance
 _LEAST: Final = 0.4  # of the budget, for expensive tables
 _NONE: Final[Mapping[str, float]] = MappingProxyType({})
@@ -40,6 +43,8 @@ class Budget:
     usual: float | None = None  # seconds of facts and rules in a frame without an expensive reading
     looks: deque[float] = field(default_factory=lambda: deque(maxlen=_LOOKS))  # CPU seconds of each
     process: float | None = None  # CPU seconds of the process at the last look
+    tables: float = 0.0  # seconds a second for expensive tables, at the pace they were given
+    slow: bool = False  # whether looks are taken less often
 
     def read(self, costs: Mapping[str, float]) -> None:
         """Add the CPU seconds of the tables that were read."""
@@ -69,12 +74,15 @@ class Budget:
         self.process = process
 
     def pace(self, interval: float) -> float:
-        """Seconds between two looks: `interval`, or longer if a look is expensive."""
+        """Seconds between two looks: `interval`, or longer if looks are expensive."""
         if len(self.looks) < _LOOKS or self.percent <= 0 or interval <= 0:
             return interval
-        fair = min(self.looks) / (WHOLE * self.percent / 100)
-        slow = float(min(SLOWEST, math.ceil(round(fair, 3))))
-        return interval if fair <= interval * NOTICED else max(interval, slow)
+        share = self.percent / 100
+        tables = self.tables if self.expensive else 0.0
+        fair = min(self.looks) / max(WHOLE * share - tables, share)
+        self.slow = fair > interval * (FASTER if self.slow else SLOWER)
+        slow = min(SLOWEST, math.ceil(round(fair / STEP, 3)) * STEP)
+        return max(interval, slow) if self.slow else interval
 
     @property
     def expensive(self) -> bool:
@@ -86,9 +94,9 @@ class Budget:
     ) -> dict[str, float]:
         """Seconds between readings of each table that must wait longer than its interval.
 
-        `intervals` has the tables that are in use; no table waits longer than `LONGEST`, or than
-        it has in `longest`. One reading that was expensive by chance (the
-        machine was busy) changes nothing: of the last two the cheaper counts.
+        `intervals` has the tables that are in use and may wait; no table waits longer than
+        `LONGEST`, or than it has in `longest`. One reading that was expensive by chance (a busy
+        machine) changes nothing: of the last two the cheaper counts.
         """
         share = self.percent / 100
         demand = {
@@ -108,6 +116,9 @@ class Budget:
             for table, (cost, every) in expensive.items()
             if cost / each > every * NOTICED
         }
+        self.tables = sum(
+            cost / max(every, waits.get(table, 0.0)) for table, (cost, every) in expensive.items()
+        )
         return {table: wait for table, wait in waits.items() if wait > intervals[table]}
 
 

@@ -67,7 +67,7 @@ class RefreshPolicy:
         """Whether no interface, of any namespace read, has moved data for `SINCE` seconds."""
         tables = [frame.tables.get(name, ()) for name in _COUNTED]
         moves = any(
-            (entry.rate(name) or 0.0) > MOVES
+            not entry.still and (entry.rate(name) or 0.0) > MOVES
             for entries in tables for entry in entries for name in ("rx_bytes", "tx_bytes")
         )  # fmt: skip
         if moves or self._moved is None or frame.at < self._moved:

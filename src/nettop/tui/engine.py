@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from ..host.source import HostLostError, Source
 from ..panes import pane
 from ..sampling.budget import LOOK
+from ..sampling.moves import QUIET_LOOK, Moves
 from ..views.build import Plans, scene_of
 from ..views.past import History
 from ..views.scene import Note, Scene
@@ -57,6 +58,7 @@ class Engine(threading.Thread):
         self.single = False  # take one sample of a recording that is held
         self.fresh = False  # read every table again, because the host was changed
         self.pace = 0.0  # seconds between samples that the budget asks for
+        self.moves: Moves | None = None  # while the host is quiet
         self.nudge = threading.Event()
         self.plans = Plans(source)
 
@@ -200,12 +202,23 @@ class Engine(threading.Thread):
         if self.stopping:
             return False
         self.nudge.clear()
-        left = max(self.interval, self.pace) - (time.monotonic() - begun)
+        rest = max(self.interval, self.pace)
+        if self.moves is not None and rest < QUIET_LOOK:
+            self._watch(self.moves, begun + QUIET_LOOK)
+            return True
+        left = rest - (time.monotonic() - begun)
         if not source.ends:
             if left > 0:
                 self.nudge.wait(left)
             return True
         return source.wait(max(0.0, left))
+
+    def _watch(self, moves: Moves, due: float) -> None:
+        """Sleep until the next look at a quiet host is due, or until data moves there."""
+        moves.begin()
+        while (left := due - time.monotonic()) > 0:
+            if self.nudge.wait(min(left, self.interval)) or moves.begin():
+                return
 
     def _held(self) -> bool:
         """Whether no sample is to be taken: paused, or an earlier moment of a recording shown."""
@@ -234,6 +247,8 @@ class Engine(threading.Thread):
         observation = observer.glance(pane(view.pane).NEEDS)
         if self.recording is not None and not self.recording.add():
             self.recording = None
+        quiet = observation.quiet > 0.0 and self.recording is None and self.source.live
+        self.moves = (self.moves or Moves(self.source)) if quiet else None
         if opening:
             return
         self.past = self.past.add(observation.facts, observation.frame.wall)

@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from .. import config
+from .. import collect, config
 from ..facts import Facts
 from ..facts.joined import Joiner, needs
 from ..facts.kinds.pair import Pair
@@ -147,7 +147,10 @@ class Observer:
         stretched: Mapping[str, float] = {}
         if self.source.live and self.budget.expensive:
             passed = self.passed
-            pace = {name: max(passed, self.sampler.every(name, waits)) for name in tables}
+            pace = {
+                name: max(passed, self.sampler.every(name, waits))
+                for name in tables - collect.prompt()
+            }
             stretched = self.budget.stretched(pace, self.stillness.longest(before))
             waits.update(stretched)
         frame = self.sampler.take(tables, waits)

@@ -1,8 +1,8 @@
 """Resting facts: the interfaces and sockets that are the same object as in the last frame.
 
 If a kind has many facts, or if no data moves, only those that changed and those with a finding are
-judged in each frame. All are judged every `EVERY` seconds, or every `QUIET` seconds while no data
-moves, because a rule may read another fact, such as the host.
+judged in each frame. All are judged every `EVERY` seconds, or every `QUIET` seconds if no kind has
+many, because a rule may read another fact, such as the host.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...facts.kinds import kinds
 
 MANY: Final = 64  # facts of one kind; up to this number all are judged each time
 EVERY: Final = 10.0  # seconds
-QUIET: Final = 5.0  # seconds, while no data moves: most tables are as old
+QUIET: Final = 5.0  # seconds, if no kind has many: most tables are as old while no data moves
 
 Fresh = Mapping[str, Sequence[object]]
 """The facts to judge, for each kind with resting facts."""
@@ -37,8 +37,9 @@ class Rested:
         `quiet`: no data moves, so that also of a few facts those that rest are left out.
         """
         every = {name: facts.of(kind) for name, kind in kinds().items()}
-        few, wait = (0, QUIET) if quiet else (MANY, EVERY)
+        few = 0 if quiet else MANY
         many = {name: found for name, found in every.items() if len(found) > few}
+        wait = EVERY if any(len(found) > MANY for found in many.values()) else QUIET
         before, self.before = self.before, many
         if not many or not 0 <= facts.at - self.at < wait:
             self.at = facts.at

@@ -151,6 +151,7 @@ class Window:
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     spaces: Mapping[int, str] = field(default_factory=dict)  # other network namespaces, by inode
     idle: set[str] = field(default_factory=set)  # TCP flows that want nothing
+    still: dict[str, Nic] = field(default_factory=dict)  # resting interfaces, as seen last
     below: Mapping[str, set[str]] = field(default_factory=dict)  # interfaces below each, one level
     ends: Mapping[int, str] = field(default_factory=dict)  # of veth pairs into other namespaces
     ifbs: frozenset[str] = frozenset()  # interfaces to which a filter redirects packets
@@ -205,9 +206,21 @@ class Window:
         for name, past in list(self.nics.items()):
             if all(one.kind != "nic" and _rests(one) for _, one in past):
                 del self.nics[name]
+        if len(self.still) > 2 * len(nics):  # most of these were removed
+            self.still.clear()
         return [
-            nic for nic in nics if nic.kind == "nic" or nic.name in self.nics or not _rests(nic)
+            nic
+            for nic in nics
+            if nic.kind == "nic" or nic.name in self.nics or not self._rests(nic)
         ]
+
+    def _rests(self, nic: Nic) -> bool:
+        """As `_rests`; most interfaces are the object of the last frame, and known."""
+        if self.still.get(nic.name) is not nic:
+            if not _rests(nic):
+                return False
+            self.still[nic.name] = nic
+        return True
 
     def once(self, name: Hashable, make: Callable[[], _Result]) -> _Result:
         """The value of `make()`, computed once a frame: many looks ask for the same."""
@@ -257,7 +270,8 @@ class Window:
 
     def rests(self, nic: Nic) -> bool:
         """Whether an interface moved and lost almost nothing in the whole window."""
-        return _rests(nic) and all(_rests(one) for _, one in self.nics.get(nic.name, ()))
+        past = self.nics.get(nic.name, ())
+        return self._rests(nic) and all(_rests(one) for _, one in past)
 
     def of_interface(
         self, track: Track, interface: str | tuple[int, str]
