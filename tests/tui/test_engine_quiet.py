@@ -9,7 +9,7 @@ import pytest
 
 from nettop.tui import engine as module
 from nettop.tui.engine import Engine
-from nettop.views.scene import View
+from nettop.views.view import View
 
 
 def engine(interval: float) -> Engine:
