@@ -19,13 +19,13 @@ def learned(percent: float = 1.0, **costs: float) -> Budget:
 
 
 def test_a_small_host_reads_everything_at_its_pace() -> None:
-    budget = learned(sockets_tcp=0.001, processes=0.004, cpu=0.0002)
+    budget = learned(sockets_tcp=0.001, processes=0.0019, cpu=0.0002)
     assert not budget.expensive
     assert budget.stretched(PACE) == {}
 
 
 def test_a_dear_table_waits_until_it_fits() -> None:
-    budget = learned(sockets_tcp=0.03, processes=0.004, cpu=0.0002)
+    budget = learned(sockets_tcp=0.03, processes=0.0019, cpu=0.0002)
     assert budget.expensive
     assert budget.stretched(PACE) == {"sockets_tcp": 8.0}  # 0.4 % of a core is for it
 

@@ -20,19 +20,20 @@ def read(costs: dict[str, float], percent: float = 1.0, rest: float = 0.0) -> Bu
 
 # cost of one table that is read each second → seconds between two readings
 @pytest.mark.parametrize(("cost", "wait"), [
-    (0.0, None), (0.00499, None), (0.005, None),  # at 0.5 % of a core it takes a second
+    (0.0, None), (0.00199, None), (0.002, None), (0.005, None),  # a second at 0.5 %
     (0.0075, None), (0.00751, 2.0), (0.010, 2.0), (0.0101, 3.0), (0.0975, 20.0), (0.2, 20.0),
 ])  # fmt: skip
 def test_the_wait_of_one_table(cost: float, wait: float | None) -> None:
     waits = read({"a": cost}).stretched({"a": 1.0})
     assert waits == ({} if wait is None else {"a": wait})
-    assert read({"a": cost}).expensive == (cost >= 0.005)
+    assert read({"a": cost}).expensive == (cost >= 0.002)
 
 
 @pytest.mark.parametrize(("cheap", "dear", "wait"), [
     (0.001, 0.03, 8.0),  # 0.5 % less 0.1 % for the cheap one leave the least, 0.4 %
     (0.0005, 0.03, 7.0),  # 0.45 %
-    (0.004, 0.03, 8.0), (0.0049, 0.03, 8.0),  # never under 0.4 %
+    (0.0015, 0.03, 8.0), (0.0019, 0.03, 8.0),  # never under 0.4 %
+    (0.002, 0.03, 10.0),  # both are dear: the smaller one is served in full
     (0.005, 0.03, 12.0),  # both are dear: a quarter of a percent for each
     (0.0, 0.03, 6.0),
 ])  # fmt: skip
@@ -111,7 +112,7 @@ def test_slower_looks_return_to_the_interval_only_when_they_are_clearly_cheaper(
 
 @pytest.mark.parametrize(
     ("reading", "pace"),
-    [(0.0, 1.0), (0.004, 1.0), (0.05, 1.5), (0.2, 2.0)],  # 0.05 s every 13 s, 0.2 s every 20 s
+    [(0.0, 1.0), (0.0019, 1.0), (0.05, 1.5), (0.2, 2.0)],  # 0.05 s every 13 s, 0.2 s every 20 s
 )
 def test_what_expensive_tables_take_is_not_left_for_looks(reading: float, pace: float) -> None:
     budget = looked(0.02, 0.02, 0.02)

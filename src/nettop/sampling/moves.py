@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..collect import netdev
 from ..host.source import Source
 from .refresh import MOVES
 
@@ -48,6 +47,8 @@ class Moves:
 
     def _changed(self) -> dict[str, tuple[int, int]]:
         """Bytes received and sent of the interfaces whose line is new; most lines are not."""
+        from ..collect import netdev  # not needed for the first paint
+
         lines = self._source.text("/proc/net/dev").splitlines()
         before, self._lines = self._lines, frozenset(lines)
         new = [*lines[:2], *(line for line in lines[2:] if line not in before)]
