@@ -213,6 +213,15 @@ class HostFact:
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )
+    frag_waiting: int | None = gauge(
+        "packets that wait for the rest of their fragments", "packets", default=None
+    )
+    tcp_failed: float | None = gauge(
+        "connections refused, or given up, before they were open", "connections/s", default=None
+    )
+    tcp_twice: float | None = gauge(
+        "TCP segments received a second time (DSACK)", "segments/s", default=None
+    )
 
 
 KIND = Kind(

@@ -1,12 +1,14 @@
-"""Routes whose metrics limit the flows that take them: `window` and a locked `cwnd` (ip-route(8)).
+"""Routes whose metrics limit flows: `window`, a locked `cwnd` and `advmss` (ip-route(8)).
 
-The kernel takes both when a connection begins: no window above `window` is offered
+The kernel takes them when a connection begins: no window above `window` is offered
 (net/ipv4/tcp_input.c, tcp_init_buffer_space(); tcp_output.c, tcp_select_initial_window()), and the
-congestion window never exceeds a locked `cwnd` (net/ipv4/tcp_metrics.c, tcp_init_metrics()).
+congestion window never exceeds a locked `cwnd` (net/ipv4/tcp_metrics.c, tcp_init_metrics()), and
+the peer is told to send no longer segments than `advmss` (tcp_output.c, tcp_advertise_mss()).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 Network: TypeAlias = IPv4Network | IPv6Network
 NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average
+MOST: Final = 0.5  # of `advmss`: the mean size of segments that it limits, with some short ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +39,33 @@ class Metric:
     cwnd: int | None = gauge("largest congestion window", "segments", default=None)
     flows: int = gauge("flows that have reached it", "flows", default=0)
     rtt: float | None = gauge("shortest round trip of these flows", "s", default=None)
+    advmss: int | None = gauge("segment size announced to peers", "bytes", default=None)
+    cut: int = gauge("bulk flows that receive segments of this size", "flows", default=0)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     """Routes of the main table whose limit a flow has reached."""
     routes = [row for row in frame.rows("routes") if row.table == 254]
-    if not any(row.window or row.clamp for row in routes):
+    if not any(row.window or row.clamp or row.advmss for row in routes):
         return ()
     networks = prefixes(routes)
     held: dict[str, list[Flow]] = {}
+    cut: Counter[str] = Counter()
     for flow in facts.flows:
         if flow.protocol != "tcp":
             continue
         row = route(flow.remote, networks)
         if row is not None and _at(flow, row):
             held.setdefault(row.to, []).append(flow)
+        if row is not None and row.advmss:
+            cut[row.to] += _cut(flow, row.advmss)
     return tuple(
         Metric(
-            row.to, row.interface, row.window, row.clamp, len(held[row.to]),
-            min((trip for one in held[row.to] if (trip := one.min_rtt or one.rtt)), default=None),
+            row.to, row.interface, row.window, row.clamp, len(flows),
+            min((trip for one in flows if (trip := one.min_rtt or one.rtt)), default=None),
+            row.advmss, cut[row.to],
         )
-        for row in routes if row.to in held
+        for row in routes if (flows := held.get(row.to, [])) or cut[row.to]
     )  # fmt: skip
 
 
@@ -80,6 +89,13 @@ def route(remote: str, networks: Sequence[tuple[Network, RouteRow]]) -> RouteRow
     except ValueError:
         return None
     return next((row for net, row in networks if address in net), None)
+
+
+def _cut(flow: Flow, size: int) -> bool:
+    """Whether a bulk flow receives segments of about `size` bytes."""
+    if not (flow.bulk and flow.direction == "receive" and flow.rx_per_s and flow.data_in):
+        return False
+    return MOST * size <= flow.rx_per_s / flow.data_in <= size
 
 
 def _at(flow: Flow, row: RouteRow) -> bool:
