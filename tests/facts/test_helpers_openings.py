@@ -125,8 +125,8 @@ def test_other_segments_are_not_those_of_the_route(
 
 @pytest.mark.parametrize(("parent", "root"), [("root", True), ("1:2", False)])
 def test_a_shaper_below_a_class_is_not_the_root(parent: str, *, root: bool) -> None:
-    known = {"interface": "eth0", "handle": "8001:", "kind": "tbf", "parent": parent, "root": root,
-             "rate": 9e8}  # fmt: skip
+    known: dict[str, Any] = {"interface": "eth0", "handle": "8001:", "kind": "tbf",
+                             "parent": parent, "root": root, "rate": 9e8}  # fmt: skip
     row = qdiscs.Row(**{**dict.fromkeys(qdiscs.Row.__dataclass_fields__), **known})
     tables = {**HOST, "qdiscs": [row]}
     (one,) = joined(tables, tables).more["qdisc"]
