@@ -26,7 +26,7 @@ _LONGEST: Final = "net.unix.max_dgram_qlen"
 
 
 @dataclass(frozen=True, slots=True)
-class Helper:
+class Backend:
     """One socket of a reader, or one that listens, with a full queue."""
 
     id: str = label("reader as name[pid], or inode of its socket")
@@ -36,7 +36,7 @@ class Helper:
     writers: tuple[str, ...] = gauge("processes that wait, as name[pid]", default=())
 
 
-def build(frame: Frame, facts: Facts) -> tuple[Helper, ...]:
+def build(frame: Frame, facts: Facts) -> tuple[Backend, ...]:
     """Listeners with a full queue, and readers for whom a process with network sockets waits."""
     rows = frame.rows("sockets_unix")
     if not rows:
@@ -53,7 +53,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Helper, ...]:
         pid, name = owners.get(row.inode, (None, f"socket:[{row.inode}]"))
         if row.type == "listen":
             if row.room is not None and row.waiting > row.room:
-                found.append(Helper(name, row.type, clients=row.waiting))
+                found.append(Backend(name, row.type, clients=row.waiting))
         elif row.peer and pid in networked:
             writers[row.peer].append((row, name))
     for peer, given in writers.items():
@@ -61,7 +61,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Helper, ...]:
             _, name = owners.get(peer, (None, f"socket:[{peer}]"))
             names = tuple(sorted({writer for _, writer in given}))
             size = sum(row.waiting for row, _ in given)
-            found.append(Helper(name, given[0][0].type, size, writers=names))
+            found.append(Backend(name, given[0][0].type, size, writers=names))
     return tuple(found)
 
 
@@ -75,7 +75,7 @@ def _full(rows: list[UnixRow], longest: int | None) -> bool:
 
 
 KIND = Kind(
-    name="helper", type=Helper, plural="helpers", key=attrgetter("id"), target=attrgetter("id"),
-    names={"helper": "helper.id"}, example={"id": "rsyslogd[640]", "type": "dgram"},
+    name="backend", type=Backend, plural="backends", key=attrgetter("id"), target=attrgetter("id"),
+    names={"backend": "backend.id"}, example={"id": "rsyslogd[640]", "type": "dgram"},
     tables={"": "sockets_unix"}, needs=("sockets_unix", "socket_owners", "sysctls"), build=build,
 )  # fmt: skip

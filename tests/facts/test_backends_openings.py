@@ -18,7 +18,7 @@ OWNERS = [
 
 
 def behind(*rows: sockets_unix.Row, longest: str = "10") -> Any:
-    """The helpers of a host whose process 70 has a connection, on which nothing moves."""
+    """The backends of a host whose process 70 has a connection, on which nothing moves."""
 
     def at() -> Any:
         flow = socket(1, bytes_received=0, bytes_acked=0)
@@ -27,7 +27,7 @@ def behind(*rows: sockets_unix.Row, longest: str = "10") -> Any:
                 "processes": [task(70, "app", 1, 0.1), task(90, "cron", 1, 0.1)],
                 "sockets_unix": rows}  # fmt: skip
 
-    return joined(at(), at()).more["helper"]
+    return joined(at(), at()).more["backend"]
 
 
 def logs(inode: int, waiting: int, kind: str = "dgram") -> sockets_unix.Row:
@@ -50,7 +50,7 @@ def test_a_log_with_a_full_queue_and_the_program_that_waits_for_it() -> None:
         sockets_unix.Row(301, "dgram", None, 8448, 212992),
     ],
 )
-def test_a_helper_that_keeps_up_or_delays_nobody(row: sockets_unix.Row) -> None:
+def test_a_backend_that_keeps_up_or_delays_nobody(row: sockets_unix.Row) -> None:
     assert behind(row) == ()
 
 
