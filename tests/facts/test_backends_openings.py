@@ -1,4 +1,4 @@
-"""Programs behind Unix sockets, connections opened again and again, and routes with advmss."""
+"""Programs behind Unix sockets, connections opened again and again, routes with metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flow_tables import HOST, joined, socket, task
 
-from nettop.collect import qdiscs, routes, socket_owners, sockets_unix, sysctls
+from nettop.collect import qdiscs, routes, socket_owners, sockets_udp, sockets_unix, sysctls
 from nettop.facts import Facts
 
 OWNERS = [
@@ -131,3 +131,38 @@ def test_a_shaper_below_a_class_is_not_the_root(parent: str, *, root: bool) -> N
     tables = {**HOST, "qdiscs": [row]}
     (one,) = joined(tables, tables).more["qdisc"]
     assert one.root is root
+
+
+@pytest.mark.parametrize(
+    ("initcwnd", "acked", "flows"), [(1, 40_000, 1), (1, 400_000, 0), (20, 40_000, 0)]
+)
+def test_a_connection_that_begins_by_a_route_with_a_small_window(
+    initcwnd: int, acked: int, flows: int
+) -> None:
+    way = routes.Row("10.0.0.0/24", "eth0", 0, 254, initcwnd=initcwnd)
+    page = socket(1, min_rtt=60_000, mss=1448, unacked=4, bytes_acked=acked, bytes_received=100)
+    tables = {**HOST, "routes": [way]}
+    found = joined(tables, {**tables, "sockets_tcp": [page]}).more["metric"]
+    assert [(one.initcwnd, one.flows) for one in found] == [(1, 1)] * flows
+
+
+def sent_from(ports: range, **more: Any) -> Any:
+    """The destinations of a host whose datagram sockets are connected from these ports."""
+    known = {"local": "10.0.0.1", "remote": "10.0.0.2", "remote_port": 53, "ipv6": False,
+             "send_q": 0, "recv_q": 0, "uid": 0, "drops": 0, **more}  # fmt: skip
+    rows = [sockets_udp.Row(inode=port, local_port=port, **known) for port in ports]
+    settings = [sysctls.Row("net.ipv4.ip_local_port_range", "40000 40039")]
+    tables = {**HOST, "sockets_udp": rows, "sysctls": settings}
+    return joined(tables, tables).more["destination"]
+
+
+def test_datagram_sockets_use_a_local_port_each() -> None:
+    (one,) = sent_from(range(40000, 40038))
+    assert (one.id, one.local, one.ports, one.available) == ("10.0.0.2:53", "10.0.0.1", 38, 40)
+    assert one.datagrams
+
+
+def test_few_datagram_sockets_other_ports_and_servers_are_not_listed() -> None:
+    assert sent_from(range(40000, 40009)) == ()
+    assert sent_from(range(50000, 50090)) == ()
+    assert sent_from(range(40000, 40038), remote="0.0.0.0", remote_port=0) == ()

@@ -154,6 +154,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
             f"{row.address}@{row.interface} ({row.hardware})" for row in frame.rows("rivals")
         ),
         full_listener=sums.full.name if sums.full is not None else None,
+        full_waiting=sums.full.waiting if sums.full is not None else None,
         full_backlog=sums.full.backlog if sums.full is not None else None,
         syn_listener=sums.half_open.name if sums.half_open is not None else None,
         syn_backlog=sums.half_open.backlog if sums.half_open is not None else None,

@@ -44,6 +44,11 @@ class HostFact:
     )
     full_listener: str | None = gauge("listening socket with a full accept queue", default=None)
     full_backlog: int | None = gauge("backlog of that socket", "connections", default=None)
+    full_waiting: int | None = gauge(
+        "connections in that queue now; less than the backlog between bursts",
+        "connections",
+        default=None,
+    )
     syn_listener: str | None = gauge("listening socket with a full SYN queue", default=None)
     syn_backlog: int | None = gauge(
         "backlog of the socket with a full SYN queue", "connections", default=None

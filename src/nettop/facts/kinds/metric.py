@@ -1,9 +1,10 @@
-"""Routes whose metrics limit flows: `window`, a locked `cwnd` and `advmss` (ip-route(8)).
+"""Routes whose metrics limit flows: `window`, a locked `cwnd`, `initcwnd`, `advmss` (ip-route(8)).
 
 The kernel takes them when a connection begins: no window above `window` is offered
-(net/ipv4/tcp_input.c, tcp_init_buffer_space(); tcp_output.c, tcp_select_initial_window()), and the
-congestion window never exceeds a locked `cwnd` (net/ipv4/tcp_metrics.c, tcp_init_metrics()), and
-the peer is told to send no longer segments than `advmss` (tcp_output.c, tcp_advertise_mss()).
+(net/ipv4/tcp_input.c, tcp_init_buffer_space(); tcp_output.c, tcp_select_initial_window()), the
+congestion window never exceeds a locked `cwnd` (net/ipv4/tcp_metrics.c, tcp_init_metrics()) and
+begins with `initcwnd` (tcp_input.c, tcp_init_cwnd()), and the peer is told to send no longer
+segments than `advmss` (tcp_output.c, tcp_advertise_mss()).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Network: TypeAlias = IPv4Network | IPv6Network
 NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average
+FIRST: Final = 10  # segments: TCP_INIT_CWND, include/net/tcp.h
+BEGINS: Final = 70  # segments: after three round trips from ten segments on, the begin is over
 MOST: Final = 0.5  # of `advmss`: the mean size of segments that it limits, with some short ones
 
 
@@ -37,6 +40,7 @@ class Metric:
     nic: str = gauge("interface of the route", default="")
     window: int | None = gauge("largest receive window", "bytes", default=None)
     cwnd: int | None = gauge("largest congestion window", "segments", default=None)
+    initcwnd: int | None = gauge("initial congestion window", "segments", default=None)
     flows: int = gauge("flows that have reached it", "flows", default=0)
     rtt: float | None = gauge("shortest round trip of these flows", "s", default=None)
     advmss: int | None = gauge("segment size announced to peers", "bytes", default=None)
@@ -46,7 +50,7 @@ class Metric:
 def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     """Routes of the main table whose limit a flow has reached."""
     routes = [row for row in frame.rows("routes") if row.table == 254]
-    if not any(row.window or row.clamp or row.advmss for row in routes):
+    if not any(row.window or row.clamp or row.advmss or row.initcwnd for row in routes):
         return ()
     networks = prefixes(routes)
     held: dict[str, list[Flow]] = {}
@@ -61,7 +65,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
             cut[row.to] += _cut(flow, row.advmss)
     return tuple(
         Metric(
-            row.to, row.interface, row.window, row.clamp, len(flows),
+            row.to, row.interface, row.window, row.clamp, row.initcwnd, len(flows),
             min((trip for one in flows if (trip := one.min_rtt or one.rtt)), default=None),
             row.advmss, cut[row.to],
         )
@@ -99,6 +103,8 @@ def _cut(flow: Flow, size: int) -> bool:
 
 
 def _at(flow: Flow, row: RouteRow) -> bool:
+    if row.initcwnd and row.initcwnd < FIRST and flow.direction == "send" and flow.unacked:
+        return bool(flow.acked is not None and flow.acked < BEGINS * (flow.mss or 0))
     if row.clamp and flow.direction == "send" and flow.wants and flow.cwnd:
         return flow.cwnd >= row.clamp
     trip = flow.min_rtt or flow.rtt
