@@ -140,7 +140,7 @@ def test_a_connection_that_begins_by_a_route_with_a_small_window(
     initcwnd: int, acked: int, flows: int
 ) -> None:
     way = routes.Row("10.0.0.0/24", "eth0", 0, 254, initcwnd=initcwnd)
-    page = socket(1, min_rtt=60_000, mss=1448, unacked=4, bytes_acked=acked, bytes_received=100)
+    page = socket(1, state="fin-wait-1", min_rtt=60_000, mss=1448, unacked=4, bytes_acked=acked)
     tables = {**HOST, "routes": [way]}
     found = joined(tables, {**tables, "sockets_tcp": [page]}).more["metric"]
     assert [(one.initcwnd, one.flows) for one in found] == [(1, 1)] * flows

@@ -9,8 +9,8 @@ segments than `advmss` (tcp_output.c, tcp_advertise_mss()).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from operator import attrgetter
@@ -53,24 +53,40 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     if not any(row.window or row.clamp or row.advmss or row.initcwnd for row in routes):
         return ()
     networks = prefixes(routes)
-    held: dict[str, list[Flow]] = {}
+    held: dict[str, list[float | None]] = defaultdict(list)
     cut: Counter[str] = Counter()
     for flow in facts.flows:
-        if flow.protocol != "tcp":
-            continue
-        row = route(flow.remote, networks)
+        row = route(flow.remote, networks) if flow.protocol == "tcp" else None
         if row is not None and _at(flow, row):
-            held.setdefault(row.to, []).append(flow)
+            held[row.to].append(flow.min_rtt or flow.rtt)
         if row is not None and row.advmss:
             cut[row.to] += _cut(flow, row.advmss)
+    if any(row.initcwnd and row.initcwnd < FIRST for row in routes):
+        for to, trip in _begun(frame, networks):
+            held[to].append(trip)
     return tuple(
         Metric(
-            row.to, row.interface, row.window, row.clamp, row.initcwnd, len(flows),
-            min((trip for one in flows if (trip := one.min_rtt or one.rtt)), default=None),
-            row.advmss, cut[row.to],
+            row.to, row.interface, row.window, row.clamp, row.initcwnd, len(trips),
+            min((trip for trip in trips if trip), default=None), row.advmss, cut[row.to],
         )
-        for row in routes if (flows := held.get(row.to, [])) or cut[row.to]
+        for row in routes if (trips := held.get(row.to, [])) or cut[row.to]
     )  # fmt: skip
+
+
+def _begun(
+    frame: Frame, networks: Sequence[tuple[Network, RouteRow]]
+) -> Iterator[tuple[str, float | None]]:
+    """The route and the round trip of each connection that began with few segments just now.
+
+    The program may have closed it already.
+    """
+    for entry in frame.tables.get("sockets_tcp", ()):
+        one = entry.now
+        if one.unacked and one.mss and (one.bytes_acked or 0) < BEGINS * one.mss:
+            row = route(one.remote, networks)
+            if row is not None and row.initcwnd and row.initcwnd < FIRST:
+                trip = one.min_rtt or one.rtt
+                yield row.to, trip / 1e6 if trip else None
 
 
 def _network(to: str) -> Network | None:
@@ -103,8 +119,6 @@ def _cut(flow: Flow, size: int) -> bool:
 
 
 def _at(flow: Flow, row: RouteRow) -> bool:
-    if row.initcwnd and row.initcwnd < FIRST and flow.direction == "send" and flow.unacked:
-        return bool(flow.acked is not None and flow.acked < BEGINS * (flow.mss or 0))
     if row.clamp and flow.direction == "send" and flow.wants and flow.cwnd:
         return flow.cwnd >= row.clamp
     trip = flow.min_rtt or flow.rtt
