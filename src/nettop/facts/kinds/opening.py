@@ -6,13 +6,13 @@ of them carries little before it is closed.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
-from ...frame.rates import Entry, Frame
+from ...frame.rates import Frame
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -36,30 +36,31 @@ class Opening:
 def build(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG001
     """The destinations with several fresh connections, those with most first."""
     entries = frame.tables.get("sockets_tcp", ())
-    if all(entry.rated for entry in entries):
+    fresh = Counter(
+        (entry.now.remote, entry.now.remote_port) for entry in entries if not entry.rated
+    )
+    counts = {place: count for place, count in fresh.items() if count >= LEAST}
+    if not counts:
         return ()
     served = {entry.now.local_port for entry in entries if entry.now.state == "listen"}
-    opened: dict[tuple[str, int], list[Entry[TcpRow]]] = defaultdict(list)
+    opened: dict[tuple[str, int], list[TcpRow]] = defaultdict(list)
     for entry in entries:
         row = entry.now
-        if row.state != "listen" and row.local_port not in served:
-            opened[row.remote, row.remote_port].append(entry)
-    counts = {place: sum(not one.rated for one in found) for place, found in opened.items()}
+        if (place := (row.remote, row.remote_port)) in counts and row.local_port not in served:
+            opened[place].append(row)
     inodes = {row.inode: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners") if row.pid}
     found = []
-    for (remote, port), count in counts.items():
-        if count >= LEAST:
-            rows = [entry.now for entry in opened[remote, port]]
-            trips = [trip for row in rows if (trip := row.min_rtt or row.rtt)]
-            found.append(
-                Opening(
-                    f"[{remote}]:{port}" if ":" in remote else f"{remote}:{port}",
-                    count,
-                    len(rows),
-                    min(trips) / 1e6 if trips else None,
-                    tuple(sorted({inodes[row.inode] for row in rows if row.inode in inodes})),
-                )
+    for (remote, port), rows in opened.items():
+        trips = [trip for row in rows if (trip := row.min_rtt or row.rtt)]
+        found.append(
+            Opening(
+                f"[{remote}]:{port}" if ":" in remote else f"{remote}:{port}",
+                counts[remote, port],
+                len(rows),
+                min(trips) / 1e6 if trips else None,
+                tuple(sorted({inodes[row.inode] for row in rows if row.inode in inodes})),
             )
+        )
     return tuple(sorted(found, key=lambda one: (-one.fresh, one.id))[:MOST])
 
 
