@@ -97,7 +97,7 @@ def served(words: list[str]) -> str:
     if "loads" not in words:
         return ""
     kind, *rest = words[-words[::-1].index("loads") :]  # the last: one may start another
-    return rest[0] if kind in SERVERS else ""
+    return rest[0] if kind in SERVERS and rest[0].isdecimal() else ""  # a client has an address
 
 
 @contextlib.contextmanager
