@@ -15,13 +15,14 @@ from pathlib import Path
 
 PROGRAMS = {
     name: f"{sys.executable} {Path(__file__).with_name(name)}.py"
-    for name in ("loads", "ills", "woes", "strays", "qualms")
+    for name in ("loads", "ills", "woes", "strays", "qualms", "pains")
 }
 SERVERS = frozenset((
     "deaf", "drain", "slow-reader", "not-accepting", "out-of-files", "echo", "streams",
     "read", "answers", "accepts-slowly", "serves", "reuse",
     "leaks", "stuck", "stops", "local", "two-answers", "replies", "thrashes",
     "unread", "resets", "greets", "pages", "relay", "keeps",
+    "thinks", "notes-each", "offices",
 ))  # fmt: skip
 PATIENCE = 15.0  # seconds: Python takes that long to start in a guest that is busy
 
@@ -96,7 +97,7 @@ def served(words: list[str]) -> str:
     if "loads" not in words:
         return ""
     kind, *rest = words[-words[::-1].index("loads") :]  # the last: one may start another
-    return rest[0] if kind in SERVERS else ""
+    return rest[0] if kind in SERVERS and rest[0].isdecimal() else ""  # a client has an address
 
 
 @contextlib.contextmanager

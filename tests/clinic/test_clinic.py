@@ -49,6 +49,7 @@ def test_there_are_enough_sick_sound_and_misleading_hosts() -> None:
         ("taskset -c 1 loads echo 9005", "9005"),
         ("iperf3 -c 10.94.0.2 -t 60", ""),
         ("loads asks 10.94.0.2 9005", ""),
+        ("loads pages 10.94.0.2 9005", ""),
         ("sysctl -qw net.core.rmem_max=8388608", ""),
     ],
 )

@@ -107,6 +107,12 @@ def test_a_second_way_that_is_blocked_is_no_fault() -> None:
     assert still(links=rows).more["bridge"] == ()
 
 
+def test_a_disabled_port_is_named_beside_one_that_forwards() -> None:
+    rows = [port("eth0", 1500, port_state="forwarding"), port("eth1", 1500, port_state="disabled")]
+    (one,) = still(links=rows).more["bridge"]
+    assert one.held == ("eth1",)
+
+
 def test_a_bridge_with_ports_of_one_size_is_not_listed() -> None:
     rows = [port("v1", 1500), port("v2", 1500), port("x", 9000, "br1")]
     assert still(links=rows).more["bridge"] == ()

@@ -172,8 +172,10 @@ while True:
             time.sleep(pause)
 """
 # A link between two tun devices. Each packet arrives `delay` seconds later. Of full packets, every
-# `lose`th is lost, every `reorder`th arrives `late` seconds later than the others, and those above
-# `police` bytes/s are lost. The file of the third word has the number of lost packets.
+# `lose`th is lost, every `reorder`th arrives `late` seconds later than the others, every `double`th
+# arrives twice, every `damage`th has a wrong byte, and those above `police` bytes/s are lost. Each
+# end sends `rate` bytes/s, and what would wait more than `hold` seconds for that is lost. The file
+# of the third word has the number of lost packets.
 LINK: Final = """
 import ctypes, fcntl, heapq, os, select, struct, sys, time
 options = {name: float(value) for name, value in (word.split("=") for word in sys.argv[4:])}
@@ -186,6 +188,8 @@ def lost():
     os.pwrite(count_file, struct.pack("Q", never), 0)
 delay, police = options.get("delay", 0.0), options.get("police", 0.0)
 lose, reorder = int(options.get("lose", 0)), int(options.get("reorder", 0))
+double, damage = int(options.get("double", 0)), int(options.get("damage", 0))
+rate, hold, free = options.get("rate", 0.0), options.get("hold", 0.1), {}
 ends, libc = [], ctypes.CDLL(None)
 for space in sys.argv[1:3]:
     here = os.open("/proc/self/ns/net", os.O_RDONLY)
@@ -220,7 +224,18 @@ while True:
                         lost()
                         continue
                     tokens -= len(packet)
+                if damage and count % damage == 0:
+                    packet = packet[:900] + bytes([packet[900] ^ 1]) + packet[901:]
+            if rate:
+                begins = max(now, free.get(end, now))
+                if begins - now > hold:
+                    lost()
+                    continue
+                free[end] = begins + len(packet) / rate
+                due += free[end] - now
             heapq.heappush(waiting, (due, number, ends[end == ends[0]], packet))
+            if full and double and count % double == 0:
+                heapq.heappush(waiting, (due, number + 0.5, ends[end == ends[0]], packet))
     while waiting and waiting[0][0] <= time.monotonic():
         _, _, end, packet = heapq.heappop(waiting)
         try:

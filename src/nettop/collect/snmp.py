@@ -38,7 +38,8 @@ _SUMS: Final[Mapping[str, str]] = {
     "tcp_given_up": "TcpExt.TCPAbortOnTimeout", "tcp_silent": "TcpExt.TCPDeferAcceptDrop",
     "tcp_established": "Tcp.CurrEstab",
     "tcp_opened": "Tcp.ActiveOpens Tcp.PassiveOpens", "tcp_active": "Tcp.ActiveOpens",
-    "tcp_passive": "Tcp.PassiveOpens",
+    "tcp_passive": "Tcp.PassiveOpens", "tcp_failed": "Tcp.AttemptFails",
+    "tcp_twice": "TcpExt.TCPDSACKOldSent TcpExt.TCPDSACKOfoSent",
     "tcp_timeouts": "TcpExt.TCPTimeouts",
     "tcp_lost_retransmit": "TcpExt.TCPLostRetransmit",
     "tcp_spurious": "TcpExt.TCPSpuriousRTOs", "tcp_fast_retransmits": "TcpExt.TCPFastRetrans",
@@ -79,6 +80,7 @@ _SUMS: Final[Mapping[str, str]] = {
     "udp_unasked": "Udp.IgnoredMulti 6.Udp6IgnoredMulti", "syn_retrans": "TcpExt.TCPSynRetrans",
     "tcp_inuse": "TCP.inuse TCP6.inuse", "tcp_orphan": "TCP.orphan", "time_wait": "TCP.tw",
     "tcp_mem_pages": "TCP.mem", "udp_inuse": "UDP.inuse UDP6.inuse", "udp_mem_pages": "UDP.mem",
+    "frag_waiting": "FRAG.inuse FRAG6.inuse",
 }  # fmt: skip
 
 
@@ -104,6 +106,10 @@ class Row:
     tcp_opened: int | None = counter("connections opened, in both directions", "connections")
     tcp_active: int | None = counter("outgoing connections opened", "connections")
     tcp_passive: int | None = counter("incoming connections opened", "connections")
+    tcp_failed: int | None = counter(
+        "connections refused, or given up, before they were open", "connections"
+    )
+    tcp_twice: int | None = counter("TCP segments received a second time (DSACK)", "segments")
     tcp_timeouts: int | None = counter("retransmission timeouts", "events")
     tcp_lost_retransmit: int | None = counter("retransmissions lost again", "segments")
     tcp_spurious: int | None = counter("spurious retransmission timeouts", "events")
@@ -167,6 +173,7 @@ class Row:
     tcp_mem_pages: int | None = gauge("memory of all TCP sockets", "pages")
     udp_inuse: int | None = gauge("UDP sockets", "sockets")
     udp_mem_pages: int | None = gauge("memory of all UDP sockets", "pages")
+    frag_waiting: int | None = gauge("packets that wait for the rest of their fragments", "packets")
 
 
 @dataclass

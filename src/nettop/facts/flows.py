@@ -39,11 +39,15 @@ ONE_CPU: Final = 0.9  # of a NIC's interrupts: then all are attributed to this C
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """A listening socket whose accept queue is full: connections dropped per second, backlog."""
+    """A listening socket whose accept queue is full: connections dropped per second, backlog.
+
+    `waiting` is what the queue holds at the look: less than the backlog between bursts.
+    """
 
     drops: float
     name: str
     backlog: int
+    waiting: int | None = None
 
 
 @dataclass(slots=True)
@@ -130,7 +134,7 @@ def _fuller(
         return known
     if known is not None and known.drops >= drops:
         return known
-    return Full(drops, name_of(row, owners), row.send_q)
+    return Full(drops, name_of(row, owners), row.send_q, row.recv_q)
 
 
 def name_of(row: TcpRow, owners: Mapping[int, tuple[int, str]]) -> str:
@@ -240,6 +244,7 @@ def _tcp(
         carried,
         max(0.0, sent - carried) if sent is not None and carried is not None else None,
         row.last_sent / 1e3 if row.last_sent is not None else None,
+        _seconds(row.busy_time),
     )
     rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
     flow = Flow(*values, rests, why, *last)

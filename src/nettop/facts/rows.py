@@ -33,15 +33,45 @@ from ..collect.snmp import Row as SnmpRow
 from ..collect.socket_owners import Row as SocketOwnerRow
 from ..collect.sockets_tcp import Row as TcpRow
 from ..collect.sockets_udp import Row as UdpRow
+from ..collect.sockets_unix import Row as UnixRow
 from ..collect.sysctl_files import Row as SysctlLineRow
 from ..collect.threads import Row as ThreadRow
 from ..collect.topology import Row as TopologyRow
 
 __all__ = [
-    "AddressRow", "ClassRow", "ConntrackRow", "DropReasonRow", "FeatureRow", "FecRow",
-    "InterruptRow", "IpvsRow", "IrqRow", "KernelRow", "LinkRow", "LinkStatsRow", "NetClassRow",
-    "NetDevRow", "NftablesRow", "NicQueueRow", "NicStatsRow", "PacketSocketRow", "PauseRow",
-    "PciRow", "ProcessRow", "QdiscRow", "QueueRow", "RdmaRow", "RouteRow", "RssRow",
-    "ServiceRow", "SnmpRow", "SocketOwnerRow", "SysctlLineRow", "TcpRow", "ThreadRow",
-    "TopologyRow", "UdpRow",
+    "AddressRow",
+    "ClassRow",
+    "ConntrackRow",
+    "DropReasonRow",
+    "FeatureRow",
+    "FecRow",
+    "InterruptRow",
+    "IpvsRow",
+    "IrqRow",
+    "KernelRow",
+    "LinkRow",
+    "LinkStatsRow",
+    "NetClassRow",
+    "NetDevRow",
+    "NftablesRow",
+    "NicQueueRow",
+    "NicStatsRow",
+    "PacketSocketRow",
+    "PauseRow",
+    "PciRow",
+    "ProcessRow",
+    "QdiscRow",
+    "QueueRow",
+    "RdmaRow",
+    "RouteRow",
+    "RssRow",
+    "ServiceRow",
+    "SnmpRow",
+    "SocketOwnerRow",
+    "SysctlLineRow",
+    "TcpRow",
+    "ThreadRow",
+    "TopologyRow",
+    "UdpRow",
+    "UnixRow",
 ]  # fmt: skip

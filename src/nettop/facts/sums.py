@@ -32,9 +32,9 @@ RATES: Final = (
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
     "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
     "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts", "tcp_cut", "tcp_given_up",
-    "tcp_silent", "ip_no_way_out", "ip_header_errors", "ip_expired",
+    "tcp_silent", "ip_no_way_out", "ip_header_errors", "ip_expired", "tcp_failed", "tcp_twice",
 )  # fmt: skip
-NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
+NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait", "frag_waiting")
 _RATES: Final = attrgetter(*RATES)
 _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
@@ -154,6 +154,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
             f"{row.address}@{row.interface} ({row.hardware})" for row in frame.rows("rivals")
         ),
         full_listener=sums.full.name if sums.full is not None else None,
+        full_waiting=sums.full.waiting if sums.full is not None else None,
         full_backlog=sums.full.backlog if sums.full is not None else None,
         syn_listener=sums.half_open.name if sums.half_open is not None else None,
         syn_backlog=sums.half_open.backlog if sums.half_open is not None else None,

@@ -33,7 +33,7 @@ class Bridge:
     small: tuple[str, ...] = gauge("ports with the smallest MTU", default=())
     large: tuple[str, ...] = gauge("ports with the largest MTU", default=())
     held: tuple[str, ...] = gauge(
-        "ports with a link that do not forward, where no port of their kind does", default=()
+        "ports with a link that are disabled, or where no port of their kind forwards", default=()
     )
     packets: float | None = gauge(
         "packets received by the ports with the largest MTU", "packets/s", default=None
@@ -67,9 +67,19 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
 
 
 def _held(ports: Sequence[LinkRow]) -> tuple[str, ...]:
-    """Ports that do not forward; a second way, which spanning tree blocks, is as it should be."""
+    """Ports that do not forward; a second way, which spanning tree blocks, is as it should be.
+
+    Spanning tree disables only ports without a link (net/bridge/br_stp_if.c,
+    br_stp_disable_port()).
+    """
     forwards = {row.kind for row in ports if row.port_state == "forwarding"}
-    return tuple(sorted(row.interface for row in ports if row.kind not in forwards)[:4])
+    return tuple(
+        sorted(
+            row.interface
+            for row in ports
+            if row.port_state == "disabled" or row.kind not in forwards
+        )[:4]
+    )
 
 
 KIND = Kind(

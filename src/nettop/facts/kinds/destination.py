@@ -1,12 +1,13 @@
 """Many connections of this host to one address and port: how many of its local ports they use.
 
 A local port is used by an open connection, and for a minute after the close by one in TIME_WAIT if
-this host closed first.
+this host closed first. A connected datagram socket whose port the kernel chose uses it for every
+destination (net/ipv4/udp.c, udp_lib_get_port()).
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -40,16 +41,19 @@ class Destination:
         "ports of ip_local_port_range without the reserved ones", "ports", default=None
     )
     loopback: bool = gauge("between loopback addresses", default=False)
+    datagrams: bool = gauge("datagram sockets, which share the ports of all servers", default=False)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
     """The destinations that take many local ports, the most first."""
     entries = frame.tables.get("sockets_tcp", ())
     held = frame.rows("time_wait")
-    available = _available(facts.sysctls)
+    chosen = _range(facts.sysctls)
+    available = None if chosen is None else _available(chosen, facts.sysctls)
     least = LEAST if available is None else min(LEAST, max(1, available // SHARE))
+    plain = _datagrams(frame, chosen, available, least) if chosen else ()
     if len(entries) < least and not held:
-        return ()
+        return plain
     used = Counter(
         (row.local, row.remote, row.remote_port)
         for entry in entries
@@ -58,7 +62,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
     waiting = Counter({(row.local, row.remote, row.remote_port): row.ports for row in held})
     half = Counter({(row.local, row.remote, row.remote_port): row.half for row in held})
     known = "time_wait" in frame.tables
-    return tuple(
+    return plain + tuple(
         Destination(
             f"{remote}:{port}", local, used[local, remote, port],
             waiting[local, remote, port] if known else None,
@@ -70,12 +74,37 @@ def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
     )  # fmt: skip
 
 
-def _available(sysctls: Mapping[str, str]) -> int | None:
+def _datagrams(
+    frame: Frame, chosen: range, available: int | None, least: int
+) -> tuple[Destination, ...]:
+    """For each local address with many such ports in use, the server with most sockets."""
+    ports: dict[str, set[int]] = defaultdict(set)
+    servers: dict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
+    for entry in frame.tables.get("sockets_udp", ()):
+        row = entry.now
+        if row.remote_port and row.local_port in chosen:
+            ports[row.local].add(row.local_port)
+            servers[row.local][row.remote, row.remote_port] += 1
+    found = []
+    for local, used in ports.items():
+        if len(used) >= least:
+            ((remote, port), _) = servers[local].most_common(1)[0]
+            found.append(
+                Destination(
+                    f"{remote}:{port}", local, len(used), None, None, available,
+                    ip_address(remote.partition("%")[0]).is_loopback, True,
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _range(sysctls: Mapping[str, str]) -> range | None:
     low_high = triple(sysctls.get("net.ipv4.ip_local_port_range"))
-    if len(low_high) != 2:
-        return None
+    return range(low_high[0], low_high[1] + 1) if len(low_high) == 2 else None
+
+
+def _available(whole: range, sysctls: Mapping[str, str]) -> int:
     reserved = _ports(sysctls.get("net.ipv4.ip_local_reserved_ports", ""))
-    whole = range(low_high[0], low_high[1] + 1)
     return len(whole) - sum(
         max(0, min(last, whole[-1]) - max(first, whole[0]) + 1) for first, last in reserved
     )
@@ -92,9 +121,10 @@ def _ports(text: str) -> list[tuple[int, int]]:
 
 
 KIND = Kind(
-    name="destination", type=Destination, plural="destinations", key=attrgetter("local", "id"),
+    name="destination", type=Destination, plural="destinations",
+    key=attrgetter("local", "id", "datagrams"),
     target=lambda one: f"{one.local}-{one.id}", names={"destination": "destination.id"},
     example={"id": "10.0.0.2:443", "local": "10.0.0.1"}, tables={"": "sockets_tcp"},
-    needs=("sockets_tcp", "time_wait", "sysctls"), build=build,
+    needs=("sockets_tcp", "sockets_udp", "time_wait", "sysctls"), build=build,
     lasts=True,
 )  # fmt: skip

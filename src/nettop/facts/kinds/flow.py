@@ -140,6 +140,9 @@ class Flow:
         "s",
         default=None,
     )
+    in_flight: float | None = gauge(
+        "time with data in flight since the connection began", "s", default=None
+    )
 
 
 KIND = Kind(

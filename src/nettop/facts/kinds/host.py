@@ -44,6 +44,11 @@ class HostFact:
     )
     full_listener: str | None = gauge("listening socket with a full accept queue", default=None)
     full_backlog: int | None = gauge("backlog of that socket", "connections", default=None)
+    full_waiting: int | None = gauge(
+        "connections in that queue now; less than the backlog between bursts",
+        "connections",
+        default=None,
+    )
     syn_listener: str | None = gauge("listening socket with a full SYN queue", default=None)
     syn_backlog: int | None = gauge(
         "backlog of the socket with a full SYN queue", "connections", default=None
@@ -212,6 +217,15 @@ class HostFact:
     )
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
+    )
+    frag_waiting: int | None = gauge(
+        "packets that wait for the rest of their fragments", "packets", default=None
+    )
+    tcp_failed: float | None = gauge(
+        "connections refused, or given up, before they were open", "connections/s", default=None
+    )
+    tcp_twice: float | None = gauge(
+        "TCP segments received a second time (DSACK)", "segments/s", default=None
     )
 
 

@@ -1,13 +1,16 @@
-"""Routes whose metrics limit the flows that take them: `window` and a locked `cwnd` (ip-route(8)).
+"""Routes whose metrics limit flows: `window`, a locked `cwnd`, `initcwnd`, `advmss` (ip-route(8)).
 
-The kernel takes both when a connection begins: no window above `window` is offered
-(net/ipv4/tcp_input.c, tcp_init_buffer_space(); tcp_output.c, tcp_select_initial_window()), and the
-congestion window never exceeds a locked `cwnd` (net/ipv4/tcp_metrics.c, tcp_init_metrics()).
+The kernel takes them when a connection begins: no window above `window` is offered
+(net/ipv4/tcp_input.c, tcp_init_buffer_space(); tcp_output.c, tcp_select_initial_window()), the
+congestion window never exceeds a locked `cwnd` (net/ipv4/tcp_metrics.c, tcp_init_metrics()) and
+begins with `initcwnd` (tcp_input.c, tcp_init_cwnd()), and the peer is told to send no longer
+segments than `advmss` (tcp_output.c, tcp_advertise_mss()).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from operator import attrgetter
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 Network: TypeAlias = IPv4Network | IPv6Network
 NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average
+FIRST: Final = 10  # segments: TCP_INIT_CWND, include/net/tcp.h
+BEGINS: Final = 70  # segments: after three round trips from ten segments on, the begin is over
+MOST: Final = 0.5  # of `advmss`: the mean size of segments that it limits, with some short ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +40,53 @@ class Metric:
     nic: str = gauge("interface of the route", default="")
     window: int | None = gauge("largest receive window", "bytes", default=None)
     cwnd: int | None = gauge("largest congestion window", "segments", default=None)
+    initcwnd: int | None = gauge("initial congestion window", "segments", default=None)
     flows: int = gauge("flows that have reached it", "flows", default=0)
     rtt: float | None = gauge("shortest round trip of these flows", "s", default=None)
+    advmss: int | None = gauge("segment size announced to peers", "bytes", default=None)
+    cut: int = gauge("bulk flows that receive segments of this size", "flows", default=0)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     """Routes of the main table whose limit a flow has reached."""
     routes = [row for row in frame.rows("routes") if row.table == 254]
-    if not any(row.window or row.clamp for row in routes):
+    if not any(row.window or row.clamp or row.advmss or row.initcwnd for row in routes):
         return ()
     networks = prefixes(routes)
-    held: dict[str, list[Flow]] = {}
+    held: dict[str, list[float | None]] = defaultdict(list)
+    cut: Counter[str] = Counter()
     for flow in facts.flows:
-        if flow.protocol != "tcp":
-            continue
-        row = route(flow.remote, networks)
+        row = route(flow.remote, networks) if flow.protocol == "tcp" else None
         if row is not None and _at(flow, row):
-            held.setdefault(row.to, []).append(flow)
+            held[row.to].append(flow.min_rtt or flow.rtt)
+        if row is not None and row.advmss:
+            cut[row.to] += _cut(flow, row.advmss)
+    if any(row.initcwnd and row.initcwnd < FIRST for row in routes):
+        for to, trip in _begun(frame, networks):
+            held[to].append(trip)
     return tuple(
         Metric(
-            row.to, row.interface, row.window, row.clamp, len(held[row.to]),
-            min((trip for one in held[row.to] if (trip := one.min_rtt or one.rtt)), default=None),
+            row.to, row.interface, row.window, row.clamp, row.initcwnd, len(trips),
+            min((trip for trip in trips if trip), default=None), row.advmss, cut[row.to],
         )
-        for row in routes if row.to in held
+        for row in routes if (trips := held.get(row.to, [])) or cut[row.to]
     )  # fmt: skip
+
+
+def _begun(
+    frame: Frame, networks: Sequence[tuple[Network, RouteRow]]
+) -> Iterator[tuple[str, float | None]]:
+    """The route and the round trip of each connection that began with few segments just now.
+
+    The program may have closed it already.
+    """
+    for entry in frame.tables.get("sockets_tcp", ()):
+        one = entry.now
+        if one.unacked and one.mss and (one.bytes_acked or 0) < BEGINS * one.mss:
+            row = route(one.remote, networks)
+            if row is not None and row.initcwnd and row.initcwnd < FIRST:
+                trip = one.min_rtt or one.rtt
+                yield row.to, trip / 1e6 if trip else None
 
 
 def _network(to: str) -> Network | None:
@@ -80,6 +109,13 @@ def route(remote: str, networks: Sequence[tuple[Network, RouteRow]]) -> RouteRow
     except ValueError:
         return None
     return next((row for net, row in networks if address in net), None)
+
+
+def _cut(flow: Flow, size: int) -> bool:
+    """Whether a bulk flow receives segments of about `size` bytes."""
+    if not (flow.bulk and flow.direction == "receive" and flow.rx_per_s and flow.data_in):
+        return False
+    return MOST * size <= flow.rx_per_s / flow.data_in <= size
 
 
 def _at(flow: Flow, row: RouteRow) -> bool:

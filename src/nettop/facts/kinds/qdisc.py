@@ -35,6 +35,7 @@ class Qdisc:
     drops_per_s: float | None = gauge("packets dropped", "packets/s", default=None)
     ingress: bool = gauge("filters received packets", default=False)
     received: bool = gauge("on an IFB: holds back received packets", default=False)
+    root: bool = gauge("root of its interface", default=False)
 
 
 def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
@@ -50,7 +51,8 @@ def _build(frame: Frame) -> Iterator[Qdisc]:
     for entry in frame.tables.get("qdiscs", ()):
         row = entry.now
         if row.rate or row.parent == "ingress":
-            yield _one(entry, row.kind, row.rate, ingress=row.parent == "ingress")
+            one = _one(entry, row.kind, row.rate, ingress=row.parent == "ingress")
+            yield replace(one, root=row.root)
     yield from _classes(frame.tables.get("classes", ()))
 
 

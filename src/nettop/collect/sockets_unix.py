@@ -1,0 +1,73 @@
+"""Unix sockets whose data waits for its reader, by sock_diag: net/unix/diag.c (Linux 3.3).
+
+A writer is charged for what the reader has not taken (net/unix/af_unix.c, unix_dgram_sendmsg(),
+unix_stream_sendmsg()). It waits when its send buffer is full, and with datagrams also when the
+queue of the reader has more than net.unix.max_dgram_qlen of them. Names are not read.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..host.netlink.codec import attributes
+from ..host.netlink.diag import BY_FAMILY
+from ..host.request import Request
+from ..host.source import Source
+from . import _sock_diag
+
+EVERY: Final = 2.0
+OPTIONAL: Final = True  # the module unix_diag is not everywhere
+
+_AF_UNIX: Final = 1
+_SHOW: Final = 0x4 | 0x10 | 0x20  # UDIAG_SHOW_PEER, _RQLEN, _MEMINFO
+_REQUEST: Final = Request(
+    "sock_diag", BY_FAMILY,
+    struct.pack("=BBHIIIII", _AF_UNIX, 0, 0, 0xFFFFFFFF, 0, _SHOW, 0xFFFFFFFF, 0xFFFFFFFF),
+    "sock_diag/unix", dump=True,
+)  # fmt: skip
+_PEER, _RQLEN, _MEMINFO = 2, 4, 5  # UNIX_DIAG_…
+_SNDBUF: Final = 3  # SK_MEMINFO_SNDBUF
+_LISTEN: Final = 10
+_TYPES: Final = {1: "stream", 2: "dgram", 5: "seqpacket"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A writer with data that its reader has not taken, or a listener with clients that wait."""
+
+    inode: int = label("socket inode")
+    type: str = gauge("stream, dgram, seqpacket or listen", default="")
+    peer: int | None = gauge("inode of the reader's socket", default=None)
+    waiting: int = gauge(
+        "memory of the data that waits; listening: connections not yet accepted", "bytes", default=0
+    )
+    room: int | None = gauge("send buffer; listening: backlog", "bytes", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Those of this namespace; OSError, or ValueError for a damaged answer."""
+    return decode(source.netlink(_REQUEST))
+
+
+def decode(reply: bytes) -> list[Row]:
+    """The rows of an answer of unix_diag; ValueError if it is cut off."""
+    rows = []
+    for start, end in _sock_diag.sockets(reply, "unix_diag"):
+        _family, type_, state, inode = _sock_diag.HEADER.unpack_from(reply, start)
+        words = {
+            what: struct.unpack_from(f"={(e - a) // 4}I", reply, a)
+            for what, a, e in attributes(reply, start + _sock_diag.HEADER.size, end)
+        }
+        received, sent = (*words.get(_RQLEN, ()), 0, 0)[:2]
+        if state & 0xFF == _LISTEN:
+            if received:
+                rows.append(Row(inode, "listen", None, received, sent))
+        elif sent:
+            memory = words.get(_MEMINFO, ())
+            room = memory[_SNDBUF] if len(memory) > _SNDBUF else None
+            peer = next(iter(words.get(_PEER, ())), None)
+            rows.append(Row(inode, _TYPES.get(type_, ""), peer, sent, room))
+    return rows

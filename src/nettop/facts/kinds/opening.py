@@ -1,0 +1,72 @@
+"""Connections that this host opens again and again to one address and port.
+
+A connection that was not there at the last look is fresh. Where nearly all are, at each look, each
+of them carries little before it is closed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from ..rows import TcpRow
+
+MOST: Final = 16  # destinations: those with most fresh connections
+LEAST: Final = 2  # fresh connections: fewer are not listed
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """One remote address and port to which this host opens connections."""
+
+    id: str = label("remote address:port")
+    fresh: int = gauge("connections that were not there at the last look", "connections", default=0)
+    sockets: int = gauge("connections, with those being opened or closed", "sockets", default=0)
+    rtt: float | None = gauge("shortest round trip of these", "s", default=None)
+    processes: tuple[str, ...] = gauge("processes, as name[pid]", default=())
+
+
+def build(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG001
+    """The destinations with several fresh connections, those with most first."""
+    entries = frame.tables.get("sockets_tcp", ())
+    fresh = Counter(
+        (entry.now.remote, entry.now.remote_port) for entry in entries if not entry.rated
+    )
+    counts = {place: count for place, count in fresh.items() if count >= LEAST}
+    if not counts:
+        return ()
+    served = {entry.now.local_port for entry in entries if entry.now.state == "listen"}
+    opened: dict[tuple[str, int], list[TcpRow]] = defaultdict(list)
+    for entry in entries:
+        row = entry.now
+        if (place := (row.remote, row.remote_port)) in counts and row.local_port not in served:
+            opened[place].append(row)
+    inodes = {row.inode: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners") if row.pid}
+    found = []
+    for (remote, port), rows in opened.items():
+        trips = [trip for row in rows if (trip := row.min_rtt or row.rtt)]
+        found.append(
+            Opening(
+                f"[{remote}]:{port}" if ":" in remote else f"{remote}:{port}",
+                counts[remote, port],
+                len(rows),
+                min(trips) / 1e6 if trips else None,
+                tuple(sorted({inodes[row.inode] for row in rows if row.inode in inodes})),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: (-one.fresh, one.id))[:MOST])
+
+
+KIND = Kind(
+    name="opening", type=Opening, plural="openings", key=attrgetter("id"),
+    target=attrgetter("id"), names={"opening": "opening.id"},
+    example={"id": "192.0.2.7:443"}, tables={"": "sockets_tcp"},
+    needs=("sockets_tcp", "socket_owners"), build=build,
+)  # fmt: skip

@@ -1,0 +1,168 @@
+"""Programs behind Unix sockets, connections opened again and again, routes with metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flow_tables import HOST, joined, socket, task
+
+from nettop.collect import qdiscs, routes, socket_owners, sockets_udp, sockets_unix, sysctls
+from nettop.facts import Facts
+
+OWNERS = [
+    socket_owners.Row(101, 70, "app"), socket_owners.Row(301, 70, "app"),
+    socket_owners.Row(300, 80, "rsyslogd"), socket_owners.Row(302, 90, "cron"),
+    socket_owners.Row(310, 85, "php-fpm"),
+]  # fmt: skip
+
+
+def behind(*rows: sockets_unix.Row, longest: str = "10") -> Any:
+    """The backends of a host whose process 70 has a connection, on which nothing moves."""
+
+    def at() -> Any:
+        flow = socket(1, bytes_received=0, bytes_acked=0)
+        settings = [sysctls.Row("net.unix.max_dgram_qlen", longest)]
+        return {**HOST, "sockets_tcp": [flow], "socket_owners": OWNERS, "sysctls": settings,
+                "processes": [task(70, "app", 1, 0.1), task(90, "cron", 1, 0.1)],
+                "sockets_unix": rows}  # fmt: skip
+
+    return joined(at(), at()).more["backend"]
+
+
+def logs(inode: int, waiting: int, kind: str = "dgram") -> sockets_unix.Row:
+    return sockets_unix.Row(inode, kind, 300, waiting, 212992)
+
+
+def test_a_log_with_a_full_queue_and_the_program_that_waits_for_it() -> None:
+    (one,) = behind(logs(301, 8448))
+    assert (one.id, one.type, one.waiting) == ("rsyslogd[80]", "dgram", 8448)
+    assert one.writers == ("app[70]",)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        logs(301, 1536),  # two messages on their way
+        logs(302, 8448),  # a program without network sockets
+        logs(399, 8448),  # of a process that cannot be read
+        logs(301, 8448, "stream"),  # a stream has no limit of messages
+        sockets_unix.Row(301, "dgram", None, 8448, 212992),
+    ],
+)
+def test_a_backend_that_keeps_up_or_delays_nobody(row: sockets_unix.Row) -> None:
+    assert behind(row) == ()
+
+
+@pytest.mark.parametrize("kind", ["stream", "dgram"])
+def test_a_send_buffer_that_is_full(kind: str) -> None:
+    (one,) = behind(logs(301, 200_000, kind), longest="512")
+    assert one.id == "rsyslogd[80]"
+
+
+def test_a_listener_whose_backlog_is_exceeded() -> None:
+    full, not_full = (sockets_unix.Row(310, "listen", None, n, 128) for n in (129, 128))
+    (one,) = behind(full)
+    assert (one.id, one.clients) == ("php-fpm[85]", 129)
+    assert behind(not_full) == ()
+
+
+def opened(before: list[Any], now: list[Any]) -> Any:
+    tables = {**HOST, "socket_owners": OWNERS}
+    return joined({**tables, "sockets_tcp": before}, {**tables, "sockets_tcp": now}).more["opening"]
+
+
+def client(cookie: int, **more: Any) -> Any:
+    return socket(cookie, local_port=40000 + cookie, remote="192.0.2.7", remote_port=443, **more)
+
+
+def test_connections_that_were_not_there_at_the_last_look() -> None:
+    stays, other = client(9, min_rtt=41_000), socket(20, min_rtt=90)
+    new = [client(1, state="syn-sent"), client(2, state="last-ack", min_rtt=40_008), client(3)]
+    (one,) = opened([stays, other, client(8)], [stays, other, *new])
+    assert (one.id, one.fresh, one.sockets) == ("192.0.2.7:443", 3, 4)
+    assert one.rtt == pytest.approx(0.040008)
+    assert one.processes == ("app[70]",)
+
+
+def test_a_server_does_not_open_the_connections_of_its_clients() -> None:
+    door = socket(30, state="listen", local_port=443)
+    new = [socket(n, local_port=443, remote="192.0.2.7", remote_port=4000) for n in (1, 2, 3)]
+    assert opened([door], [door, *new]) == ()
+
+
+def test_one_fresh_connection_is_not_listed() -> None:
+    assert opened([client(9)], [client(9), client(1)]) == ()
+
+
+def told_small(size: int, advmss: int | None, *, received: bool = True) -> Facts:
+    """A flow of 2,000,000 bytes/s in segments of `size`, by a route with `advmss`."""
+
+    def at(step: int) -> Any:
+        counts = {"bytes_received": 2_000_000 * step if received else 0,
+                  "bytes_acked": 0 if received else 2_000_000 * step,
+                  "data_segs_in": 2_000_000 // size * step}  # fmt: skip
+        way = routes.Row("10.0.0.0/24", "eth0", 0, 254, advmss=advmss)
+        return {**HOST, "routes": [way], "sockets_tcp": [socket(1, min_rtt=900, **counts)]}
+
+    return joined(at(0), at(1))
+
+
+def test_a_route_whose_peers_send_segments_as_small_as_it_announces() -> None:
+    (one,) = told_small(288, 300).more["metric"]
+    assert (one.to, one.advmss, one.cut, one.flows) == ("10.0.0.0/24", 300, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "advmss", "received"),
+    [(1448, 300, True), (100, 300, True), (288, None, True), (288, 300, False)],
+)
+def test_other_segments_are_not_those_of_the_route(
+    size: int, advmss: int | None, *, received: bool
+) -> None:
+    assert told_small(size, advmss, received=received).more["metric"] == ()
+
+
+@pytest.mark.parametrize(("parent", "root"), [("root", True), ("1:2", False)])
+def test_a_shaper_below_a_class_is_not_the_root(parent: str, *, root: bool) -> None:
+    known: dict[str, Any] = {"interface": "eth0", "handle": "8001:", "kind": "tbf",
+                             "parent": parent, "root": root, "rate": 9e8}  # fmt: skip
+    row = qdiscs.Row(**{**dict.fromkeys(qdiscs.Row.__dataclass_fields__), **known})
+    tables = {**HOST, "qdiscs": [row]}
+    (one,) = joined(tables, tables).more["qdisc"]
+    assert one.root is root
+
+
+@pytest.mark.parametrize(
+    ("initcwnd", "acked", "flows"), [(1, 40_000, 1), (1, 400_000, 0), (20, 40_000, 0)]
+)
+def test_a_connection_that_begins_by_a_route_with_a_small_window(
+    initcwnd: int, acked: int, flows: int
+) -> None:
+    way = routes.Row("10.0.0.0/24", "eth0", 0, 254, initcwnd=initcwnd)
+    page = socket(1, state="fin-wait-1", min_rtt=60_000, mss=1448, unacked=4, bytes_acked=acked)
+    tables = {**HOST, "routes": [way]}
+    found = joined(tables, {**tables, "sockets_tcp": [page]}).more["metric"]
+    assert [(one.initcwnd, one.flows) for one in found] == [(1, 1)] * flows
+
+
+def sent_from(ports: range, **more: Any) -> Any:
+    """The destinations of a host whose datagram sockets are connected from these ports."""
+    known = {"local": "10.0.0.1", "remote": "10.0.0.2", "remote_port": 53, "ipv6": False,
+             "send_q": 0, "recv_q": 0, "uid": 0, "drops": 0, **more}  # fmt: skip
+    rows = [sockets_udp.Row(inode=port, local_port=port, **known) for port in ports]
+    settings = [sysctls.Row("net.ipv4.ip_local_port_range", "40000 40039")]
+    tables = {**HOST, "sockets_udp": rows, "sysctls": settings}
+    return joined(tables, tables).more["destination"]
+
+
+def test_datagram_sockets_use_a_local_port_each() -> None:
+    (one,) = sent_from(range(40000, 40038))
+    assert (one.id, one.local, one.ports, one.available) == ("10.0.0.2:53", "10.0.0.1", 38, 40)
+    assert one.datagrams
+
+
+def test_few_datagram_sockets_other_ports_and_servers_are_not_listed() -> None:
+    assert sent_from(range(40000, 40009)) == ()
+    assert sent_from(range(50000, 50090)) == ()
+    assert sent_from(range(40000, 40038), remote="0.0.0.0", remote_port=0) == ()
