@@ -19,6 +19,7 @@ from ..host.source import Source
 from . import _sock_diag
 
 EVERY: Final = 2.0
+MAY_REST: Final = True
 OPTIONAL: Final = True  # the module unix_diag is not everywhere
 
 _AF_UNIX: Final = 1
