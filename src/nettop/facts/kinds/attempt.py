@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ..flow_words import end
 from ..kind import Kind
 from .metric import prefixes, route
 
@@ -61,7 +62,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
     networks = prefixes([row for row in frame.rows("routes") if row.table == 254]) if absent else ()
     found = [
         Attempt(
-            f"[{remote}]:{port}" if ":" in remote else f"{remote}:{port}",
+            end(remote, port),
             len(rows),
             max(row.total_retrans or 0 for row in rows),
             answered[remote, port],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ..flow_words import end
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def build(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG001
         trips = [trip for row in rows if (trip := row.min_rtt or row.rtt)]
         found.append(
             Opening(
-                f"[{remote}]:{port}" if ":" in remote else f"{remote}:{port}",
+                end(remote, port),
                 counts[remote, port],
                 len(rows),
                 min(trips) / 1e6 if trips else None,
