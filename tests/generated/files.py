@@ -16,7 +16,7 @@ _UDP: Final = (
 )
 _SNMP: Final = {
     "Ip": "InReceives InHdrErrors InAddrErrors ForwDatagrams InDiscards InDelivers OutRequests "
-    "ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragCreates",
+    "ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragCreates FragFails InUnknownProtos",
     "Tcp": "InSegs OutSegs RetransSegs InErrs InCsumErrors OutRsts ActiveOpens PassiveOpens "
     "AttemptFails",
     "Udp": "InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors "
@@ -29,7 +29,7 @@ _NETSTAT: Final = {
     "TCPMTUPSuccess TCPRenoRecovery TCPSackRecovery TCPSACKReorder TCPTimeouts "
     "TCPLostRetransmit TCPSpuriousRTOs TCPFastRetrans BusyPollRxPackets TCPTimeWaitOverflow "
     "IPReversePathFilter DelayedACKs TCPDSACKOldSent TCPDSACKOfoSent "
-    "TCPSynRetrans",
+    "TCPSynRetrans PAWSEstab TCPSpuriousRtxHostQueues",
     "IpExt": "InNoRoutes InOctets OutOctets",
 }
 _GONE: Final = (
