@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..frame.fields import Packed, counter, gauge, label, light
 from ..host.netlink import diag
 from ..host.netlink.codec import text
+from ..terms.dataclass import dataclass
 
 _ENDLESS: Final = 0x7FFFFFFF
 _UNKNOWN: Final = 0xFFFFFFFF

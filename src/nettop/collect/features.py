@@ -7,12 +7,13 @@ A kernel before 5.7 is asked by ioctl. A feature is fixed if the device cannot c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..frame.fields import gauge, label, light
 from ..host.netlink import legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 from ._settings import every
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..frame.rates import Tables
 from ..terms import formulas
+from ..terms.dataclass import dataclass
 from . import wiring
 from .kinds.nic import Channels, Coalesce, Eee, Feature, Nic, Pause, Pcie, Ring
 from .place import OnlineCpus

@@ -7,12 +7,12 @@ of them carries little before it is closed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..kind import Kind
 
