@@ -101,7 +101,7 @@ def test_features_that_many_interfaces_have_alike_are_computed_once() -> None:
     rows = features.update(Fake(answers), {})
     assert len(rows) == 40
     assert {row.interface for row in rows} == {f"veth{n}" for n in range(20)}
-    assert {tuple(row)[1:] for row in rows} == {
+    assert {(row.name, row.on, row.wanted, row.fixed) for row in rows} == {
         ("tx-sg", True, False, False),
         ("tx-tso", False, True, False),
     }

@@ -121,12 +121,12 @@ def test_connections_that_are_opened_again_and_again_are_not_unpacked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In a first frame all of a host's 100,000 connections are fresh."""
-    form = {"info": tcp_info(min_rtt=40)}
-    table = entries(read(b"".join(socket(n, **form) for n in range(1000))), [], 0.0)
+    answer = b"".join(socket(n, info=tcp_info(min_rtt=40)) for n in range(1000))
+    table = entries(read(answer), [], 0.0)
     unpacked: list[int] = []
     monkeypatch.setattr(PackedRow, "whole", lambda row: unpacked.append(row.cookie))
     (one,) = opening.build(Frame(0.0, 0.0, {"sockets_tcp": table}), None)
-    assert (one.fresh, one.sockets, one.rtt) == (1000, 1000, pytest.approx(40e-6))
+    assert (one.fresh, one.sockets, round((one.rtt or 0.0) * 1e6)) == (1000, 1000, 40)
     assert unpacked == []
 
 
@@ -135,13 +135,15 @@ def test_sockets_that_were_not_read_again_are_not_looked_at_for_openings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looked: list[object] = []
-    rated = Entry.rated.fget
-    assert rated is not None
-    kind = property(lambda entry: looked.append(entry) or rated(entry))
+
+    def rated(entry: Entry[Any]) -> bool:
+        looked.append(entry)
+        return False
+
     table = entries(read(b"".join(socket(n) for n in range(500))), [], 0.0)
     joiner = joined.Joiner()
     first = joiner.build(Frame(0.0, 0.0, {"sockets_tcp": table})).more["opening"]
-    monkeypatch.setattr(Entry, "rated", kind)
+    monkeypatch.setattr(Entry, "rated", property(rated))
     assert joiner.build(Frame(1.0, 1.0, {"sockets_tcp": table})).more["opening"] is first
     assert len(first) == 1
     assert looked == []
