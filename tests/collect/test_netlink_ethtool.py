@@ -92,22 +92,6 @@ def test_a_feature_is_fixed_when_the_device_or_the_kernel_cannot_change_it() -> 
     ]
 
 
-def test_features_that_many_interfaces_have_alike_are_computed_once() -> None:
-    names = ["tx-sg", "tx-tso"]
-    alike = bitset(2, 0b11, 0xFF), bitset(3, 0b10, None), bitset(4, 0b01, None)
-    raw = b"".join(device(f"veth{n}", *alike) for n in range(20))
-    answers = {"ethtool/features": raw, "ethtool/strings/features": string_set(4, names)}
-    features._states.cache_clear()
-    rows = features.update(Fake(answers), {})
-    assert len(rows) == 40
-    assert {row.interface for row in rows} == {f"veth{n}" for n in range(20)}
-    assert {(row.name, row.on, row.wanted, row.fixed) for row in rows} == {
-        ("tx-sg", True, False, False),
-        ("tx-tso", False, True, False),
-    }
-    assert features._states.cache_info().misses == 1
-
-
 def test_link_modes_tell_what_is_supported_offered_and_best() -> None:
     names = ["1000baseT/Full", "Autoneg", "10000baseT/Full", "25000baseCR/Full"]
     modes = device(

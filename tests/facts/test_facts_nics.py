@@ -31,7 +31,7 @@ from nettop.collect import (
 )
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
-from nettop.facts.kinds.nic import Feature, Nic
+from nettop.facts.kinds.nic import Nic
 from nettop.facts.kinds.path import LINK_ONLY
 
 
@@ -385,17 +385,3 @@ def test_a_bond_knows_its_ports_without_a_link(carrier: bool, up: bool, down: in
     )  # fmt: skip
     assert nic_of(facts, "bond0").ports_down == down
     assert nic_of(facts, "eth0").ports_down is None
-
-
-def test_a_feature_that_interfaces_have_alike_is_one_object() -> None:
-    """A thousand veth interfaces have sixty features each."""
-    names = ("veth1", "veth2")
-    facts = joined(
-        {
-            "links": [link(name, kind="veth") for name in names],
-            "features": [features.Row(name, "rx-gro", True, True, False) for name in names],
-        }
-    )
-    first, second = (nic_of(facts, name).features for name in names)
-    assert first == (Feature("rx-gro", on=True, wanted=True, fixed=False),)
-    assert first[0] is second[0]
