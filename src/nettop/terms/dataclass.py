@@ -1,4 +1,4 @@
-"""Dataclasses whose `__init__` is compiled by its first call.
+"""Dataclasses whose methods are compiled by their first calls.
 
 The decorator of the standard library compiles up to six methods of each class while its module is
 imported. `advise` imports 240 classes and makes objects of half of them: that was a third of its
@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, FrozenInstanceError
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 _Methods: TypeAlias = "dict[str, Any]"
@@ -35,9 +34,15 @@ def _dataclass(
     )(cls)
     kind.__dataclass_params__.frozen = frozen
     every: tuple[Field[Any], ...] = dataclasses.fields(kind)
-    methods = {"__init__": _later(kind, every, frozen=frozen), "__repr__": _repr}
+    methods: _Methods = {
+        "__init__": _later(kind, "__init__", lambda: _init(kind, every, frozen=frozen)),
+        "__repr__": _repr,
+    }
     if eq:
-        methods |= _comparing(every, frozen=frozen)
+        methods["__eq__"] = _later(kind, "__eq__", lambda: _compiled(_equality(every)))
+        methods["__hash__"] = (
+            _later(kind, "__hash__", lambda: _compiled(_hash(every))) if frozen else None
+        )
     if frozen:
         methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
     if frozen and slots:
@@ -48,18 +53,19 @@ def _dataclass(
     return kind
 
 
-def _later(kind: Any, every: Iterable[Field[Any]], *, frozen: bool) -> Callable[..., None]:
-    """An `__init__` that puts the compiled one in its place."""
+def _later(kind: Any, name: str, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """A method that puts the one of `make` in its place."""
 
-    def __init__(self: object, *values: object, **named: object) -> None:  # noqa: N807
-        kind.__init__ = _init(every, frozen=frozen, after=hasattr(kind, "__post_init__"))
-        kind.__init__(self, *values, **named)
+    def method(self: object, *values: object, **named: object) -> Any:
+        made = make()
+        setattr(kind, name, made)
+        return made(self, *values, **named)
 
-    return __init__
+    return method
 
 
-def _init(every: Iterable[Field[Any]], *, frozen: bool, after: bool) -> Callable[..., None]:
-    """The compiled `__init__`; `after`: it ends with `__post_init__`."""
+def _init(kind: Any, every: Iterable[Field[Any]], *, frozen: bool) -> Callable[..., None]:
+    """The compiled `__init__`."""
     space: _Methods = {"__set": object.__setattr__, "__given": _GIVEN}
     parameters, lines = ["self"], []
     for one in every:
@@ -77,26 +83,34 @@ def _init(every: Iterable[Field[Any]], *, frozen: bool, after: bool) -> Callable
         else:
             parameters.append(name if one.default is MISSING else f"{name}=__{name}")
         lines.append(f"__set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
-    lines += ["self.__post_init__()"] if after else []
+    lines += ["self.__post_init__()"] if hasattr(kind, "__post_init__") else []
     body = "".join(f"\n {line}" for line in lines or ["pass"])
-    exec(f"def __init__({', '.join(parameters)}):{body}", space)  # noqa: S102 - names of fields
-    compiled: Callable[..., None] = space["__init__"]
-    return compiled
+    return _compiled(f"def __init__({', '.join(parameters)}):{body}", space)
 
 
-def _comparing(every: Iterable[Field[Any]], *, frozen: bool) -> _Methods:
-    """Equality and hash by the fields that are compared."""
-    names = [one.name for one in every if one.compare]
-    values: Callable[[object], object] = attrgetter(*names) if names else lambda _value: ()
-    if len(names) == 1:  # then it gives no tuple; a tuple is equal to one of the same NaN
-        values = lambda value: (getattr(value, names[0]),)  # noqa: E731
+def _compiled(source: str, space: _Methods | None = None) -> Callable[..., Any]:
+    """The function that the source defines; of what users write, nothing reaches it."""
+    found: _Methods = {}
+    exec(source, {} if space is None else space, found)  # noqa: S102 - names of fields
+    (function,) = found.values()
+    return function  # type: ignore[no-any-return]
 
-    def __eq__(self: object, other: object) -> bool:  # noqa: N807
-        if other.__class__ is not self.__class__:
-            return NotImplemented
-        return values(self) == values(other)
 
-    return {"__eq__": __eq__, "__hash__": (lambda self: hash(values(self))) if frozen else None}
+def _equality(every: Iterable[Field[Any]]) -> str:
+    mine, others = (_values(every, of) for of in ("self", "other"))
+    return (
+        "def __eq__(self, other):\n if other.__class__ is not self.__class__:"
+        f" return NotImplemented\n return {mine} == {others}"
+    )
+
+
+def _hash(every: Iterable[Field[Any]]) -> str:
+    return f"def __hash__(self): return hash({_values(every, 'self')})"
+
+
+def _values(every: Iterable[Field[Any]], of: str) -> str:
+    """The code of a tuple of the fields that are compared."""
+    return f"({''.join(f'{of}.{one.name}, ' for one in every if one.compare)})"
 
 
 def _repr(self: Any) -> str:
