@@ -10,11 +10,13 @@ from packed_sockets import Sites, read
 from tcp_bytes import socket, tcp_info
 
 from nettop.collect import sockets_tcp
-from nettop.facts import flows
+from nettop.collect._tcp_row import PackedRow
+from nettop.facts import flows, joined
+from nettop.facts.kinds import opening
 from nettop.facts.landing import COMPUTED, Landed
 from nettop.frame.fields import whole
 from nettop.frame.pairs import Calm, entries
-from nettop.frame.rates import Entry
+from nettop.frame.rates import Entry, Frame
 
 
 @pytest.fixture
@@ -112,3 +114,36 @@ def test_of_calm_sockets_those_that_move_most_are_shown() -> None:
     assert len(found.busiest) == flows.FEW + 1
     assert [entry.now.cookie for _, entry, _ in found.busiest[:3]] == [0, 499, 498]
     assert found.connections == 1000
+
+
+@pytest.mark.usefixtures("packed")
+def test_connections_that_are_opened_again_and_again_are_not_unpacked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a first frame all of a host's 100,000 connections are fresh."""
+    answer = b"".join(socket(n, info=tcp_info(min_rtt=40)) for n in range(1000))
+    table = entries(read(answer), [], 0.0)
+    unpacked: list[int] = []
+    monkeypatch.setattr(PackedRow, "whole", lambda row: unpacked.append(row.cookie))
+    (one,) = opening.build(Frame(0.0, 0.0, {"sockets_tcp": table}), None)
+    assert (one.fresh, one.sockets, round((one.rtt or 0.0) * 1e6)) == (1000, 1000, 40)
+    assert unpacked == []
+
+
+@pytest.mark.usefixtures("packed")
+def test_sockets_that_were_not_read_again_are_not_looked_at_for_openings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[object] = []
+
+    def rated(entry: Entry[Any]) -> bool:
+        looked.append(entry)
+        return False
+
+    table = entries(read(b"".join(socket(n) for n in range(500))), [], 0.0)
+    joiner = joined.Joiner()
+    first = joiner.build(Frame(0.0, 0.0, {"sockets_tcp": table})).more["opening"]
+    monkeypatch.setattr(Entry, "rated", property(rated))
+    assert joiner.build(Frame(1.0, 1.0, {"sockets_tcp": table})).more["opening"] is first
+    assert len(first) == 1
+    assert looked == []

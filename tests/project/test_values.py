@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -38,3 +39,14 @@ def test_values_are_frozen_and_have_slots() -> None:
         else:
             assert "frozen" not in values
             assert module.startswith(REMEMBER), f"{module}: {name} is not frozen"
+
+
+def test_values_are_made_by_our_own_decorator() -> None:
+    """That of the standard library compiles the methods of each class while it is imported."""
+    for path in SRC.rglob("*.py"):
+        if path != SRC / "terms/dataclass.py":
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"^from dataclasses import .*\bdataclass\b", text, re.MULTILINE), (
+                path
+            )
+            assert "import dataclasses\n" not in text, path

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
 from ..advice.rules.rule import Finding
 from ..files.undisturbed import undisturbed
 from ..host import systemd
 from ..host.recording import Record
+from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from ..views.observer import Observation, Observer
 from .folder import Folder

@@ -16,12 +16,13 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from ..changes import journal
 from ..files.trust import UNTRUSTED, trusted
+from ..terms.dataclass import dataclass
 
 BLOCK: Final = 4096
 LEAST: Final = 4 << 20  # bytes: the least size of a box

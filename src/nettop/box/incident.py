@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from ..host.archive import RecordedMoment, RecordingError, Room, written
 from ..host.pseudonyms import Names
 from ..host.recording import Replay
 from ..host.scrub import scrub
+from ..terms.dataclass import dataclass
 from .folder import blocks
 from .stretch import first, moments
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
 from ..files.trust import trusted
 from ..host.archive import RecordedMoment, RecordingError
+from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from .folder import Folder, default
 from .stretch import first_wall, stretch, walls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from ..advice.rules.file import RuleError, build
 from ..advice.rules.rule import LINKS, Finding, Rule
 from ..advice.rules.severity import SEVERITIES
 from ..facts.kinds import kinds
+from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from .incident import Incident
 

@@ -10,8 +10,9 @@ at once; `retract` is the undo of a user, which needs a confirmation itself if i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ..settings import Address

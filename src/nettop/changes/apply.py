@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .. import settings
 from ..settings import Address, Host
+from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import Change, Result, chain, context, guard, matching
 from .journal import Journal, JournaledChange, since_boot

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 
 from ..host.netlink.netns import cookie
+from ..terms.dataclass import dataclass
 
 NAMESPACES = "/run/netns"
 

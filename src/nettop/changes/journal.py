@@ -13,11 +13,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..files import bounds
 from ..files.trust import trusted
+from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ..settings import Address

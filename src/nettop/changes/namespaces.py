@@ -13,10 +13,11 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypedDict
 
+from ..terms.dataclass import dataclass
 from . import context
 
 _NEWNS, _NEWNET = 0x00020000, 0x40000000  # include/uapi/linux/sched.h

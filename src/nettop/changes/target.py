@@ -7,10 +7,11 @@ target that cannot be seen does not count as gone.
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .. import settings
 from ..settings import Address, Host
+from ..terms.dataclass import dataclass
 from . import context
 from .journal import JournaledChange
 from .namespaces import Namespace, Survey

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .. import settings
 from ..settings import Address, Host
+from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import Result, chain, matching, status, target
 from .journal import Journal, JournaledChange

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from ..frame.rates import Partly
 from ..host.netlink import driver, route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _drivers as drivers
 from ._memory import Memory, recall
 

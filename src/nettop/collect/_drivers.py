@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Final
 
 from ..config import rules_folder
 from ..files import bounds
+from ..terms.dataclass import dataclass
 
 COUNTS: Final = (
     "ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards", "pause_rx",

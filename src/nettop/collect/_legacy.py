@@ -5,11 +5,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from .. import config
+from ..terms.dataclass import dataclass
 
 _COMPARISON: Final = re.compile(r"(?:\[(\d)\] *)?(==|!=|>=|<=|>|<) *(\d+)")
 _OPERATORS: Final = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
+
+from ..terms.dataclass import dataclass
 
 Memory = dict[type, object]
 """One object of each class: a collector declares a class for what it remembers."""

@@ -8,11 +8,11 @@ look at its processes is spread over several readings (`Unfinished`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 MEMORY: Final = "sockets"  # of all collectors that read processes: they share this list

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Final
+
+from ..terms.dataclass import dataclass
 
 NEW: Final = 8_000  # processes that are read for the first time in one reading: 0.1 s
 TURN: Final = 250  # resting processes that are read for each second since the last reading

@@ -7,10 +7,11 @@ drivers provide them, so a request to all interfaces, sent now and then, finds t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..host.netlink import statistics
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 _MOMENT = 0.05  # seconds: collectors of one frame run one after the other

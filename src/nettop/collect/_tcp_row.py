@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..frame.fields import Packed, counter, gauge, label, light
 from ..host.netlink import diag
 from ..host.netlink.codec import text
+from ..terms.dataclass import dataclass
 
 _ENDLESS: Final = 0x7FFFFFFF
 _UNKNOWN: Final = 0xFFFFFFFF
@@ -225,7 +226,14 @@ class PackedRow(Packed[Row]):
     recv_q, send_q, uid = _one("I", 20), _one("I", 24), _one("I", 28)
     total_retrans = _one("I", 164)
     bytes_acked, bytes_received = _one("Q", 184), _one("Q", 192)
-    notsent = _one("I", 208)
+    notsent, rtt = _one("I", 208), _one("I", 132)
+    _min_rtt = _one("I", 212)
+
+    @property
+    def min_rtt(self) -> int | None:
+        """As in `Row`."""
+        known: int = self._min_rtt
+        return None if known == _UNKNOWN else known
 
     def later(self, data: bytes) -> PackedRow | None:
         """The row of the same socket with other bytes; None if these are of another one.

@@ -8,7 +8,7 @@ counters) is the same as before keeps its rows; at each reading a sixteenth of t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import islice
 from typing import Final, TypeVar, cast
@@ -16,6 +16,7 @@ from typing import Final, TypeVar, cast
 from ..host.netlink import route
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 MANY: Final = 64  # software interfaces: up to this number all are read each time

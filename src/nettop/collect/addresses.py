@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import route
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed
 
 EVERY = 5.0

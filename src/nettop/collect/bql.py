@@ -7,11 +7,12 @@ them: other devices complete at once. The list of queues is read again from time
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..frame.fields import gauge, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory, recall
 

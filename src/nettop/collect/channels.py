@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..frame.fields import gauge, label
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed
 from ._settings import every
 

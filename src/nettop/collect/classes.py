@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _shaping
 from .qdiscs import number
 

@@ -7,12 +7,12 @@ line per CPU. Without the files, connection tracking is not loaded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 
 EVERY: Final = 2.0

@@ -8,7 +8,6 @@ CPU leaves idle (Documentation/filesystems/proc.rst); the previous value is kept
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from operator import gt, truediv
@@ -19,6 +18,7 @@ from ..frame.columns import Columns, columns
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/stat",)

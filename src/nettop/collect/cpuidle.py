@@ -6,12 +6,13 @@ the state, both in us. Only the times of the deep states are read again; the res
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms import cpulist
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory, recall
 

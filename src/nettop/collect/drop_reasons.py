@@ -8,12 +8,12 @@ kernel (`bpf.drops`), so the table is read on request only, and needs root.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 EVERY: Final = 0.9
 ON_REQUEST: Final = True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from ..frame.fields import gauge, label
 from ..host.netlink import driver, route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _drivers as drivers
 from ._memory import Memory
 from ._turns import by_turns

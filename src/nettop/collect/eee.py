@@ -7,10 +7,10 @@ before 5.7 answers ETHTOOL_GEEE.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._settings import every, flag
 
 EVERY = 10.0

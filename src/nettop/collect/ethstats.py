@@ -7,10 +7,10 @@ all drivers. mlx5, bnxt, ice and a few others provide them, most drivers do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..frame.fields import counter, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory
 from ._standard_statistics import readings
 

@@ -7,12 +7,14 @@ A kernel before 5.7 is asked by ioctl. A feature is fixed if the device cannot c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import lru_cache
 
 from ..frame.fields import gauge, label, light
 from ..host.netlink import legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 from ._settings import every
 
@@ -66,13 +68,21 @@ def features(interface: str, values: Mapping[str, Bits], names: Sequence[str]) -
         values.get(which, none).value for which in ("hw", "wanted", "active", "nochange")
     )
     return [
-        Row(
-            interface,
-            name,
-            on=bool(active >> bit & 1),
-            wanted=bool(wanted >> bit & 1),
-            fixed=bool(never >> bit & 1) or not hardware >> bit & 1,
+        tuple.__new__(Row, (interface, *state))  # type: ignore[type-var]
+        for state in _states(hardware, wanted, active, never, tuple(names))
+    ]
+
+
+@lru_cache(maxsize=64)
+def _states(
+    hardware: int, wanted: int, active: int, never: int, names: tuple[str, ...]
+) -> tuple[tuple[str, bool, bool, bool], ...]:
+    """Name, on, wanted and fixed of each feature: a thousand veth interfaces have the same."""
+    return tuple(
+        (
+            name, bool(active >> bit & 1), bool(wanted >> bit & 1),
+            bool(never >> bit & 1) or not hardware >> bit & 1,
         )
         for bit, name in enumerate(names)
         if name
-    ]
+    )  # fmt: skip

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import ethtool
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed
 
 EVERY = 10.0

@@ -8,7 +8,6 @@ table of connections, in the state SYN_RECV; those of one listener are at most i
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
@@ -16,6 +15,7 @@ from ..frame.fields import gauge, label
 from ..host.netlink import diag, route
 from ..host.netlink.codec import messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 EVERY: Final = 2.0
 OPTIONAL = True

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Final
 
 from ..files.bounds import BOUNDS, count, exceeded
 from ..frame.fields import counter, gauge, label, light, vector
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/interrupts",)

@@ -7,12 +7,12 @@ module `ip_vs` is loaded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 EVERY: Final = 2.0
 OPTIONAL = True

@@ -12,12 +12,12 @@ Since Linux 6.8 the kernel reports the queues of an interrupt for drivers that s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label, light
 from ..host.netlink import netdev, route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 
 EVERY: Final = 5.0

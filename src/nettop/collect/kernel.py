@@ -7,11 +7,11 @@ do not change before a reboot.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 
 EVERY: Final = 1e9

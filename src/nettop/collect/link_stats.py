@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Final
 
@@ -16,6 +16,7 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.netlink import route
 from ..host.netlink.codec import attributes, messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 ELSE = "netdev"

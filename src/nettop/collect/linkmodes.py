@@ -6,7 +6,7 @@ A kernel before 5.6 is asked by ioctl, which does not report why a link is down.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final
 
@@ -14,6 +14,7 @@ from ..frame.fields import counter, gauge, label
 from ..host.netlink import ethtool, legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed, recall
 from ._settings import every
 

@@ -6,13 +6,14 @@ Only a changed answer is parsed: without counters, equal links give equal bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed, recall
 
 MAY_REST = True

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from ..frame.fields import gauge, label
 from ..host.netlink import ethtool, optics, route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory
 from ._turns import by_turns
 

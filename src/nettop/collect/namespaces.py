@@ -9,13 +9,14 @@ cgroup.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..frame.rates import Partly, Unfinished
 from ..host.request import Space
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _namespace_names, _pids, _sysfs
 from ._memory import Memory, recall
 

@@ -7,12 +7,12 @@ of all network namespaces together; the files are in the first one only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from .conntrack import totals
 

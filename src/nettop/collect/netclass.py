@@ -7,12 +7,12 @@ rtnetlink (`links`) always answers for the reader's namespace. The kernel return
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory
 from ._turns import by_turns

@@ -7,11 +7,10 @@ carrier, aborted, window and heartbeat errors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..files.bounds import counts
 from ..frame.fields import counter, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 PROMPT = True
 

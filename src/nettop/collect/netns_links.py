@@ -8,7 +8,7 @@ fifth reading.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Final
 
@@ -16,6 +16,7 @@ from ..frame.fields import counter, gauge, label
 from ..frame.rates import Partly
 from ..host.netlink import route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import link_stats, namespaces
 from ._memory import Memory, recall
 from .netns_qdiscs import Inside

@@ -8,13 +8,14 @@ names and addresses of its interfaces. A namespace whose flows move no data is n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import route
 from ..host.request import Request, Space
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import addresses, classes, namespaces, netns_tcp, qdiscs
 from ._memory import Memory, recall
 

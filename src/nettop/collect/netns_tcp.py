@@ -6,12 +6,13 @@ One request in each namespace that `namespaces` found. It needs CAP_SYS_ADMIN th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..frame.rates import Partly
 from ..host.netlink import diag
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import namespaces, sockets_tcp
 from ._memory import Memory, recall

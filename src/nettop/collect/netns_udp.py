@@ -6,11 +6,12 @@ The files are those of `sockets_udp`, seen from that process (fs/proc/proc_net.c
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import namespaces, sockets_udp
 from ._memory import Memory, recall
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import netfilter
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import nftables
 from ._memory import Memory, parsed
 

@@ -8,13 +8,13 @@ Rules of iptables-nft always count. Rules and policies that drop without a count
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import netfilter
 from ..host.netlink.codec import Attributes, Table, decode, messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed
 
 OPTIONAL = True

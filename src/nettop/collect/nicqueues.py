@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Final
 
 from ..frame.fields import counter, label
 from ..host.netlink import netdev, route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._driver_statistics import DriverStatistics, readings, with_unread
 from ._drivers import QUEUE_COUNTS
 from ._memory import Memory, recall

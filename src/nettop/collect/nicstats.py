@@ -7,11 +7,11 @@ may be summed. Counts that the driver lacks are taken from the standard statisti
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _drivers as drivers
 from . import _standard_statistics
 from ._driver_statistics import DriverStatistics, readings, with_unread

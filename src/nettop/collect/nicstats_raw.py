@@ -7,10 +7,10 @@ A few of them are not counters (`peer_ifindex` of veth, a temperature); the driv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._driver_statistics import readings, with_unread
 from ._memory import Memory
 

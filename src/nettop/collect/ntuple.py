@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..frame.fields import gauge, label
 from ..frame.rates import Partly
 from ..host.netlink import driver, route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 EVERY = 30.0
 

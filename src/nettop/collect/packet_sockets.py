@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge, label
 from ..host.netlink.codec import attributes
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sock_diag
 
 MAY_REST = True

@@ -6,10 +6,10 @@ With autoneg on, rx and tx are the offered values with some drivers, the negotia
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._settings import every, flag
 
 EVERY = 5.0

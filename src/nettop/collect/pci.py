@@ -11,11 +11,11 @@ devices crash when all of it is read (lspci(8), -xxx).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 
 EVERY: Final = 2.0  # errors of the bus are judged by those counted during a look of 5 s

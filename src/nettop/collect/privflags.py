@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..frame.fields import gauge, label
 from ..host.netlink import ethtool
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 EVERY = 10.0

@@ -14,7 +14,7 @@ time, the others in turn (`_resting`): they have no row, as an idle kernel threa
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from ..files.bounds import count, counts
@@ -22,6 +22,7 @@ from ..frame.fields import counter, gauge, label, light
 from ..frame.rates import Unfinished
 from ..host.source import Source
 from ..terms import cpulist
+from ..terms.dataclass import dataclass
 from . import _pids, _sysfs, socket_owners
 from ._memory import Memory, recall
 from ._resting import Resting

@@ -7,12 +7,12 @@ device with one transmit queue. Masks are hexadecimal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory
 from ._turns import by_turns

@@ -7,11 +7,11 @@ device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 
 EVERY: Final = 2.0

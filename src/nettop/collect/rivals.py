@@ -9,12 +9,13 @@ table of a large network is not parsed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed, recall
 from ._neighbours import entries
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed
 
 EVERY = 10.0

@@ -8,13 +8,13 @@ addresses and ports before the hash, so that both directions of a flow have the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import driver, route
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory
 from ._turns import by_turns
 

@@ -7,12 +7,12 @@ namespace (without kthreadd) a service that is not visible may still run: then i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..frame.rates import Unfinished
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _pids, _sysfs, processes
 from ._memory import Memory, recall
 

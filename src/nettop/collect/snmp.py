@@ -8,13 +8,14 @@ counts. Documentation/networking/snmp_counter.rst defines the counters.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache, partial
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory, parsed, recall
 from ._pairs import sections, singles

@@ -11,11 +11,11 @@ cgroups in the shared memory; `throttling` says where they are looked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory, recall
 from .threads import Moving

@@ -11,13 +11,14 @@ be unreadable; the row of inode 0 has their number.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import Final
 
 from ..frame.fields import gauge, label, light
 from ..frame.rates import Partly
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _pids, _sysfs, sockets_tcp
 from ._memory import Memory, recall
 

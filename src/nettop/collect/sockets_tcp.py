@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Final, NamedTuple, cast
 
@@ -18,6 +18,7 @@ from ..frame.fields import whole as unpack
 from ..host.netlink import diag, route
 from ..host.netlink.codec import attributes
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 from ._tcp_row import (
     INFO_PIECES,

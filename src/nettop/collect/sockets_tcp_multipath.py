@@ -10,13 +10,13 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import diag
 from ..host.netlink.codec import attributes, messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import namespaces, netns_tcp, sockets_tcp
 from ._memory import Memory, recall
 

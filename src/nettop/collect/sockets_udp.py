@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
@@ -16,6 +16,7 @@ from typing import Final
 from ..files.bounds import count, counts
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed, recall
 
 KEEP_OPEN = ("/proc/net/udp", "/proc/net/udp6")

@@ -8,7 +8,6 @@ queue of the reader has more than net.unix.max_dgram_qlen of them. Names are not
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
@@ -16,6 +15,7 @@ from ..host.netlink.codec import attributes
 from ..host.netlink.diag import BY_FAMILY
 from ..host.request import Request
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sock_diag
 
 EVERY: Final = 2.0

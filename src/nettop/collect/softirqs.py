@@ -7,7 +7,7 @@ kind. The header has the CPU numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..files.bounds import counts
@@ -15,6 +15,7 @@ from ..frame.columns import Columns
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/softirqs",)

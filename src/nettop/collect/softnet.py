@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ..files.bounds import counts
@@ -19,6 +18,7 @@ from ..frame.columns import Columns
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms import cpulist
+from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/net/softnet_stat",)

@@ -8,11 +8,12 @@ the order of their names, and a later line for a key wins. /etc/sysctl.conf is a
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _legacy, _sysfs
 
 EVERY: Final = 60.0

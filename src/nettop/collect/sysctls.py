@@ -8,13 +8,13 @@ Parameters of `net` are those of the reader's network namespace; some exist in t
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from .. import config
 from ..frame.fields import gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 EVERY: Final = 10.0
 

@@ -7,11 +7,11 @@ names, so both are read before this one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs, socket_owners, sockets_tcp
 from ._memory import Memory, recall
 

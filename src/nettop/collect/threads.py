@@ -10,11 +10,12 @@ shared memory.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs, netns_tcp, netns_udp, processes, socket_owners, sockets_tcp, sockets_udp
 from ._memory import Memory, recall
 from ._tcp_row import PackedRow

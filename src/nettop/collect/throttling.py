@@ -10,11 +10,11 @@ the parent of this one (proc(5), /proc/PID/root), where the first process may no
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory, recall
 from .threads import Moving

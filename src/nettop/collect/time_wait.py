@@ -10,7 +10,6 @@ not, each such connection is a group of one and has no row.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
@@ -18,6 +17,7 @@ from ..frame.fields import gauge, label
 from ..host.netlink import diag, route
 from ..host.netlink.codec import messages
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 EVERY: Final = 10.0
 OPTIONAL = True

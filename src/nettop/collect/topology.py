@@ -10,12 +10,12 @@ CPUs change: 1,152 CPUs cost about 2,000 small files once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms import cpulist
+from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory, parsed
 

@@ -5,11 +5,11 @@ fs/proc/stat.c, show_stat(); mm/vmstat.c. `numa_miss` counts pages from another 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sysfs
 
 EVERY: Final = 2.0

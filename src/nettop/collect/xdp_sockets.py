@@ -6,12 +6,12 @@ A kernel without CONFIG_XDP_SOCKETS_DIAG answers ENOENT.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink.codec import attributes
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import _sock_diag
 
 EVERY: Final = 2.0

@@ -6,12 +6,12 @@ line. The file exists with CONFIG_XFRM_STATISTICS, also where no tunnel is set u
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, label
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 EVERY: Final = 2.0
 OPTIONAL = True

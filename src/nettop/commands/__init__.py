@@ -182,12 +182,12 @@ def open_peer(args: argparse.Namespace, here: Source) -> Source | None:
 
     Refused for a directory, or where a file of --peer is not the other end.
     """
-    from ..host.recording import Replay
-
-    if isinstance(here, Replay):
+    if here.ends:
+        from ..host.recording import Replay
         from ._pair import other
 
-        return other(args, here)
+        if isinstance(here, Replay):
+            return other(args, here)
     check_peer(args, here)
     return None if args.peer is None else _distant(args.peer)
 

@@ -11,13 +11,13 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from .. import config
 from ..advice.rules.severity import SEVERITIES
 from ..files import bounds
+from ..terms.dataclass import dataclass
 from ..terms.errors import Refused, sentence
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from .. import commands
+from ..terms.dataclass import dataclass
 
 GROUPS: Final = ("look", "change", "prove", "data", "more")
 EXAMPLES: Final = (

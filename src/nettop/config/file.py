@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from ..files import bounds
 from ..files.draft import write
+from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from .folders import SYSTEM, ConfigError, must_be_ours, user_folder
 

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from .kind import Fact, Kind

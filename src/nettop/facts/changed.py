@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from ..frame.rates import Entry, Frame
+from ..terms.dataclass import dataclass
 from .kinds.queue import CountedRates
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ the table lacks counts them in rx_missed_errors or rx_fifo_errors, as most drive
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..frame.rates import Entry
+from ..terms.dataclass import dataclass
 from .kinds.nic import Counters
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..frame.pairs import SLOW, Calm
 from ..frame.rates import Entry
 from ..terms import formulas
+from ..terms.dataclass import dataclass
 from . import crowd, distance
 from .kinds.core import Core
 from .kinds.flow import Flow

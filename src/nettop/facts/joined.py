@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..frame.rates import Entry, Frame
+from ..terms.dataclass import dataclass
 from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, witness
 from .changed import NicInputs
 from .kind import Kind

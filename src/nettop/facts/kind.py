@@ -7,10 +7,11 @@ explanations and the judge take everything from this declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..frame.rates import Frame
+from ..terms.dataclass import dataclass
 
 Fact = Any
 """An instance of `Kind.type`: the name of a kind decides the class, as for the rows of a table."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from ..terms.dataclass import dataclass
 from .kinds.queue import Queue
 from .port import Port
 from .toeplitz import TRANSFORMS, Packet, key_bytes, queue_of

@@ -8,8 +8,10 @@ netdev netlink (Linux 6.8), else from the name that the driver gave the line (`i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from .port import Port

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..frame.rates import Entry
+from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

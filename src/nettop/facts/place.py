@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from ..terms.dataclass import dataclass
 from .kinds.core import CpuPlace
 
 if TYPE_CHECKING:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..frame.rates import Tables
 from ..terms import formulas
+from ..terms.dataclass import dataclass
 from . import wiring
 from .kinds.nic import Channels, Coalesce, Eee, Feature, Nic, Pause, Pcie, Ring
 from .place import OnlineCpus
@@ -230,14 +232,19 @@ def _port(
         channels=channels,
         pcie=pcie(one["pci"]),
         features=tuple(
-            Feature(item.name, on=item.on, wanted=item.wanted, fixed=item.fixed)
-            for item in many["features"]
+            _feature(item.name, item.on, item.wanted, item.fixed) for item in many["features"]
         ),
         private_flags=tuple((item.name, item.on) for item in many["privflags"]),
     )  # fmt: skip
     return Port(
         name, kind, driver, speed, mtu, node, frozenset(local), lower, nic, _get(info, "link_ring")
     )
+
+
+@lru_cache(maxsize=1024)
+def _feature(name: str, on: bool, wanted: bool, fixed: bool) -> Feature:
+    """One object for the interfaces of which it is the same: a thousand have sixty each."""
+    return Feature(name, on=on, wanted=wanted, fixed=fixed)
 
 
 def _get(row: object, name: str) -> Any:
@@ -247,7 +254,12 @@ def _get(row: object, name: str) -> Any:
 
 def _picked(row: object, kind: type[_Fact]) -> _Fact:
     """A fact from the fields of a row with the same names; None for a missing one."""
-    return kind(**{f.name: _get(row, f.name) for f in fields(kind)})
+    return kind(**{name: _get(row, name) for name in _fields(kind)})
+
+
+@cache
+def _fields(kind: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
 
 
 def _coalesce(row: object, info: object) -> Coalesce:

@@ -7,9 +7,9 @@ reason is always shown. The profile changes only after another one was seen for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ..terms.dataclass import dataclass
 from . import Profile
 from .counters import middle
 from .kinds.capture import Capture

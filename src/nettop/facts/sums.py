@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
+from ..terms.dataclass import dataclass
 from .counters import middle, total
 from .kinds.core import Core, Load
 from .kinds.flow import Flow

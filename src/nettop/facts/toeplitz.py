@@ -9,10 +9,11 @@ result is None: a wrong queue is worse than none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
+
+from ..terms.dataclass import dataclass
 
 WINDOW: Final = 0xFFFFFFFF
 TRANSFORMS: Final = ("symmetric-xor", "symmetric-or-xor")

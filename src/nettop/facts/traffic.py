@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..frame.fields import altered
 from ..frame.rates import Entry, Frame, Tables
 from ..terms import formulas
+from ..terms.dataclass import dataclass
 from . import counters
 from .changed import Changed, NicInputs
 from .counters import Parts

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final, Protocol
+
+from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from .rows import AddressRow, RouteRow

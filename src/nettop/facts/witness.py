@@ -9,9 +9,10 @@ itself. A queue that counts fewer bytes than the flows assigned to it received i
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
+from ..terms.dataclass import dataclass
 from .kinds.queue import Queue
 
 EXCESS: Final = 1.25  # times the count of the queue, which includes headers and retransmissions

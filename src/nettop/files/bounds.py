@@ -13,8 +13,9 @@ import errno
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from ..terms.dataclass import dataclass
 
 Table = dict[str, Any]
 """A TOML table: text, numbers, booleans, dates, lists and tables, which the reader must check."""

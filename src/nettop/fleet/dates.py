@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..terms.dataclass import dataclass
 from .differing import same
 from .model import History, HostState
 

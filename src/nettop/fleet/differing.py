@@ -17,9 +17,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ..terms.dataclass import dataclass
 from .groups import Group
 from .model import HostState
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from string import ascii_uppercase
 
+from ..terms.dataclass import dataclass
 from .model import HostState
 
 

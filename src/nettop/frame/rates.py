@@ -7,12 +7,13 @@ frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache, cached_property, partial
 from itertools import repeat
 from operator import attrgetter, sub, truediv
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, overload
 
+from ..terms.dataclass import dataclass
 from .columns import Columns, places
 from .fields import Packed, whole
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from typing import Final
 
+from ..terms.dataclass import dataclass
 from .archive import RecordingError, load
 from .recording import Replay
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from ..files import bounds
+from ..terms.dataclass import dataclass
 
 MARK = re.compile(r"^-- (.+) --\n", re.MULTILINE)
 _MARK = re.compile(rb"^-- (.+) --\n", re.MULTILINE)

@@ -9,9 +9,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ..terms.dataclass import dataclass
 from ..terms.text import safe
 from . import prefix
 from .source import HostLostError

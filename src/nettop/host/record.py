@@ -7,9 +7,10 @@ import errno
 import re
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..files import bounds
+from ..terms.dataclass import dataclass
 from . import ages
 from .request import Request
 from .source import Batches, Source

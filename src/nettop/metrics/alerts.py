@@ -10,11 +10,12 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ..advice.rules.explain import plain
 from ..advice.rules.rule import Rule
+from ..terms.dataclass import dataclass
 
 FILE: Final = "nettop.rules.yml"
 ALERTED: Final = ("critical", "warning")

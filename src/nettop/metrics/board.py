@@ -6,8 +6,9 @@ Each panel has one query. The variables choose a Prometheus and the hosts.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Final
+
+from ..terms.dataclass import dataclass
 
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 _WIDTH: Final = 24  # columns of a dashboard

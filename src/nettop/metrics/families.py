@@ -6,8 +6,9 @@ Names follow the conventions of Prometheus (prometheus.io/docs/practices/naming)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from ..terms.dataclass import dataclass
 
 COUNTER: Final = "counter"
 GAUGE: Final = "gauge"

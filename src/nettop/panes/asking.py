@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, ends, fit_line, line
 from ..views.scene import Question
 from ..views.view import View

@@ -7,9 +7,9 @@ other words are one text, which any column may contain. Every part must match; c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from .parts import matches
 

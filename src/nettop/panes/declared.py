@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from types import ModuleType
 
+from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from ..views.ask import Hint, Key, Next, Pointer
 from ..views.scene import JournalEntry, Scene

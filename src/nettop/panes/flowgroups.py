@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
 from ..views.scene import Scene

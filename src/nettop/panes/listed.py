@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
+from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, clauses, crop, ends, fit, line, line_cells
 from ..views.ask import Hint
 from ..views.mutes import may_mute, mutes

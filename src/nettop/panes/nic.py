@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
+from ..terms.dataclass import dataclass
 from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import link, scaled
 from ..views.ask import Hint

@@ -5,12 +5,13 @@ A jump remembers the place before it, and Esc leads back there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..facts.flow_words import name, rate
 from ..facts.limits import Limit
+from ..terms.dataclass import dataclass
 from ..views.scene import Scene
 from ..views.stages import flow_of
 from ..views.view import Left, Spot, View

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ..advice.rules.severity import MARKS
 from ..facts import Facts
+from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
 from ..terms.units import UNKNOWN
 

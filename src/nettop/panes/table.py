@@ -7,9 +7,9 @@ flows = ["process", "peer", "limit", "rtt"]
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from ..views.view import Spot
 from .parts import Cell, Column, heading, row, sort_rows, widths

@@ -6,8 +6,9 @@ from several samples, an interval.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from ..terms.dataclass import dataclass
 
 # line: points joined; dots: single samples; bar: one bar a point; stack: bars on each other;
 # histogram: (lower edge, count) of bins of one width, empty bins left out

@@ -8,13 +8,14 @@ is asked of the other host is one round trip.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from ..frame.both import Both, Close
 from ..frame.rates import Frame
 from ..host.apart import AFTER, BEFORE, THERE, apart
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from .ahead import First
 from .sampler import Sampler
 

@@ -13,9 +13,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final
+
+from ..terms.dataclass import dataclass
 
 BUDGET: Final = 1.0  # percent of a core
 EXPENSIVE: Final = 0.002  # seconds of CPU time of one reading: cheaper tables keep their pace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
@@ -16,6 +16,7 @@ from ..frame.pairs import entries, kept
 from ..frame.rates import Entry, Frame, Partly, Unfinished
 from ..host.ages import SAME
 from ..host.source import HostLostError, Source
+from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from .ahead import Ahead, First
 

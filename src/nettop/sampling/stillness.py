@@ -7,10 +7,10 @@ before end that at once, whatever socket they belong to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ..frame.rates import Frame
+from ..terms.dataclass import dataclass
 
 FEW: Final = 20.0  # segments/s, both directions: a host with more moves data
 RISE: Final = 5.0  # segments/s above the least rate since the sockets were read: one moves data

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from ..terms.dataclass import dataclass
 
 NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 HTTP: Final = 80  # the default port, which browsers omit from Host

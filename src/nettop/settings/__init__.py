@@ -40,7 +40,7 @@ and may have
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
@@ -48,6 +48,7 @@ from typing import TypeVar, cast
 
 from ..host.source import Source
 from ..terms import devname
+from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from ..terms.modules import modules
 from ._host import Host

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ..files.draft import write
 from ..files.trust import environment, program
 from ..host.source import Live, Source
+from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pyroute2 import IPRoute

@@ -6,11 +6,10 @@ net/core/dev.c). Features that are turned off together with one are restored wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..host.netlink import legacy_bits
 from ..host.netlink.codec import Bits
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from . import Address, Command, Host, Keep, Limits
 from ._ethtool import put, values

@@ -12,12 +12,12 @@ import re
 import struct
 import sys
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 from ..host.netlink.codec import Field, attributes, decode, messages, numbered, text
 from ..host.netlink.route import NEWQDISC, names, qdiscs
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import Address, Command, Host, Keep, Limits, _modules
 
 RISK = "none"

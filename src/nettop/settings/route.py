@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from dataclasses import dataclass
 
 from ..host.netlink.codec import NESTED, attribute, attributes, messages
 from ..host.netlink.route import NEWROUTE, names, routes
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 from . import Address, Command, Host, Keep, Limits
 from ._text import number, switch
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from .dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ Unknown (None) prints as `–`, never as zero. Numbers have about three signific
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from .dataclass import dataclass
 
 UNKNOWN: Final = "–"
 _SI: Final = ("", "k", "M", "G", "T", "P", "E")

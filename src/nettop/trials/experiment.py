@@ -11,10 +11,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from statistics import median
 from typing import Final, Protocol
 
+from ..terms.dataclass import dataclass
 from . import statistics
 from .documents import OutcomeFields
 from .lever import Lever

@@ -13,11 +13,12 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from ..host import prefix
+from ..terms.dataclass import dataclass
 from ..terms.text import safe as printable
 from .end import Absent, Cancelled, End, PeerError
 from .far.schema import HelperOptions

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from typing import cast
 
@@ -17,6 +17,7 @@ from .. import settings
 from ..changes import Result, text
 from ..facts.limits.prediction import Prediction
 from ..host.source import Live
+from ..terms.dataclass import dataclass
 from ..terms.units import scaled
 from . import ends, experiment, results
 from . import run as runner

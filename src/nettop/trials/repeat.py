@@ -7,10 +7,11 @@ import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from statistics import median
 from typing import Any, Final, cast
 
+from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import results
 from . import run as runner

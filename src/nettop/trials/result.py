@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
 from ..changes import context
+from ..terms.dataclass import dataclass
 from .documents import EndsDocument, Interface, Record, TestDocument
 
 if TYPE_CHECKING:

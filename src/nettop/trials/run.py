@@ -10,11 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from math import isfinite
 from types import ModuleType
 from typing import Final
 
+from ..terms.dataclass import dataclass
 from . import checks, ends, peer, tool
 from .far.schema import HelperOptions, Message
 from .leftovers import none_left

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeVar, cast
 
+from ..terms.dataclass import dataclass
 from .documents import Interface
 from .end import ANSWER
 from .far.schema import LinkState, Message

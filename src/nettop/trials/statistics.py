@@ -20,11 +20,13 @@ threshold of wide-area paths) are reported but do not change the verdict.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from math import ceil, comb
 from statistics import median
 from typing import Final, Literal
+
+from ..terms.dataclass import dataclass
 
 Verdict = Literal["better", "worse", "no difference", "unstable"]
 

@@ -25,10 +25,11 @@ A study is `rules/studies/<paper>-<table>.toml`:
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Final, TypedDict, cast
 
+from ..terms.dataclass import dataclass
 from .result import Options
 
 REQUIRED: Final = ("title", "paper", "place", "tool", "figure", "unit", "scale", "encodes", "point")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, cast
 
 from ..facts.limits.prediction import Prediction
+from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import ends, prove, results
 from .calibration import beside

@@ -12,12 +12,12 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from ..config import state_folder
 from ..files import bounds
+from ..terms.dataclass import dataclass
 from .experiment import Sample
 
 _FIELDS: Final = {"round", "state", "figure", "losses", "faults"}

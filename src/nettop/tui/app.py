@@ -134,19 +134,21 @@ def _other_end(
     options: argparse.Namespace, source: Source, other: Source | None, tell: Callable[[Note], None]
 ) -> Peering | Pairing | None:
     """What shows the other end: of a recording its pair, of a running host that of --peer."""
+    if not source.ends:
+        from . import peering
+
+        return peering.of(options, source, tell)
     from ..host.abreast import mark_of
     from ..host.recording import Replay
 
-    if isinstance(source, Replay):
-        mark = mark_of(source.comment)
-        if not isinstance(other, Replay) or mark is None:
-            return None
-        from . import pairing
+    if not isinstance(source, Replay) or not isinstance(other, Replay):
+        return None
+    mark = mark_of(source.comment)
+    if mark is None:
+        return None
+    from . import pairing
 
-        return pairing.Pairing(source, other, mark, tell)
-    from . import peering
-
-    return peering.of(options, source, tell)
+    return pairing.Pairing(source, other, mark, tell)
 
 
 def _named(name: str) -> Tick:

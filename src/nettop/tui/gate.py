@@ -11,8 +11,9 @@ asked again only after `SHEET` rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from ..terms.dataclass import dataclass
 
 PATIENCE: Final = 2.0  # seconds to wait for the first answer of a terminal
 TRUST: Final = 10.0  # seconds to wait for later answers: a frame at 9600 baud takes that long

@@ -6,9 +6,10 @@ The peer of the test is the host of --peer; without it the one of the form, or t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..terms.dataclass import dataclass
 from ..terms.text import line
 from ..views.form import course, values
 from ..views.scene import Question, Scene

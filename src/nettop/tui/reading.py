@@ -6,9 +6,10 @@ A row counts after the terminal has drawn it, that is after its reply to a curso
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from ..terms.dataclass import dataclass
 from ..views.view import View
 
 EARLY: Final = "Enter came before the terminal had drawn this: read it, then press Enter again"

@@ -7,9 +7,9 @@ the application carries out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from .scene import Scene
 from .view import View

@@ -13,10 +13,11 @@ import zlib
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Protocol
 
 from ..frame.rates import Frame
+from ..terms.dataclass import dataclass
 from .build import keep
 from .past import History
 from .scene import Scene

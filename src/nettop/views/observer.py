@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from ..sampling.budget import BUDGET, LONGEST, Budget
 from ..sampling.refresh import UNSEEN, RefreshPolicy
 from ..sampling.sampler import Sampler
 from ..sampling.stillness import Stillness
+from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge, Judgement

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from ..terms.dataclass import dataclass
 from ..terms.units import Units
 
 THEMES: Final = ("dark", "light", "contrast", "colourblind", "ansi", "mono")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..facts.pair.words import short
 from ..host.source import Source
+from ..terms.dataclass import dataclass
 
 _TEXTS: Final = {"host": "via", "recording": "replay of", "directory": "directory"}
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import nlargest
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..facts.flow_words import rate
+from ..terms.dataclass import dataclass
 from ..terms.packed import Layout, Packed
 
 if TYPE_CHECKING:

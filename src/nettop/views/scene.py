@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..frame.rates import Frame
+from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from ..terms.units import Units
 from .origin import SceneOrigin

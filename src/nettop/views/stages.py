@@ -7,12 +7,12 @@ those of `facts.kinds.path` where the interface has such a path.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..facts.flow_words import MOST, QUIET
 from ..facts.limits import Limit, Reading
+from ..terms.dataclass import dataclass
 from .once import once
 from .scene import Scene, nic_of
 from .view import View

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from ..terms.dataclass import dataclass
 from ..terms.text import repeats
 from .altered import changes
 from .past import History, Summary, Trace

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypedDict, Unpack
 
+from ..terms.dataclass import dataclass
 from .options import Options
 
 

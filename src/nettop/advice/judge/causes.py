@@ -12,7 +12,7 @@ packet passes, explains findings about any target.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 from typing import Final
 
@@ -27,6 +27,7 @@ from ...facts.kinds.process import Process
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
 from ...facts.limits.prediction import Prediction
+from ...terms.dataclass import dataclass
 from ..rules.rule import Finding, Rule
 from ..rules.severity import SEVERITIES
 from .yielding import nics_of

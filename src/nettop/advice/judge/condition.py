@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from ...terms.dataclass import dataclass
 from ..language.evaluate import evaluate
 from ..language.expression import Expression
 from ..language.functions.history import EARLIER

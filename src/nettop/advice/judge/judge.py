@@ -7,7 +7,7 @@ are computed for findings only, reasons for silence on demand.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TypeAlias, cast
 
@@ -15,6 +15,7 @@ from ...facts import Facts
 from ...facts.kinds import kinds
 from ...facts.kinds.nic import Nic
 from ...facts.limits.prediction import Calibration
+from ...terms.dataclass import dataclass
 from ..language.evaluate import evaluate
 from ..language.moment import Moment, Past
 from ..language.result import Read

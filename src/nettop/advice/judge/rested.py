@@ -8,11 +8,12 @@ many, because a rule may read another fact, such as the host.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ...facts import Facts
 from ...facts.kinds import kinds
+from ...terms.dataclass import dataclass
 
 MANY: Final = 64  # facts of one kind; up to this number all are judged each time
 EVERY: Final = 10.0  # seconds

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ...facts import PROFILES, Facts
+from ...terms.dataclass import dataclass
 from ...terms.errors import nearest
 from ..rules.file import Table
 from ..rules.load import RuleError, read, tests

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from ...facts.kinds import kinds
 from ...facts.kinds.core import Core
 from ...facts.kinds.nic import Nic
+from ...terms.dataclass import dataclass
 from ..rules.rule import Rule
 
 _HOST: Final = "host"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from ...facts.kinds.core import Core
 from ...files import bounds
+from ...terms.dataclass import dataclass
 from ...terms.errors import nearest
 from .functions import FUNCTIONS
 from .syntax import ExpressionError, Limit, Limits, called, path_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from ...terms.dataclass import dataclass
 from .result import Evaluated
 from .scope import Scope
 from .values import Value

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...terms.dataclass import dataclass
 from .values import Value
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...terms.dataclass import dataclass
 from .moment import Moment
 from .syntax import Limits
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
 from ...facts.limits.words import LONG
+from ...terms.dataclass import dataclass
 from ...terms.text import safe
 from ...terms.units import amount
 from .evaluate import evaluate

@@ -6,10 +6,10 @@ offered as the rule says; `changes.plan` reads the host before anything is writt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ...facts.kinds.nic import Nic
+from ...terms.dataclass import dataclass
 from .functions.cpus import cpu_list
 from .moment import Moment
 from .values import Value

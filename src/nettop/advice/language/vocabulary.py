@@ -7,11 +7,12 @@ without a line here.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Final, TypeAlias
 
 from ...facts.kinds import kinds
+from ...terms.dataclass import dataclass
 
 NUMBER: Final = "number"
 TEXT: Final = "text"

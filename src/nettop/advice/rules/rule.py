@@ -107,11 +107,12 @@ A child implies its parent: queue = {…} alone also creates its nic.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final, TypeAlias, TypedDict
 
 from ...facts.limits.prediction import Prediction
+from ...terms.dataclass import dataclass
 from ..language.expression import Expression
 from ..language.syntax import Limits
 from ..language.template import Template

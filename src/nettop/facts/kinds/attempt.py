@@ -8,12 +8,12 @@ tcp_retransmit_timer()). A refused connection is closed at once and is not liste
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..kind import Kind
 from .metric import prefixes, route

@@ -7,12 +7,12 @@ serves nobody meanwhile (net/unix/af_unix.c, unix_wait_for_peer(), sock_alloc_se
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 from ..single import triple
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label, light
 from ...frame.rates import Entry
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 from .core import Core
 from .nic import Nic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import repeat
 from operator import attrgetter
@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...frame.fields import gauge, label, light
 from ...frame.rates import Frame, rates
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 RESTING: Final = 50.0  # percent idle above which a CPU could take over work

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import attrgetter
 
 from ...frame.fields import gauge, label, light
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...frame.fields import gauge, label, light
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:

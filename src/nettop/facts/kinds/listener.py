@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ With net.ipv4.fib_multipath_hash_policy=0 the kernel chooses the next hop by bot
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from ipaddress import ip_address
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 from .metric import prefixes, route
 

@@ -7,12 +7,12 @@ of them carries little before it is closed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..kind import Kind
 
@@ -37,29 +37,28 @@ class Opening:
 def build(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG001
     """The destinations with several fresh connections, those with most first."""
     entries = frame.tables.get("sockets_tcp", ())
-    fresh = Counter(
-        (entry.now.remote, entry.now.remote_port) for entry in entries if not entry.rated
-    )
-    counts = {place: count for place, count in fresh.items() if count >= LEAST}
+    fresh = [entry.now for entry in entries if not entry.rated]
+    counted = Counter([(row.remote, row.remote_port) for row in fresh])
+    counts = {place: count for place, count in counted.items() if count >= LEAST}
     if not counts:
         return ()
-    served = {entry.now.local_port for entry in entries if entry.now.state == "listen"}
+    rows = [entry.now for entry in entries]
+    served = {row.local_port for row in rows if row.state == "listen"}
     opened: dict[tuple[str, int], list[TcpRow]] = defaultdict(list)
-    for entry in entries:
-        row = entry.now
+    for row in rows:
         if (place := (row.remote, row.remote_port)) in counts and row.local_port not in served:
             opened[place].append(row)
     inodes = {row.inode: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners") if row.pid}
     found = []
-    for (remote, port), rows in opened.items():
-        trips = [trip for row in rows if (trip := row.min_rtt or row.rtt)]
+    for (remote, port), there in opened.items():
+        trips = [trip for row in there if (trip := row.min_rtt or row.rtt)]
         found.append(
             Opening(
                 end(remote, port),
                 counts[remote, port],
-                len(rows),
+                len(there),
                 min(trips) / 1e6 if trips else None,
-                tuple(sorted({inodes[row.inode] for row in rows if row.inode in inodes})),
+                tuple(sorted({inodes[row.inode] for row in there if row.inode in inodes})),
             )
         )
     return tuple(sorted(found, key=lambda one: (-one.fresh, one.id))[:MOST])
@@ -69,5 +68,5 @@ KIND = Kind(
     name="opening", type=Opening, plural="openings", key=attrgetter("id"),
     target=attrgetter("id"), names={"opening": "opening.id"},
     example={"id": "192.0.2.7:443"}, tables={"": "sockets_tcp"},
-    needs=("sockets_tcp", "socket_owners"), build=build,
+    needs=("sockets_tcp", "socket_owners"), build=build, lasts=True,
 )  # fmt: skip

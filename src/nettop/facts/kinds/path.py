@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
 from ...frame.fields import gauge, label, light
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 from .core import Core
 from .host import HostFact

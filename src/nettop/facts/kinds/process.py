@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...frame.fields import gauge, label, light
 from ...frame.rates import Entry
+from ...terms.dataclass import dataclass
 from .. import distance
 from ..kind import Kind
 

@@ -8,12 +8,13 @@ or `clsact` of the interface (net/core/dev.c, sch_handle_ingress()).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Entry, Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...frame.fields import gauge, label, light
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 from ..lines import IrqLine, Lines
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 

@@ -7,12 +7,12 @@ IPv4 20, UDP 8, VXLAN and Geneve 8, GRE 4, WireGuard 32, and the inner Ethernet 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 from .nic import Nic
 

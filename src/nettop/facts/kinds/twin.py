@@ -7,13 +7,13 @@ packets leave (Documentation/networking/ip-sysctl.rst, arp_filter and arp_ignore
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_network
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:

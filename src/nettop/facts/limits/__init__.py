@@ -8,10 +8,10 @@ comes next, `steady` keeps a verdict from flapping. A new stage is one new file 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from ...frame.fields import gauge, label
+from ...terms.dataclass import dataclass
 
 STAGES: Final = (
     "application", "thread", "sndbuf", "pacing", "cwnd", "rwnd", "qdisc", "tx-ring", "pause",

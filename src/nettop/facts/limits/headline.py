@@ -8,9 +8,9 @@ take turns as the busiest one, and short connections come and go.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ...terms.dataclass import dataclass
 from . import Limit, words
 from .steady import LASTS
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from operator import attrgetter
 from typing import Final
 
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from .. import Facts
 from ..flow_words import name
 from ..kinds.core import Load

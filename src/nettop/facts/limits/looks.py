@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from ...frame.rates import Entry
+from ...terms.dataclass import dataclass
 from .. import Facts, single
 from ..flow_words import QUIET, end, name
 from ..kinds.flow import Flow

@@ -13,9 +13,9 @@ path loses segments, and a full queue fills windows and buffers and loses packet
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
+from ...terms.dataclass import dataclass
 from . import Interval, Limit, Reading
 from .following import FED_BACK, QUEUES, bound, limits, nearest
 

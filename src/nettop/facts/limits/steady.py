@@ -10,9 +10,10 @@ new look.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
+from ...terms.dataclass import dataclass
 from . import Limit, Reading
 
 FRESH: Final = 5.0

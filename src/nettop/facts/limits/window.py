@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, TypeVar
 
 from ...frame.fields import Packed
 from ...frame.pairs import SLOW, Calm
 from ...frame.rates import Entry, Frame
+from ...terms.dataclass import dataclass
 from .. import elsewhere, port
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic

@@ -8,9 +8,10 @@ for rules. A host is `here` or `there`; `between` is the network. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from ...terms.dataclass import dataclass
 from ..limits import Interval, Limit, Reading
 
 HERE: Final = "here"

@@ -6,11 +6,12 @@ an interface are the larger of the root's count and the sum of the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from typing import Any
 
 from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
 from .. import Facts
 from ..kinds.nic import Nic
 

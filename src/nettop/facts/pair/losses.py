@@ -14,11 +14,11 @@ flight. A qdisc that takes a large packet apart, or drops it later, does not ref
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil, inf
 from typing import TYPE_CHECKING, Final
 
 from ...terms import units
+from ...terms.dataclass import dataclass
 from ..limits import Interval
 from . import BETWEEN, HERE, THERE, Losses, Place
 from .counts import Counts

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from ...frame.both import Both
+from ...terms.dataclass import dataclass
 from .. import Facts
 from ..kinds.flow import Flow
 from ..limits import Limit

@@ -9,8 +9,9 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from ...terms.dataclass import dataclass
 
 NESTED: Final = 0x8000
 _TYPE: Final = 0x3FFF  # without NLA_F_NESTED and NLA_F_NET_BYTEORDER

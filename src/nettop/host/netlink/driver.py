@@ -7,10 +7,10 @@ Structures: include/uapi/linux/ethtool.h. Each function makes one or two calls; 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Final
 
 from ...files.bounds import BOUNDS, exceeded
+from ...terms.dataclass import dataclass
 from ..source import Source
 from .codec import text
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from ...terms.dataclass import dataclass
 from ..request import Request
 from ..source import Source
 from . import codec

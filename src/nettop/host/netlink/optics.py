@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from ...terms.dataclass import dataclass
 
 Read = Callable[[int, int, int, int], bytes]  # i2c address, page, offset, length
 
