@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -106,7 +107,7 @@ def namespaces(queues: int = 1, *, router: bool = False) -> Iterator[Place]:
 
     With `router`, `here` reaches `{behind}` of `there` by way of a third: `left` and `right` there.
     """
-    name = f"nt-clinic-{os.getpid()}"
+    name = f"nt-clinic-{threading.get_native_id()}"  # some threads have a host each
     spaces = (f"{name}-a", f"{name}-b", *([f"{name}-m"] if router else []))
     try:
         for space in spaces:

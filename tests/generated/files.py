@@ -16,8 +16,9 @@ _UDP: Final = (
 )
 _SNMP: Final = {
     "Ip": "InReceives InHdrErrors InAddrErrors ForwDatagrams InDiscards InDelivers OutRequests "
-    "ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragCreates",
-    "Tcp": "InSegs OutSegs RetransSegs InErrs InCsumErrors OutRsts ActiveOpens PassiveOpens",
+    "ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragCreates FragFails InUnknownProtos",
+    "Tcp": "InSegs OutSegs RetransSegs InErrs InCsumErrors OutRsts ActiveOpens PassiveOpens "
+    "AttemptFails",
     "Udp": "InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors "
     "IgnoredMulti MemErrors",
 }
@@ -27,7 +28,8 @@ _NETSTAT: Final = {
     "PruneCalled RcvPruned OfoPruned TCPRcvCollapsed TCPMemoryPressures TCPMTUPFail "
     "TCPMTUPSuccess TCPRenoRecovery TCPSackRecovery TCPSACKReorder TCPTimeouts "
     "TCPLostRetransmit TCPSpuriousRTOs TCPFastRetrans BusyPollRxPackets TCPTimeWaitOverflow "
-    "IPReversePathFilter DelayedACKs",
+    "IPReversePathFilter DelayedACKs TCPDSACKOldSent TCPDSACKOfoSent "
+    "TCPSynRetrans PAWSEstab TCPSpuriousRtxHostQueues",
     "IpExt": "InNoRoutes InOctets OutOctets",
 }
 _GONE: Final = (

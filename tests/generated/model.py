@@ -110,6 +110,7 @@ class Flow:
     segment: int = 0  # bytes of data in a segment; 0: the MSS
     gaps: float = 0.0  # segments a second that come behind a missing one
     behind: int = 0  # bytes of memory of segments that wait behind a missing one
+    brief: bool = False  # at each moment another connection to the same server
     pid: int = 0
     inode: int = 0
 

@@ -86,6 +86,29 @@ def small_segments(host: Host, draw: Random) -> None:
     flow.send_q = flow.cwnd * flow.mss
 
 
+def refused(host: Host, draw: Random) -> None:
+    """A client tries a port again and again on which nobody listens."""
+    rate = draw.uniform(30, 900)
+    host.snmp |= {"Tcp.ActiveOpens": rate * draw.uniform(1.0, 1.3), "Tcp.AttemptFails": rate}
+
+
+def copied(host: Host, draw: Random) -> None:
+    """The path copies one packet of ten, and this end tells the sender of each copy."""
+    segments = draw.uniform(2e3, 8e4)
+    name = draw.choice(("TCPDSACKOldSent", "TCPDSACKOfoSent"))
+    host.snmp |= {"Tcp.InSegs": segments, f"TcpExt.{name}": segments * draw.uniform(0.03, 0.2)}
+
+
+def each_anew(host: Host, draw: Random) -> None:
+    """The workers of a program open a connection for each request to a distant server."""
+    trip = draw.randrange(12_000, 90_000)
+    for number in range(draw.randrange(6, 20)):
+        flow = _connection(host, trip)
+        flow.local_port += number
+        flow.brief, flow.tx, flow.rx = True, 600.0, 9000.0
+    host.snmp["Tcp.ActiveOpens"] = draw.uniform(60, 900)
+
+
 def _connection(host: Host, trip: int) -> Flow:
     """A connection of the first program that has sockets, with this round trip in us."""
     process = next(one for one in host.processes if one.inodes)

@@ -353,6 +353,12 @@ def shaped(host: Host, draw: Random) -> None:
     port.qdisc_rate, port.qdisc_backlog = port.tx_packets * 1514 * draw.uniform(1, 1.03), 60
 
 
+def burst_small(host: Host, draw: Random) -> None:
+    """The burst of a token bucket is too small for its rate, which is missed."""
+    shaped(host, draw)
+    host.main.qdisc_rate *= draw.uniform(1.2, 2.6)
+
+
 def policed(host: Host, draw: Random) -> None:
     """A filter drops received packets above its rate."""
     port = busy_port(host, 0.1)

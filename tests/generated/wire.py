@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from ipaddress import ip_address
 from itertools import count
 from typing import Final
@@ -262,8 +263,12 @@ def _sockets(host: Host, moment: int) -> Iterator[bytes]:
     for one in host.listeners:
         yield _socket(next(cookies), one, "0.0.0.0", 10, one.waiting, one.backlog, b"")
     for flow in host.flows:
+        cookie = next(cookies)
+        if flow.brief:
+            cookie += 100_000 * moment
+            flow = replace(flow, local_port=flow.local_port + 1000 * moment)  # noqa: PLW2901
         info = _tcp_info(host, flow, moment)
-        yield _socket(next(cookies), flow, own, 1, flow.recv_q, flow.send_q, info)
+        yield _socket(cookie, flow, own, 1, flow.recv_q, flow.send_q, info)
 
 
 def _socket(

@@ -4,7 +4,9 @@
     python tests/lab/boot.py TOPOLOGY --shell
 
 The guest sees this machine's file system read-only, so the project and its environment are simply
-there; what it writes to the folder in $NETTOP_LAB_OUT comes back. Exit code: the command's; 77 when
+there; what it writes to the folder in $NETTOP_LAB_OUT comes back. Programs and modules are read by
+a second mount that the guest's kernel caches: by the first each look at a file asks this machine,
+and Python takes half a minute to start. Exit code: the command's; 77 when
 the lab cannot run here, with one line saying what is missing.
 """
 
@@ -30,6 +32,7 @@ LOADS = HERE.parent / "clinic" / "loads.py"
 UNAVAILABLE = 77
 BOOTS = 3  # the emulator was seen to crash, and to lose a CPU's timer, while the guest booted
 UP = 300.0  # seconds until the guest must have started the command; 40 to 150 are usual
+CACHED = "cached"  # the tag of the second mount
 NEEDED = {
     "qemu-system-x86_64": "qemu-system-x86",
     "busybox": "busybox-static",
@@ -75,6 +78,22 @@ def topology(name: str) -> dict[str, Any]:
     return tomllib.loads(path.read_text())
 
 
+def shared() -> list[str]:
+    """The folders that the guest reads by way of its cache, the outer ones first."""
+    root = HERE.parents[1]
+    found = {Path("/usr"), Path(sys.base_prefix), Path(sys.prefix)}
+    found |= {root / name for name in ("src", "rules", "tests")}
+    return sorted(str(one.resolve()) for one in found)
+
+
+def cached() -> str:
+    """The lines of a shell script that mount them once more."""
+    options = "ro,trans=virtio,version=9p2000.L,msize=524288,cache=loose"
+    lines = ["mkdir -p /run/cached", f"mount -t 9p -o {options} {CACHED} /run/cached"]
+    lines += [f"mount --bind /run/cached{one} {one}" for one in map(shlex.quote, shared())]
+    return "\n".join(lines) + "\n"
+
+
 def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: bool = False) -> int:
     """Boot, run `command` inside, bring its exit code back; its output is `out`/log."""
     plan = topology(name)
@@ -96,13 +115,17 @@ def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: boo
     exports = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in environment.items())
     redirect = "" if shell else f" > {shlex.quote(str(out / 'log'))} 2>&1"
     script.write_text(
-        f"#!/bin/sh\n{exports}cd {shlex.quote(os.getcwd())}\n"
+        f"#!/bin/sh\n{exports}{cached()}cd {shlex.quote(os.getcwd())}\n"
         f"{shlex.join(inner)}{redirect}\necho $? > {shlex.quote(str(out / 'status'))}\nsync\n"
     )
+    files = [
+        f"-fsdev local,id={CACHED},path=/,security_model=none,readonly=on,multidevs=remap",
+        f"-device virtio-9p-pci,fsdev={CACHED},mount_tag={CACHED},bus=pcie.0",
+    ]
     vng = [
         str(_vng()), "--run", image, "--disable-kvm", "--force-9p",
         "--cpus", str(plan["cpus"]), "--memory", plan["memory"],
-        "--rwdir", str(out), f"--qemu-opts={' '.join(plan['qemu'])}",
+        "--rwdir", str(out), f"--qemu-opts={' '.join([*plan['qemu'], *files])}",
     ]  # fmt: skip
     for word in plan.get("kernel", ()):
         vng += ["--append", word]

@@ -6,7 +6,7 @@ out=${LAB_OUT:-lab-out}
 failed=0
 for topology in "$@"; do
   echo "lab: $topology"
-  "$python" tests/lab/boot.py "$topology" --out "$out/$topology" --timeout 1500 -- \
+  "$python" tests/lab/boot.py "$topology" --out "$out/$topology" --timeout 2700 -- \
     "$python" -m pytest -p no:cacheprovider -q -rsR --reruns 1 tests/lab/inside
   code=$?
   if [ $code = 77 ]; then

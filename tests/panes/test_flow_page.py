@@ -143,3 +143,11 @@ def test_the_reason_for_an_unknown_interrupt_core_is_whole() -> None:
     flow = replace(scene.facts.flows[0], irq_cpu=None, queue_why=why)
     rows = words(flowpage.lines(flow, scene, 80, 24)).splitlines()
     assert f"interrupt core unknown: {why}" in " ".join(row.strip() for row in rows)
+
+
+def test_below_a_flow_that_has_ended_is_the_list() -> None:
+    scene = storied()
+    assert scene.facts is not None
+    rows = words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 24)).splitlines()
+    assert "this flow has ended" in rows[0] + rows[1]
+    assert any(f"[{scene.facts.flows[0].pid}]" in row for row in rows)

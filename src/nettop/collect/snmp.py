@@ -7,9 +7,9 @@ counts. Documentation/networking/snmp_counter.rst defines the counters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, fields
-from functools import cache, lru_cache
+from functools import cache, partial
 from typing import Final
 
 from ..files.bounds import count
@@ -18,6 +18,7 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
 from ._memory import Memory, parsed, recall
+from ._pairs import sections, singles
 
 KEEP_OPEN = (
     "/proc/net/netstat",
@@ -211,30 +212,6 @@ def _parts() -> tuple[tuple[str, ...], ...]:
 _ASKED: Final = frozenset(name for names in _SUMS.values() for name in names.split())
 
 
-def sections(text: str) -> dict[str, int]:
-    """The figures that a row needs, by `Section.Name`, from pairs of lines. ValueError."""
-    result: dict[str, int] = {}
-    lines = text.splitlines()
-    for names, line in zip(lines[::2], lines[1::2], strict=False):
-        section, places = _places(names)
-        if not line.startswith(section):
-            raise ValueError(f"names without figures: {names[:60]!r}")
-        if places:
-            figures = line.split()
-            result.update([(name, count(figures[at])) for at, name in places if at < len(figures)])
-    return result
-
-
-@lru_cache(maxsize=64)  # the names of a running kernel are constant; a section has a hundred
-def _places(line: str) -> tuple[str, tuple[tuple[int, str], ...]]:
-    """The section with its colon; index and name of the words that a row needs. ValueError."""
-    section, colon, header = line.partition(":")
-    if not colon:
-        raise ValueError(f"names without figures: {line[:60]!r}")
-    names = enumerate((f"{section}.{name}" for name in header.split()), start=1)
-    return f"{section}:", tuple((at, name) for at, name in names if name in _ASKED)
-
-
 def sockets(text: str) -> dict[str, int]:
     """The figures of lines such as `TCP: inuse 1 orphan 0`, by `TCP.inuse`. ValueError."""
     result: dict[str, int] = {}
@@ -246,22 +223,8 @@ def sockets(text: str) -> dict[str, int]:
     return result
 
 
-def singles(text: str) -> dict[str, int]:
-    """The figures of lines such as `Udp6InErrors 0`, by `6.Udp6InErrors`. ValueError."""
-    pairs = (
-        line.split()
-        for line in text.splitlines()
-        if line.startswith(("Udp6", "Ip6", "Icmp6OutTime"))
-    )
-    return {
-        name: count(pair[1])
-        for pair in pairs
-        if len(pair) == 2 and (name := f"6.{pair[0]}") in _ASKED
-    }
-
-
-_PARSE: Final = {
-    "snmp": sections, "netstat": sections, "sockstat": sockets, "sockstat6": sockets,
-    "snmp6": singles,
+_PARSE: Final[Mapping[str, Callable[[str], dict[str, int]]]] = {
+    "snmp": partial(sections, asked=_ASKED), "netstat": partial(sections, asked=_ASKED),
+    "sockstat": sockets, "sockstat6": sockets, "snmp6": partial(singles, asked=_ASKED),
 }  # fmt: skip
 _MORE: Final = tuple(name for name in _PARSE if name != "snmp")

@@ -18,7 +18,7 @@ from ..terms.units import percent
 from ..views.ask import Hint
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
-from . import corelist, grid, history, interfaces
+from . import corelist, grid, history, interfaces, queuecores
 from .frame import enclosed, inside, roomy
 from .parts import (
     core_load,
@@ -226,16 +226,22 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     if len(shown) < len(facts.cores):
         how = "z unfolds, ← →" if view.fold_idle else "← →, z folds"
         remark += f", {len(facts.cores) - len(shown)} not shown ({how})"
-    title, down = order(view.spot)
-    if title == "CORE":  # the matrix has no heading for it
-        remark = f"by {title} {'▼' if down else '▲'}   {remark}"
+    title, down = by = order(view.spot)
     rates = spread(scene)
-    left_titles = titles(label, order(view.spot), with_packets=with_packets)
-    table = [
-        matrix_row(name, group, shown, rates, label, with_packets=with_packets)
-        for name, group in drawn
-    ]
-    out = [section("QUEUES × CORES", remark, width), *head_lines(shown, left_titles, label, width)]
+    left_titles = titles(label, by, with_packets=with_packets)
+    if view.fold_idle and len(cores) > room and queuecores.one_each(drawn, rates):
+        name, remark = "QUEUES AND THEIR CORES", f"{len(rows)} queues (z: as a matrix)"
+        head, table = queuecores.table(
+            drawn, facts, left_titles, by, (label, width), with_packets=with_packets
+        )
+        above = [head]
+    else:
+        name = "QUEUES × CORES"
+        if title == "CORE":  # the matrix has no heading for it
+            remark = f"by {title} {'▼' if down else '▲'}   {remark}"
+        table = [matrix_row(one, shown, rates, label, with_packets=with_packets) for one in drawn]
+        above = head_lines(shown, left_titles, label, width)
+    out = [section(name, remark, width), *above]
     at = cursor - visible.start if here is not None else -1
     out += listing(table, at, width, len(table))
     out.append(explain(here, facts, width) if here is not None else ())

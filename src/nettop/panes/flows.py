@@ -239,7 +239,8 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     if view.spot.open:
         flow = next((f for f in facts.flows if f.id == view.spot.open), None)
         if flow is None:
-            return [line((" this flow has ended", "dim"), ("   Esc back", "key"))]
+            told = line((" this flow has ended", "warn"), ("   Esc back to the list", "key"))
+            return [told, (), *_rows(scene, facts, view.at(open=""), width, height - 2)]
         return flowpage.lines(flow, scene, width, height)
     shown = rows_of(scene, view)
     table = columns(view, width)

@@ -6,7 +6,7 @@ All three share one axis of time. Under it stand the marks of findings and chang
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
@@ -61,6 +61,12 @@ def rounded(value: float) -> float:
         return 1.0
     unit = 10.0 ** math.floor(math.log10(value))
     return next((unit * step for step in _ROUND if value <= unit * step * 1.0005), unit * 10)
+
+
+def top_of(values: Iterable[float | None]) -> float:
+    """The top of a scale for these values; 0 where nothing moved."""
+    most = max((value for value in values if value), default=0.0)
+    return rounded(most) if most else 0.0
 
 
 def split(rows: int, up: float, down: float) -> int:

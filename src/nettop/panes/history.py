@@ -19,7 +19,7 @@ from ..views.timeline import Event, events
 from ..views.view import View
 from .clock import clock
 from .frame import enclosed, inside, roomy
-from .graph import SHADES, sign
+from .graph import SHADES, sign, top_of
 from .grid import merge
 from .limit import HOT, WARM
 from .parts import flow_words, in_blank, section
@@ -188,7 +188,7 @@ def band(
         labels = [(f"{title} {now}", "head" if known and known[-1] else "dim")]
     labels += [("", "")] * rows
     if rows >= 8:
-        labels[rows // 2] = (scaled(top * (rows - rows // 2) / rows, unit), "dim")
+        labels[rows // 2] = (scaled(top / 2, unit), "dim")  # the top of this row, or its middle
     if rows >= 5:
         labels[rows - 1] = ("0", "dim")
     # the marks below are placed by column, so a value has whole columns, or half of one
@@ -376,8 +376,8 @@ def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     rx = [None if p is None or p.rx is None else p.rx * 8 for p in shown]
     tx = [None if p is None or p.tx is None else p.tx * 8 for p in shown]
     lost = [None if p is None else p.lost for p in shown]
-    top = max((v for v in (*rx, *tx) if v is not None), default=0.0)  # one scale: they are compared
-    worst = max((v for v in lost if v is not None), default=0.0)
+    top = top_of((*rx, *tx))  # one scale: they are compared
+    worst = top_of(lost)
     gap = 1 if left - cores >= 14 else 0
     low = max(1, (left - cores) // 5) if worst else 1
     both = max(2, min(MOST, left - cores - low - 3 * gap))

@@ -112,25 +112,17 @@ def head_lines(cores: Sequence[Core], left: Line, label: int, width: int) -> lis
     return [*out, fit_line(tuple(numbers), width), fit_line(tuple(loads), width)]
 
 
-def matrix_row(
-    name: str,
-    group: Sequence[Queue],
-    cores: Sequence[Core],
-    rates: Mapping[int, Mapping[int, float]],
-    label: int,
-    *,
-    with_packets: bool = True,
-) -> Line:
-    """One row: queue, interrupt, interrupt rate, packet rate if asked for, a cell for each core."""
+def row_head(row: Row, load: float | None, label: int, *, with_packets: bool = True) -> Line:
+    """Queue, interrupt, its rate, and packet rate if asked for; `load` is that of its core."""
+    name, group = row
     first = group[0]
     full = whole(name, group)
     wide = label - _HEAD - _PACKETS * with_packets
     off = any(q.off_node for q in group)
-    loads = {core.cpu: core_load(core) or 0.0 for core in cores}
-    hot = bool(first.irq_per_s) and loads.get(-1 if first.cpu is None else first.cpu, 0.0) >= HOT
-    load = sum(q.packets_per_s or 0.0 for q in group)
+    hot = bool(first.irq_per_s) and (load or 0.0) >= HOT
+    carried = sum(q.packets_per_s or 0.0 for q in group)
     known = any(q.packets_per_s is not None for q in group)
-    head = line(
+    return line(
         (" " + fit(ending(full, wide - 1), wide - 1), "bad" if hot else "warn" if off else ""),
         (fit("" if first.irq is None else str(first.irq), 5, ">") + " ", "dim"),
         (
@@ -140,11 +132,24 @@ def matrix_row(
             + " ",
             "strong",
         ),
-        (fit(packets(load) if known else "–", _PACKETS, ">") if with_packets else "", "dim"),
+        (fit(packets(carried) if known else "–", _PACKETS, ">") if with_packets else "", "dim"),
         ("  ", ""),
     )
+
+
+def matrix_row(
+    row: Row,
+    cores: Sequence[Core],
+    rates: Mapping[int, Mapping[int, float]],
+    label: int,
+    *,
+    with_packets: bool = True,
+) -> Line:
+    """One row: its head, and a cell for each core."""
+    _, group = row
+    load = next((core_load(core) for core in cores if core.cpu == group[0].cpu), None)
     crossings: list[tuple[str, str]] = []
     for core in cores:
         text, role = cell(group, core.cpu, rates)
         crossings.append((fit(text, CELL - 1, ">") + " ", role))
-    return head + grid.merge(crossings)
+    return row_head(row, load, label, with_packets=with_packets) + grid.merge(crossings)

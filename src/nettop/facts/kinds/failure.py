@@ -1,0 +1,44 @@
+"""A counter of failures that rises, and that no rule has of its own: collector `failures`."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One group of counters, by the name of its first."""
+
+    name: str = label("its first counter, e.g. PAWSEstab")
+    means: str = gauge("what is counted", default="")
+    cause: str = gauge("why it happens", default="")
+    advice: str = gauge("how to find out more, and what helps", default="")
+    rests: str = gauge("the source that defines it", default="")
+    events: float | None = gauge("counted now", "events/s", default=None)
+    least: float = gauge("rate from which it matters", "events/s", default=1.0)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Failure, ...]:  # noqa: ARG001
+    """One fact for each group that moved."""
+    entries = frame.tables.get("failures", ())
+    return tuple(
+        Failure(row.name, row.means, row.cause, row.advice, row.rests, rate, row.least)
+        for entry in entries
+        if (rate := entry.rate("events")) and (row := entry.now)
+    )
+
+
+KIND = Kind(
+    name="failure", type=Failure, plural="failures", key=attrgetter("name"),
+    target=attrgetter("name"), names={"failure": "failure.name"}, example={"name": "PAWSEstab"},
+    tables={"": "failures"}, needs=("failures",), build=build,
+)  # fmt: skip
