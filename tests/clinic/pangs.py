@@ -8,6 +8,7 @@ subscribes ADDRESS PORT NUMBER     so many subscribers, of which the last does n
 workers PORT NUMBER SECONDS        processes that share a datagram port, SECONDS of work a datagram
 at ADDRESS PORT ANSWERS            a datagram socket of one address; with ANSWERS 0 it says nothing
 resolves FIRST SECOND  ask the first name server, after a second without an answer the second
+feeds SOURCE GROUP PORT PER_S      multicast datagrams from that address
 calls NETWORK PORT PER_S           connections to 200 addresses of a network in turn
 locked PORT SECONDS    a thread for each connection, SECONDS of work a request under one lock
 forks PORT NUMBER SECONDS          processes that accept from one socket, SECONDS of work a request
@@ -17,7 +18,6 @@ corks PORT             answer requests with 2000 bytes, and leave the socket cor
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import socket
 import struct
@@ -155,6 +155,14 @@ def resolves(*servers: str) -> None:
     ask()
 
 
+def feeds(source: str, group: str, port: str, per_s: str) -> None:
+    """The route to the group gives the interface."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((source, 0))
+    for _ in _paced(float(per_s)):
+        s.sendto(bytes(500), (group, int(port)))
+
+
 def calls(network: str, port: str, per_s: str) -> None:
     """Each is closed when 100 others have begun."""
     begun: list[socket.socket] = []
@@ -168,10 +176,18 @@ def calls(network: str, port: str, per_s: str) -> None:
 
 
 def locked(port: str, seconds: str) -> None:
-    """The lock is the interpreter's own."""
-    s = _listener(port)
-    for one in (s.accept()[0] for _ in itertools.count()):
-        threading.Thread(target=_answer, args=(one, float(seconds)), daemon=True).start()
+    """The work of one thread at a time."""
+    s, lock = _listener(port), threading.Lock()
+
+    def serve(one: socket.socket) -> None:
+        with contextlib.suppress(ConnectionError):
+            while one.recv(ASKED):
+                with lock:
+                    _work(float(seconds))
+                one.sendall(bytes(ANSWERED))
+
+    while True:
+        threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
 
 
 def forks(port: str, number: str, seconds: str) -> None:

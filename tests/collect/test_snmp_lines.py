@@ -20,3 +20,11 @@ def test_names_without_a_figure_are_unknown(figures: str, found: dict[str, int])
 def test_figures_of_another_section_are_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="names without figures"):
         snmp.sections(text)
+
+
+def test_messages_of_both_versions_of_ip_are_added_up() -> None:
+    figures = snmp.singles("Icmp6InDestUnreachs 4\nIcmp6InEchos 7\nIp6OutTransmits 9\n")
+    assert figures == {"6.Icmp6InDestUnreachs": 4, "6.Ip6OutTransmits": 9}
+    row = snmp.row({**figures, "Icmp.InDestUnreachs": 2, "TcpExt.TCPMD5NotFound": 3,
+                    "TcpExt.TCPMD5Failure": 1})  # fmt: skip
+    assert (row.ip_unreachable, row.ip_transmits, row.tcp_unsigned) == (6, 9, 4)
