@@ -16,7 +16,7 @@ from pathlib import Path
 
 PROGRAMS = {
     name: f"{sys.executable} {Path(__file__).with_name(name)}.py"
-    for name in ("loads", "ills", "woes", "strays", "qualms", "pains")
+    for name in ("loads", "ills", "woes", "strays", "qualms", "pains", "pangs")
 }
 SERVERS = frozenset((
     "deaf", "drain", "slow-reader", "not-accepting", "out-of-files", "echo", "streams",
@@ -24,6 +24,7 @@ SERVERS = frozenset((
     "leaks", "stuck", "stops", "local", "two-answers", "replies", "thrashes",
     "unread", "resets", "greets", "pages", "relay", "keeps",
     "thinks", "notes-each", "offices",
+    "signed", "publishes", "workers", "locked", "forks", "corks",
 ))  # fmt: skip
 PATIENCE = 15.0  # seconds: Python takes that long to start in a guest that is busy
 

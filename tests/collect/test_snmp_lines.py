@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nettop.collect import snmp
 from nettop.collect._pairs import sections
 
 ASKED = frozenset({"Tcp.InSegs", "Tcp.OutSegs", "Tcp.RetransSegs"})
@@ -22,3 +23,9 @@ def test_names_without_a_figure_are_unknown(figures: str, found: dict[str, int])
 def test_figures_of_another_section_are_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="names without figures"):
         sections(text, ASKED)
+
+
+def test_messages_of_both_versions_of_ip_are_added_up() -> None:
+    row = snmp.row({"6.Icmp6InDestUnreachs": 4, "6.Ip6OutTransmits": 9, "TcpExt.TCPMD5Failure": 1,
+                    "Icmp.InDestUnreachs": 2, "TcpExt.TCPMD5NotFound": 3})  # fmt: skip
+    assert (row.ip_unreachable, row.ip_transmits, row.tcp_unsigned) == (6, 9, 4)

@@ -230,3 +230,14 @@ def test_the_busiest_programs_of_a_core_are_named_first() -> None:
         Entry(row, replace(row, user=used)) for row, used in zip(rows, (0.1, 0.6, 0.3), strict=True)
     ]
     assert Tasks.of(entries).on_cpu == {2: ("large[8]", "middle[9]", "small[7]")}
+
+
+def test_the_busiest_thread_of_a_process_is_known_where_its_threads_are_read() -> None:
+    whole, other = task(9, "server", 0, 0.0), task(8, "single", 1, 0.0)
+    threads = [replace(whole, tid=tid, thread=True) for tid in (9, 10, 11)]
+    entries = [
+        Entry(row, replace(row, user=used, system=0.0))
+        for row, used in zip((whole, *threads, other), (0.9, 0.2, 0.4, 0.3, 0.5), strict=True)
+    ]
+    tasks = Tasks.of(entries).by_pid
+    assert (tasks[9].busiest, tasks[8].busiest) == (40.0, None)

@@ -117,6 +117,7 @@ def test_rates_loads_and_losses() -> None:
                 stats(
                     "eth0", rx_packets=full, rx_bytes=full * 1514, tx_packets=1000, tx_bytes=66_000,
                     rx_missed_errors=1204, rx_fifo_errors=1204, rx_crc_errors=3, rx_length_errors=2,
+                    rx_otherhost_dropped=40,
                 )
             ],
         },
@@ -124,6 +125,7 @@ def test_rates_loads_and_losses() -> None:
     nic = nic_of(facts, "eth0")
     assert nic.per_s.ring_drops == 1204  # one loss in two counters is one loss
     assert (nic.per_s.phy_errors, nic.per_s.length_errors) == (3, 2)
+    assert nic.per_s.rx_foreign == 40
     assert nic.rx_load == pytest.approx(1.0, abs=1e-4)
     assert nic.mean_rx_bytes == 1514
     assert nic.mean_tx_bytes == 66

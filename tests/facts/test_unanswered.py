@@ -239,3 +239,27 @@ def test_a_neighbour_with_two_hardware_addresses_is_named_with_both() -> None:
     named = "10.0.0.7@eth0 (02:00:00:00:00:01 02:00:00:00:00:02)"
     assert still(rivals=[row]).host.rivals == (named,)
     assert "rivals" in NEEDS
+
+
+def test_what_is_to_be_forwarded_and_reaches_no_interface_was_dropped() -> None:
+    def unsent(**more: int) -> float | None:
+        return joined(*({**HOST, "snmp": [row]} for row in (
+            counted(ip_requests=0, ip_transmits=0), counted(**more),
+        ))).host.ip_unsent  # fmt: skip
+
+    assert unsent(ip_forwarded=100, ip_requests=20, ip_transmits=90) == 30
+    assert unsent(ip_forwarded=10, ip_requests=20, ip_transmits=5) == 10
+    assert unsent(ip_forwarded=10, ip_requests=20, ip_transmits=31) == 0
+    older = {**HOST, "snmp": [counted()]}
+    assert joined(older, {**HOST, "snmp": [counted(ip_forwarded=9)]}).host.ip_unsent is None
+
+
+def test_rules_that_drop_without_a_counter_are_named_but_not_those_of_what_leaves() -> None:
+    rows = [
+        nftables.Row("inet", "t", "FORWARD", "policy", "forward"),
+        nftables.Row("inet", "t", "out", "policy", "output"),
+        nftables.Row("ip", "t", "jumped", "9"),
+        nftables.Row("ip", "t", "counts", "7", "input", packets=4),
+    ]
+    host = joined({**HOST, "nftables": rows}).host
+    assert host.silent_drops == ("inet/t/FORWARD/policy", "ip/t/jumped/9")

@@ -1,8 +1,9 @@
-"""Packets that rules and policies of nf_tables drop and count: NFT_MSG_GETRULE, NFT_MSG_GETCHAIN.
+"""Rules and policies of nf_tables that drop packets: NFT_MSG_GETRULE, NFT_MSG_GETCHAIN.
 
 A rule counts what it drops if `counter` comes after its matches and only the verdict follows
 (net/netfilter/nf_tables_core.c, nft_do_chain()). A policy counts if its base chain has counters.
-Rules of iptables-nft always count. Rules and policies that drop without a counter are not listed.
+Rules of iptables-nft always count. A rule or policy that drops without a counter has no number of
+packets.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _AFTER: Final = {"log", "reject"}  # what may come between a counter and its ver
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One rule or policy that drops or rejects, and counts."""
+    """One rule or policy that drops or rejects."""
 
     family: str = label("inet ip ip6 bridge netdev arp")
     table: str = label("table")
@@ -36,11 +37,13 @@ class Row:
     rule: str = label("handle of the rule (nft -a list ruleset), or policy")
     hook: str = gauge("hook of its chain; empty: another chain jumps to it", default="")
     limited: bool = gauge("drops what exceeds a rate limit", default=False)
-    packets: int | None = counter("packets dropped", "packets", default=None)
+    packets: int | None = counter(
+        "packets dropped; unknown: it does not count them", "packets", default=None
+    )
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """Every rule and policy that drops and counts. OSError, also if nf_tables is not in use."""
+    """Every rule and policy that drops. OSError, also if nf_tables is not in use."""
     return parsed(memory, "nftables", netfilter.ruleset(source), lambda both: parse(*both))
 
 
@@ -51,7 +54,7 @@ def parse(chains: bytes, rules: bytes) -> list[Row]:
     for family, values in entries(chains, netfilter.NEWCHAIN, netfilter.CHAIN):
         place = family, values.get("table", ""), values.get("name", "")
         packets = _number(values.get("counters", {}).get("packets"))
-        if place in known and values.get("policy") == _DROP and packets is not None:
+        if place in known and values.get("policy") == _DROP:
             rows.append(Row(*place, "policy", known[place], packets=packets))
     for family, values in entries(rules, netfilter.NEWRULE, netfilter.RULE):
         found = dropped(values.get("expressions", {}).get("list", ()))
@@ -75,9 +78,10 @@ def hooks(chains: bytes) -> dict[tuple[str, str, str], str]:
     return found
 
 
-def dropped(expressions: Sequence[Attributes]) -> tuple[int, bool] | None:
-    """Packets that a rule dropped, and whether it limits a rate; None: it drops or counts nothing.
+def dropped(expressions: Sequence[Attributes]) -> tuple[int | None, bool] | None:
+    """Packets that a rule dropped, and whether it limits a rate; None: it drops nothing.
 
+    The packets are None if it does not count what it drops.
     In `limit rate over 100/second counter drop` the expressions are limit, counter, immediate.
     """
     packets, limited, ends = None, False, False
@@ -92,7 +96,7 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int, bool] | None:
         elif name not in _AFTER:
             packets = None  # a match follows: not all that was counted is dropped
         ends = ends or name == "reject"
-    return (packets, limited) if ends and packets is not None else None
+    return (packets, limited) if ends else None
 
 
 def entries(reply: bytes, wanted: int, table: Table) -> Iterator[tuple[str, Attributes]]:

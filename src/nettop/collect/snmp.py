@@ -41,6 +41,8 @@ _SUMS: Final[Mapping[str, str]] = {
     "tcp_established": "Tcp.CurrEstab",
     "tcp_opened": "Tcp.ActiveOpens Tcp.PassiveOpens", "tcp_active": "Tcp.ActiveOpens",
     "tcp_passive": "Tcp.PassiveOpens", "tcp_failed": "Tcp.AttemptFails",
+    "tcp_unsigned": "TcpExt.TCPMD5NotFound TcpExt.TCPMD5Unexpected TcpExt.TCPMD5Failure "
+    "TcpExt.TCPAORequired TcpExt.TCPAOBad TcpExt.TCPAOKeyNotFound",
     "tcp_twice": "TcpExt.TCPDSACKOldSent TcpExt.TCPDSACKOfoSent",
     "tcp_timeouts": "TcpExt.TCPTimeouts",
     "tcp_lost_retransmit": "TcpExt.TCPLostRetransmit",
@@ -55,6 +57,8 @@ _SUMS: Final[Mapping[str, str]] = {
     "sack_reorder": "TcpExt.TCPSACKReorder", "busy_poll_packets": "TcpExt.BusyPollRxPackets",
     "ip_in": "Ip.InReceives 6.Ip6InReceives", "ip_discards": "Ip.InDiscards 6.Ip6InDiscards",
     "ip_forwarded": "Ip.ForwDatagrams 6.Ip6OutForwDatagrams",
+    "ip_requests": "Ip.OutRequests 6.Ip6OutRequests",
+    "ip_transmits": "Ip.OutTransmits 6.Ip6OutTransmits",
     "frag_creates": "Ip.FragCreates 6.Ip6FragCreates",
     "reasm_fails": "Ip.ReasmFails 6.Ip6ReasmFails",
     "reasm_needed": "Ip.ReasmReqds 6.Ip6ReasmReqds", "reasm_done": "Ip.ReasmOKs 6.Ip6ReasmOKs",
@@ -74,6 +78,7 @@ _SUMS: Final[Mapping[str, str]] = {
     "ip_no_way_out": "Ip.OutNoRoutes 6.Ip6OutNoRoutes",
     "ip_header_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors",
     "ip_expired": "Icmp.OutTimeExcds 6.Icmp6OutTimeExcds",
+    "ip_unreachable": "Icmp.InDestUnreachs 6.Icmp6InDestUnreachs",
     "ip_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors IpExt.InTruncatedPkts 6.Ip6InTruncatedPkts "
     "6.Ip6InTooBigErrors",
     "ip_wire": "IpExt.InNoECTPkts IpExt.InECT1Pkts IpExt.InECT0Pkts IpExt.InCEPkts "
@@ -112,6 +117,9 @@ class Row:
         "connections refused, or given up, before they were open", "connections"
     )
     tcp_twice: int | None = counter("TCP segments received a second time (DSACK)", "segments")
+    tcp_unsigned: int | None = counter(
+        "segments dropped, TCP MD5 or TCP-AO signature absent or wrong", "segments"
+    )
     tcp_timeouts: int | None = counter("retransmission timeouts", "events")
     tcp_lost_retransmit: int | None = counter("retransmissions lost again", "segments")
     tcp_spurious: int | None = counter("spurious retransmission timeouts", "events")
@@ -135,6 +143,10 @@ class Row:
     ip_in: int | None = counter("IP packets received", "packets")
     ip_discards: int | None = counter("IP packets discarded", "packets")
     ip_forwarded: int | None = counter("IP packets forwarded", "packets")
+    ip_requests: int | None = counter("IP packets that this host originates", "packets")
+    ip_transmits: int | None = counter(
+        "IP packets given to an interface, originated or forwarded", "packets"
+    )
     frag_creates: int | None = counter("IP fragments created", "fragments")
     reasm_fails: int | None = counter("failed reassemblies", "events")
     reasm_needed: int | None = counter("IP fragments received", "fragments")
@@ -162,6 +174,9 @@ class Row:
         "IP packets received with a wrong header or an expired TTL", "packets"
     )
     ip_expired: int | None = counter("ICMP messages sent: time exceeded", "packets")
+    ip_unreachable: int | None = counter(
+        "ICMP messages received: destination unreachable", "packets"
+    )
     ip_errors: int | None = counter("IP packets received with a wrong header", "packets")
     ip_wire: int | None = counter("IP packets received; each of a merged packet counts", "packets")
     ip6_multicast: int | None = counter("IPv6 multicast packets received", "packets")

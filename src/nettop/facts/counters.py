@@ -123,6 +123,7 @@ def _of_link(row: LinkStatsRow) -> dict[str, float | None]:
         "rx_missed": row.rx_missed_errors,
         "phy_errors": total((row.rx_crc_errors, row.rx_frame_errors)),
         "length_errors": row.rx_length_errors,
+        "rx_foreign": row.rx_otherhost_dropped,
     }  # fmt: skip
 
 

@@ -34,6 +34,7 @@ RATES: Final = (
     "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
     "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts", "tcp_cut", "tcp_given_up",
     "tcp_silent", "ip_no_way_out", "ip_header_errors", "ip_expired", "tcp_failed", "tcp_twice",
+    "tcp_unsigned", "ip_unreachable",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait", "frag_waiting")
 _RATES: Final = attrgetter(*RATES)
@@ -41,6 +42,7 @@ _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
 _NO_NOW: Final = (None,) * len(NOW)
 _GROWN: Final = 0.9  # of the maximum: the kernel rounds the size of a buffer
+NAMED: Final = 8  # rules of the firewall that are named
 STILL: Final = ("kernel", "services", "sysctls", "cpufreq", "sysctl_files")
 
 
@@ -147,6 +149,8 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         ip_vanished=vanished(
             rate, frame.tables.get("nftables", ()), next(iter(frame.tables.get("ipvs", ())), None)
         ),
+        ip_unsent=_unsent(rate),
+        silent_drops=_silent(frame.tables.get("nftables", ())),
         beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
@@ -168,6 +172,29 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
 
 
 _BEFORE_SOCKETS: Final = frozenset({"prerouting", "input", "forward"})
+
+
+def _unsent(rate: SnmpRow | None) -> float | None:
+    """Packets per second that were to be forwarded and did not reach an interface.
+
+    The packet filter is between both counters (net/ipv4/ip_forward.c, ip_forward(); ip_output.c,
+    ip_output()). What this host originates passes both too, so what is lost of that is in the sum;
+    it is at most what was to be forwarded. None before Linux 6.6, which has no OutTransmits.
+    """
+    if rate is None or None in (rate.ip_forwarded, rate.ip_requests, rate.ip_transmits):
+        return None
+    forwarded = rate.ip_forwarded or 0
+    lost = forwarded + (rate.ip_requests or 0) - (rate.ip_transmits or 0)
+    return float(min(forwarded, max(0, lost)))
+
+
+def _silent(rules: Sequence[Entry[NftablesRow]]) -> tuple[str, ...]:
+    """The rules and policies that drop what arrives or is forwarded, and count nothing."""
+    return tuple(
+        f"{row.family}/{row.table}/{row.chain}/{row.rule}"
+        for row in (one.now for one in rules)
+        if row.packets is None and (not row.hook or row.hook in _BEFORE_SOCKETS)
+    )[:NAMED]
 
 
 def _beyond_ip(nics: Sequence[Nic], now: SnmpRow | None) -> float | None:

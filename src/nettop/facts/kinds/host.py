@@ -179,6 +179,13 @@ class HostFact:
     ip_vanished: float | None = gauge(
         "IP packets received that no counter explains", "packets/s", default=None
     )
+    ip_unsent: float | None = gauge(
+        "IP packets to forward that no interface got", "packets/s", default=None
+    )
+    silent_drops: tuple[str, ...] = gauge(
+        "rules and policies of nf_tables that drop without a counter, as family/table/chain/handle",
+        default=(),
+    )
     beyond_ip: float | None = gauge(
         "packets received where XDP is generic, minus all that IP received",
         "packets",
@@ -225,6 +232,12 @@ class HostFact:
     )
     tcp_twice: float | None = gauge(
         "TCP segments received a second time (DSACK)", "segments/s", default=None
+    )
+    tcp_unsigned: float | None = gauge(
+        "TCP segments dropped, MD5 or TCP-AO signature absent or wrong", "segments/s", default=None
+    )
+    ip_unreachable: float | None = gauge(
+        "ICMP messages received: destination unreachable", "packets/s", default=None
     )
 
 

@@ -72,6 +72,9 @@ class Counters:
         "packets dropped by the queueing discipline", "packets", default=None
     )
     carrier_changes: float | None = gauge("link state changes", "events", default=None)
+    rx_foreign: float | None = gauge(
+        "packets received with the hardware address of another host", "packets", default=None
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class Process:
     on_irq_cpu: bool | None = gauge("runs on its interrupt CPU", default=None)
     nic_node: int | None = gauge("NUMA node of its interface", default=None)
     networked: bool = gauge("network traffic (sockets with traffic, or a capture)", default=False)
+    busiest: float | None = gauge("CPU time of its busiest thread", "%", default=None)
 
 
 KIND = Kind(
@@ -104,6 +105,7 @@ class Task(NamedTuple):
     system: float | None
     wait: float | None
     cpu: int | None  # of its busiest thread
+    busiest: float | None = None  # CPU time of that thread, where threads are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +142,18 @@ class Tasks:
             soft = row.kernel and row.name.startswith("ksoftirqd/")
             if soft and spent is not None and row.cpu is not None:
                 ksoftirqd[row.cpu] = spent
-            cpu = busiest[row.pid][1] if row.pid in busiest else row.cpu
+            most, cpu = busiest.get(row.pid, (None, row.cpu))
             if spent == 0.0 and row.waited is None:  # true of most processes
                 by_pid[row.pid] = Task(row, 0.0, 0.0, None, cpu)
                 continue
             rate = entry.per_s
             by_pid[row.pid] = Task(
-                row, _percent(rate, "user"), _percent(rate, "system"), _percent(rate, "waited"), cpu
+                row,
+                _percent(rate, "user"),
+                _percent(rate, "system"),
+                _percent(rate, "waited"),
+                cpu,
+                most,
             )
         on_cpu = {
             cpu: tuple(dict.fromkeys(name for _, name in sorted(found, reverse=True)))[:NAMED]
@@ -191,7 +198,7 @@ def _make(
         use.captures, use.unread_captures, use.nic, irq_cpu, step,
         None if step is None else step == distance.STEPS[-1],
         None if irq_cpu is None or cpu is None else irq_cpu == cpu,
-        nodes.get(use.nic) if use.nic is not None else None, use.networked,
+        nodes.get(use.nic) if use.nic is not None else None, use.networked, task.busiest,
     )  # fmt: skip
 
 

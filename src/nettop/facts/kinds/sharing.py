@@ -1,0 +1,89 @@
+"""Datagram sockets of several processes that share a port, of which one loses datagrams.
+
+With SO_REUSEPORT the kernel chooses the socket by a hash of addresses and ports: all datagrams of
+one sending socket go to one of them (net/ipv4/udp.c, udp4_lib_lookup2(), and
+net/core/sock_reuseport.c). Readers of one multicast group share a port too, but each gets all
+datagrams, so none of them idles.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Entry, Frame
+from ...terms.dataclass import dataclass
+from ..flow_words import end
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+    from ..rows import UdpRow
+    from .process import Process
+
+LEAST: Final = 2  # processes that share the port
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """One address and port. Shares of CPU time are percent of one CPU."""
+
+    id: str = label("local address:port")
+    sockets: int = gauge("sockets of the port", "sockets", default=0)
+    process: str = gauge("process whose socket loses most, as name[pid]", default="")
+    pid: int | None = gauge("that process", default=None)
+    drops: float | None = gauge("datagrams dropped at its socket", "packets/s", default=None)
+    others_drops: float | None = gauge(
+        "datagrams dropped at all other sockets of the port", "packets/s", default=None
+    )
+    busy: float | None = gauge("CPU time of that process", "%", default=None)
+    others_busy: float | None = gauge(
+        "CPU time of the busiest other process of the port", "%", default=None
+    )
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Sharing, ...]:
+    """The shared ports of which a socket loses datagrams."""
+    ports = defaultdict(list)
+    for entry in frame.tables.get("sockets_udp", ()):
+        if not entry.now.remote_port:
+            ports[entry.now.local, entry.now.local_port].append(entry)
+    shared = {
+        place: entries for place, entries in ports.items()
+        if len(entries) >= LEAST and any(entry.rate("drops") for entry in entries)
+    }  # fmt: skip
+    if not shared:
+        return ()
+    pids = {row.inode: row.pid for row in frame.rows("socket_owners")}
+    processes = {one.pid: one for one in facts.processes}
+    found = []
+    for (local, port), entries in shared.items():
+        owners = [processes.get(pids.get(entry.now.inode) or 0) for entry in entries]
+        if None not in owners and len({one.pid for one in owners if one}) >= LEAST:
+            found.append(_sharing(end(local, port), entries, [one for one in owners if one]))
+    return tuple(found)
+
+
+def _sharing(name: str, entries: list[Entry[UdpRow]], owners: list[Process]) -> Sharing:
+    drops = [entry.rate("drops") or 0.0 for entry in entries]
+    first = owners[drops.index(max(drops))]
+    others = [_busy(one) for one in owners if one.pid != first.pid]
+    return Sharing(
+        name, len(entries), f"{first.name}[{first.pid}]", first.pid, max(drops),
+        sum(drops) - max(drops), _busy(first),
+        None if None in others else max(value for value in others if value is not None),
+    )  # fmt: skip
+
+
+def _busy(one: Process) -> float | None:
+    return None if one.user is None or one.system is None else one.user + one.system
+
+
+KIND = Kind(
+    name="sharing", type=Sharing, plural="sharings", key=attrgetter("id"), target=attrgetter("id"),
+    parents={"process": attrgetter("pid")},
+    names={"sharing": "sharing.id"}, example={"id": "0.0.0.0:9000", "sockets": 4},
+    tables={"": "sockets_udp"}, needs=("sockets_udp", "socket_owners", "processes"), build=build,
+)  # fmt: skip
