@@ -75,7 +75,7 @@ def test_what_no_pane_shows_is_read_every_other_second(
     assert host.read["/proc/interrupts"] == interrupts
     assert host.read["/proc/stat"] == 8
     assert host.read["/proc/self/stat"] == 4  # what nettop itself costs
-    assert host.read["/proc/net/snmp"] == 4
+    assert host.read["/proc/net/snmp"] == 8  # sums and failures, four times each
     assert {"cpu", "sockets_udp"} <= seen.frame.tables.keys()
 
 
@@ -113,12 +113,12 @@ def test_a_host_without_traffic_is_read_every_fifth_second_until_data_moves(
     reads(20)
     assert observer.refresh_policy.unseen == QUIET
     calm = reads(20)
-    assert (calm["/proc/net/snmp"], calm["/proc/net/udp"]) == (4, 4)
+    assert (calm["/proc/net/snmp"], calm["/proc/net/udp"]) == (8, 4)
     assert (calm["/proc/stat"], calm["/proc/net/dev"]) == (20, 20)  # what ends the rest
     monkeypatch.setitem(FILES, "/proc/net/dev", DEVICE.format(900_009))
     busy = reads(8)
     assert observer.refresh_policy.unseen == UNSEEN
-    assert busy["/proc/net/snmp"] == 4
+    assert busy["/proc/net/snmp"] == 8
 
 
 def test_who_does_not_look_at_a_screen_reads_everything_each_time() -> None:
