@@ -78,11 +78,8 @@ clinic-page: $(READY) ## play everything and write docs/clinic.md (COUNT=100 a f
 clinic-full: $(READY) ## print the scoreboard, including fixes, sweeps and peers
 	@$(PY) tests/clinic/run.py --full
 
-bench: $(READY) ## measure speed and cost, as root; ends with a table of all goals; asserts nothing
-	@rm -f lab-out/bench.jsonl
-	@for f in $(filter-out %/goals.py %/record_seconds.py,$(wildcard tests/benchmarks/*.py)); do \
-	  echo "== $$f"; $(PY) $$f || echo "$$f ended early: its goals are not measured"; done
-	@$(PY) tests/benchmarks/goals.py
+bench: $(READY) ## measure speed and cost, as root; print a table of all goals; assert nothing (MINUTES=20 now)
+	@$(PY) tests/benchmarks/every.py $(if $(MINUTES),--minutes $(MINUTES))
 
 limits: $(READY) ## play every staged limit and rewrite docs/limits.md; by hand, as root (ONLY="words")
 	$(PY) tests/limits_ward.py --write --only "$(ONLY)"

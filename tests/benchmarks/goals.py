@@ -3,7 +3,8 @@
     python tests/benchmarks/goals.py
 
 A benchmark calls `note`, which adds a line to lab-out/bench.jsonl. `make bench` begins with an
-empty file and prints the table at its end. Asserts nothing: a goal that is missed is marked.
+empty file after a change of the code (`every.py`) and prints the table at its end. Asserts nothing:
+a goal that is missed is marked.
 """
 
 from __future__ import annotations

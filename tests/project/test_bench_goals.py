@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import every
 import goals
 import pytest
 
@@ -41,3 +42,24 @@ def test_every_goal_is_noted_by_a_benchmark() -> None:
     shapes = [re.sub(r"\\\{.*?\\\}", ".+", re.escape(one)) for one in quoted if len(_bare(one)) > 5]
     missing = [name for name in goals.GOALS if not any(re.fullmatch(s, name) for s in shapes)]
     assert missing == []
+
+
+def test_a_run_that_was_stopped_goes_on_and_a_new_tree_begins_anew(tmp_path: Path) -> None:
+    kept, ran = tmp_path / "out" / "bench.json", list[str]()
+
+    def run(name: str) -> bool:
+        ran.append(name)
+        return name != "b.py"
+
+    assert every.play(kept, "x", ["a.py", "b.py"], 0, run) == ["a.py", "b.py"]
+    assert every.play(kept, "x", ["a.py", "b.py"], 1, run) == []  # a failure counts as run
+    assert every.play(kept, "x", ["a.py", "b.py", "c.py"], 1, run) == []
+    assert ran == ["a.py", "b.py", "c.py"]
+    assert every.ended(kept, "y") == []
+
+
+def test_a_change_of_a_rule_changes_the_digest(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    before = every.digest(tmp_path)
+    (tmp_path / "rules" / "a.toml").write_text("x")
+    assert every.digest(tmp_path) != before
