@@ -34,6 +34,22 @@ def test_the_cause_is_first_and_as_loud_as_the_loss() -> None:
     assert second.cause == "irqs-on-one-core@eth0"
 
 
+def test_a_counter_without_a_rule_of_its_own_comes_last_of_its_severity() -> None:
+    host = {"tcp_failed": 150, "tcp_active": 150, "syn_retrans": 0, "tcp_in": 5}
+    late = {"name": "PAWSEstab", "means": "late", "events": 40.0, "least": 10.0}
+    rules = [one.rule for one in findings(host=host, failures=[late])]
+    assert rules.index("peer-refuses-connections") < rules.index("counted-as-failed")
+
+
+def test_a_reader_that_waits_for_a_cpu_is_the_cause_of_its_full_buffer() -> None:
+    reader = {"pid": 7, "name": "reader", "networked": True, "udp_drops": 400.0}
+    thread = {"pid": 7, "waited": 40.0, "ran": 30.0, "cpu": 2}
+    host = {"udp_rcvbuf_errors": 400, "idle": 70.0}
+    first, second = findings(host=host, processes=[reader], threads=[thread])[:2]
+    assert (first.rule, first.severity) == ("thread-waits-for-cpu", "critical")
+    assert (second.rule, second.cause) == ("socket-overrun", first.id)
+
+
 def test_another_interface_is_not_explained() -> None:
     quiet = {**CARD, "per_s": {"ring_drops": 0, "rx_packets": 900000}}
     other = {**CARD, "name": "eth1", "irq_top_share": 0.3, "irq_top_cpu": 1}
@@ -63,6 +79,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("host-datagrams-lost", "socket-overrun"),  # one counter, by host and by process
         ("accept-queue-overflows", "accept-out-of-files"),  # one counter, by host and by listener
         ("accept-queue-overflows", "one-of-the-listeners-waits"),
+        ("segments-arrive-twice", "thread-waits-for-cpu"),  # acknowledged too late
         ("forwarded-packets-dropped", "firewall-drops"),  # one loss, by host and by rule
         ("forwarded-packets-dropped", "firewall-rate-limit-drops"),
         ("datagrams-not-sent", "shaper-limits"),  # SndbufErrors count what a qdisc drops

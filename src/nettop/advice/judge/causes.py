@@ -33,8 +33,9 @@ from ..rules.severity import SEVERITIES
 from .yielding import nics_of
 
 Below = Mapping[str, Collection[str]]  # the ports below a bridge, bond, VLAN or macvlan
-Rank = tuple[int, float, bool, float, str]
+Rank = tuple[int, bool, float, bool, float, str]
 DOUBLE: Final = 2.0  # times the rate of now
+REST: Final = "failure"  # counters of failures without a rule of their own
 LEAVING: Final = ("output", "postrouting")  # hooks that segments of this host pass
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
@@ -52,12 +53,12 @@ def ordered(found: Sequence[Found], below: Below) -> tuple[Finding, ...]:
     """The findings, the most valuable first, each symptom after its cause."""
     known = ((one.finding.id, _cause(one, found, below)) for one in found)
     causes = {name: cause for name, cause in known if cause is not None}
-    loudest = {one.finding.id: _rank(one.finding) for one in found}
+    loudest = {one.finding.id: _rank(one) for one in found}
     severe = {one.finding.id: SEVERITIES.index(one.finding.severity) for one in found}
     seen = {one.finding.id for one in found if one.finding.seen}
     for one in found:
         for cause in _chain(one.finding.id, causes):
-            loudest[cause] = min(loudest[cause], (*loudest[one.finding.id][:4], cause))
+            loudest[cause] = min(loudest[cause], (*loudest[one.finding.id][:5], cause))
             severe[cause] = min(severe[cause], severe[one.finding.id])
             seen |= {cause} if one.finding.seen else set()
     placed = []
@@ -140,18 +141,20 @@ def _doubles(predicted: Prediction | None) -> bool:
     return predicted.expected >= DOUBLE * predicted.rate[0] > 0
 
 
-def _rank(finding: Finding) -> Rank:
+def _rank(one: Found) -> Rank:
     """By severity, then by the predicted gain, then a measured loss before a setting alone.
 
-    Gains are compared in steps of a quarter, so that small differences do not change the order.
+    Of one severity, a counter that no rule has of its own comes after what a rule explains. Gains
+    are compared in steps of a quarter, so that small differences do not change the order.
     Advice that doubles the rate up to a known stage is listed among the warnings: it acts on what
     limits now.
     """
+    finding = one.finding
     gain = 0.0 if finding.predicted is None else finding.predicted.gain
     gain = float(round(log(gain, 1.25))) if gain > 1.0 else 0.0
     severity = SEVERITIES.index(finding.severity)
     if finding.severity == "advice" and _doubles(finding.predicted):
         severity = SEVERITIES.index("warning")
     return (
-        severity, -gain, not finding.seen, -finding.gain, finding.id,
+        severity, one.rule.over == REST, -gain, not finding.seen, -finding.gain, finding.id,
     )  # fmt: skip
