@@ -1,4 +1,4 @@
-"""The name of a flow, its rate, and the rate below which it is idle.
+"""The name of a flow and of its process, its rate, and the rate below which it is idle.
 
 Panes and limits need these; the class `Flow` itself, of seventy fields, is not loaded for them.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from ..frame.rates import Frame
     from .kinds.flow import Flow
 
 MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
@@ -42,3 +43,8 @@ def name(flow: Flow) -> str:
 def end(address: str, port: int) -> str:
     """`ADDRESS:PORT`, an IPv6 address in brackets."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def owners(frame: Frame) -> dict[int, str]:
+    """By inode the process that holds a socket, as name[pid]; sockets without one are left out."""
+    return {row.inode: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners") if row.pid}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from ..flow_words import end
+from ..flow_words import end, owners
 from ..kind import Kind
 from .metric import prefixes, route
 
@@ -53,7 +53,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
             waits[row.remote, row.remote_port].append(row)
     if not waits:
         return ()
-    inodes = {row.inode: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners") if row.pid}
+    inodes = owners(frame)
     answered: dict[tuple[str, int], int] = defaultdict(int)
     for entry in entries:
         if (place := (entry.now.remote, entry.now.remote_port)) in waits:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from ..flow_words import end
+from ..flow_words import end, owners
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def build(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG001
     for row in rows:
         if (place := (row.remote, row.remote_port)) in counts and row.local_port not in served:
             opened[place].append(row)
-    inodes = {row.inode: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners") if row.pid}
+    inodes = owners(frame)
     found = []
     for (remote, port), there in opened.items():
         trips = [trip for row in there if (trip := row.min_rtt or row.rtt)]

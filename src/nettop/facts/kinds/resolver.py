@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from ..flow_words import end
+from ..flow_words import end, owners
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Resolver, ...]:  # noqa: ARG001
             asked[entry.now.remote].append(entry)
     if not asked:
         return ()
-    names = {row.inode: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners") if row.pid}
+    names = owners(frame)
     found = []
     for remote, entries in asked.items():
         waits = {names[one.now.inode] for one in entries if one.now.inode in names}
