@@ -219,24 +219,24 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     if view.spot.left == 0 and serving is not None and serving >= room:  # keep its cell visible
         left = min(serving - room // 2, len(cores) - room)
     shown = cores[left : left + room]
-    remark = f"{len(rows)} queues × {len(facts.cores)} cores"
+    rest = ""
     if view.fold_idle and len(facts.queues) > MANY:
         idle = len(rows_of(scene, replace(view, fold_idle=False))) - len(rows)
-        remark = f"{idle} queues at rest not shown (z), {remark}" if idle else remark
-    if len(shown) < len(facts.cores):
-        how = "z unfolds, ← →" if view.fold_idle else "← →, z folds"
-        remark += f", {len(facts.cores) - len(shown)} not shown ({how})"
+        rest = f"{idle} queues at rest not shown (z), " if idle else ""
     title, down = by = order(view.spot)
     rates = spread(scene)
     left_titles = titles(label, by, with_packets=with_packets)
     if view.fold_idle and len(cores) > room and queuecores.one_each(drawn, rates):
-        name, remark = "QUEUES AND THEIR CORES", f"{len(rows)} queues (z: as a matrix)"
+        name, remark = "QUEUES AND THEIR CORES", f"{rest}{len(rows)} queues (z: as a matrix)"
         head, table = queuecores.table(
             drawn, facts, left_titles, by, (label, width), with_packets=with_packets
         )
         above = [head]
     else:
-        name = "QUEUES × CORES"
+        name, remark = "QUEUES × CORES", f"{rest}{len(rows)} queues × {len(facts.cores)} cores"
+        if len(shown) < len(facts.cores):
+            how = "z unfolds, ← →" if view.fold_idle else "← →, z folds"
+            remark += f", {len(facts.cores) - len(shown)} not shown ({how})"
         if title == "CORE":  # the matrix has no heading for it
             remark = f"by {title} {'▼' if down else '▲'}   {remark}"
         table = [matrix_row(one, shown, rates, label, with_packets=with_packets) for one in drawn]
