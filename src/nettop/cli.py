@@ -126,6 +126,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.code
     except KeyboardInterrupt:
         return 130
+    except Exception as error:  # Python replaced the interrupt while a refusal was reported
+        if interrupt.replaced(error):
+            return 130
+        raise
     return code
 
 
@@ -160,10 +164,11 @@ def _run(words: list[str]) -> int:
 
 def _refused(words: Sequence[str], refused: Refused) -> int:
     """Report what was refused; the exit code, which a monitoring plugin takes for a state."""
-    from .commands import _nagios
+    if any(word.startswith("--format") for word in words):
+        from .commands import _nagios
 
-    if _nagios.wanted(words):
-        return _nagios.unknown(str(refused))
+        if _nagios.wanted(words):
+            return _nagios.unknown(str(refused))
     _report(f"{refused.prog if isinstance(refused, _UsageError) else 'nettop'}: {refused}")
     return refused.code
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,8 @@ import pytest
 HOST: Final = str(Path(__file__).parents[1] / "hosts/guest-transfer.host")
 PROGRAM: Final = Path(__file__).parents[1] / "support/interrupted.py"
 QUIET: Final = (130, "")
-COMMANDS: Final = [["advise", "--seconds", "0.1", "--replay", HOST],
+ADVISE: Final = ["advise", "--seconds", "0.1", "--replay", HOST]
+COMMANDS: Final = [ADVISE,
                    ["metrics", "--seconds", "0.1", "--replay", HOST],
                    ["top", "--plain", "--replay", HOST],
                    ["record", "-", "--seconds", "0.1", "--replay", HOST],
@@ -56,10 +58,10 @@ def read(*_):
 """
 
 
-def start(place: str, code: str) -> tuple[int, str]:
-    """Exit code and stderr of `advise` with this code as the function `read` at a place."""
-    words = ["advise", "--seconds", "0.1", "--replay", HOST]
-    program = f"{code}\nimport sys\nfrom nettop import __main__, collect, commands\n{place} = read"
+def start(place: str, code: str, words: Sequence[str] = ADVISE) -> tuple[int, str]:
+    """Exit code and stderr of a command with this code as the function `read` at a place."""
+    imports = "import sys\nfrom nettop import __main__, cli, collect, commands"
+    program = f"{code}\n{imports}\n{place} = read"
     ends = f"sys.argv[1:] = {words!r}\nsys.exit(__main__.main())"
     done = subprocess.run(
         [sys.executable, "-c", f"{program}\n{ends}"], capture_output=True, text=True,
@@ -72,6 +74,11 @@ def start(place: str, code: str) -> tuple[int, str]:
 @pytest.mark.parametrize("place", ["commands.run", "collect.collector('softnet').update"])
 def test_an_interrupt_that_python_replaces_ends_the_program(place: str, code: str) -> None:
     assert start(place, code) == QUIET
+
+
+@pytest.mark.parametrize("code", [LOST, CLASS], ids=["TypeError", "RuntimeError"])
+def test_an_interrupt_that_python_replaces_ends_a_refusal(code: str) -> None:
+    assert start("cli._refused", code, ["advise", "--no-such-option"]) == QUIET
 
 
 @pytest.mark.parametrize("code", [CLEANUP, HANDLED], ids=["cleaning up", "handled"])

@@ -154,16 +154,22 @@ def test_whatever_was_before_a_signal_ends_it(
 def test_ended_while_it_begins_it_leaves_the_terminal_as_it_was(
     tmp_path: Path, number: signal.Signals, delay: float
 ) -> None:
-    one = Terminal(tmp_path, "--demo")
-    try:
-        one.read(delay)
-        os.kill(one.pid, number)
-        assert one.ended(60) in (128 + number, -number)
-        assert b"Traceback" not in one.seen.replace(b"site", b"")
-        if b"\x1b[?1049h" in one.seen:
-            restored(one.seen)
-    finally:
-        one.close()
+    before_nettop = True
+    while before_nettop:
+        one = Terminal(tmp_path, "--demo")
+        try:
+            one.read(delay)
+            os.kill(one.pid, number)
+            code = one.ended(60)
+        finally:
+            one.close()
+        # Python's own start: it runs no line of nettop, exits with 1 and prints a traceback
+        before_nettop = b"Failed to import the site module" in one.seen
+        delay += 0.1
+    assert code in (128 + number, -number)
+    assert b"Traceback" not in one.seen
+    if b"\x1b[?1049h" in one.seen:
+        restored(one.seen)
 
 
 @pytest.mark.parametrize("before", [signal.SIGCONT, signal.SIGTSTP, signal.SIGSTOP])
