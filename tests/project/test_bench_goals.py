@@ -58,6 +58,15 @@ def test_a_run_that_was_stopped_goes_on_and_a_new_tree_begins_anew(tmp_path: Pat
     assert every.ended(kept, "y") == []
 
 
+def test_the_page_has_the_goals_and_what_was_printed() -> None:
+    told = {"a.py": "a figure\n", "b.py": ""}
+    lines = "\n".join(every.page(["a.py", "b.py"], told.__getitem__, "Here."))
+    assert "Here." in lines
+    assert all(name in lines for name in goals.GOALS)
+    assert "## a.py\n\n```\na figure\n```" in lines
+    assert "## b.py" not in lines
+
+
 def test_a_change_of_a_rule_changes_the_digest(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
     before = every.digest(tmp_path)

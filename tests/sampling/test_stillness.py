@@ -9,9 +9,9 @@ import pytest
 
 from nettop.frame.rates import Frame
 from nettop.sampling.budget import LONGEST, Budget
-from nettop.sampling.stillness import FEW, REST, RISE, SOCKETS, Stillness
+from nettop.sampling.stillness import FEW, OWNERS, REST, RISE, SOCKETS, Stillness
 
-REST_NOW = {SOCKETS: REST}
+REST_NOW = dict.fromkeys((SOCKETS, OWNERS), REST)
 
 
 def frame(sockets: Any, rx: float | None, tx: float | None = 0.0) -> Frame:

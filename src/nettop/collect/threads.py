@@ -149,7 +149,7 @@ def _part(seen: Sockets, past: Sockets, holders: Mapping[int, int]) -> tuple[_Pa
     for cookie, (*_, row) in seen.items():
         before = past.get(cookie)
         same = before is not None and before[2] is row
-        if same and isinstance(row, PackedRow) and row.idle:
+        if isinstance(row, PackedRow) and before is not None and _calm(row, before[2]):
             continue  # most sockets of a large host
         holder = holders.get(row.inode)
         if holder is None or row.state == "listen":
@@ -159,6 +159,13 @@ def _part(seen: Sockets, past: Sockets, holders: Mapping[int, int]) -> tuple[_Pa
         if before is not None and not same and _amount(row) - _amount(before[2]) >= MOVED:
             moved.append(holder)
     return _Part(seen, tuple(waiting)), moved
+
+
+def _calm(row: PackedRow, before: sockets_tcp.Row | PackedRow) -> bool:
+    """Whether the socket moved little, and nothing waits in it."""
+    if before is row:
+        return row.idle
+    return isinstance(before, PackedRow) and row.little(before, MOVED) is not None
 
 
 def _amount(row: sockets_tcp.Row | PackedRow) -> int:

@@ -1,8 +1,9 @@
 """Whether the TCP sockets of this host rest, by the host's count of segments.
 
-To look at 100,000 connections takes a quarter of a second. While the host sends and receives almost
-no segment, none of them moves data: then they may be looked at less often. More segments than
-before end that at once, whatever socket they belong to.
+To look at 100,000 connections takes a quarter of a second, and the search for their processes as
+long again. While the host sends and receives almost no segment, none of them moves data: then both
+may be repeated less often. More segments than before end that at once, whatever socket they belong
+to.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from ..terms.dataclass import dataclass
 
 FEW: Final = 20.0  # segments/s, both directions: a host with more moves data
 RISE: Final = 5.0  # segments/s above the least rate since the sockets were read: one moves data
-REST: Final = 60.0  # seconds between readings of expensive sockets that rest
+REST: Final = (
+    60.0  # seconds between readings of expensive sockets that rest, and of their processes
+)
 SOCKETS: Final = "sockets_tcp"
+OWNERS: Final = "socket_owners"
 
 
 @dataclass(slots=True)
@@ -30,7 +34,7 @@ class Stillness:
         """How many seconds the budget may let tables wait after this frame, if not as usual."""
         if frame is None or not self._rests(frame):
             return {}
-        return {SOCKETS: REST}
+        return dict.fromkeys((SOCKETS, OWNERS), REST)
 
     def _rests(self, frame: Frame) -> bool:
         sockets = frame.tables.get(SOCKETS)
