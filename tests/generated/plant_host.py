@@ -379,6 +379,7 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "writes-in-two-parts": (ANY, end.small_writes),
     "peer-window-small": (ANY, end.peer_window),
     "standing-queue": (ANY, end.queue_delay),
+    "standing-queue-before-us": (ANY, end.queue_before_us),
     "protocol-unknown": (ANY, counted("Ip.InUnknownProtos", 30, 4000)),
     "timestamps-old": (ANY, counted("TcpExt.PAWSEstab", 30, 900)),
     "packets-too-long-to-forward": (("router",), counted("Ip.FragFails", 30, 900)),
