@@ -4,7 +4,7 @@
 
 Most tests run on all cores. Beside them run the tests of namespaces, which mostly wait, the checks
 of format, lint and types, and the rules' own tests. Afterwards come, one at a time, the tests that
-depend on the rate of their traffic, and the tests of namespaces that failed: what failed only
+depend on the rate of their traffic, and the tests that failed, if they are few: what failed only
 because the cores were taken passes when nothing runs beside it, and is listed as tried twice. A
 part that fails does not stop the others.
 """
@@ -116,20 +116,20 @@ def main() -> int:
     args = parser.parse_args()
     netns = str(TESTS / "netns")
     with tempfile.TemporaryDirectory(prefix="nettop-") as folder:
-        paths = [Path(folder, f"{number}.json") for number in range(4)]
-        most, sleeping, alone, again = ([*PYTEST, "--tally", str(path)] for path in paths)
+        paths = [Path(folder, f"{number}.json") for number in range(5)]
+        most, sleeping, alone, *again = ([*PYTEST, "--tally", str(path)] for path in paths)
         # polite: a test of namespaces that no longer waits is served first
         most = ["nice", *most, "-n", args.workers, *FILES, "-m", "not netns", str(TESTS)]
         most += ["--no-loadscope-reorder"]  # the order of conftest.py: slow files first
         sleeping += ["-n", args.sleepers, *FILES, "--reruns", "1", "-m", "netns and not alone"]
         codes = together(most, [*sleeping, netns], CHECK, RULES)
         codes += together([*alone, "--reruns", "1", "-m", "netns and alone", netns])
-        most_tally, sleeping_tally, alone_tally = map(_tally, paths[:3])
-        tries = failed(sleeping_tally)
-        if codes[1] == FAILED and len(tries) <= MOST:
-            codes[1] = together([*again, "--reruns", "1", *tries])[0]
-            sleeping_tally = mended(sleeping_tally, _tally(paths[3]))
-        tallies = [most_tally, sleeping_tally, alone_tally]
+        tallies = [*map(_tally, paths[:3])]
+        for part, words in enumerate(again):
+            tries = failed(tallies[part])
+            if codes[part] == FAILED and len(tries) <= MOST:
+                codes[part] = together([*words, "--reruns", "1", *tries])[0]
+                tallies[part] = mended(tallies[part], _tally(paths[3 + part]))
     print("\n" + "\n".join(summary(tallies, checks=codes[2], rules=codes[3])))
     return int(any(codes))
 

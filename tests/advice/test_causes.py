@@ -85,6 +85,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("datagrams-not-sent", "shaper-limits"),  # SndbufErrors count what a qdisc drops
         ("datagrams-not-sent", "queue-drops-before-sending"),
         ("datagrams-not-sent", "received-packets-policed"),
+        ("datagrams-not-sent", "veth-refuses-what-it-is-sent"),
         # counted by the host, dropped at sockets of a cgroup
         ("received-segments-dropped", "cgroup-refuses-socket-memory"),
         ("packets-vanish", "firewall-drops"),  # counted by the host, dropped by a chain

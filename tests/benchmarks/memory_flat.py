@@ -193,6 +193,10 @@ def counting(report: int, trace: bool) -> None:
 
 def observed(frames: int, home: str, trace: bool) -> None:
     """Run nettop on a terminal; resize it and type keys until the report is long enough."""
+    settings = Path(home, "nettop")
+    settings.mkdir(parents=True, exist_ok=True)
+    # ten samples a second cost more than the default budget, which would take them less often
+    (settings / "config.toml").write_text("budget = 100\n")
     hear, tell = os.pipe()
     os.set_inheritable(tell, True)
     inside = [sys.executable, __file__, *(["--trace"] if trace else []), "--counting", str(tell)]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 PROGRAMS = {
     name: f"{sys.executable} {Path(__file__).with_name(name)}.py"
-    for name in ("loads", "ills", "woes", "strays", "qualms", "pains", "pangs")
+    for name in ("loads", "ills", "woes", "strays", "qualms", "pains", "pangs", "aches")
 }
 SERVERS = frozenset((
     "deaf", "drain", "slow-reader", "not-accepting", "out-of-files", "echo", "streams",
@@ -25,6 +25,7 @@ SERVERS = frozenset((
     "unread", "resets", "greets", "pages", "relay", "keeps",
     "thinks", "notes-each", "offices",
     "signed", "publishes", "workers", "locked", "forks", "corks",
+    "sieve", "portions", "gulps",
 ))  # fmt: skip
 PATIENCE = 15.0  # seconds: Python takes that long to start in a guest that is busy
 

@@ -103,7 +103,7 @@ def test_a_port_that_does_not_forward_is_the_way_out_of_its_kind(
 
 
 def test_a_second_way_that_is_blocked_is_no_fault() -> None:
-    rows = [port("eth0", 1500, port_state="forwarding"), port("eth1", 1500, port_state="blocking")]
+    rows = [port("eth8", 1500, port_state="forwarding"), port("eth9", 1500, port_state="blocking")]
     assert still(links=rows).more["bridge"] == ()
 
 
@@ -116,6 +116,16 @@ def test_a_disabled_port_is_named_beside_one_that_forwards() -> None:
 def test_a_bridge_with_ports_of_one_size_is_not_listed() -> None:
     rows = [port("v1", 1500), port("v2", 1500), port("x", 9000, "br1")]
     assert still(links=rows).more["bridge"] == ()
+
+
+def test_a_port_with_an_address_of_its_own() -> None:
+    links = [link("br0", kind="bridge"), port("eth0", 1500), port("v1", 1500)]
+    own = [addresses.Row("eth0", "192.0.2.4", 24, 4, "global"),
+           addresses.Row("br0", "192.0.2.5", 24, 4, "global"),
+           addresses.Row("v1", "fe80::1", 64, 6, "link")]  # fmt: skip
+    (one,) = still(links=links, addresses=own).more["bridge"]
+    assert (one.name, one.addressed) == ("br0", ("eth0",))
+    assert still(links=links, addresses=own[1:]).more["bridge"] == ()
 
 
 def over(cwnd: int, **route: Any) -> tuple[Any, ...]:

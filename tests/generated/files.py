@@ -21,6 +21,7 @@ _SNMP: Final = {
     "AttemptFails",
     "Udp": "InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors "
     "IgnoredMulti MemErrors",
+    "Icmp": "InMsgs InDestUnreachs OutMsgs OutDestUnreachs OutTimeExcds",
 }
 _NETSTAT: Final = {
     "TcpExt": "SyncookiesSent ListenOverflows ListenDrops TCPReqQFullDoCookies TCPReqQFullDrop "
@@ -29,7 +30,7 @@ _NETSTAT: Final = {
     "TCPMTUPSuccess TCPRenoRecovery TCPSackRecovery TCPSACKReorder TCPTimeouts "
     "TCPLostRetransmit TCPSpuriousRTOs TCPFastRetrans BusyPollRxPackets TCPTimeWaitOverflow "
     "IPReversePathFilter DelayedACKs TCPDSACKOldSent TCPDSACKOfoSent "
-    "TCPSynRetrans PAWSEstab TCPSpuriousRtxHostQueues",
+    "TCPSynRetrans PAWSEstab TCPSpuriousRtxHostQueues TCPMD5NotFound",
     "IpExt": "InNoRoutes InOctets OutOctets",
 }
 _GONE: Final = (

@@ -89,6 +89,7 @@ class Flow:
     rx: float = 1e5
     rtt: int = 300  # us
     min_rtt: int = 200
+    rcv_rtt: int = 0  # us; 0: not measured
     cwnd: int = 40
     mss: int = 1448
     retransmits: float = 0.0  # segments per second

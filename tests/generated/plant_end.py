@@ -77,6 +77,14 @@ def queue_delay(host: Host, draw: Random) -> None:
     flow.sndbuf = 4 * flow.send_q
 
 
+def queue_before_us(host: Host, draw: Random) -> None:
+    """The sender keeps the buffer before the last slow hop of a download full."""
+    flow = _connection(host, draw.randrange(200, 30_000))
+    flow.rcv_rtt = flow.min_rtt + draw.randrange(120_000, 900_000)
+    flow.rx, flow.tx = draw.uniform(2e6, 2e7), 0.0
+    flow.recv_q, flow.rcvbuf = draw.randrange(0, 3000), 6291456
+
+
 def small_segments(host: Host, draw: Random) -> None:
     """A route, the peer or a forged message made the segments of an upload small."""
     flow = _connection(host, draw.randrange(300, 30_000))

@@ -78,6 +78,20 @@ def socket_memory(host: Host, draw: Random) -> None:
     )  # fmt: skip
 
 
+def unreachable(host: Host, draw: Random) -> None:
+    """A program sends datagrams to a port, and the other host answers each by ICMP."""
+    host.snmp["Udp.OutDatagrams"] = rate = draw.uniform(50, 5000)
+    host.snmp["Icmp.InDestUnreachs"] = rate * draw.uniform(0.3, 0.9)
+
+
+def deferred(host: Host, draw: Random) -> None:
+    """The queue is polled by a timer of milliseconds instead of interrupts."""
+    folder = f"/sys/class/net/{host.main.name}"
+    host.files[f"{folder}/napi_defer_hard_irqs"] = f"{draw.randrange(1, 200)}\n"
+    host.files[f"{folder}/gro_flush_timeout"] = f"{draw.randrange(2_000_000, 50_000_000)}\n"
+    host.main.rx_packets = draw.uniform(500, 15_000)
+
+
 def broadcasts(host: Host, draw: Random) -> None:
     """A loop between switches, or a device that repeats itself."""
     host.snmp["Udp.IgnoredMulti"] = rate = draw.uniform(3000, 50000)

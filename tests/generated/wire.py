@@ -317,7 +317,7 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
         (32, flow.lost), (60, 1500 if flow.mss < 1500 else 9000), (64, flow.rcvbuf // 2),
         (68, flow.rtt),
         (72, flow.rtt // 5), (76, 0x7FFFFFFF), (80, flow.cwnd), (84, flow.mss),
-        (96, flow.rcvbuf // 2), (144, flow.notsent), (148, flow.min_rtt),
+        (92, flow.rcv_rtt), (96, flow.rcvbuf // 2), (144, flow.notsent), (148, flow.min_rtt),
     ):  # fmt: skip
         put(at, "I", value)
     put(100, "I", sum_of("retransmits", flow.retransmits) % (1 << 32) if flow.retransmits else 0)

@@ -246,6 +246,7 @@ def _tcp(
         max(0.0, sent - carried) if sent is not None and carried is not None else None,
         row.last_sent / 1e3 if row.last_sent is not None else None,
         _seconds(row.busy_time),
+        _seconds(row.rcv_rtt or None),
     )
     rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
     flow = Flow(*values, rests, why, *last)

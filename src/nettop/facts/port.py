@@ -231,8 +231,8 @@ def _port(
         eee=_picked(one["eee"], Eee),
         channels=channels,
         pcie=pcie(one["pci"]),
-        features=tuple(
-            _feature(item.name, item.on, item.wanted, item.fixed) for item in many["features"]
+        features=_shared(
+            tuple(_feature(one.name, one.on, one.wanted, one.fixed) for one in many["features"])
         ),
         private_flags=tuple((item.name, item.on) for item in many["privflags"]),
     )  # fmt: skip
@@ -245,6 +245,12 @@ def _port(
 def _feature(name: str, on: bool, wanted: bool, fixed: bool) -> Feature:
     """One object for the interfaces of which it is the same: a thousand have sixty each."""
     return Feature(name, on=on, wanted=wanted, fixed=fixed)
+
+
+@lru_cache(maxsize=64)
+def _shared(features: tuple[Feature, ...]) -> tuple[Feature, ...]:
+    """One object for the interfaces that have the same features: what is found by it is shared."""
+    return features
 
 
 def _get(row: object, name: str) -> Any:

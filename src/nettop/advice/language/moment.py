@@ -75,7 +75,7 @@ class Moment:
         self.facts = facts
         self.profile = facts.profile.name
         self.past = past or Past()
-        self._features: dict[str, dict[str, Feature]] = {}
+        self._features: dict[int, dict[str, Feature]] = {}  # by the object that has them
         self._indexed: dict[str, Mapping[Hashable, object]] = {}
         self._targets: dict[str, list[tuple[str, object]]] = {}
 
@@ -106,9 +106,9 @@ class Moment:
 
     def feature(self, nic: Nic, name: str) -> Feature | None:
         """An offload of the interface; None when the driver does not list it."""
-        known = self._features.get(nic.name)
+        known = self._features.get(id(nic.features))  # interfaces that are alike share it
         if known is None:
-            known = self._features[nic.name] = {one.name: one for one in nic.features}
+            known = self._features[id(nic.features)] = {one.name: one for one in nic.features}
         return known.get(name)
 
     def on(self, nic: Nic | None, name: str) -> bool | None:

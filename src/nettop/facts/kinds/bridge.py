@@ -1,13 +1,16 @@
-"""Bridges whose ports differ in MTU, or whose way out does not forward.
+"""Bridges whose ports differ in MTU, have addresses, or whose way out does not forward.
 
 A bridge drops a frame that is longer than the MTU of the port by which it must leave, and counts it
 nowhere (net/bridge/br_forward.c, br_dev_queue_push_xmit(), is_skb_forwardable()).
 Spanning tree keeps a port from forwarding: for twice the forward delay after its link came up, or
 as long as another port leads to the same network (net/bridge/br_stp.c).
+A port hands all that it receives to the bridge (br_handle_frame()), so answers to an address of the
+port arrive at the bridge: ARP takes no notice of them.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """One bridge with ports that are up and differ in MTU, or that do not forward."""
+    """One bridge with ports that are up and differ in MTU, have addresses or do not forward."""
 
     name: str = label("bridge")
     least: int = gauge("smallest MTU of a port", "bytes", default=0)
@@ -38,10 +41,14 @@ class Bridge:
     packets: float | None = gauge(
         "packets received by the ports with the largest MTU", "packets/s", default=None
     )
+    addressed: tuple[str, ...] = gauge(
+        "ports with an IP address of their own, other than the link-local one", default=()
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
-    """The bridges of this namespace whose ports differ, or whose way out does not forward."""
+    """The bridges of this namespace with something unusual about their ports."""
+    own = {row.interface for row in frame.rows("addresses") if row.scope == "global"}
     ports: dict[str, dict[int, list[str]]] = {}
     states: dict[str, list[LinkRow]] = {}
     for row in frame.rows("links"):
@@ -52,7 +59,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
     found = []
     for name, by_mtu in sorted(ports.items()):
         held = _held(states.get(name, ()))
-        if len(by_mtu) > 1 or held:
+        addressed = tuple(sorted(own.intersection(chain(*by_mtu.values())))[:4])
+        if len(by_mtu) > 1 or held or addressed:
             least, most = min(by_mtu), max(by_mtu)
             wide = {*by_mtu[most]}
             rates = [nic.per_s.rx_packets for nic in facts.nics if nic.name in wide]
@@ -60,7 +68,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
             found.append(
                 Bridge(
                     name, least, most, tuple(sorted(by_mtu[least])[:4]), tuple(sorted(wide)[:4]),
-                    held, sum(known) if known else None,
+                    held, sum(known) if known else None, addressed,
                 )
             )  # fmt: skip
     return tuple(found)
@@ -85,5 +93,5 @@ def _held(ports: Sequence[LinkRow]) -> tuple[str, ...]:
 KIND = Kind(
     name="bridge", type=Bridge, plural="bridges", key=attrgetter("name"),
     target=attrgetter("name"), names={"bridge": "bridge.name"}, example={"name": "br0"},
-    tables={"": "links"}, needs=("links",), build=build,
+    tables={"": "links"}, needs=("links", "addresses"), build=build,
 )  # fmt: skip

@@ -143,6 +143,11 @@ class Flow:
     in_flight: float | None = gauge(
         "time with data in flight since the connection began", "s", default=None
     )
+    rcv_rtt: float | None = gauge(
+        "round-trip time of received data, smoothed: from an ACK to the data that it let go",
+        "s",
+        default=None,
+    )
 
 
 KIND = Kind(
