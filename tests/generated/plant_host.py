@@ -41,13 +41,6 @@ def steal(host: Host, draw: Random) -> None:
         host.steal[cpu] = draw.uniform(0.15, 0.45)
 
 
-def throttled(host: Host, draw: Random) -> None:
-    """The program's control group is out of quota in most periods."""
-    process = next(one for one in host.processes if one.inodes)
-    process.cgroup = "/system.slice/app.service"
-    host.quotas = {process.cgroup: (draw.choice((0.5, 1.0, 2.0)), draw.uniform(0.4, 0.9))}
-
-
 def remote_memory(host: Host, draw: Random) -> None:
     """The reader runs on node 0, the card is on node 1."""
     nic.remote_node(host, draw)
@@ -310,7 +303,7 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "neighbour-table-full": (("kubernetes", "router"), neighbours),
     "ephemeral-ports-nearly-used": (ANY, ports_used),
     "steal": (("ena", "gve", "virtio"), steal),
-    "cgroup-throttled": (("kubernetes", "container"), throttled),
+    "cgroup-throttled": (("kubernetes", "container"), kernel.throttled),
     "remote-memory": (_TWO, remote_memory),
     "governor-powersave": (("hundred-gigabit", "storage"), powersave),
     "deep-idle-states": (("idle-server", "hundred-gigabit"), deep_idle),

@@ -67,6 +67,13 @@ def vanishing(host: Host, draw: Random) -> None:
     host.vanishing = draw.uniform(0.05, 0.5)
 
 
+def throttled(host: Host, draw: Random) -> None:
+    """The program's control group is out of quota in most periods."""
+    process = next(one for one in host.processes if one.inodes)
+    process.cgroup = "/system.slice/app.service"
+    host.quotas = {process.cgroup: (draw.choice((0.5, 1.0, 2.0)), draw.uniform(0.4, 0.9))}
+
+
 def socket_memory(host: Host, draw: Random) -> None:
     """The cgroup of a program is at its memory limit, and its sockets are held small."""
     process = next(one for one in host.processes if one.inodes)
