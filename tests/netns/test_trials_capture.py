@@ -1,7 +1,8 @@
 """A capture of the user's own on a busy core: what it loses, moved away, and what is not watched.
 
 How busy the core has to be is measured, on the machine as it is: a neighbour of rising share, until
-the capture's own socket loses a good part while the backlog before it still loses nothing.
+the capture's own socket loses a good part while the backlog before it still loses nothing. Two
+looks must agree, because a hypervisor takes the core away for some moments too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ HERE, THERE = veth.spaces("ca")
 RATE = "10M"  # 19,500 frames of 64 bytes a second
 SHARES = (40, 50, 60, 65, 70, 75, 80, 85, 90)  # percent of the core that the neighbour takes
 ENOUGH, TOO_MUCH = 10.0, 50.0  # percent lost at the socket
+LOOKS = 2
 # Ahead of everything else for its share of each 10 ms, as a driver's thread may be. The backlog
 # holds what comes meanwhile several times over.
 NEIGHBOUR = """
@@ -102,11 +104,14 @@ def burdened(capture: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     for share in SHARES:
         with ExitStack() as stack:
             stack.enter_context(program(NEIGHBOUR, str(share)))
-            sent, early, late = lost(capture, folder)
-            tried.append((share, sent, early, late))
-            if not early and ENOUGH <= 100 * late / sent <= TOO_MUCH:
-                yield capture
-                return
+            for look in range(LOOKS):
+                sent, early, late = lost(capture, folder)
+                tried.append((share, sent, early, late))
+                if early or not ENOUGH <= 100 * late / sent <= TOO_MUCH:
+                    break
+                if look == LOOKS - 1:
+                    yield capture
+                    return
     pytest.fail(f"no neighbour makes the socket alone lose: {tried}")
 
 
