@@ -164,11 +164,10 @@ def _run(words: list[str]) -> int:
 
 def _refused(words: Sequence[str], refused: Refused) -> int:
     """Report what was refused; the exit code, which a monitoring plugin takes for a state."""
-    if any(word.startswith("--format") for word in words):
-        from .commands import _nagios
+    from .commands import _nagios
 
-        if _nagios.wanted(words):
-            return _nagios.unknown(str(refused))
+    if _nagios.wanted(words):
+        return _nagios.unknown(str(refused))
     _report(f"{refused.prog if isinstance(refused, _UsageError) else 'nettop'}: {refused}")
     return refused.code
 

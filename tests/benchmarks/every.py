@@ -99,9 +99,7 @@ def _machine() -> str:
     """One sentence about this machine."""
     date = time.strftime("%Y-%m-%d")
     system = f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
-    return (
-        f"Measured on {date}: {os.cpu_count()} CPUs, {system}; a virtual machine that others share."
-    )
+    return f"Measured on {date}: {os.cpu_count()} CPUs, {system}."
 
 
 def _told(name: str) -> str:

@@ -104,14 +104,14 @@ def burdened(capture: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     for share in SHARES:
         with ExitStack() as stack:
             stack.enter_context(program(NEIGHBOUR, str(share)))
-            for look in range(LOOKS):
+            for _ in range(LOOKS):
                 sent, early, late = lost(capture, folder)
                 tried.append((share, sent, early, late))
                 if early or not ENOUGH <= 100 * late / sent <= TOO_MUCH:
                     break
-                if look == LOOKS - 1:
-                    yield capture
-                    return
+            else:
+                yield capture
+                return
     pytest.fail(f"no neighbour makes the socket alone lose: {tried}")
 
 

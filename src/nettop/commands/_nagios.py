@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..advice.rules.rule import Finding
 from ..advice.rules.severity import SEVERITIES
 from . import print_lines
-from ._baseline import Since
+
+if TYPE_CHECKING:  # each refused command line asks `wanted`
+    from ..advice.rules.rule import Finding
+    from ._baseline import Since
 
 STATES: Final = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 FEW: Final = 3  # findings in the first line

@@ -15,9 +15,7 @@ from ..terms.dataclass import dataclass
 
 FEW: Final = 20.0  # segments/s, both directions: a host with more moves data
 RISE: Final = 5.0  # segments/s above the least rate since the sockets were read: one moves data
-REST: Final = (
-    60.0  # seconds between readings of expensive sockets that rest, and of their processes
-)
+REST: Final = 60.0  # seconds between readings of expensive sockets that rest, or of their owners
 SOCKETS: Final = "sockets_tcp"
 OWNERS: Final = "socket_owners"
 

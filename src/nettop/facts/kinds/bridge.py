@@ -5,7 +5,7 @@ nowhere (net/bridge/br_forward.c, br_dev_queue_push_xmit(), is_skb_forwardable()
 Spanning tree keeps a port from forwarding: for twice the forward delay after its link came up, or
 as long as another port leads to the same network (net/bridge/br_stp.c).
 A port hands all that it receives to the bridge (br_handle_frame()), so answers to an address of the
-port arrive at the bridge: ARP takes no notice of them.
+port arrive at the bridge, and ARP ignores them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ class Bridge:
 
 def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
     """The bridges of this namespace with something unusual about their ports."""
-    own = {row.interface for row in frame.rows("addresses") if row.scope == "global"}
     ports: dict[str, dict[int, list[str]]] = {}
     states: dict[str, list[LinkRow]] = {}
     for row in frame.rows("links"):
@@ -56,6 +55,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
             ports.setdefault(row.master, {}).setdefault(row.mtu, []).append(row.interface)
             if row.running and row.port_state:
                 states.setdefault(row.master, []).append(row)
+    if not ports:
+        return ()
+    own = {row.interface for row in frame.rows("addresses") if row.scope == "global"}
     found = []
     for name, by_mtu in sorted(ports.items()):
         held = _held(states.get(name, ()))

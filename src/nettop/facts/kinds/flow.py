@@ -144,7 +144,7 @@ class Flow:
         "time with data in flight since the connection began", "s", default=None
     )
     rcv_rtt: float | None = gauge(
-        "round-trip time of received data, smoothed: from an ACK to the data that it let go",
+        "smoothed round-trip time of the receiver: from its ACK to the data that follows",
         "s",
         default=None,
     )
