@@ -62,27 +62,27 @@ lab-full: $(READY) ## run the lab in every topology
 	@NETTOP_LAB_FULL=1 sh tests/lab/run.sh $(PY) two-nodes virtio-rss one-core bond-vlan many-cores no-numa
 
 record: $(READY) ## record a clinic scenario as a test host (SCENARIO="part of its name" NAME=x)
-	@$(PY) tests/clinic/record.py "$(SCENARIO)" "$(NAME)"
+	@$(PY) tests/live/record.py "$(SCENARIO)" "$(NAME)"
 
 lab-shell: $(READY) ## open a shell in the lab (TOPOLOGY=two-nodes)
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@$(PY) tests/lab/boot.py $(or $(TOPOLOGY),two-nodes) --shell
 
 clinic: $(READY) ## print the scoreboard of diagnoses, and of generated hosts (COUNT=100 a fault)
-	@$(PY) tests/clinic/run.py
-	@$(PY) tests/clinic/run.py --generated $(or $(COUNT),100)
+	@$(PY) tests/live/run.py
+	@$(PY) tests/live/run.py --generated $(or $(COUNT),100)
 
 clinic-page: $(READY) ## play everything and write docs/clinic.md (COUNT=100 a fault, MINUTES=20 now)
-	@$(PY) tests/clinic/run.py --page --generated $(or $(COUNT),100) $(if $(MINUTES),--minutes $(MINUTES))
+	@$(PY) tests/live/run.py --page --generated $(or $(COUNT),100) $(if $(MINUTES),--minutes $(MINUTES))
 
 clinic-full: $(READY) ## print the scoreboard, including fixes, sweeps and peers
-	@$(PY) tests/clinic/run.py --full
+	@$(PY) tests/live/run.py --full
 
 bench: $(READY) ## measure speed and cost, as root; print a table of all goals; assert nothing (MINUTES=20 now)
 	@$(PY) tests/benchmarks/every.py $(if $(MINUTES),--minutes $(MINUTES))
 
 limits: $(READY) ## play every staged limit and rewrite docs/limits.md; by hand, as root (ONLY="words")
-	$(PY) tests/limits_ward.py --write --only "$(ONLY)"
+	$(PY) tests/live/limits/page.py --write --only "$(ONLY)"
 
 zipapp: $(READY) ## build one file for hosts without a package index
 	@$(PY) tests/pyz.py

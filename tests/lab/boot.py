@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO, Any
 
 HERE = Path(__file__).parent
-LOADS = HERE.parent / "clinic" / "loads.py"
+LOADS = HERE.parent / "live/programs/loads.py"
 UNAVAILABLE = 77
 BOOTS = 3  # the emulator was seen to crash, and to lose a CPU's timer, while the guest booted
 UP = 300.0  # seconds until the guest must have started the command; 40 to 150 are usual

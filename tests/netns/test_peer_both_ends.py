@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from staged import NEAR, Stage
-from staged_both import LIMITS, both
-from staged_case import FAR
-from staged_losses import MADE
+from live.limits.both import LIMITS, both
+from live.limits.case import FAR
+from live.limits.losses import MADE
+from live.limits.stage import NEAR, Stage
 from warm import shared
 
 pytestmark = [

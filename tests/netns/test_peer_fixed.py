@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from live.limits.programs import READ, WRITE
 from ssh_login import POSSIBLE, Login, logged_in, run
-from staged_programs import READ, WRITE
 
 pytestmark = [
     pytest.mark.netns,

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from staged import Stage
-from staged_both import LIMITS
+from live.limits.both import LIMITS
+from live.limits.stage import Stage
 
 pytestmark = [
     pytest.mark.netns,

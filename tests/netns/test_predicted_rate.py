@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from staged import Stage
+from live.limits.stage import Stage
 
 pytestmark = [
     pytest.mark.netns,

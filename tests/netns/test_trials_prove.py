@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from staged import NEAR, SLOW, Stage
+from live.limits.stage import NEAR, SLOW, Stage
 
 pytestmark = [
     pytest.mark.netns,

@@ -3,7 +3,7 @@
     python tests/lab/by_hand/limits.py --out FOLDER [--timeout 3000] [--looks 3] [WORD…]
 
 Boots the guest, and plays in it those whose name contains a word, or all, two at a time, as
-tests/limits_ward.py does; a case takes about a minute. The rows are in FOLDER/limits.txt, and
+tests/live/limits/page.py does; a case takes about a minute. The rows are in FOLDER/limits.txt, and
 
     python tests/lab/by_hand/limits.py --page FOLDER/limits.txt…
 
@@ -28,9 +28,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import limits_ward
-from staged_case import FAR, PATH, Case
-from staged_more import over
+from live.limits import page as limits_ward
+from live.limits.case import FAR, PATH, Case
+from live.limits.more import over
 
 MEMORY = Path("/dev/shm/limits")  # of the guest
 PACKED = "packed.tar"
@@ -203,7 +203,7 @@ def _boot(out: Path, timeout: int, words: list[str]) -> int:
     compileall.compile_dir(root / "tests" / "support", quiet=1)
     with tarfile.open(out / PACKED, "w") as packed:
         packed.add(base / "lib" / version, f"lib/{version}", filter=_needed)
-        for name in ("src", "tests/support", "tests/lab/by_hand", "tests/limits_ward.py"):
+        for name in ("src", "tests/support", "tests/lab/by_hand", "tests/live/limits/page.py"):
             packed.add(root / name, name, filter=_needed)
         for command in (sys.executable, *COMMANDS):
             file = Path(shutil.which(command) or command).resolve()

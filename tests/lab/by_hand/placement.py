@@ -14,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
-from staged import Stage
-from staged_ends import Seen, seen
-from staged_losses import LOSSES, Loss, names
+from live.limits.ends import Seen, seen
+from live.limits.losses import LOSSES, Loss, names
+from live.limits.stage import Stage
 
 
 def verdict(loss: Loss, found: Seen, *, sending: bool) -> tuple[bool, bool]:

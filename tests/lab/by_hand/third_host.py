@@ -23,8 +23,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
+from live.limits.programs import READ, WRITE
 from ssh_login import SERVE, run
-from staged_programs import READ, WRITE
 
 A, B, C = (f"ends-{name}" for name in "abc")
 CONFIG = (

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clinic.scenario import wards
 from lab.inside.kernel import Nettop, see
+from live.scenario import wards
 
 __all__ = ["Nettop", "see"]  # tests take them from here
 collect_ignore_glob = [] if "NETTOP_LAB" in os.environ else ["test_*.py"]

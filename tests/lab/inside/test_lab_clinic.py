@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clinic import cure, scoreboard, ward
-from clinic.peers import peers
-from clinic.scenario import Outcome, Scenario, scenarios, wards
+from live import cure, scoreboard, ward
+from live.peers import peers
+from live.scenario import Outcome, Scenario, scenarios, wards
 
 TOPOLOGY = os.environ.get("NETTOP_LAB", "")
 WARD = f"vm-{TOPOLOGY}"
