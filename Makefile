@@ -5,10 +5,8 @@ VENV   ?= .venv
 PY      = $(VENV)/bin/python
 READY   = $(VENV)/.ready
 WORKERS ?= auto
-# tests of settings in namespaces wait more than they work
-SLEEPERS ?= 4
 
-.PHONY: run quick fast test check map golden mutants chain lab record lab-full lab-shell clinic clinic-page clinic-full bench zipapp limits clean help
+.PHONY: run quick fast test tests package live nightly check map golden mutants chain lab lab-full lab-shell bench zipapp limits clean help
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -34,18 +32,35 @@ check: $(READY) ## check format, lint and types
 	$(PY) -m ruff check src tests
 	$(PY) -m mypy
 
-# one checker of types leaves a core idle: the tests run beside it
-quick: $(READY) ## run lint, types and the tests that need no namespace: about two minutes
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line check fast
+quick: $(READY) ## run lint, types and the tests of what changed and of its neighbours
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=line check fast
 
-fast: $(READY) ## run the tests that need no namespace and are not slow
-	$(PY) -m pytest -n $(WORKERS) -m "not netns and not slow" --hypothesis-profile quick tests
+fast: $(READY)
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile \
+	  -m "not netns and not slow and not live and not package and not nightly" $$($(PY) tests/quick.py)
 
-test: $(READY) ## run lint, types and all tests that this machine supports
-	@$(PY) tests/everything.py --workers $(WORKERS) --sleepers $(SLEEPERS)
+# Beside the checker of types there are two workers for each core: tests of namespaces mostly wait.
+test: $(READY) ## run lint, types and every test whose result is the same on each machine
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=line check tests
+
+tests: $(READY)
+	@$(PY) -m pytest -n $$((2 * $$(nproc))) --dist loadfile --no-loadscope-reorder tests
+
+package: $(READY) ## test what users install: wheel, one file, each Python here, examples of CONTRIBUTING
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile -m package tests
+
+live: $(READY) ## play real traffic, as root, and print the scoreboard (PLAY="names" ALL=1 MINUTES=8 STRICT=1)
+	@$(PY) tests/live/run.py $(PLAY) $(if $(ALL),--all) $(if $(MINUTES),--minutes $(MINUTES)) \
+	  $(if $(STRICT),--strict) $(if $(WRITE),--write)
+
+nightly: $(READY) ## run what takes hours: seeds, long properties, mutants, all plays and topologies, the chain
+	$(PY) -m pytest -n $(WORKERS) --hypothesis-profile nightly -m "nightly or not live" tests
+	$(PY) tests/mutants.py --count 60 --seed $$(date +%j)
+	$(PY) tests/live/run.py --all --cures --write
+	$(MAKE) lab-full chain
 
 golden: $(READY) ## rewrite golden files and screenshots
-	$(PY) -m pytest -q tests --update
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile tests --update
 
 mutants: $(READY) ## list small changes of the code that no test notices (COUNT=25 SEED=1); by hand
 	@$(PY) tests/mutants.py --count $(or $(COUNT),25) --seed $(or $(SEED),1) $(FOLDERS)
@@ -53,30 +68,17 @@ mutants: $(READY) ## list small changes of the code that no test notices (COUNT=
 chain: $(READY) ## play fault, alert, rollout and undo on three hosts with Ansible and Prometheus
 	@$(PY) tests/chain/run.py --out lab-out/chain
 
-lab: $(READY) ## test with real drivers and two NUMA nodes in a virtual machine
+lab: $(READY) ## test settings of real drivers and two NUMA nodes in a virtual machine
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
-	@sh tests/lab/run.sh $(PY) two-nodes virtio-rss
+	@sh tests/lab/run.sh $(PY) two-nodes
 
 lab-full: $(READY) ## run the lab in every topology
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@NETTOP_LAB_FULL=1 sh tests/lab/run.sh $(PY) two-nodes virtio-rss one-core bond-vlan many-cores no-numa
 
-record: $(READY) ## record a clinic scenario as a test host (SCENARIO="part of its name" NAME=x)
-	@$(PY) tests/live/record.py "$(SCENARIO)" "$(NAME)"
-
 lab-shell: $(READY) ## open a shell in the lab (TOPOLOGY=two-nodes)
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@$(PY) tests/lab/boot.py $(or $(TOPOLOGY),two-nodes) --shell
-
-clinic: $(READY) ## print the scoreboard of diagnoses, and of generated hosts (COUNT=100 a fault)
-	@$(PY) tests/live/run.py
-	@$(PY) tests/live/run.py --generated $(or $(COUNT),100)
-
-clinic-page: $(READY) ## play everything and write docs/clinic.md (COUNT=100 a fault, MINUTES=20 now)
-	@$(PY) tests/live/run.py --page --generated $(or $(COUNT),100) $(if $(MINUTES),--minutes $(MINUTES))
-
-clinic-full: $(READY) ## print the scoreboard, including fixes, sweeps and peers
-	@$(PY) tests/live/run.py --full
 
 bench: $(READY) ## measure speed and cost, as root; print a table of all goals; assert nothing (MINUTES=20 now)
 	@$(PY) tests/benchmarks/every.py $(if $(MINUTES),--minutes $(MINUTES))

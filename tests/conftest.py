@@ -9,7 +9,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +28,11 @@ os.environ["LC_ALL"] = "C.UTF-8"  # output must not depend on the user's locale
 # without bytecode, each of the many processes that the tests start compiles all its modules
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# no deadlines: a busy machine must not make a test fail
-hypothesis.settings.register_profile("nettop", deadline=None)
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
+# the same examples at each run, and no deadlines; `make nightly` draws more, and prints them
+hypothesis.settings.register_profile("nettop", deadline=None, max_examples=10, derandomize=True)
+hypothesis.settings.register_profile(
+    "nightly", deadline=None, max_examples=300, print_blob=True, database=None
+)
 hypothesis.settings.load_profile("nettop")
 # the garbage collector walks all tests and modules too often: a fifth of the time
 gc.set_threshold(50_000)
@@ -58,6 +61,7 @@ def pytest_collection_finish() -> None:
 _PASSED = ("NETTOP_SAMPLES", "NETTOP_LAB")  # variables of nettop that reach the tests
 _DRAWN = ("TEXTUAL", "NO_COLOR", "FORCE_COLOR")  # what Textual and Rich read
 _PIP = ("PIP_CONFIG_FILE", Path.home() / ".config/pip/pip.conf")  # the package index
+_BEFORE = pytest.StashKey[float]()
 _HOME = tempfile.mkdtemp(prefix="nettop-home-")
 
 
@@ -110,18 +114,51 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--tally", metavar="FILE", help="write the outcome of each test as JSON")
 
 
+def _cpu() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Remember the CPU time before the test, its fixtures included."""
+    item.stash[_BEFORE] = _cpu()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Tell what the test took; the report of its end carries it to the summary."""
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("cpu", round(_cpu() - item.stash[_BEFORE], 3)))
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Write the tally: outcome → reason of a skip (else empty) → tests."""
-    path = config.getoption("--tally")
-    if path is None:
-        return
+    """Print the reasons of skips and the CPU seconds of each folder; write the tally.
+
+    The tally: outcome → reason of a skip (else empty) → tests.
+    """
     tally: dict[str, dict[str, list[str]]] = {}
-    for kind in ("passed", "failed", "error", "skipped", "rerun"):
+    for kind in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(kind, ()):
             skip = isinstance(report.longrepr, tuple)
             reason = report.longrepr[2].removeprefix("Skipped: ") if skip else ""
             tally.setdefault(kind, {}).setdefault(reason, []).append(report.nodeid)
-    Path(path).write_text(json.dumps(tally), encoding="utf-8")
+    if path := config.getoption("--tally"):
+        Path(path).write_text(json.dumps(tally), encoding="utf-8")
+    for reason, tests in sorted(tally.get("skipped", {}).items()):
+        terminalreporter.write_line(f"skipped {len(tests)}: {reason}")
+    spent: Counter[str] = Counter()
+    ends = (one for reports in terminalreporter.stats.values() for one in reports)
+    for report in ends:
+        if getattr(report, "when", "") == "teardown":
+            folder = report.nodeid.removeprefix("tests/").partition("/")[0]
+            spent[folder] += dict(report.user_properties).get("cpu", 0.0)
+    if spent.total() >= 10:
+        told = ", ".join(f"{folder} {seconds:.0f}" for folder, seconds in spent.most_common())
+        terminalreporter.write_line(f"CPU seconds of tests: {spent.total():.0f} ({told})")
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@
 The guest sees this machine's file system read-only, so the project and its environment are simply
 there; what it writes to the folder in $NETTOP_LAB_OUT comes back. Programs and modules are read by
 a second mount that the guest's kernel caches: by the first each look at a file asks this machine,
-and Python takes half a minute to start. Exit code: the command's; 77 when
-the lab cannot run here, with one line saying what is missing.
+and Python takes half a minute to start. Exit code: the command's; 77 when the lab cannot run here,
+with one line saying what is missing; 75 when the emulator gave no answer.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import IO, Any
 HERE = Path(__file__).parent
 LOADS = HERE.parent / "live/programs/loads.py"
 UNAVAILABLE = 77
+HUNG = 75  # EX_TEMPFAIL: the emulator gave no answer
 BOOTS = 3  # the emulator was seen to crash, and to lose a CPU's timer, while the guest booted
 UP = 300.0  # seconds until the guest must have started the command; 40 to 150 are usual
 CACHED = "cached"  # the tag of the second mount
@@ -143,7 +144,7 @@ def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: boo
     try:
         return int((out / "status").read_text())
     except (OSError, ValueError):
-        return 1
+        return HUNG
 
 
 def _run(words: list[str], console: IO[bytes] | None, timeout: float, log: Path) -> bool:

@@ -20,8 +20,8 @@ from live.scenario import wards
 
 __all__ = ["Nettop", "see"]  # tests take them from here
 collect_ignore_glob = [] if "NETTOP_LAB" in os.environ else ["test_*.py"]
-# a topology without a ward has no patient, and a test without a case is an error
-collect_ignore = [] if f"vm-{os.environ.get('NETTOP_LAB')}" in wards() else ["test_lab_clinic.py"]
+# a topology without cases has no host, and a test without a case is an error
+collect_ignore = [] if f"vm-{os.environ.get('NETTOP_LAB')}" in wards() else ["test_lab_cases.py"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

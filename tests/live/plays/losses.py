@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from hang import HANG, until
 from live.limits.losses import LOSSES, Count, Loss, Names, names, of_backlog
 from live.limits.stage import Stage
@@ -139,7 +140,7 @@ def _record(
     if ctypes.CDLL(None, use_errno=True).setns(handle, 0):
         raise OSError(ctypes.get_errno(), f"setns {near}")
     around: list[tuple[float, float]] = []
-    Counting.lost, Counting.around = staticmethod(lambda: lost(counted)), around  # type: ignore[assignment]
+    Counting.lost, Counting.around = staticmethod(lambda: lost(counted)), around
     sampling.CloseSampler = Counting  # type: ignore[misc]
     dropped = of_backlog(counted)
     code = main(["record", str(path), "--seconds", "3", "--interval", "0.5", "--keep-addresses",
@@ -165,8 +166,8 @@ def _ring(around: Collection[tuple[float, float]], *, there: bool) -> Iterator[N
             self.counts = iter(around) if len(joiners) == there else None
             joiners.append(self)
 
-        def build(self, frame: Frame) -> Facts:
-            facts = super().build(frame)
+        def build(self, frame: Frame, *more: Any, **told: Any) -> Facts:
+            facts = super().build(frame, *more, **told)
             if self.counts is None:
                 return facts
             count = next(self.counts)[0]
@@ -178,11 +179,9 @@ def _ring(around: Collection[tuple[float, float]], *, there: bool) -> Iterator[N
             )
             return replace(facts, nics=nics)
 
-    was, views.Joiner = views.Joiner, Ringed  # type: ignore[misc]
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(views, "Joiner", Ringed)
         yield
-    finally:
-        views.Joiner = was  # type: ignore[misc]
 
 
 def _plays() -> Iterator[Play]:
