@@ -81,7 +81,7 @@ class Runner:
     @property
     def late(self) -> bool:
         """No more time."""
-        return time.monotonic() > self.end
+        return bool(time.monotonic() > self.end)
 
     def right(self, play: Play) -> bool:
         """What came out is right, or there was no time."""

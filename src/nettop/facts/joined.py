@@ -16,6 +16,7 @@ from ..frame.rates import Entry, Frame
 from ..terms.dataclass import dataclass
 from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, witness
 from .changed import NicInputs
+from .counters import total
 from .kind import Kind
 from .kinds import capture, core, kinds, path, process, queue
 from .kinds.core import Core, Duty, Load
@@ -120,6 +121,9 @@ class Joiner:
             rates=True,
         )
         cores = core.build(frame, place.spots, load, self._duty(frame, moment, tasks))
+        if still.host.container:
+            dropped = total(nic.per_s.rx_dropped for nic in moment.nics)
+            cores = core.of_namespace(cores, dropped)
         by_cpu = {one.cpu: one for one in cores}
         nics = {nic.name: nic for nic in moment.nics}
         found = flows.build(

@@ -83,6 +83,11 @@ class Replay:
         self._offset = offset
 
     @property
+    def length(self) -> float:
+        """Seconds from its first moment to its last."""
+        return self.moments[-1].at - self.moments[0].at
+
+    @property
     def index(self) -> int:
         """The number of the moment."""
         return self._index

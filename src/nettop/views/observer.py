@@ -61,6 +61,7 @@ class Observer:
     ) -> None:
         """`window`: seconds that a command observes; the `hold` of rules is limited to it.
 
+        A recording is observed to its end: of a shorter one, `window` is its length.
         `extra` are rules beside those of nettop and of the user.
         """
         settings = config.load()
@@ -75,6 +76,8 @@ class Observer:
         self.passed = 0.0  # seconds between the last two frames
         self.pairs: tuple[Pair, ...] = ()  # flows with the settings of both ends (--peer)
         self._settings, self._window, self._extra = settings, window, extra
+        if window and source.ends and (length := _length(source)):
+            self._window = min(window, length)
         self._drop_reasons = bool(settings.get("drop_reasons", False)) or _recorded(source)
 
     # A command waits a second after its first sample. What only judging needs is loaded then.
@@ -244,6 +247,13 @@ def _earlier(rule: str) -> Calibration | None:
     from ..trials.calibration import earlier  # only a finding with a prediction needs it
 
     return earlier(rule)
+
+
+def _length(source: Source) -> float:
+    """Seconds of a recording; 0 for one moment."""
+    from ..host.recording import Replay  # only a recording needs it
+
+    return source.length if isinstance(source, Replay) else 0.0
 
 
 def _recorded(source: Source) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from itertools import repeat
 from operator import attrgetter
@@ -183,6 +183,21 @@ def build(
         *several(duty.clocks, _NO_CLOCK), of(duty.deep), _peers(spots, load),
     )  # fmt: skip
     return tuple(map(_make, zip(*columns, strict=True)))
+
+
+def of_namespace(cores: tuple[Core, ...], dropped: float | None) -> tuple[Core, ...]:
+    """The cores of a network namespace whose interfaces drop that many received packets a second.
+
+    The backlogs and their counters belong to the CPUs and serve all namespaces of the host
+    (net/core/net-procfs.c). A packet that a backlog drops counts at its interface as well
+    (enqueue_to_backlog in net/core/dev.c), so this namespace lost no more than its interfaces did.
+    """
+    return tuple(
+        replace(core, backlog_drops=min(core.backlog_drops, dropped or 0.0))
+        if core.backlog_drops
+        else core
+        for core in cores
+    )
 
 
 def _placed(columns: Sequence[Sequence[Any]], cpus: Sequence[int]) -> list[Sequence[Any]]:
