@@ -99,7 +99,7 @@ def record(
 
 
 def nameless(path: Path) -> None:
-    """Whose kernel build it was is nobody's business; its version is.
+    """Whose kernel build and control groups it was is nobody's business; the version is.
 
     What a kernel worker does at the moment is in its name, and changes from frame to frame.
     """
@@ -108,6 +108,10 @@ def nameless(path: Path) -> None:
     text = zlib.decompress(path.read_bytes(), 31).decode("utf-8", "surrogateescape")
     text = re.sub(r"(kworker/[\w:]+)[-+][\w-]+", r"\1", text.replace(release, version))
     text = plain(text, release, version)
+    paths = [line.split(":", 2)[2].strip() for line in open("/proc/self/cgroup", encoding="utf-8")]
+    parts = dict.fromkeys(part for path in paths for part in path.split("/") if part)
+    for number, part in enumerate(parts):
+        text = text.replace(f"/{part}", f"/group{number}")
     path.write_bytes(compress(text.encode("utf-8", "surrogateescape"), 9, mtime=0))
 
 

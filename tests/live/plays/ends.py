@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from hang import until
 from live.limits.both import LIMITS, BothCase
 from live.limits.case import FAR
 from live.limits.losses import MADE
@@ -105,17 +107,22 @@ def judge_translated(folder: Path, truth: Truth) -> Outcome:
 
 
 def stage_ended(folder: Path) -> Truth:
-    """The writer ends while both ends are recorded: after the third of some samples."""
+    """The writer ends while both ends are recorded, once some samples are written."""
     with Stage("ended") as made:
         made.reader()
         writer = made.writer("pace=2500000")
-        time.sleep(SETTLED)
         path = folder / "ends-ended.host.gz"
-        words = ["record", str(path), "--seconds", "8", "--interval", "0.5", "--keep-addresses",
+        words = ["record", str(path), "--seconds", "12", "--interval", "0.5", "--keep-addresses",
                  "--peer", f"ip netns exec {made.there}"]  # fmt: skip
         nettop = made.inside(made.here, sys.executable, "-m", "nettop", *words)
         with subprocess.Popen(nettop, stderr=subprocess.DEVNULL) as recording:
-            time.sleep(5)
+            sizes: set[int] = set()
+
+            def grown() -> bool:
+                sizes.add(sum(one.stat().st_size for one in os.scandir(folder)))
+                return len(sizes) > 4 or recording.poll() is not None
+
+            until(grown)
             writer.kill()
             recording.wait()
     return {}

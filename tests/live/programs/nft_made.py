@@ -10,7 +10,10 @@ from __future__ import annotations
 import socket
 import struct
 import sys
+from pathlib import Path
 from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
 import nft_bytes as nft
 from netlink_bytes import message

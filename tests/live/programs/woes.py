@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
 FAMILIES = {"inet": 1, "ip": 2, "netdev": 5, "bridge": 7, "ip6": 10}
 
