@@ -108,7 +108,7 @@ def nameless(path: Path) -> None:
     text = zlib.decompress(path.read_bytes(), 31).decode("utf-8", "surrogateescape")
     text = re.sub(r"(kworker/[\w:]+)[-+][\w-]+", r"\1", text.replace(release, version))
     text = plain(text, release, version)
-    paths = [line.split(":", 2)[2].strip() for line in open("/proc/self/cgroup", encoding="utf-8")]
+    paths = [line.split(":", 2)[2] for line in Path("/proc/self/cgroup").read_text().splitlines()]
     parts = dict.fromkeys(part for path in paths for part in path.split("/") if part)
     for number, part in enumerate(parts):
         text = text.replace(f"/{part}", f"/group{number}")
