@@ -165,7 +165,7 @@ def test_one_value_that_cannot_be_stops_them_all(tmp_path: Path) -> None:
 
 
 @examples(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     st.sampled_from(sorted(fake_host.SETTINGS)),

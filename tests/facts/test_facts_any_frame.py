@@ -41,7 +41,7 @@ def rows_of(name: str) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.builds(kind, **fields), max_size=3)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_frame_is_too_odd(data: st.DataObject) -> None:
     names = data.draw(st.sets(st.sampled_from(NEEDS)))
