@@ -12,13 +12,12 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from varied import difference
+from varied import difference, every
 from whole_host import MOVING, STILL, Vary, declared, tables
 
 from nettop import collect
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
-from nettop.facts.kinds import kinds
 from nettop.frame.pairs import entries, kept
 from nettop.frame.rates import Frame
 
@@ -39,14 +38,6 @@ def built(varied: Sequence[Vary], *, keeps: bool) -> Iterator[Facts]:
             rows = {name: [replace(row) for row in now] for name, now in rows.items()}
         past = {name: entries(now, past.get(name, ()), 1.0) for name, now in rows.items()}
         yield joiner.build(Frame(float(second), float(second), past))
-
-
-def every(facts: Facts) -> dict[str, Any]:
-    """Every fact and limit, by name."""
-    known = {f"{kind.name} {kind.target(fact)}": fact for kind in kinds().values()
-             for fact in facts.of(kind)}  # fmt: skip
-    limits = {f"{one.over} {one.target} {one.direction}": one for one in facts.limits}
-    return {**known, **limits, "profile": facts.profile}
 
 
 def variations(table: str) -> Iterator[Vary]:
