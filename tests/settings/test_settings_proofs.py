@@ -115,8 +115,8 @@ def process() -> Iterator[tuple[int, int]]:
         "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
         "print('ready', flush=True); sys.stdin.read()"
     )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", code], **pipes) as running:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) as running:
         assert running.stdout is not None
         running.stdout.readline()
         tasks = map(int, os.listdir(f"/proc/{running.pid}/task"))
