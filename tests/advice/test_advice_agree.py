@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from expression_host import HOST, scope
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.advice.judge.condition import Judged
@@ -75,7 +75,6 @@ def nics(draw: st.DrawFn) -> dict[str, Any]:
     return nic
 
 
-@settings(max_examples=300, deadline=None)
 @given(TREES, nics())
 def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) -> None:
     at = replace(HOST, nics=facts({"nic": nic}, "bulk-lan").nics)

@@ -96,9 +96,7 @@ def test_apply_then_undo_is_the_identity(
     assert {k: v.split() for k, v in after.items()} == {k: v.split() for k, v in before.items()}
 
 
-@examples(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(sorted(fake_host.SETTINGS)), min_size=1, max_size=12), st.data())
 def test_undo_all_restores_any_history(
     tmp_path_factory: pytest.TempPathFactory, chosen: list[str], data: st.DataObject
@@ -228,9 +226,7 @@ def test_a_folder_that_others_can_write_is_refused(host: Host, book: Journal) ->
 
 
 @given(cut=st.integers(1, 400))
-@examples(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_journal_cut_in_the_middle_of_a_line_goes_on(
     tmp_path_factory: pytest.TempPathFactory, cut: int
 ) -> None:

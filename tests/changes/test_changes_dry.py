@@ -164,9 +164,7 @@ def test_one_value_that_cannot_be_stops_them_all(tmp_path: Path) -> None:
     assert absent.because
 
 
-@examples(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(sorted(fake_host.SETTINGS)),
     st.one_of(st.text(max_size=20), st.integers().map(str), st.sampled_from(["none", "0", "-1"])),

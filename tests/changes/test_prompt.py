@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import select
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hang import until
 
 from nettop.changes.journal import Journal
-from nettop.changes.prompt import QUIET
 from nettop.settings import Host
 
 COUNTDOWN = """
-import signal, sys, time
+import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 sys.path.insert(0, {tests!r})
 import fake_host
@@ -31,7 +31,8 @@ terms = Terms(confirm=60, arm=lambda *_: None)
 for value in {values!r}:
     made = apply(plan.plan([("link.mtu@eth0", value)], host.source), host, book, terms)
 print("READY", flush=True)
-time.sleep({pause})
+while not os.path.exists({go!r}):
+    time.sleep(0.01)
 made = report.await_enter(book, made)
 print("STATE", made[0].state, report.code(made), flush=True)
 """
@@ -40,11 +41,10 @@ print("STATE", made[0].state, report.code(made), flush=True)
 class Terminal:
     """A nettop that asks, at a terminal of its own."""
 
-    def __init__(self, host: Host, book: Journal, values: list[str], pause: float) -> None:
+    def __init__(self, host: Host, book: Journal, values: list[str], go: Path) -> None:
         code = COUNTDOWN.format(
             tests=str(Path(__file__).parents[1] / "support"), root=host.root, state=book.folder,
-            values=values,
-            pause=pause,
+            values=values, go=str(go),
         )  # fmt: skip
         self.seen = b""
         self.pid, self.terminal = pty.fork()
@@ -52,21 +52,16 @@ class Terminal:
             os.execv(sys.executable, [sys.executable, "-c", code])
 
     def until(self, shown: str, times: int = 1) -> None:
-        end = time.monotonic() + 40
-        while self.seen.count(shown.encode()) < times:
-            assert time.monotonic() < end, self.seen
-            if select.select([self.terminal], [], [], 0.2)[0]:
-                try:
+        def there() -> bool:
+            if select.select([self.terminal], [], [], 0)[0]:
+                with contextlib.suppress(OSError):  # it has ended
                     self.seen += os.read(self.terminal, 4096)
-                except OSError:
-                    break
-        assert self.seen.count(shown.encode()) >= times, self.seen
+            return self.seen.count(shown.encode()) >= times
 
-    def type(self, *parts: bytes) -> None:
-        """Part after part, with less than a quiet moment between them."""
-        for at, part in enumerate(parts):
-            time.sleep(QUIET / 3 if at else 0)
-            os.write(self.terminal, part)
+        until(there, lambda: self.seen)
+
+    def type(self, text: bytes) -> None:
+        os.write(self.terminal, text)
 
     def end(self) -> None:
         os.close(self.terminal)
@@ -74,9 +69,17 @@ class Terminal:
 
 
 @pytest.fixture
-def ask(host: Host, book: Journal) -> Callable[..., Terminal]:
-    def started(*values: str, pause: float = 0) -> Terminal:
-        return Terminal(host, book, list(values or ("9000",)), pause)
+def go(tmp_path: Path) -> Path:
+    """It asks when this file is there."""
+    return tmp_path / "go"
+
+
+@pytest.fixture
+def ask(host: Host, book: Journal, go: Path) -> Callable[..., Terminal]:
+    def started(*values: str, asks: bool = True) -> Terminal:
+        if asks:
+            go.touch()
+        return Terminal(host, book, list(values or ("9000",)), go)
 
     return started
 
@@ -101,11 +104,12 @@ def test_on_a_terminal_enter_keeps_and_ctrl_c_takes_back(
 
 
 def test_what_was_typed_before_the_question_confirms_nothing(
-    ask: Callable[..., Terminal], tmp_path: Path
+    ask: Callable[..., Terminal], tmp_path: Path, go: Path
 ) -> None:
-    screen = ask(pause=0.5)
+    screen = ask(asks=False)
     screen.until("READY")
-    screen.type(b"\r", b"nettop set link.mtu@eth0 1300\r", b"\r")
+    screen.type(b"\rnettop set link.mtu@eth0 1300\r\r")
+    go.touch()
     screen.until("reverts in", 3)
     assert b"STATE" not in screen.seen
     screen.type(b"\x03")
@@ -114,25 +118,13 @@ def test_what_was_typed_before_the_question_confirms_nothing(
     assert mtu(tmp_path) == "1500"
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        [b"\r\r"],
-        [b"\r", b"\r"],
-        [b"nettop journal\r"],
-        [b"nettop jour", b"nal", b"\r"],
-        [b"\r", b"nettop journal\r"],
-        [b"\x1b[200~\r\x1b[201~"],
-        [b"\x1b[200~", b"\r", b"\x1b[201~"],
-        [b"y"],
-    ],
-)
+@pytest.mark.parametrize("typed", [b"\r\r", b"nettop journal\r", b"\x1b[200~\r\x1b[201~", b"y"])
 def test_more_than_enter_alone_is_no_answer_and_is_asked_again(
-    ask: Callable[..., Terminal], tmp_path: Path, typed: list[bytes]
+    ask: Callable[..., Terminal], tmp_path: Path, typed: bytes
 ) -> None:
     screen = ask()
     screen.until("reverts in")
-    screen.type(*typed)
+    screen.type(typed)
     screen.until("Not confirmed: press only Enter")
     screen.until("\n\r\x1b[K  Press only Enter to confirm it")
     assert b"STATE" not in screen.seen
@@ -154,12 +146,13 @@ def test_the_question_names_what_it_keeps_as_well(
     assert [entry.state for entry in book.entries()] == ["reverted", "reverted"]
 
 
-def test_the_terminal_is_given_back_as_it_was(ask: Callable[..., Terminal]) -> None:
+def test_the_terminal_is_given_back_as_it_was(ask: Callable[..., Terminal], go: Path) -> None:
     import termios
 
-    screen = ask(pause=0.5)
+    screen = ask(asks=False)
     screen.until("READY")
     before = termios.tcgetattr(screen.terminal)
+    go.touch()
     screen.until("reverts in")
     assert termios.tcgetattr(screen.terminal) != before
     screen.type(b"\r")

@@ -195,6 +195,33 @@ def quick(select: Any) -> Any:
     return lambda *words: select(*words[:3], min(words[3], 0.05))
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [(b"\r", b"\r"), (b"nettop jour", b"nal", b"\r"), (b"\r", b"nettop journal\r"),
+     (b"\x1b[200~", b"\r", b"\x1b[201~")],
+)  # fmt: skip
+def test_parts_of_which_each_follows_soon_are_no_enter(
+    monkeypatch: pytest.MonkeyPatch, parts: tuple[bytes, ...]
+) -> None:
+    """A paste may arrive in parts. What was typed follows soon; what comes next, after a pause."""
+    inputs, said, queue = [[*parts], [b"\r"]], [], list[bytes]()
+
+    def paint(text: str) -> None:
+        said.append(text)
+        if "reverts in" in text:
+            queue.extend(inputs.pop(0))
+
+    ready = SimpleNamespace(select=lambda *_: ([0] if queue else [], [], []))
+    monkeypatch.setattr(prompt, "select", ready)
+    monkeypatch.setattr(prompt, "os", SimpleNamespace(read=lambda *_: queue.pop(0)))
+    monkeypatch.setattr(prompt, "_raw", lambda: contextlib.nullcontext(0))
+    monkeypatch.setattr(prompt, "_paint", paint)
+    assert prompt.enter(lambda: 9.0, "Keep it?")
+    assert [text.partition(";")[0] for text in said] == [
+        "Keep it?", "Not confirmed: press only Enter\n", "Keep it?",
+    ]  # fmt: skip
+
+
 def test_without_time_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not typed(monkeypatch, b"\n", seconds=0)
 

@@ -55,7 +55,7 @@ def take(name: str, source: Replay, memory: Memory) -> list[Any]:
 
 @pytest.mark.parametrize("name", MINE)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_no_other_error_escapes(name: str, data: st.DataObject) -> None:
     good = archive(name)
     files = dict(good)

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Sequence
 
 import pytest
+from hang import until
 from host_files import Counting, archive, host
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,7 +161,8 @@ def test_this_process_is_seen_with_its_threads() -> None:
     helper = threading.Thread(target=stop.wait)
     helper.start()
     try:
-        rows = [r for r in processes.update(Live(), {}) if r.pid == os.getpid()]
+        memory: Memory = {}  # of many processes some are read at each look
+        rows = until(lambda: [r for r in processes.update(Live(), memory) if r.pid == os.getpid()])
     finally:
         stop.set()
         helper.join()

@@ -95,13 +95,12 @@ def test_one_fresh_connection_is_not_listed() -> None:
     assert opened([client(9)], [client(9), client(1)]) == ()
 
 
-def told_small(size: int, advmss: int | None, *, received: bool = True) -> Facts:
-    """A flow of 2,000,000 bytes/s in segments of `size`, by a route with `advmss`."""
+def told_small(size: int, advmss: int | None, received: int, sent: int = 0) -> Facts:
+    """A flow of so many bytes/s in segments of `size`, by a route with `advmss`."""
 
     def at(step: int) -> Any:
-        counts = {"bytes_received": 2_000_000 * step if received else 0,
-                  "bytes_acked": 0 if received else 2_000_000 * step,
-                  "data_segs_in": 2_000_000 // size * step}  # fmt: skip
+        counts = {"bytes_received": received * step, "bytes_acked": sent * step,
+                  "data_segs_in": received // size * step}  # fmt: skip
         way = routes.Row("10.0.0.0/24", "eth0", 0, 254, advmss=advmss)
         return {**HOST, "routes": [way], "sockets_tcp": [socket(1, min_rtt=900, **counts)]}
 
@@ -109,18 +108,25 @@ def told_small(size: int, advmss: int | None, *, received: bool = True) -> Facts
 
 
 def test_a_route_whose_peers_send_segments_as_small_as_it_announces() -> None:
-    (one,) = told_small(288, 300).more["metric"]
+    (one,) = told_small(288, 300, 2_000_000).more["metric"]
     assert (one.to, one.advmss, one.cut, one.flows) == ("10.0.0.0/24", 300, 1, 0)
 
 
 @pytest.mark.parametrize(
-    ("size", "advmss", "received"),
-    [(1448, 300, True), (100, 300, True), (288, None, True), (288, 300, False)],
+    ("size", "advmss", "received", "sent"),
+    [
+        (1448, 300, 2_000_000, 0),
+        (100, 300, 2_000_000, 0),
+        (288, None, 2_000_000, 0),
+        (288, 300, 0, 2_000_000),
+        (288, 300, 20_000, 0),  # requests and answers, not bulk
+        (288, 300, 200_000, 20_000_000),  # a sender that is answered in small segments
+    ],
 )
 def test_other_segments_are_not_those_of_the_route(
-    size: int, advmss: int | None, *, received: bool
+    size: int, advmss: int | None, received: int, sent: int
 ) -> None:
-    assert told_small(size, advmss, received=received).more["metric"] == ()
+    assert told_small(size, advmss, received, sent).more["metric"] == ()
 
 
 @pytest.mark.parametrize(("parent", "root"), [("root", True), ("1:2", False)])

@@ -1,11 +1,10 @@
-"""Any frame is joined, whatever its values and whichever table is missing."""
+"""Any frame is joined, whatever its values; test_facts_varied leaves each table out."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from flow_tables import frames, joined, moving
+from flow_tables import frames
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -41,7 +40,7 @@ def rows_of(name: str) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.builds(kind, **fields), max_size=3)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_frame_is_too_odd(data: st.DataObject) -> None:
     names = data.draw(st.sets(st.sampled_from(NEEDS)))
@@ -50,13 +49,6 @@ def test_no_frame_is_too_odd(data: st.DataObject) -> None:
     for frame in frames(tables, tables):
         facts = joiner.build(frame)
         assert len({nic.name for nic in facts.nics}) == len(facts.nics)
-
-
-@pytest.mark.parametrize("absent", ["", *NEEDS])
-def test_any_table_may_be_missing(absent: str) -> None:
-    first, second = moving()
-    moments = [{k: v for k, v in tables.items() if k != absent} for tables in (first, second)]
-    assert joined(*moments).host is not None
 
 
 def test_every_needed_table_has_a_collector() -> None:

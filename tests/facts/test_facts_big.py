@@ -69,20 +69,6 @@ def test_every_line_counts_in_ten_seconds(facts: Facts) -> None:
     )
 
 
-def test_one_line_in_ten_changes_each_second() -> None:
-    big = make_big.Big(cpus=8, lines=200, queues=8, nodes=1)
-    for second in range(12):
-        old, new = (make_big.interrupts(big, at).splitlines() for at in (second, second + 1))
-        devices = [pair for pair in zip(old, new, strict=True) if "edge" in pair[0]]
-        assert sum(a != b for a, b in devices) == 20
-
-
-def test_the_same_size_gives_the_same_bytes() -> None:
-    big = make_big.Big(cpus=8, lines=20, queues=4, nodes=2)
-    assert dict(make_big.moving(big, 3)) == dict(make_big.moving(big, 3))
-    assert dict(make_big.still(big)) == dict(make_big.still(big))
-
-
 def test_offline_cpus_leave_holes(tmp_path: Path) -> None:
     big = make_big.Big(cpus=12, nodes=1, queues=4, lines=6, offline=3)
     make_big.write(str(tmp_path), big)

@@ -85,6 +85,7 @@ def test_the_playbooks_are_understood(collection: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.package
 @pytest.mark.parametrize("folder", [str(BIN), "/usr/bin"])  # the newest, and the distribution's
 def test_the_production_profile_has_no_complaint(
     collection: Path, tmp_path: Path, folder: str

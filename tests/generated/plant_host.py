@@ -192,11 +192,11 @@ def ports_used(host: Host, draw: Random) -> None:
     ports = draw.randrange(2000, 6000)
     host.sysctls["net.ipv4.ip_local_port_range"] = f"32768 {32767 + ports}"
     count = round(ports * draw.uniform(0.96, 0.99))
-    host.sockstat |= {"tw": count - 400, "inuse": 500}
-    host.waiting.append(("10.1.1.1", 5432, count - 400))
+    host.sockstat |= {"tw": count - OPEN, "inuse": OPEN + 100}
+    host.waiting.append(("10.1.1.1", 5432, count - OPEN))
     host.snmp["Tcp.ActiveOpens"] = count / 60
     process = next(one for one in host.processes if one.inodes)
-    for number in range(400):
+    for number in range(OPEN):
         host.flows.append(Flow("10.1.1.1", 32768 + number, 5432, tx=200.0, rx=200.0,
                                pid=process.pid))  # fmt: skip
 
@@ -260,6 +260,7 @@ def kernel_thread(host: Host, cpu: int, share: float) -> None:
     host.processes.append(Process(20 + cpu, f"ksoftirqd/{cpu}", cpu, 0.0, share, kernel=True))
 
 
+OPEN: Final = 60  # connections of a fault that holds ports; the others wait in TIME_WAIT
 _TSO: Final = ("tx-tcp-segmentation", "tx-tcp6-segmentation")
 _DEVICES: Final = ("hundred-gigabit", "storage", "hypervisor", "router")
 _TWO: Final = ("hundred-gigabit",)

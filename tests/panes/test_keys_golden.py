@@ -22,7 +22,7 @@ from nettop.views.view import View
 
 GOLDEN = Path(__file__).parents[1] / "golden/panes-keys"
 WIDTH, HEIGHT = 110, 30
-MOST = 9  # rows of one change
+MOST = 5  # rows of one change
 # the help and the panes themselves are compared elsewhere
 LEFT_OUT = ("help", "open", "next", "previous", "full")
 # several keys at once: from the state before them
@@ -48,9 +48,10 @@ def pressed(scene: Scene, view: View, typed: str) -> tuple[View, list[str]]:
 
 
 def changes(scene: Scene, name: str) -> list[str]:
+    """Keys that do the same are named together."""
     start = View(pane=name)
-    before = rows(scene, start)
-    out = []
+    known = set(rows(scene, start))
+    out: dict[str, list[str]] = {}  # what is done → keys
     single = [one for key in keys.KEYS if key.action not in LEFT_OUT for one in key.keys]
     for typed in (*single, *TYPED):
         if typed in single and len(typed) > 1:
@@ -59,13 +60,12 @@ def changes(scene: Scene, name: str) -> list[str]:
         else:
             view, asked = pressed(scene, start, typed)
         after = rows(scene, view) if view.pane == name else [f"opens {view.pane}"]
-        known = set(before)
         new = [f"{n:2} {row}" for n, row in enumerate(after) if row not in known]
+        more = [f"   … {len(new) - MOST} more"] if len(new) > MOST else []
         if asked or new:
-            shown = typed.replace("\r", "⏎")
-            out += [f"── {shown}", *asked, *new[:MOST]]
-            out += [f"   … {len(new) - MOST} more"] if len(new) > MOST else []
-    return out
+            done = "\n".join([*asked, *new[:MOST], *more])
+            out.setdefault(done, []).append(typed.replace("\r", "⏎"))
+    return [line for done, typed in out.items() for line in (f"── {' '.join(typed)}", done)]
 
 
 @pytest.mark.parametrize("name", panes.names())

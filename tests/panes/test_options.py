@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hang import HANG
 from pane_text import words
 from scenes import lossy, storied
 
@@ -115,7 +116,7 @@ def test_the_users_own_file_is_written_whatever_host_is_shown(
     actions = Actions(source, post, lambda: None)
     view = keys(at("theme"), "right")
     actions.do(Ask("write"), view, shown)
-    assert actions.wait(10)
+    assert actions.wait(HANG)
     assert tomllib.loads((tmp_path / "nettop/config.toml").read_text()) == {"theme": "light"}
     for update in updates:
         shown = update(shown)  # type: ignore[operator]

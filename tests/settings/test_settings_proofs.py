@@ -111,11 +111,12 @@ def book(tmp_path: Path) -> Journal:
 def process() -> Iterator[tuple[int, int]]:
     """A process of two threads: its number, and the second thread's."""
     code = (
-        "import threading, time\n"
-        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
-        "print('ready', flush=True); time.sleep(60)"
+        "import sys, threading\n"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        "print('ready', flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as running:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe) as running:
         assert running.stdout is not None
         running.stdout.readline()
         tasks = map(int, os.listdir(f"/proc/{running.pid}/task"))

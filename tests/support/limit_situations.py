@@ -13,7 +13,7 @@ from nettop.facts.limits import Reading
 FULL = {"notsent": 0, "wmem_queued": 60_000, "sndbuf": 65_536, "min_rtt": 30_000, "rtt": 30_000}
 SHARES = {"ran", "waited", "throttled", "softirq"}  # these are varied in hundredths
 PARTS = tuple(range(0, 101, 10))
-COUNTS = (0, *(digits * 10**power for power in range(8) for digits in (1, 2, 5)))
+COUNTS = (0, *(10**power for power in range(8)), 50_000_000)
 
 
 def figure(value: Any) -> str:

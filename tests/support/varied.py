@@ -1,13 +1,43 @@
-"""The differences between the facts of two moments, as lines of text."""
+"""Other values of the tables of a host, and the facts that differ, as lines of text."""
 
 from __future__ import annotations
 
 import dataclasses
-import zlib
+import re
+import textwrap
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-SHOWN = 2  # differences of one value; the others are in the checksum
+from whole_host import GROWTH, Vary, declared
+
+from nettop import collect
+from nettop.facts import Facts
+from nettop.facts.kinds import kinds
+
+# values of some fields that are not the double, or another word
+OTHERS: dict[str, Any] = {
+    "state": "listen", "kind": "bond", "governor": "performance", "function": "xor",
+    "hash_tcp4": "sd", "name": "net.ipv4.tcp_rmem", "value": "1 2 3", "release": "4.18.0-80.el8",
+    "cmdline": "iommu=pt", "virtual": "kvm", "driver": "virtio_net", "slave_kind": "bridge",
+    "type": "DMA-FQ", "scope": "link", "local": "10.0.0.1", "to": "default", "parent": "ingress",
+    "interface": "eth1", "nic": "eth1", "congestion": "bbr", "mode": "active-backup",
+    "queue": "rx-1", "cgroup": "cpu:/app", "operstate": "down", "duplex": "half", "flow": "udp4",
+    "link_ring": "rx_over_errors", "family": "ndisc", "remote": "10.0.0.77", "prefix": 16,
+}  # fmt: skip
+# the rows that are varied, where they are not the first
+ROWS = {"topology": (4,), "cpufreq": (4,), "cpu": (4,), "cpuidle": (4,), "softnet": (4,),
+        "softirqs": (4,), "links": (1, 4, 8), "sockets_tcp": (0, 1), "link_stats": (1,),
+        "queues": (0, 4), "routes": (0, 1), "classes": (0, 1), "qdiscs": (0, 1)}  # fmt: skip
+Known = Mapping[str, Any]  # "kind target" → fact
+
+
+def every(facts: Facts) -> Known:
+    """Every fact and limit."""
+    known = {f"{kind.name} {kind.target(fact)}": fact for kind in kinds().values()
+             for fact in facts.of(kind)}  # fmt: skip
+    limits = {f"{one.over}-limit {one.target} {one.direction}": one for one in facts.limits}
+    return {**known, **limits, "profile": facts.profile}
 
 
 def flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -37,11 +67,47 @@ def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def described(what: str, changes: list[str]) -> Iterator[str]:
-    """The variation and the first of its changes; nothing where it changes nothing."""
-    if changes:
-        yield what
-        yield from (f"    {change[:180]}" for change in changes[:SHOWN])
-        if changes[SHOWN:]:
-            check = zlib.crc32("\n".join(changes).encode())
-            yield f"    and {len(changes) - SHOWN} more, {check:08x}"
+def names(was: Known, now: Known) -> Iterator[str]:
+    """A line for each kind of fact: which are gone, which are new, what differs."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for key in {*was, *now}:
+        kind, _, target = key.partition(" ")
+        left, right = was.get(key), now.get(key)
+        if left is None or right is None:
+            found[kind].add(f"-{target}" if right is None else f"+{target}")
+        elif left != right:
+            fields = set(flat("", left)) ^ set(flat("", right))
+            parts = (re.sub(r"\[\d+\]", "", name).strip(".").split(".") for name, _ in fields)
+            found[kind] |= {".".join(one[:2]) for one in parts}
+    for kind in sorted(found):
+        text = f"{kind}: {' '.join(sorted(found[kind]))}"
+        yield from textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent="      ")
+
+
+def other(field: Any, now: Any) -> tuple[str, Any]:
+    """Which values vary with a field, and another one; of a counter the growth in a second."""
+    kind = str(field.type).partition(" | ")[0]
+    if field.metadata.get("kind") == "vector":
+        return "other numbers", {0: 5000}
+    if kind in ("int", "float"):
+        return "other numbers", OTHERS.get(field.name, 2 * now if now else 5000)
+    if kind == "bool":
+        return "other switches", not now
+    return "other words", OTHERS.get(field.name, "other") if kind == "str" else (
+        ("eth2",) if "str" in kind else (1, 6)
+    )  # fmt: skip
+
+
+def ways(table: str, also: Vary | None = None) -> dict[str, dict[tuple[str, int], dict[str, Any]]]:
+    """The rows with what varies, by what varies; `also` has other values of the base."""
+    out: dict[str, dict[tuple[str, int], dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
+    for number in ROWS.get(table, (0,)):
+        now = {**declared(table, number), **GROWTH.get((table, number), {}),
+               **((also or {}).get((table, number)) or {})}  # fmt: skip
+        for field in collect.collector(table).Row.__dataclass_fields__.values():
+            way, value = other(field, now[field.name])
+            if value != now[field.name]:
+                out[way][table, number][field.name] = value
+            if "| None" in str(field.type) and now[field.name] is not None:
+                out["unknown"][table, number][field.name] = None
+    return out

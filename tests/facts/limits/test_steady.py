@@ -20,7 +20,9 @@ def changes(names: list[str]) -> int:
     return sum(a != b for a, b in pairwise(names))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 2, 3))]
+)
 def test_a_writer_between_two_limits_changes_at_most_once_a_minute(seed: int) -> None:
     """The share of time in which the send buffer was full is around one half, at random."""
     noise = random.Random(seed)
