@@ -7,10 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from hang import HANG, until
 from open_files import open_files
 
 from nettop import config
@@ -34,7 +34,7 @@ def nettop(
     env = {key: value for key, value in os.environ.items() if environment.get(key, "") is not None}
     env |= {key: value for key, value in environment.items() if value is not None}
     line = ["sh", "-c", f'"$@" {shell}', "sh", sys.executable, "-m", "nettop", *words]
-    return subprocess.run(line, env=env, capture_output=True, timeout=60, check=False)
+    return subprocess.run(line, env=env, capture_output=True, timeout=HANG, check=False)
 
 
 def one_sentence(told: bytes) -> str:
@@ -201,17 +201,19 @@ def test_closed_and_full_streams() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_recording_that_is_stopped_is_whole(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "stopped.host.gz"
-    line = [sys.executable, "-m", "nettop", "record", str(file), "--seconds", "60"]
+    line = [sys.executable, "-m", "nettop", "record", str(file), "--seconds", "1h"]
     line += ["--interval", "0.2"]
     with subprocess.Popen(line, stderr=subprocess.PIPE) as process:
         # the incomplete file has no name; it has bytes after the first sample
-        while not any(
-            size for name, size in open_files(process.pid) if name.startswith(f"{tmp_path}/")
-        ):
+
+        def begun() -> bool:
             assert process.poll() is None
-            time.sleep(0.05)
+            found = open_files(process.pid)
+            return any(size for name, size in found if name.startswith(f"{tmp_path}/"))
+
+        until(begun)
         process.send_signal(number)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=HANG)
     assert b"Traceback" not in err
     assert process.returncode == 0
     assert main(["snapshot", "--table", "cpu", "--replay", str(file)]) == 0

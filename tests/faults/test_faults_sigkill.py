@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hang import HANG
+
 
 def test_nothing_is_lost_and_nothing_invented() -> None:
     model = Path(__file__).with_name("model.py")
     done = subprocess.run(
         [sys.executable, str(model), "--runs", "100", "--seed", "7"],
-        capture_output=True, text=True, check=False, timeout=300,
+        capture_output=True, text=True, check=False, timeout=HANG,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     sums = json.loads(done.stdout)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hang import HANG
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -35,7 +36,7 @@ def nettop(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     state = tree / "state"
     return subprocess.run(
         [sys.executable, "-m", "nettop", *words],
-        capture_output=True, text=True, check=False, cwd=tree, timeout=60,
+        capture_output=True, text=True, check=False, cwd=tree, timeout=HANG,
         env={**os.environ, "PYTHONPATH": str(tree / "src"), "NETTOP_STATE": str(state)},
     )  # fmt: skip
 
@@ -117,7 +118,7 @@ print("answered")
 def test_the_pane_answers_its_digit_and_its_own_key(tree: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PRESSES], capture_output=True, text=True, check=False, cwd=tree,
-        timeout=60, env={**os.environ, "PYTHONPATH": str(tree / "src")},
+        timeout=HANG, env={**os.environ, "PYTHONPATH": str(tree / "src")},
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr
 
@@ -128,7 +129,7 @@ def test_the_tests_of_the_examples_pass(tree: Path) -> None:
     plain = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tree)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plain, *tests],
-        capture_output=True, text=True, check=False, cwd=tree, timeout=60,
+        capture_output=True, text=True, check=False, cwd=tree, timeout=HANG,
         env={**os.environ, "PYTHONPATH": str(tree / "src")},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -160,7 +161,7 @@ def test_the_project_s_own_tests_accept_the_rule_and_the_pane(tree: Path, tmp_pa
     for files, which, options in steps:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *files, "-k", which, *options],
-            capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300,
+            capture_output=True, text=True, check=False, cwd=tmp_path, timeout=HANG,
             env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import pyz
+from hang import HANG
 
 from nettop import __version__
 from nettop.commands.top import demo
@@ -131,7 +132,7 @@ def test_an_interrupt_while_it_unpacks_leaves_neither_a_traceback_nor_a_folder(
     done = subprocess.run(
         [os.path.realpath(sys.executable), "-S", str(tmp_path)],
         env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache")},
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=HANG, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
     assert list((tmp_path / "cache/nettop").iterdir()) == []
