@@ -89,6 +89,7 @@ def test_a_fault_after_an_interrupt_is_reported(code: str) -> None:
     assert "internal error in advise: ValueError" in errors
 
 
+@pytest.mark.nightly
 def test_an_interrupt_at_each_import_is_quiet(tmp_path: Path) -> None:
     report = tmp_path / "report"
     subprocess.run(

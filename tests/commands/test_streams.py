@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hang import HANG, until
 from open_files import open_files
+from thinned import thinned
 from warm import CAPTURED, CLOSED, Warm
 
 from nettop import commands
@@ -88,7 +89,7 @@ def test_the_list_has_every_command() -> None:
     assert {name for name in RUNS if " " not in name and name[0] != "-"} == set(commands.names())
 
 
-@pytest.mark.parametrize("name", [*RUNS, *HELPS])
+@pytest.mark.parametrize("name", [*RUNS, *thinned(HELPS, 12)])
 def test_output_that_is_lost_is_told_and_the_exit_code_says_so(
     name: str, home: dict[str, str], warm: Warm
 ) -> None:
@@ -101,7 +102,7 @@ def test_output_that_is_lost_is_told_and_the_exit_code_says_so(
         assert b"No space left" in told.splitlines()[-1]
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", thinned(RUNS, 5))
 def test_a_stream_that_is_closed_or_lost_narration_is_no_failure(
     name: str, home: dict[str, str], warm: Warm
 ) -> None:
@@ -114,7 +115,7 @@ def test_a_stream_that_is_closed_or_lost_narration_is_no_failure(
         assert code == whole
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", thinned(RUNS, 5))
 def test_nobody_who_reads_is_quiet(name: str, home: dict[str, str], warm: Warm) -> None:
     words, prints = RUNS[name]
     reader, writer = os.pipe()
@@ -243,7 +244,7 @@ def test_interrupted_while_it_looks_it_exits_130(home: dict[str, str]) -> None:
 EVIL = "e\x1b]0;PWNED\x07\x1b[31m\x9b2J\u202e"
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", thinned(RUNS, 5))
 def test_no_control_character_of_a_name_is_printed(
     name: str, home: dict[str, str], warm: Warm
 ) -> None:
