@@ -112,15 +112,18 @@ def pip(*words: str) -> None:
     subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
 
 
-def gather(where: Path) -> None:
+def built(where: Path) -> Path:
+    """The wheel of nettop."""
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(where)]
+    subprocess.run(build, cwd=REPO, check=True, capture_output=True)
+    return next(where.glob("*.whl"))
+
+
+def gather(where: Path, wheel: Path) -> None:
     """nettop and its pure dependencies as folders."""
-    with tempfile.TemporaryDirectory() as scratch:
-        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", scratch]
-        subprocess.run(build, cwd=REPO, check=True, capture_output=True)
-        wheel = next(Path(scratch).glob("*.whl"))
-        pip("--target", str(where), *requirements(wheel))
-        shutil.rmtree(where / "bin", ignore_errors=True)
-        pip("--no-deps", "--target", str(where), str(wheel))
+    pip("--target", str(where), *requirements(wheel))
+    shutil.rmtree(where / "bin", ignore_errors=True)
+    pip("--no-deps", "--target", str(where), str(wheel))
     for library in where.rglob("*.so"):  # an accelerator of a package that does without it
         library.unlink()
     for unneeded in ("bin", "share"):
@@ -164,11 +167,11 @@ def digest(where: Path) -> str:
     return found.hexdigest()[:16]
 
 
-def make(out: Path) -> Path:
-    """Build the file."""
+def make(out: Path, wheel: Path | None = None) -> Path:
+    """Build the file, of a wheel or of this tree."""
     with tempfile.TemporaryDirectory() as scratch:
         where = Path(scratch) / "content"
-        gather(where)
+        gather(where, wheel or built(Path(scratch)))
         main = MAIN.replace("{machines}", repr(MACHINES)).replace(
             "{spoken}", " and ".join(MACHINES)
         )

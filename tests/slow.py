@@ -6,7 +6,6 @@ from typing import Final
 
 # why it takes long: names of files (without .py) and folders
 SLOW: Final = {
-    "a wheel, a zipapp": "test_wheel test_pyz",
     "a browser": "test_serve test_serve_browser test_serving_site",
     "a server": "test_metrics_listen test_metrics_files",
     "a pseudo-terminal": "test_screen_hardship test_tui_browser test_tui_internals_pty "
@@ -19,7 +18,6 @@ SLOW: Final = {
     "big hosts, or many": "test_facts_big test_fleet_generated test_host_panes test_linear "
     "test_memory test_odd_hosts test_sample_cost",
     "every value of every table": "test_facts_varied test_facts_kept_or_not test_pair_varied",
-    "a collection of tests in each topology": "test_lab_collection",
-    "the whole program many times": "test_cli_errors test_clinic test_contributing test_docs "
-    "test_interrupts test_rules_commands test_schema test_warm",
+    "the whole program many times": "test_cli_errors test_clinic test_docs "
+    "test_interrupts test_rules_commands test_schema",
 }

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hang import HANG
 
 from nettop.box import unit
 from nettop.cli import main
@@ -28,7 +29,7 @@ def service(tmp_path: Path) -> Path:
 def test_systemd_accepts_it(service: Path) -> None:
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", service], capture_output=True, text=True,
-        timeout=60, check=False,
+        timeout=HANG, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -37,7 +38,7 @@ def test_systemd_accepts_it(service: Path) -> None:
 def test_its_exposure_is_low(service: Path) -> None:
     done = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--no-pager", service],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=HANG, check=False,
     )  # fmt: skip
     level = re.search(r"Overall exposure level .*: ([\d.]+)", done.stdout)
     assert level, done.stderr

@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from hang import HANG, until
 
 from nettop import cli, commands
 from nettop.cli import main
@@ -158,8 +158,7 @@ def recording(folder: Path) -> subprocess.Popen[bytes]:
     """A nettop that records into x.host there, once it has written three moments."""
     words = [sys.executable, "-m", "nettop", "record", "x.host", "--seconds", "1h"]
     done = subprocess.Popen([*words, "--interval", "200ms"], cwd=folder, stderr=subprocess.PIPE)
-    while done.poll() is None and written(done.pid, folder).count("\n-- @") < 3:
-        time.sleep(0.05)
+    until(lambda: done.poll() is not None or written(done.pid, folder).count("\n-- @") > 2)
     return done
 
 
@@ -177,7 +176,7 @@ def written(pid: int, folder: Path) -> str:
 def test_a_recording_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
     done = recording(tmp_path)
     done.kill()
-    done.communicate(timeout=60)
+    done.communicate(timeout=HANG)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -186,7 +185,7 @@ def test_a_recording_grows_unseen_and_is_whole_when_stopped(tmp_path: Path) -> N
     try:
         assert not (tmp_path / "x.host").exists()
         done.send_signal(signal.SIGTERM)
-        _, said = done.communicate(timeout=60)
+        _, said = done.communicate(timeout=HANG)
     finally:
         done.kill()
     assert done.returncode == 0, said

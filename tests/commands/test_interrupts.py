@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from hang import HANG
 
 HOST: Final = str(Path(__file__).parents[1] / "hosts/guest-transfer.host")
 PROGRAM: Final = Path(__file__).parents[1] / "support/interrupted.py"
@@ -65,7 +66,7 @@ def start(place: str, code: str, words: Sequence[str] = ADVISE) -> tuple[int, st
     ends = f"sys.argv[1:] = {words!r}\nsys.exit(__main__.main())"
     done = subprocess.run(
         [sys.executable, "-c", f"{program}\n{ends}"], capture_output=True, text=True,
-        timeout=120, check=False,
+        timeout=HANG, check=False,
     )  # fmt: skip
     return done.returncode, done.stderr
 
@@ -88,11 +89,12 @@ def test_a_fault_after_an_interrupt_is_reported(code: str) -> None:
     assert "internal error in advise: ValueError" in errors
 
 
+@pytest.mark.nightly
 def test_an_interrupt_at_each_import_is_quiet(tmp_path: Path) -> None:
     report = tmp_path / "report"
     subprocess.run(
         [sys.executable, str(PROGRAM), str(report)], input=json.dumps(COMMANDS), text=True,
-        timeout=600, check=True, env={**os.environ, "NETTOP_STATE": str(tmp_path)},
+        timeout=HANG, check=True, env={**os.environ, "NETTOP_STATE": str(tmp_path)},
     )  # fmt: skip
     rows = [json.loads(line) for line in report.read_text().splitlines()]
     ends = {(words[0], module): (code, errors) for words, module, code, _, errors in rows}

@@ -1,16 +1,17 @@
-"""Kill nettop at a random point of a random plan; then see whether undo restores everything.
+"""Kill nettop at each step of a random plan; then see whether undo restores everything.
 
-Each run forks a process (or two, that wait for each other) that applies, undoes, confirms and
-keeps settings of a directory that stands in for a host, and ends it by SIGKILL after a random
-time. A fresh process then runs `undo --all`. Every setting must show its original value, and no
-entry may stay open.
+A step is a call that changes a file. Each run forks a process (of some two, that wait for each
+other) that applies, undoes, confirms and keeps settings of a directory that stands in for a host,
+and ends itself by SIGKILL at step N; a write is cut in its middle. A fresh process then runs `undo
+--all`. Every setting must show its original value, and no entry may stay open.
 
-    python tests/faults/model.py --runs 1000 --seed 1
+    python tests/faults/model.py --steps 300 --seed 1
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -18,8 +19,10 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
@@ -39,6 +42,7 @@ VALUES = {
     "sysctl.net.core.netdev_max_backlog": ["5000", "10000", "30000"],
     ROUNDED: ["4000", "5000"],
 }
+STEPS: Final = ("open", "write", "ftruncate", "fsync", "link", "rename", "unlink")
 _write = settings.write
 
 
@@ -74,11 +78,33 @@ def live(host: Host, book: Journal, dice: random.Random) -> None:
             persist.keep([(name, dice.choice(VALUES[name]))], host, book)
 
 
-def born(host: Host, book: Journal, dice: random.Random) -> int:
-    """A nettop in a process of its own."""
+def mortal(last: int) -> None:
+    """End this process at its step `last`; half of a write is done."""
+    steps = itertools.count(1)
+
+    def ending(name: str) -> Callable[..., Any]:
+        call = getattr(os, name)
+
+        def step(*words: Any, **more: Any) -> Any:
+            changes = name != "open" or words[1] & (os.O_WRONLY | os.O_RDWR)
+            if changes and next(steps) == last:
+                if name == "write":
+                    call(words[0], words[1][: len(words[1]) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*words, **more)
+
+        return step
+
+    for name in STEPS:
+        setattr(os, name, ending(name))
+
+
+def born(host: Host, book: Journal, dice: random.Random, last: int) -> int:
+    """A nettop in a process of its own, which dies at its step `last`."""
     child = os.fork()
     if not child:
         settings.write = rounding
+        mortal(last)
         try:
             live(host, book, dice)
         finally:
@@ -86,16 +112,14 @@ def born(host: Host, book: Journal, dice: random.Random) -> int:
     return child
 
 
-def once(folder: Path, dice: random.Random, longest: float) -> dict[str, int]:
+def once(folder: Path, seed: int, last: int) -> Counter[str]:
     """One life and death; what the journal held, or AssertionError."""
     host, book = fake_host.make(folder / "host"), Journal(str(folder / "state"))
     before = {s: settings.read(host.source, settings.parse(s)) for s in VALUES}
     files = fake_host.contents(folder / "host")
-    lives = 2 if dice.random() < 0.25 else 1
-    children = [born(host, book, random.Random(dice.random())) for _ in range(lives)]
-    time.sleep(dice.uniform(0, longest))
+    lives = 1 if last % 4 else 2
+    children = [born(host, book, random.Random(seed + life), last) for life in range(lives)]
     for child in children:
-        os.kill(child, signal.SIGKILL)
         _pid, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status), "nettop ended by itself"
     torn = os.path.exists(book.path) and not Path(book.path).read_bytes().endswith(b"\n")
@@ -112,33 +136,26 @@ def once(folder: Path, dice: random.Random, longest: float) -> dict[str, int]:
     other = {k: (right.get(k), left.get(k)) for k in right | left if right.get(k) != left.get(k)}
     assert not other, f"files differ (before, after): {other}"
     assert not any(e.open for e in book.entries())
-    return {
-        "changes": len(at_death),
-        "open": sum(e.open for e in at_death),
-        "cut": sum(e.state == "begun" for e in at_death),
-        "torn": int(torn),
-    }
+    return Counter(
+        changes=len(at_death), open=sum(e.open for e in at_death),
+        cut=sum(e.state == "begun" for e in at_death), torn=int(torn),
+    )  # fmt: skip
 
 
 def main() -> None:
     """Run and print the sums as JSON."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--longest", type=float, default=0.15)
     args = parser.parse_args()
-    total: dict[str, int] = {"runs": 0}
-    for number in range(args.runs):
-        dice = random.Random(args.seed * 1_000_003 + number)
+    total = Counter[str]()
+    for last in range(1, args.steps + 1):
         folder = Path(tempfile.mkdtemp(prefix="nettop-fault-"))
         try:
-            found = once(folder, dice, args.longest)
+            total += once(folder, args.seed, last)
         except AssertionError as error:
-            sys.exit(f"run {number} of seed {args.seed} in {folder}: {error}")
+            sys.exit(f"step {last} of seed {args.seed} in {folder}: {error}")
         shutil.rmtree(folder)
-        total["runs"] += 1
-        for key, value in found.items():
-            total[key] = total.get(key, 0) + value
     print(json.dumps(total))
 
 

@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from hang import until
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -160,7 +160,7 @@ def test_what_a_login_shell_prints_first_is_skipped() -> None:
 def test_a_reader_ends_with_its_pipe_also_if_nettop_is_killed(far: Distant) -> None:
     pid = reader_of(far)
     far.close()
-    assert gone(pid)
+    until(lambda: gone(pid))
     code = (
         "from nettop.host.connection import Connection\nimport sys\n"
         "one = Connection(('env',), b'')\nprint(one._process.pid, flush=True)\nsys.stdin.read()"
@@ -172,7 +172,7 @@ def test_a_reader_ends_with_its_pipe_also_if_nettop_is_killed(far: Distant) -> N
         pid = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    assert gone(pid)
+    until(lambda: gone(pid))
 
 
 def reader_of(far: Distant) -> int:
@@ -181,15 +181,11 @@ def reader_of(far: Distant) -> int:
 
 
 def gone(pid: int) -> bool:
-    for _ in range(100):
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                if file.read().rpartition(")")[2].split()[0] == "Z":
-                    return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def test_a_reader_that_dies_is_said_and_started_again(far: Distant) -> None:

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hang import HANG
 
 from nettop import config
 from nettop.advice.rules.load import load
@@ -91,7 +92,7 @@ def test_promtool_accepts_the_rules_and_their_tests_pass(
         ["test", "rules", "nettop.test.yml"],
     ):
         done = subprocess.run(
-            ["promtool", *words], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+            ["promtool", *words], cwd=tmp_path, capture_output=True, text=True, timeout=HANG,
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -108,7 +109,7 @@ def test_promtool_fails_where_an_alert_has_another_severity(
     (tmp_path / "nettop.test.yml").write_text(alert_tests.text(one))
     done = subprocess.run(
         ["promtool", "test", "rules", "nettop.test.yml"], cwd=tmp_path, capture_output=True,
-        text=True, timeout=300, check=False,
+        text=True, timeout=HANG, check=False,
     )  # fmt: skip
     assert done.returncode == 1
     assert "NettopRxRingOverrun" in done.stdout + done.stderr
@@ -123,7 +124,7 @@ def test_promtool_finds_nothing_to_improve_in_the_metrics(
     page = capsys.readouterr().out
     assert "nettop_finding{" in page
     done = subprocess.run(
-        ["promtool", "check", "metrics"], input=page, capture_output=True, text=True, timeout=60,
+        ["promtool", "check", "metrics"], input=page, capture_output=True, text=True, timeout=HANG,
         check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -151,7 +152,7 @@ def test_systemd_accepts_the_service_and_the_timer(tmp_path: Path) -> None:
     ]
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *paths], capture_output=True, text=True,
-        timeout=60, check=False,
+        timeout=HANG, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -21,6 +21,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from hang import HANG
 
 pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
 
@@ -70,7 +71,7 @@ def listening(*more: str) -> Iterator[Listening]:
 def get(url: str, accept: str = "", context: ssl.SSLContext | None = None) -> tuple[str, str]:
     """The content type and the body."""
     request = Request(url, headers={"Accept": accept} if accept else {})
-    with urlopen(request, timeout=60, context=context) as answer:
+    with urlopen(request, timeout=HANG, context=context) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
 
 
@@ -86,7 +87,7 @@ def test_both_formats_are_negotiated_and_a_signal_ends_it() -> None:
             parsed = open_metrics(body)  # type: ignore[no-untyped-call]
             assert {metric.name for metric in parsed} == names
             one.process.send_signal(end)
-            assert one.process.wait(60) == 0
+            assert one.process.wait(HANG) == 0
             assert one.process.stderr is not None
             assert one.process.stderr.read() == ""
 
@@ -149,7 +150,9 @@ def test_a_recording_starts_again_at_its_end_without_a_look_that_has_no_rates(
 def test_a_busy_port_is_one_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
-        again = subprocess.run(words(port), capture_output=True, text=True, timeout=60, check=False)
+        again = subprocess.run(
+            words(port), capture_output=True, text=True, timeout=HANG, check=False
+        )
     assert (again.returncode, again.stdout) == (3, "")
     assert again.stderr == (f"nettop: cannot listen on 127.0.0.1:{port}: Address already in use\n")
 
@@ -226,7 +229,7 @@ def test_tls_serves_and_a_client_that_sends_nothing_delays_nobody(pair: tuple[st
         for connection in idle:
             connection.close()
         one.process.terminate()
-        assert one.process.wait(60) == 0
+        assert one.process.wait(HANG) == 0
         assert one.process.stderr is not None
         assert one.process.stderr.read() == ""
 
@@ -238,7 +241,7 @@ def test_a_certificate_that_cannot_be_used_is_one_sentence(
     for certificate, key in ((str(tmp_path / "no"), pair[1]), (pair[0], str(tmp_path / "empty"))):
         more = ("--certificate", certificate, "--key", key)
         done = subprocess.run(
-            words(free(), *more), capture_output=True, text=True, timeout=60, check=False
+            words(free(), *more), capture_output=True, text=True, timeout=HANG, check=False
         )
         assert done.returncode == 3
         assert len(done.stderr.splitlines()) == 1
@@ -286,11 +289,11 @@ def test_a_look_that_fails_is_one_line_and_status_500(capsys: pytest.CaptureFixt
 
 def test_only_reading_is_answered() -> None:
     with listening() as one:
-        connection = http.client.HTTPConnection("127.0.0.1", one.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", one.port, timeout=HANG)
         connection.request("POST", "/metrics", b"x")
         assert connection.getresponse().status == 405
         one.process.send_signal(signal.SIGTERM)
-        assert one.process.wait(60) == 0
+        assert one.process.wait(HANG) == 0
 
 
 def test_the_text_file_is_replaced_whole_and_readable(tmp_path: Path) -> None:

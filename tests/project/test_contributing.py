@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hang import HANG
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -35,7 +36,7 @@ def nettop(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     state = tree / "state"
     return subprocess.run(
         [sys.executable, "-m", "nettop", *words],
-        capture_output=True, text=True, check=False, cwd=tree, timeout=60,
+        capture_output=True, text=True, check=False, cwd=tree, timeout=HANG,
         env={**os.environ, "PYTHONPATH": str(tree / "src"), "NETTOP_STATE": str(state)},
     )  # fmt: skip
 
@@ -51,6 +52,7 @@ def test_every_kind_of_part_has_an_example() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.package
 @pytest.mark.parametrize(("words", "said"), RUNS, ids=[words for words, _ in RUNS])
 def test_an_example_is_listed_and_runs(tree: Path, words: str, said: str) -> None:
     if words.startswith("test ping") and shutil.which("ping") is None:
@@ -60,6 +62,7 @@ def test_an_example_is_listed_and_runs(tree: Path, words: str, said: str) -> Non
     assert said.strip() in done.stdout
 
 
+@pytest.mark.package
 def test_the_listings_know_the_examples(tree: Path) -> None:
     assert "uptime" in nettop(tree, "--help").stdout
     assert "ping" in nettop(tree, "test", "list").stdout
@@ -67,6 +70,7 @@ def test_the_listings_know_the_examples(tree: Path) -> None:
     assert "up-for-years" in nettop(tree, "rules", "list").stdout
 
 
+@pytest.mark.package
 def test_a_command_that_cannot_read_says_so_in_one_sentence(tree: Path) -> None:
     done = nettop(tree, "uptime", "--replay", "rules/demo.host.gz")
     assert done.returncode == 3
@@ -114,21 +118,23 @@ print("answered")
 """
 
 
+@pytest.mark.package
 def test_the_pane_answers_its_digit_and_its_own_key(tree: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PRESSES], capture_output=True, text=True, check=False, cwd=tree,
-        timeout=60, env={**os.environ, "PYTHONPATH": str(tree / "src")},
+        timeout=HANG, env={**os.environ, "PYTHONPATH": str(tree / "src")},
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr
 
 
+@pytest.mark.package
 def test_the_tests_of_the_examples_pass(tree: Path) -> None:
     tests = [name for name in FILES if name.startswith("tests/")]
     assert tests
     plain = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tree)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plain, *tests],
-        capture_output=True, text=True, check=False, cwd=tree, timeout=60,
+        capture_output=True, text=True, check=False, cwd=tree, timeout=HANG,
         env={**os.environ, "PYTHONPATH": str(tree / "src")},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -145,6 +151,7 @@ SHARED = (
 )
 
 
+@pytest.mark.package
 def test_the_project_s_own_tests_accept_the_rule_and_the_pane(tree: Path, tmp_path: Path) -> None:
     """First `--update` writes their golden files, as the page demands; it names these tests."""
     for folder in ("src", "rules", "tests", "screenshots"):
@@ -160,7 +167,7 @@ def test_the_project_s_own_tests_accept_the_rule_and_the_pane(tree: Path, tmp_pa
     for files, which, options in steps:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *files, "-k", which, *options],
-            capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300,
+            capture_output=True, text=True, check=False, cwd=tmp_path, timeout=HANG,
             env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -168,6 +175,7 @@ def test_the_project_s_own_tests_accept_the_rule_and_the_pane(tree: Path, tmp_pa
         assert f"`{file.parent}`" in PAGE or file.name in PAGE
 
 
+@pytest.mark.package
 def test_the_examples_pass_the_linter(tree: Path) -> None:
     names = [name for name in FILES if name.endswith(".py")]
     config = ["--config", str(ROOT / "pyproject.toml")]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.package
 TESTS = Path(__file__).parents[1]
 TOPOLOGIES = sorted(  # those of tests/lab/by_hand are of no test
     path.stem for path in (TESTS / "lab/topology").glob("*.toml")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import sysconfig
 import venv
 import zipfile
@@ -14,23 +13,13 @@ from pathlib import Path
 import pytest
 
 from nettop import __version__, commands
-from nettop.commands.advise import document, observe
 from nettop.commands.top import demo
 from nettop.fleet import ansible as collection
 
+pytestmark = pytest.mark.package
 REPO = Path(__file__).parents[2]
 SHARE = ("man/man1/nettop.1", "man/man7/nettop.7", "bash-completion/completions/nettop",
          "zsh/site-functions/_nettop", "fish/vendor_completions.d/nettop.fish")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built wheel."""
-    out = tmp_path_factory.mktemp("dist")
-    words = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
-    done = subprocess.run(words, cwd=REPO, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return next(out.glob("*.whl"))
 
 
 @pytest.fixture(scope="module")
@@ -146,13 +135,3 @@ def test_the_screen_can_be_imported(home: Path) -> None:
 def test_manual_and_completion_are_installed(home: Path) -> None:
     for name in SHARE:
         assert (home / "share" / name).stat().st_size > 1000
-
-
-def test_the_demo_shows_something() -> None:
-    import argparse
-
-    args = argparse.Namespace(replay=demo(), seconds=2.0)
-    source = commands.open_source(args)
-    found = document(source, observe(source, args), 2.0)
-    assert found["findings"]
-    assert found["host"]

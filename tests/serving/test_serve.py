@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable
 
 import pytest
+from hang import HANG
 
 pytest.importorskip("textual_serve", reason="textual-serve is not installed")
 
@@ -41,7 +42,7 @@ def test_root_is_told_what_to_do_instead(
 
 def test_a_port_in_use_is_told_in_a_sentence(tmp_path: pathlib.Path) -> None:
     with served(tmp_path) as one:
-        again = subprocess.run(one.words, capture_output=True, text=True, timeout=60, check=False)
+        again = subprocess.run(one.words, capture_output=True, text=True, timeout=HANG, check=False)
     assert again.returncode == 3
     assert again.stdout == ""
     assert again.stderr.startswith(f"nettop: cannot listen on port {one.port}: 127.0.0.1: ")
@@ -119,8 +120,8 @@ async def test_another_user_of_the_machine_does_not_get_in(tmp_path: pathlib.Pat
             started = children(one.process.pid)
             words = [SYSTEM, "-I", "-c", SPY, one.process.pid, one.port, *started]
             seen = await asyncio.to_thread(
-                subprocess.run, list(map(str, words)), capture_output=True, check=True, timeout=120,
-                user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", env={},
+                subprocess.run, list(map(str, words)), capture_output=True, check=True,
+                timeout=HANG, user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", env={},
             )  # fmt: skip
             assert children(one.process.pid) == started
             await socket.close()

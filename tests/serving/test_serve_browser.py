@@ -12,11 +12,11 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from hang import HANG, until
 
 pytest.importorskip("textual_serve", reason="textual-serve is not installed")
 
@@ -35,7 +35,6 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-sync "
     "--window-size=1300,800"
 ).split()
-SECONDS = 90.0  # for a browser on a busy machine
 
 
 class Tab:
@@ -62,11 +61,17 @@ class Tab:
 
     async def until(self, code: str) -> Any:
         """Wait until an expression is true; what it is then."""
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(HANG):
             while True:
                 if found := await self.value(code):
                     return found
                 await asyncio.sleep(0.2)
+
+
+def remains(folder: pathlib.Path) -> bool:
+    """Remove a folder; whether something is left of it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder.exists()
 
 
 @contextlib.contextmanager
@@ -85,19 +90,14 @@ def browser(folder: pathlib.Path) -> Iterator[int]:
         yield port
     finally:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
-        for _ in range(50):  # until its helpers have ended and write no more
-            shutil.rmtree(profile, ignore_errors=True)
-            shutil.rmtree(temporary, ignore_errors=True)
-            if not profile.exists() and not temporary.exists():
-                break
-            time.sleep(0.1)
+        process.wait(HANG)
+        until(lambda: not any(map(remains, (profile, temporary))))  # its helpers may still write
 
 
 @contextlib.asynccontextmanager
 async def tab(folder: pathlib.Path) -> AsyncIterator[Tab]:
     """An empty tab of a browser of its own; the address to open is in no command line."""
-    async with ClientSession() as session, asyncio.timeout(4 * SECONDS):
+    async with ClientSession() as session, asyncio.timeout(HANG):
         with browser(folder) as port:
             pages: list[dict[str, Any]] = []
             while not pages:
@@ -116,7 +116,7 @@ async def test_a_browser_draws_the_screen_and_asks_nobody_else(tmp_path: pathlib
         async with tab(tmp_path) as page:
             await page.ask("Page.navigate", url=one.url)
             await page.until("document.body && document.body.className.includes('-first-byte')")
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(HANG):
                 while True:
                     shot = await page.ask("Page.captureScreenshot", format="png")
                     if len(base64.b64decode(shot["data"])) > BLANK:

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import NamedTuple
 
 import pytest
+from hang import HANG
 
 pytest.importorskip("textual_serve", reason="textual-serve is not installed")
 
@@ -69,7 +70,9 @@ class Client:
 async def opened(program: str = SCREEN) -> AsyncIterator[Client]:
     access = Access(TOKEN, unused_port())
     here = site.Site(access, [sys.executable, "-c", program])
-    runner = ServerRunner(here.server(), shutdown_timeout=5)
+    runner = ServerRunner(
+        here.server(), shutdown_timeout=1
+    )  # seconds for what is still open: it does not judge
     await runner.setup()
     await TCPSite(runner, "127.0.0.1", access.port).start()
     try:
@@ -90,7 +93,7 @@ async def gone(number: int) -> None:
     """Wait for the end of a process."""
     pidfd = os.pidfd_open(number)
     try:
-        ready, _, _ = await asyncio.to_thread(select.select, [pidfd], [], [], 60)
+        ready, _, _ = await asyncio.to_thread(select.select, [pidfd], [], [], HANG)
     finally:
         os.close(pidfd)
     assert ready, "the process lives on"

@@ -14,11 +14,11 @@ import os
 import signal
 import sys
 import tempfile
-from typing import IO, Final, NoReturn
+from typing import IO, NoReturn
+
+from hang import HANG
 
 from nettop import __main__ as program
-
-LONGEST: Final = 60  # seconds of a child that does not end: SIGALRM ends it
 
 
 class Interrupts:
@@ -36,7 +36,7 @@ class Interrupts:
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             child = os.fork()
             if child == 0:
-                signal.alarm(LONGEST)
+                signal.alarm(int(HANG))  # SIGALRM ends a child that hangs
                 os.dup2(out.fileno(), 1)
                 os.dup2(err.fileno(), 2)
                 os.kill(os.getpid(), signal.SIGINT)

@@ -14,6 +14,7 @@ import termios
 import time
 from pathlib import Path
 
+from hang import until
 from warm import Process, Warm
 
 
@@ -47,26 +48,37 @@ class Terminal:
         """Give the terminal another size."""
         fcntl.ioctl(self.tty, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
-    def read(self, seconds: float, until: bytes = b"") -> bytes:
-        """What comes within `seconds`, or up to and with `until`."""
+    def take(self, seconds: float = 0.05) -> bool:
+        """Take and answer what it writes next; False if nothing came, or never will."""
+        if not select.select([self.tty], [], [], seconds)[0]:
+            return False
+        try:
+            data = os.read(self.tty, 65536)
+        except OSError:  # it has ended
+            time.sleep(seconds)
+            return False
+        self.seen += data
+        if self.answers:
+            os.write(self.tty, b"\x1b[1;1R" * data.count(b"\x1b[6n"))
+        return bool(data)
+
+    def read(self, shown: bytes) -> bytes:
+        """What it writes up to and with `shown`."""
         mark = len(self.seen)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            ready, _, _ = select.select([self.tty], [], [], 0.05)
-            if ready:
-                try:
-                    data = os.read(self.tty, 65536)
-                except OSError:
-                    break
-                if not data:
-                    break
-                self.seen += data
-                if self.answers:
-                    for _ in range(data.count(b"\x1b[6n")):
-                        os.write(self.tty, b"\x1b[1;1R")
-            if until and until in self.seen[mark:]:
-                break
+        until(lambda: self.take() and shown in self.seen[mark:], lambda: self.seen[mark:])
         return self.seen[mark:]
+
+    def shows(self, key: bytes, shown: bytes) -> None:
+        """Type a key until it has its effect: what is typed while it takes the terminal is lost."""
+        mark = len(self.seen)
+
+        def typed() -> bool:
+            os.write(self.tty, key)
+            while self.take(0.3):
+                pass
+            return shown in self.seen[mark:]
+
+        until(typed, f"{key!r} was not taken")
 
     def poll(self) -> int | None:
         """The exit code; None while it runs."""
@@ -79,22 +91,26 @@ class Terminal:
             self.pid = 0
         return code
 
-    def ended(self, seconds: float = 8.0) -> int:
+    def ended(self) -> int:
         """The exit code, once it has ended."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.read(0.05)
+        codes: list[int] = []
+
+        def over() -> bool:
+            self.take()
             code = self.poll()
-            if code is not None:
-                return code
-        raise AssertionError("nettop did not end")
+            codes.extend([] if code is None else [code])
+            return bool(codes)
+
+        until(over, "nettop did not end")
+        while self.take(0):
+            pass
+        return codes[0]
 
     def close(self) -> None:
         """End it."""
         if self.pid:
             os.kill(self.pid, signal.SIGKILL)
-            while self.poll() is None:
-                time.sleep(0.01)
+            until(lambda: self.poll() is not None)
         with contextlib.suppress(OSError):
             os.close(self.tty)
 

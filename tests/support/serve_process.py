@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from aiohttp.test_utils import unused_port
+from hang import HANG
 
 HOST = pathlib.Path(__file__).parents[1] / "hosts" / "guest-transfer.host"
 NOBODY = 65534
@@ -64,4 +65,4 @@ def served(
             yield Served(process, words, process.stdout.readline().strip(), port)
         finally:
             process.send_signal(end)
-            process.wait(60)
+            process.wait(HANG)

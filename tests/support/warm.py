@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from hang import HANG
+
 CAPTURED: Final = ""  # the stream is a file that becomes the result
 CLOSED: Final = None  # the stream is not open, as `>&-` of a shell
-HANGS: Final = 120.0  # seconds; a hundred times as long as a command takes
 _SERVER: Final = Path(__file__).with_name("warm_server.py")
 
 
@@ -38,7 +39,7 @@ class Process:
 
     def wait(self) -> int:
         """The exit code; negative for a signal. A process that hangs is killed."""
-        if not self._ended(HANGS):
+        if not self._ended(HANG):
             os.kill(self.pid, signal.SIGKILL)
         with self.answers:
             return int(self.answers.readline())
@@ -141,7 +142,7 @@ def serve() -> Iterator[Warm]:
         theirs.close()
         with ours:
             yield Warm(ours, environment)
-        server.wait(timeout=60)
+        server.wait(timeout=HANG)
 
 
 @functools.cache

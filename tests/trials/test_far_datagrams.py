@@ -8,7 +8,6 @@ import os
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from calls import keeping
 from far_program import Clock, inside
+from hang import HANG
 
 from nettop.trials.far import listener, protocol, udp_sink, udp_source
 from nettop.trials.far.schema import HelperOptions
@@ -43,7 +43,7 @@ def test_points_are_counted_each_by_itself_until_stop() -> None:
         program.heard = lambda _message: opened.set()
         thread = threading.Thread(target=udp_sink.main, args=({**ENDS, "cpus": [0]},), daemon=True)
         thread.start()
-        assert opened.wait(20)
+        assert opened.wait(HANG)
         first = program.messages[0]
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as near:
             near.connect(("127.0.0.1", first["port"]))
@@ -55,9 +55,8 @@ def test_points_are_counted_each_by_itself_until_stop() -> None:
                 for number in numbers:
                     near.send(numbered(point, number, 100))
                 near.send(SECRET if point != 2 else b"")
-            time.sleep(0.15)  # longer than a receive waits: the points have ended
             protocol.stopping.set()
-            thread.join(20)
+            thread.join(HANG)
             assert not thread.is_alive()
         assert first["room"] >= 1 << 12
         assert (program.pinned, program.watched) == ([[0]], 1)

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import pytest
 from far_program import Clock, inside
+from hang import HANG
 
 from nettop.trials.far import protocol, udp_latency
 from nettop.trials.far.listener import knock
@@ -208,13 +209,13 @@ def test_every_datagram_of_the_other_end_is_sent_back() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as near:
             near.connect(bound.getsockname())
             assert knock(near, bytes.fromhex(TOKEN))
-            near.settimeout(20)
+            near.settimeout(HANG)
             near.send(b"refused")
             for data in (b"", b"a", b"b" * 9000, b"c" * 9000, b"d", b""):
                 near.send(data)
                 assert near.recv(65536) == data
             near.send(b"end")
-        assert ended.wait(20)
+        assert ended.wait(HANG)
         _knock, _empty, _a, b, c, _d, _last = replies
         assert c is b  # no new view for a datagram of the same size
         assert program.messages == [{"port": program.messages[0]["port"]}]

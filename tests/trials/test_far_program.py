@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from far_program import Clock, inside
+from hang import HANG
 
 from nettop.trials.far import neighbour, program, protocol, watchdog
 
@@ -318,7 +319,7 @@ def test_signals_and_input_are_watched(monkeypatch: pytest.MonkeyPatch, left: li
     monkeypatch.setattr(protocol, "signal", fake)
     monkeypatch.setattr(protocol, "_read_input", heard.set)
     protocol.watch_input()
-    assert heard.wait(20)
+    assert heard.wait(HANG)
     assert set(handlers) == {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
     for handler in handlers.values():
         with pytest.raises(Left):

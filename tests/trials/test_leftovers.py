@@ -3,9 +3,9 @@
 import os
 import signal
 import subprocess
-import time
 
 import psutil
+from hang import HANG, until
 
 from nettop.trials.leftovers import descendants, none_left
 
@@ -36,11 +36,8 @@ def test_only_what_came_in_between_is_ended() -> None:
             )  # fmt: skip
             assert deaf.stdout is not None
             deaf.stdout.readline()
-        assert deaf.wait(timeout=20) != 0
-        deadline = time.monotonic() + 5  # a killed process ends when it is next scheduled
-        while (left := running_in_session(deaf.pid)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert not left
+        assert deaf.wait(timeout=HANG) != 0
+        until(lambda: not running_in_session(deaf.pid))
         deaf.stdout.close()
         assert stays.poll() is None
     finally:

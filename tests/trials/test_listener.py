@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import Any, Unpack
 
 import pytest
+from hang import HANG
 
 from nettop.trials import peer
 from nettop.trials.far import listener, protocol
@@ -48,7 +49,7 @@ class Listening:
 
     def close(self) -> None:
         protocol.stopping.set()
-        self.thread.join(20)
+        self.thread.join(HANG)
         for sock, _ in self.found:
             sock.close()
         self.listening.close()
@@ -85,7 +86,7 @@ def test_only_the_other_end_with_its_token_comes_in(listening: Listening) -> Non
         assert all(map(closed, strangers))
         come("127.0.0.1", SECRET + b"<")
         slow.sendall(SECRET[5:] + b">")
-        listening.thread.join(20)
+        listening.thread.join(HANG)
         assert not listening.thread.is_alive()
         assert sorted(way for _, way in listening.found) == [b"<", b">"]
         assert closed(silent)
@@ -97,7 +98,7 @@ def test_many_silent_strangers_do_not_keep_the_other_end_out(listening: Listenin
             stack.enter_context(listening.connect("127.0.0.2", b""))
         for way in (b"<", b">"):
             stack.enter_context(listening.connect("127.0.0.1", SECRET + way))
-        listening.thread.join(20)
+        listening.thread.join(HANG)
         assert len(listening.found) == 2
 
 
@@ -125,7 +126,7 @@ def test_an_ssh_session_of_nettops_own_is_not_the_far_ends(monkeypatch: pytest.M
 def datagrams(address: str = "127.0.0.1") -> socket.socket:
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.bind((address, 0))
-    sock.settimeout(20)
+    sock.settimeout(HANG)
     return sock
 
 
@@ -144,7 +145,7 @@ def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
         waiting.start()
         near.connect(place)
         assert listener.knock(near, SECRET)
-        waiting.join(20)
+        waiting.join(HANG)
         assert admitted == [True]
         assert sock.getpeername() == near.getsockname()
         foreign.sendto(b"foreign", place)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from hang import until
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,13 +136,9 @@ def alive(pid: int) -> bool:
         return False
 
 
-def gone(pids: list[int]) -> bool:
-    """Whether all have ended, waiting as long as a slow machine may need."""
-    for _ in range(500):
-        if not any(map(alive, pids)):
-            return True
-        time.sleep(0.02)
-    return False
+def gone(pids: list[int]) -> None:
+    """Wait until all have ended."""
+    until(lambda: not any(map(alive, pids)))
 
 
 def test_closing_kills_what_was_started() -> None:
@@ -151,7 +146,7 @@ def test_closing_kills_what_was_started() -> None:
     pid = end.wait_for("pid")["pid"]
     assert alive(pid)
     end.close()
-    assert gone([pid, end.process.pid])
+    gone([pid, end.process.pid])
 
 
 def test_stopping_lets_a_tool_say_its_last_words() -> None:
@@ -178,31 +173,30 @@ def test_nothing_outlives_a_killed_nettop(number: int) -> None:
     ) as own:
         assert own.stdout is not None
         pids = [int(word) for word in own.stdout.readline().split()]
-        group: list[int] = []
-        for _ in range(500):  # the shell starts its two children when it gets to it
-            group = [
-                int(name)
-                for name in os.listdir("/proc")
-                if re.fullmatch(r"\d+", name) and _group(int(name)) == pids[1]
-            ]
-            if len(group) == 3:
-                break
-            time.sleep(0.02)
+        # the shell starts its two children when it gets to it
+        until(lambda: len(members(pids[1])) == 3)
+        group = members(pids[1])
         own.send_signal(number)
-    assert len(group) == 3
-    assert gone([*pids, *group])
+    gone([*pids, *group])
 
 
-def _group(pid: int) -> int:
+def members(group: int) -> list[int]:
+    """The processes of a process group."""
+    return [
+        pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if in_group(pid, group)
+    ]
+
+
+def in_group(pid: int, group: int) -> bool:
     try:
-        return os.getpgid(pid)
+        return os.getpgid(pid) == group
     except ProcessLookupError:
-        return 0
+        return False
 
 
 def test_a_killed_keeper_takes_its_program_with_it() -> None:
     end = peer.HERE.start("program", {"argv": ["sleep", "600"]})
     pid = end.wait_for("pid")["pid"]
     end.process.kill()
-    assert gone([pid])
+    gone([pid])
     end.close()

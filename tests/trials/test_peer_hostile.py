@@ -7,12 +7,12 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
+from hang import HANG, until
 
 from nettop.trials import end, peer
 
@@ -76,15 +76,6 @@ def left(folder: Path) -> list[str]:
     return found
 
 
-def nothing_left(folder: Path) -> bool:
-    """Waiting as long as a busy machine needs to end them."""
-    for _ in range(200):
-        if not left(folder):
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def fake(folder: Path, odd: str) -> str:
     """The prefix that does `odd` where the program is not the sampler."""
     text = f'{FAKE}\nif name == "sample":\n    sample()\n{odd}\ntime.sleep(600)\n'
@@ -96,14 +87,14 @@ def fake(folder: Path, odd: str) -> str:
 def refused(prefix: str, folder: Path) -> str:
     """What is said of such a far end."""
     done = subprocess.run(
-        command(prefix, folder), capture_output=True, text=True, check=False, timeout=120
+        command(prefix, folder), capture_output=True, text=True, check=False, timeout=HANG
     )
     assert done.returncode == 3, done.stderr
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("nettop: ")
     assert "internal error" not in done.stderr
-    assert nothing_left(folder)
+    until(lambda: not left(folder))
     return done.stderr
 
 
@@ -139,19 +130,12 @@ def cancelled(prefix: str, folder: Path, number: int, ready: Callable[[], bool])
     with subprocess.Popen(
         command(prefix, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
-        for _ in range(400):
-            if ready():
-                break
-            time.sleep(0.05)
-        else:
-            running.kill()
-            raise AssertionError("the far end did not start")
-        time.sleep(0.5)  # until it waits for an answer
+        until(ready, "the far end did not start")
         running.send_signal(number)
-        _, said = running.communicate(timeout=20)  # the far end would keep it for 45 s and more
+        _, said = running.communicate(timeout=HANG)
     assert said == "nettop: cancelled; all processes of the test have ended\n"
     assert running.returncode == 4
-    assert nothing_left(folder)
+    until(lambda: not left(folder))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 
 import pytest
+from hang import HANG
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.facts.limits import Limit, Reading
@@ -93,14 +94,14 @@ def test_the_option_that_reads_no_other_end_is_stored_and_repeated() -> None:
 def test_an_end_that_cannot_be_read_is_left_out() -> None:
     with ends.watching(Options(peer="false")) as thread:
         assert thread is not None
-        thread.join(20)
+        thread.join(HANG)
     assert thread.document() is None
 
 
 def test_a_peer_that_is_this_host_is_read_and_has_no_second_end() -> None:
     with ends.watching(Options(to="10.0.0.2", peer="nice")) as thread:
         assert thread is not None
-        thread.join(60)
+        thread.join(HANG)
     assert thread.hosts[1] == "nice"
     assert thread.document() is None
 

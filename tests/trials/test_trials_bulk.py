@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-import time
+import threading
 from collections.abc import Iterator
 
 import pytest
+from hang import HANG
 
 from nettop.trials.far import bulk
 from nettop.trials.far.schema import Message
@@ -15,6 +16,19 @@ from nettop.trials.tools.bulk import summarize
 
 STREAMS = 5
 LENGTH = 4096
+
+
+class Own(threading.local):
+    """A clock of each thread's own: a hundredth of a second passes at each look."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        self.now += 0.01
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
 
 
 @pytest.fixture
@@ -40,11 +54,11 @@ def test_every_byte_that_is_poured_is_swallowed(
     threads: int,
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
-    until = time.monotonic() + 0.2
-    running = [bulk.begin(end, LENGTH, until, pace) for end in ends]
+    monkeypatch.setattr(bulk, "time", Own())
+    running = [bulk.begin(end, LENGTH, 1.0, pace) for end in ends]
     assert list(map(len, running)) == [threads, threads]
     for thread in (*running[0], *running[1]):
-        thread.join(30)
+        thread.join(HANG)
         assert not thread.is_alive()
     for near, far in zip(*ends, strict=True):
         assert near.bytes == far.bytes > 0
@@ -60,10 +74,10 @@ def test_an_end_that_breaks_off_ends_its_connection_alone(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
     far[0].sock.close()  # near pours into it
     far[4].sock.close()  # near swallows from it
-    until = time.monotonic() + 0.2
-    running = [*bulk.begin(near, LENGTH, until, 0), *bulk.begin(far[1:4], LENGTH, until, 0)]
+    monkeypatch.setattr(bulk, "time", Own())
+    running = [*bulk.begin(near, LENGTH, 1.0, 0), *bulk.begin(far[1:4], LENGTH, 1.0, 0)]
     for thread in running:
-        thread.join(30)
+        thread.join(HANG)
         assert not thread.is_alive()
     assert near[0].bytes == near[4].bytes == 0
     assert all(one.bytes == other.bytes > 0 for one, other in zip(near[1:4], far[1:4], strict=True))

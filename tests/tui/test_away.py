@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hang import HANG
 from heard import Heard
 from scenes import lossy
 
@@ -85,7 +86,7 @@ class There:
     def do(self, verb: str, target: str = "", value: str = "") -> Scene:
         """The scene after the request is done."""
         self.actions.do(Ask(verb, target, value), View(), self.heard.scene)
-        assert self.actions.wait(60)
+        assert self.actions.wait(HANG)
         return self.heard.scene
 
     @property
@@ -150,7 +151,7 @@ def test_without_nettop_there_the_commands_stay(tmp_path: Path) -> None:
     heard = Heard(lossy())
     actions = Actions(Other(("env", f"PATH={tmp_path}")), heard, lambda: None)
     actions.do(Ask("set", SACK, "1"), View(), heard.scene)
-    assert actions.wait(60)
+    assert actions.wait(HANG)
     assert "nettop is not installed at env" in heard.last
     assert "y copies the command" in heard.last
     assert heard.scene.question is None
@@ -277,10 +278,10 @@ def test_other_keys_do_nothing_there(there: There, verb: str) -> None:
 def test_the_journal_there_is_read_when_its_pane_is_opened(there: There) -> None:
     there.answers("journal", ENTRY)
     there.actions.start()
-    assert there.actions.wait(60)
+    assert there.actions.wait(HANG)
     assert there.ran == []
     there.actions.follow(there.heard.scene, View(pane="journal"))
-    assert there.actions.wait(60)
+    assert there.actions.wait(HANG)
     assert [entry.setting for entry in there.heard.scene.journal] == [SACK]
 
 

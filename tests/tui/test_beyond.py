@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hang import HANG
 from scenes import lossy
 from test_away import ENTRY, FILES, KEPT, PLANNED, SACK, There
 
@@ -206,7 +207,7 @@ def test_a_finding_of_the_other_end_that_ended_after_a_fix_is_done_and_undone_th
     assert (row.state, [one.id for one in row.changes]) == ("done", ["peer/7"])
     assert [one.key for one in hints.of_row(pair.heard.scene, id_)] == ["u"]
     pair.actions.do(Ask("undo", id_), View(pane="advisor"), pair.heard.scene)
-    assert pair.actions.wait(60)
+    assert pair.actions.wait(HANG)
     shown = pair.heard.scene.question
     assert shown is not None
     assert (shown.host, shown.entries) == (HOST, ("peer/7",))

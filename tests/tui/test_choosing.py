@@ -7,6 +7,7 @@ from pathlib import Path
 
 import fake_host
 import pytest
+from hang import HANG
 from scenes import FAR, RING, SACK, Found, lossy
 from textual import events
 
@@ -276,7 +277,7 @@ async def test_a_shows_the_plan_and_writes_nothing_when_the_host_moved(own: Path
 
         async def done(*names: str) -> None:
             await pilot.press(*names)
-            assert desk.actions.wait(10)
+            assert desk.actions.wait(HANG)
             await pilot.pause()
 
         await done("a")
@@ -302,11 +303,11 @@ async def test_a_key_typed_before_the_plan_was_drawn_does_not_agree(own: Path) -
     async with desk.app.run_test(size=(80, 24)) as pilot:
         early = events.Key("enter", "\r")
         await pilot.press("a")
-        assert desk.actions.wait(10)
+        assert desk.actions.wait(HANG)
         await pilot.pause()
         assert desk.app.view.unread == 0
         desk.app.on_key(early)
-        assert desk.actions.wait(10)
+        assert desk.actions.wait(HANG)
         assert desk.app.scene.question is not None
         assert desk.app.scene.notes[-1].text.endswith("press Enter again")
         assert desk.value == "212992"
@@ -318,7 +319,7 @@ async def test_muting_asks_lists_the_muted_and_is_undone_on_the_screen(own: Path
 
         async def done(*names: str) -> None:
             await pilot.press(*names)
-            assert desk.actions.wait(10)
+            assert desk.actions.wait(HANG)
             await pilot.pause()
 
         await done("m")
@@ -343,10 +344,10 @@ async def test_a_paused_screen_lists_no_finding_twice(own: Path) -> None:
         gone = replace(with_findings(), wall=lossy().wall + 1)
         desk.post(lambda old: merge(old, gone))
         await pilot.press("m")
-        assert desk.actions.wait(10)
+        assert desk.actions.wait(HANG)
         await pilot.pause()
         await pilot.press("enter")
-        assert desk.actions.wait(10)
+        assert desk.actions.wait(HANG)
         await pilot.pause()
         rows = [row for row in desk.text.splitlines() if "caps@host" in row]
         assert len(rows) == 2, rows  # in the list, and in the note
@@ -360,7 +361,7 @@ async def test_in_a_recording_no_key_touches_this_host(own: Path) -> None:
     async with desk.app.run_test(size=(100, 30)) as pilot:
         for name in "a m u p s c x r S".split():
             await pilot.press(name, "enter")
-            assert desk.actions.wait(10)
+            assert desk.actions.wait(HANG)
             await pilot.pause()
             assert desk.app.scene.question is None
             note = desk.app.scene.notes[-1].text

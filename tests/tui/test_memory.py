@@ -25,8 +25,7 @@ from nettop.views.past import COARSE, FINE, History, PortRates
 from nettop.views.scene import Scene
 from nettop.views.view import View
 
-FRAMES = 5 * 72  # all moments, panes and sizes, and 120 times new names: more than any cache holds
-BOUND = 1000  # memory blocks: eight for each time of new names
+ROUND = 72  # frames of all moments, panes and sizes, and of 24 times new names
 
 
 class Watched:
@@ -82,14 +81,26 @@ def test_the_host_churns() -> None:
     assert not before & after
 
 
-@pytest.mark.parametrize("interfaces", [True, False], ids=["everything", "all but interfaces"])
-def test_what_is_gone_is_forgotten(interfaces: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("interfaces", "rounds", "bound"),
+    [
+        pytest.param(True, 1, 2000, id="everything, caches that fill included"),
+        # more new names than any cache holds
+        pytest.param(True, 5, 1000, marks=pytest.mark.nightly, id="everything"),
+        pytest.param(False, 5, 1000, marks=pytest.mark.nightly, id="all but interfaces"),
+    ],
+)
+def test_what_is_gone_is_forgotten(
+    interfaces: bool, rounds: int, bound: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`bound` in memory blocks."""
     for name, value in (("FINE", 40), ("COARSE", 40), ("STEP", 2.0)):  # soon full
         monkeypatch.setattr(past, name, value)
     found: list[tuple[int, Counter[str]]] = []
-    Watched(dict.fromkeys((2 * FRAMES, 3 * FRAMES), lambda _: found.append(held())), interfaces)
+    frames = [2 * rounds * ROUND, 3 * rounds * ROUND]
+    Watched(dict.fromkeys(frames, lambda _: found.append(held())), interfaces)
     (blocks, kinds), (more, then) = found
-    assert more - blocks < BOUND, (then - kinds).most_common(12)
+    assert more - blocks < bound, (then - kinds).most_common(12)
 
 
 def test_a_frame_is_gone_when_the_next_is_there() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hang import HANG, until
 
 from nettop.advice.rules.rule import Finding
 from nettop.host.source import HostLostError, Live
@@ -17,8 +17,6 @@ from nettop.tui import peering
 from nettop.tui.notes import brief
 from nettop.tui.peering import Peering, named
 from nettop.views.scene import Note, Peer
-
-PATIENCE = 20.0  # seconds: only against hanging
 
 
 class Canned:
@@ -31,7 +29,7 @@ class Canned:
         self.taken = 0
 
     def step(self, _here: object) -> tuple[Peer, tuple[Any, ...]]:
-        self.answers.wait(PATIENCE)
+        self.answers.wait(HANG)
         step = self.steps[min(self.taken, len(self.steps) - 1)]
         self.taken += 1
         if isinstance(step, Exception):
@@ -43,13 +41,6 @@ class Connected:
     """A far end that is connected as root."""
 
     root, name = True, "ssh web2"
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end, "not within the time"
-        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -68,7 +59,7 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Peeri
     yield start
     for thread in threads:
         thread.stop()
-        thread.join(PATIENCE)
+        thread.join(HANG)
         assert not thread.is_alive()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import scenes
+from hang import HANG
 
 from nettop.panes import page
 from nettop.tui import processor
@@ -27,7 +28,7 @@ def test_it_is_asked_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         processor.learn(heard.append)
         for thread in threading.enumerate():
             if thread.name == "nettop-processor":
-                thread.join(20)
+                thread.join(HANG)
         assert heard == ["Intel Xeon E5-2667 0"]
     assert len(asked) == 1
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hang import HANG
 from test_away import ENTRY, PLANNED, SACK, There
 from test_beyond import HOST, Pair, finding
 
@@ -105,7 +106,7 @@ def test_another_host_is_proved_against_this_machine(tmp_path: Path, ran: Ran) -
     there.heard.scene = replace(there.heard.scene, findings=(known,))
     view = View(form={"to": "192.0.2.9"})
     there.actions.do(Ask("prove", known.id), view, there.heard.scene)
-    assert there.actions.wait(60)
+    assert there.actions.wait(HANG)
     asked = body(there.heard.scene)
     assert "at web1" in asked
     assert "tests to 192.0.2.9 (this machine)" in asked
@@ -215,5 +216,5 @@ def test_a_program_that_prints_nothing_is_not_waited_for_without_end(tmp_path: P
         held.line(0.0)
     with pytest.raises(HostLostError, match=r"did not answer within 0\.1 s"):
         held.end(0.1)
-    assert held._process.wait(60)
+    assert held._process.wait(HANG)
     assert not any(one.name == "nettop-held" for one in threading.enumerate())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import fake_host
 import pytest
+from hang import HANG
 from heard import Heard
 from scenes import RING, lossy
 
@@ -45,7 +46,7 @@ def test_a_directory_is_never_changed(tmp_path: Path) -> None:
     actions = Actions(Live(str(tmp_path)), heard, lambda: None)
     for verb in VERBS:
         actions.do(Ask(verb, RING.id), View(), heard.scene)
-        assert actions.wait(60)
+        assert actions.wait(HANG)
         said = "no test runs" if verb == "stop" else "nothing can be changed"
         assert said in heard.last
 
@@ -237,7 +238,7 @@ async def test_interrupts_are_spread_moved_and_put_back_by_key(
 
         async def done(*pressed: str) -> None:
             await pilot.press(*pressed)
-            assert actions.wait(10)
+            assert actions.wait(HANG)
             await pilot.pause()
 
         await done("S")

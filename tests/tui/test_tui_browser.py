@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 import pytest
+from hang import HANG
 from textual import events
 from textual.drivers.web_driver import WebDriver
 
@@ -93,7 +94,7 @@ class Screen:
             assert self.process.stdout is not None
             while os.read(self.process.stdout.fileno(), 65536):
                 pass
-            return self.process.wait(60)
+            return self.process.wait(HANG)
 
 
 def test_it_ends_when_the_server_is_gone(tmp_path: pathlib.Path) -> None:
@@ -119,7 +120,7 @@ def test_it_takes_no_more_than_it_works_off_and_ends_though_nobody_reads(
         pytest.fail("it reads on")
     into.close()
     out.close()
-    assert screen.process.wait(60) in (0, 128 + signal.SIGHUP, UNREAD)
+    assert screen.process.wait(HANG) in (0, 128 + signal.SIGHUP, UNREAD)
 
 
 @pytest.mark.parametrize(("options", "written"), [(["--read-only"], False), ([], True)])

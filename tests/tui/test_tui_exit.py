@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from hang import HANG
 
 from nettop.host.recording import Replay
 from nettop.tui import actions, app, screen
@@ -19,7 +20,7 @@ def test_the_program_ends_after_the_action_that_runs(
     may_end, done = threading.Event(), []
 
     def write() -> None:
-        may_end.wait(10)
+        may_end.wait(HANG)
         done.append("written")
 
     def quit_at_once(self: Any, **_: Any) -> int:

@@ -27,12 +27,12 @@ def without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_screen_draws_takes_keys_and_restores_the_terminal(without: Path) -> None:
     terminal = Terminal(without, "--demo")
     try:
-        assert b"Overview" in terminal.read(60, b"Overview")
+        assert b"Overview" in terminal.read(b"Overview")
         for key, shown in ((b"2", b"QUEUES"), (b"1", b"FINDINGS")):
             os.write(terminal.tty, key)
-            assert shown in terminal.read(60, shown)
+            assert shown in terminal.read(shown)
         os.write(terminal.tty, b"q")
-        assert terminal.ended(60) == 0
+        assert terminal.ended() == 0
         restored(terminal.seen)
         assert b"Traceback" not in terminal.seen
     finally:

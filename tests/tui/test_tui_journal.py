@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hang import HANG
 from heard import Heard
 from scenes import lossy
 
@@ -29,7 +30,7 @@ def test_a_change_of_another_nettop_is_shown(
             Journal().begin(JournaledChange(1, 1e9, "sysctl.net.ipv4.tcp_sack", "1", "0"))
         before = actions.threads
         actions.follow(heard.scene, View())
-        assert actions.wait(60)
+        assert actions.wait(HANG)
         reads.append("read" if actions.threads is not before else "")
         assert len(heard.scene.journal) == made
     assert reads == ["", "read", "", "read"]
@@ -44,7 +45,7 @@ def test_a_journal_that_may_not_be_read_is_said_once(
     heard = Heard(replace(lossy(), pending=()))
     actions = Actions(Live(), heard, lambda: None)
     actions.start()
-    assert actions.wait(60)
+    assert actions.wait(HANG)
     assert "others than root can change this folder" in heard.last
     actions.follow(heard.scene, View())
     assert len(actions.threads) == 1
@@ -58,10 +59,10 @@ def test_no_plan_is_made_while_a_change_is_written() -> None:
     heard.scene = replace(heard.scene, journal=(entry,), question=None)
     with actions.changing.writing():
         actions.do(Ask("undo"), View(), heard.scene)
-        assert actions.wait(10)
+        assert actions.wait(HANG)
     assert heard.last == "a change is being written: press the key again after it"
     assert heard.scene.question is None
     actions.do(Ask("undo"), View(), heard.scene)
-    assert actions.wait(10)
+    assert actions.wait(HANG)
     assert heard.scene.question is not None
     assert heard.scene.question.title == "Undo 1 change"

@@ -37,37 +37,37 @@ def terminal(tmp_path: Path, warm: Warm) -> Iterator[Terminal]:
 
 
 def test_the_password_is_asked_before_the_screen(terminal: Terminal) -> None:
-    asked = terminal.read(60, PROMPT)
+    asked = terminal.read(PROMPT)
     assert PROMPT in asked
     assert SCREEN not in asked
     os.write(terminal.tty, b"secret\n")
-    assert b"Overview" in terminal.read(60, b"Overview")
-    assert b"FINDINGS" in terminal.read(60, b"FINDINGS")
+    assert b"Overview" in terminal.read(b"Overview")
+    assert b"FINDINGS" in terminal.read(b"FINDINGS")
     # the connection breaks: a new one may not ask on the screen
     readers = psutil.Process(terminal.pid).children(recursive=True)
     (reader,) = [one for one in readers if "python3" in one.cmdline()[:1]]
     before = len(terminal.seen)
     reader.send_signal(signal.SIGKILL)
-    assert b"Permission denied" in terminal.read(90, b"Permission denied")
+    assert b"Permission denied" in terminal.read(b"Permission denied")
     assert PROMPT not in terminal.seen[before:]
     os.write(terminal.tty, b"?")
-    assert b"open a pane" in terminal.read(60, b"open a pane")
+    assert b"open a pane" in terminal.read(b"open a pane")
     os.write(terminal.tty, b"\x03")
     assert terminal.ended() == 0
     restored(terminal.seen)
 
 
 def test_a_wrong_password_is_one_sentence_and_no_screen(terminal: Terminal) -> None:
-    terminal.read(60, PROMPT)
+    terminal.read(PROMPT)
     os.write(terminal.tty, b"wrong\n")
-    assert b"please try again" in terminal.read(60, b"please try again")
+    assert b"please try again" in terminal.read(b"please try again")
     assert terminal.ended() == 3
     assert SCREEN not in terminal.seen
     assert b"Traceback" not in terminal.seen
 
 
 def test_control_c_at_the_question_ends_nettop(terminal: Terminal) -> None:
-    terminal.read(60, PROMPT)
+    terminal.read(PROMPT)
     os.write(terminal.tty, b"\x03")
     assert terminal.ended() != 0
     assert SCREEN not in terminal.seen

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from hang import HANG
 
 from nettop.files import bounds
 from nettop.host.recording import Replay, load
@@ -103,9 +104,9 @@ def test_a_recording_that_runs_at_the_end_is_kept(tmp_path: Path) -> None:
     engine = Engine(Live(), post, 0.05, View())
     engine.record(str(path))
     engine.start()
-    assert begun.wait(60)
+    assert begun.wait(HANG)
     engine.stop()
-    engine.join(60)
+    engine.join(HANG)
     assert Replay(load(str(path))).moments
     assert engine.recording is not None
     assert engine.recording.outcome == f"recorded to {path}, names scrubbed"
