@@ -23,7 +23,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
-from ssh_login import SERVE, run
+from changes_netns import run
+from ssh_login import SERVE
 from staged_programs import READ, WRITE
 
 A, B, C = (f"ends-{name}" for name in "abc")
