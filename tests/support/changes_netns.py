@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from nettop.changes.journal import Journal, since_boot
 NAME = f"nt-changes-{os.getpid()}"
 
 
-def run(*words: str, ok: bool = True) -> str:
+def run(*words: str, ok: bool = True, env: Mapping[str, str] | None = None) -> str:
     """What a command prints."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG, env=env)
     assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
     return done.stdout
 
@@ -30,6 +31,23 @@ def python(netns: str, code: str, *words: str) -> str:
     done = shared().run(["-c", code, *words], netns=netns)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
+
+
+_TABLES = """
+import json, sys
+from nettop.frame.fields import values
+from nettop.sampling.sampler import Sampler
+from nettop.host.source import Live
+frame = Sampler(Live()).take(sys.argv[1:])
+assert not frame.missing, frame.missing
+print(json.dumps({name: [values(row) for row in frame.rows(name)] for name in frame.tables}))
+"""
+
+
+def tables(netns: str, *names: str) -> dict[str, list[dict[str, Any]]]:
+    """The tables of a frame inside a namespace."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(python(netns, _TABLES, *names))
+    return found
 
 
 class Nettop:
@@ -61,8 +79,8 @@ class Nettop:
         changes: list[dict[str, Any]] = found.get("changes", [found])
         return changes
 
-    def see(self, *words: str) -> str:
-        return run(*self.inside, *words)
+    def see(self, *words: str, ok: bool = True) -> str:
+        return run(*self.inside, *words, ok=ok, env=self.environment)
 
     def expires(self) -> None:
         """The time to confirm ends now; return when all guards have ended."""

@@ -23,9 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from hang import HANG
+
 CAPTURED: Final = ""  # the stream is a file that becomes the result
 CLOSED: Final = None  # the stream is not open, as `>&-` of a shell
-HANGS: Final = 120.0  # seconds; a hundred times as long as a command takes
+HANGS: Final = HANG  # seconds
 _SERVER: Final = Path(__file__).with_name("warm_server.py")
 
 
@@ -73,8 +75,9 @@ class Warm:
         """Start `nettop WORDS` with these open streams: number → file descriptor.
 
         With `terminal`, stdin is the controlling terminal of a new session. `memory` bounds the
-        address space, in bytes. `netns` names a network namespace, as for `ip netns exec`; without
-        `sysfs`, /sys stays that of the server, as for `nsenter --net`.
+        address space, in bytes. `netns` names a network namespace, as for `ip netns exec`, or is
+        the number of a process whose mounts are entered too; without `sysfs`, /sys stays that of
+        the server, as for `nsenter --net`. The words may be `-c CODE …`, as for Python.
         """
         environment = os.environ if environment is None else environment
         for name in {*self.environment, *environment}:  # what Python reads when it starts
@@ -141,7 +144,7 @@ def serve() -> Iterator[Warm]:
         theirs.close()
         with ours:
             yield Warm(ours, environment)
-        server.wait(timeout=60)
+        server.wait(timeout=HANG)
 
 
 @functools.cache
