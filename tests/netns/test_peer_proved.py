@@ -72,7 +72,7 @@ def post(update):
 actions = Actions(source, post, lambda: None)
 actions.beyond = Beyond(SimpleNamespace(far=behind(far), shown=peer), post, actions.altered,
                         actions.proving)
-view = View(form={"to": to, "seconds": "1"})
+view = View(form={"to": to, "seconds": "0.2"})
 
 def agreed(verb, target=""):
     actions.do(Ask(verb, target), view, state["scene"])
@@ -103,6 +103,9 @@ def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
         monkeypatch.setenv(name, str(tmp_path / "own"))
     with logged_in(tmp_path, HERE, THERE) as user:
         run("ip", "netns", "exec", HERE, "ethtool", "-K", "va", "tso", "off")
+        for place, name in ((HERE, "va"), (THERE, "vb")):  # no load: the figures are planted
+            shaped = f"qdisc add dev {name} root tbf rate 20mbit burst 20kb latency 50ms"
+            run("tc", "-n", place, *shaped.split())
         yield user
 
 

@@ -61,7 +61,8 @@ def prepare() -> None:
 def stream(number: int, mode: str, errors: str) -> IO[str] | None:
     """The stream as Python opens it at its start; None for a closed file descriptor."""
     try:
-        return open(number, mode, encoding="utf-8", errors=errors, closefd=False)
+        lines = 1 if number == 2 else -1  # stderr is never held back
+        return open(number, mode, lines, encoding="utf-8", errors=errors, closefd=False)
     except OSError:
         return None
 
