@@ -6,11 +6,12 @@ import json
 import re
 import shlex
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
+from hang import until
 from systemd_machine import NEEDS, Machine, running
 
 from nettop.box import unit
@@ -18,7 +19,6 @@ from nettop.box import unit
 pytestmark = NEEDS
 SERVICE = "nettop-box.service"
 CONDITION = "host.cpus > 100 % 5"  # always true; a percent sign is special in units
-SECONDS = 60.0  # the longest wait, for a machine that is busy
 JOURNAL = """
 for name in /var/lib /var/log /opt; do mount -t tmpfs -o mode=755 none $name; done
 mkdir /var/lib/nettop  # that of root's journal
@@ -61,9 +61,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     file = folder / SERVICE
     file.write_text(unit.text(program, ["--on", CONDITION, "--before", "5", "--after", "1"]))
     source = Path(unit.__file__).parents[3]
-    site = next(path for path in sys.path if path.endswith("site-packages"))
-    places = {"python": sys.base_prefix, "source": str(source), "site": site, "unit": str(file)}
-    more = JOURNAL.format(**{name: shlex.quote(path) for name, path in places.items()})
+    site = Path(psutil.__file__).parents[1]
+    places = {"python": sys.base_prefix, "source": source, "site": site, "unit": file}
+    more = JOURNAL.format(**{name: shlex.quote(str(path)) for name, path in places.items()})
     with running(folder, more) as machine:
         for name in ("systemd-journald.socket", "systemd-journald.service", SERVICE):
             done = machine.run("systemctl", "start", name)
@@ -73,13 +73,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         yield machine
 
 
-def until(machine: Machine, *words: str, has: str) -> str:
+def says(machine: Machine, *words: str, has: str) -> str:
     """The output of a command in the machine once it has this text."""
-    end = time.monotonic() + SECONDS
-    while has not in (out := machine.run(*words).stdout):
-        assert time.monotonic() < end, out
-        time.sleep(0.2)
-    return out
+    return until(lambda: out if has in (out := machine.run(*words).stdout) else "")
 
 
 def shown(machine: Machine, name: str) -> str:
@@ -90,10 +86,7 @@ def test_it_is_started_watched_and_has_a_user_of_its_own(machine: Machine) -> No
     assert shown(machine, "ActiveState") == "active"  # Type=notify: it has sent READY=1
     assert shown(machine, "WatchdogUSec") == "1min"
     first = shown(machine, "WatchdogTimestampMonotonic")
-    end = time.monotonic() + SECONDS
-    while shown(machine, "WatchdogTimestampMonotonic") == first:
-        assert time.monotonic() < end
-        time.sleep(0.2)
+    until(lambda: shown(machine, "WatchdogTimestampMonotonic") != first)
     status = machine.run("cat", f"/proc/{shown(machine, 'MainPID')}/status").stdout
     fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert fields["Uid"].split() == [shown(machine, "UID")] * 4
@@ -113,7 +106,7 @@ def test_its_exposure_is_low_as_the_running_systemd_sees_it(machine: Machine) ->
 
 
 def test_the_box_is_private_and_root_reads_it_as_the_past(machine: Machine) -> None:
-    until(machine, "ls", "/var/lib/nettop/box", has="-on-expression.host.gz")
+    says(machine, "ls", "/var/lib/nettop/box", has="-on-expression.host.gz")
     modes = machine.run("stat", "-c", "%a %u", "/var/lib/private", "/var/lib/nettop/box/").stdout
     assert modes.split() == ["700", "0", "700", shown(machine, "UID")]
     code = (
@@ -128,7 +121,7 @@ def test_the_box_is_private_and_root_reads_it_as_the_past(machine: Machine) -> N
 
 def test_the_journal_has_the_fields_of_each_event(machine: Machine) -> None:
     words = ("journalctl", "--no-pager", "-o", "json", "NETTOP_EVENT=incident")
-    entry = json.loads(until(machine, *words, has="NETTOP_INCIDENT").splitlines()[0])
+    entry = json.loads(says(machine, *words, has="NETTOP_INCIDENT").splitlines()[0])
     assert entry["NETTOP_RULE"] == "on-expression"
     assert entry["NETTOP_SEVERITY"] == "critical"
     assert entry["NETTOP_INCIDENT"].endswith("-on-expression.host.gz")
@@ -145,10 +138,7 @@ def test_one_that_hangs_is_started_again_and_one_that_is_stopped_ends_well(
     machine.run("systemctl", "daemon-reload")
     machine.run("systemctl", "restart", SERVICE)
     machine.run("kill", "-STOP", shown(machine, "MainPID"))
-    end = time.monotonic() + SECONDS
-    while shown(machine, "NRestarts") != "1" or shown(machine, "ActiveState") != "active":
-        assert time.monotonic() < end
-        time.sleep(0.2)
+    until(lambda: [shown(machine, "NRestarts"), shown(machine, "ActiveState")] == ["1", "active"])
     machine.run("systemctl", "stop", SERVICE)
     assert (shown(machine, "ActiveState"), shown(machine, "Result")) == ("inactive", "success")
     assert machine.run("ls", "/var/lib/nettop/box/waiting").stdout == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import pty
@@ -10,13 +9,12 @@ import select
 import shutil
 import signal
 import struct
-import sys
 import termios
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hang import until
 from playground import AS_HOST, FOLDERS, Playground, commands, plug_in
 
 pytestmark = [
@@ -27,6 +25,7 @@ pytestmark = [
         reason="needs udev (systemd's) and its folders",
     ),
 ]
+EARLY = "press Enter again"
 RMEM = "sysctl.net.ipv4.tcp_rmem"
 WANTED: list[tuple[str, int | str | list[int]]] = [
     (RMEM, [4096, 131072, 67108864]),
@@ -100,53 +99,44 @@ class Screen:
 
     def __init__(self, place: Playground) -> None:
         self.text = ""
-        words = place.inside(sys.executable, "-c", AS_HOST, "--interval", "0.5")
-        self.pid, self.tty = pty.fork()
-        if self.pid == 0:
-            os.execvpe(words[0], words, {**place.environment, "TERM": "xterm", "LANG": "C.UTF-8"})
+        self.tty, inner = pty.openpty()
         fcntl.ioctl(self.tty, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        self.process = place.warm.start(
+            ["-c", AS_HOST, "--interval", "0.5"], dict.fromkeys((0, 1, 2), inner),
+            {**place.environment, "TERM": "xterm"}, terminal=True, netns=place.netns,
+        )  # fmt: skip
+        os.close(inner)
 
-    def until(self, true: Callable[[], bool], what: str, seconds: float = 90) -> None:
+    def until(self, true: Callable[[], bool], what: str) -> None:
         """Let it draw until something is so."""
-        end = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < end, f"{what} did not come:\n{self.text[-4000:]}"
-            if select.select([self.tty], [], [], 0.1)[0]:
-                data = os.read(self.tty, 65536)
-                for _ in range(data.count(b"\x1b[6n")):
-                    os.write(self.tty, b"\x1b[1;1R")
-                self.text += data.decode("utf-8", "replace")
+        until(lambda: self.draws() or true(), lambda: f"no {what}:\n{self.text[-4000:]}")
 
-    def press(self, keys: str, shows: str) -> None:
-        """Type; return when the words are on the screen."""
+    def draws(self) -> None:
+        """Take what it has drawn, and answer as a terminal does."""
+        while select.select([self.tty], [], [], 0)[0]:
+            data = os.read(self.tty, 65536)
+            for _ in range(data.count(b"\x1b[6n")):
+                os.write(self.tty, b"\x1b[1;1R")
+            self.text += data.decode("utf-8", "replace")
+
+    def press(self, keys: str, shows: str, *others: str) -> None:
+        """Type; return when these words are on the screen, or others."""
         self.text = ""
         os.write(self.tty, keys.encode())
-        self.until(lambda: shows in self.text, shows)
+        self.until(lambda: any(words in self.text for words in (shows, *others)), shows)
 
     def agree(self, shows: str) -> None:
-        """Press Enter until the words are on the screen.
+        """Press Enter, again where it came before all was drawn, until the words are on the screen.
 
-        Enter counts only after the terminal has drawn the whole plan and answered: on a busy
-        machine the first one comes too early.
+        The screen says itself that it came too early.
         """
-        self.text = ""
-        pressed = 0.0
-
-        def done() -> bool:
-            nonlocal pressed
-            if shows in self.text:
-                return True
-            if time.monotonic() > pressed + 3:
-                pressed = time.monotonic()
-                os.write(self.tty, b"\r")
-            return False
-
-        self.until(done, shows)
+        self.text = EARLY
+        while EARLY in self.text and shows not in self.text:
+            self.press("\r", shows, EARLY)
 
     def close(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
         os.close(self.tty)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changes_netns import Nettop, mtu, run, until
+from changes_netns import Nettop, guards, mtu, no_guard, run
 
 pytestmark = [
     pytest.mark.netns,
@@ -22,12 +22,15 @@ pytestmark = [
 
 def everything(nettop: Nettop) -> str:
     """All that the system's own tools say about the pair."""
-    words = [
-        ["ip", "-d", "link", "show", "va"], ["ethtool", "-k", "va"], ["ethtool", "-l", "va"],
-        ["sysctl", "net.ipv4.tcp_rmem"], ["tc", "qdisc", "show", "dev", "va"],
-        ["grep", "-r", "", "/sys/class/net/va/queues", "/sys/class/net/va/gro_flush_timeout"],
-    ]  # fmt: skip
-    return "\n".join(nettop.see(*line) for line in words)
+    return nettop.see(
+        "sh", "-ec", "ip -d link show va; ethtool -k va; ethtool -l va; tc qdisc show dev va; "
+        "sysctl net.ipv4.tcp_rmem; cd /sys/class/net/va; grep -r '' queues gro_flush_timeout",
+    )  # fmt: skip
+
+
+def numberless(said: str) -> str:
+    """Without the number that the kernel gives to each new qdisc."""
+    return re.sub(r"(qdisc \w+) \w+:", r"\1", said)
 
 
 CASES = [
@@ -48,28 +51,27 @@ CASES = [
 ]  # fmt: skip
 
 
+TOLD = ("setting", "before", "wanted", "after", "shell", "risk")
+
+
 @pytest.mark.parametrize(("setting", "value", "tool", "shows"), CASES)
-def test_the_kernel_shows_the_value_and_undo_is_the_identity(
+def test_the_kernel_shows_what_was_told_and_undo_is_the_identity(
     nettop: Nettop, setting: str, value: str, tool: str, shows: str
 ) -> None:
+    """A dry run tells what the run then does, and the command shown does the same."""
     before = everything(nettop)
-    (made,) = nettop("set", setting, value)
-    assert made["state"] == "applied", made
-    assert shows in nettop.see(*tool.split())
-    assert nettop("set", setting, value)[0]["state"] == "unchanged"
-    (back,) = nettop("undo", "--all")
-    assert back["state"] == "undone", back
+    (dry,) = nettop("set", setting, value, "--dry-run")
     assert everything(nettop) == before
-
-
-@pytest.mark.parametrize(("setting", "value", "tool", "shows"), CASES)
-def test_the_command_shown_does_the_same(
-    nettop: Nettop, setting: str, value: str, tool: str, shows: str
-) -> None:
     (made,) = nettop("set", setting, value)
-    nettop("undo", "--all")
-    nettop.see("sh", "-c", made["shell"])
+    assert (dry["state"], made["state"]) == ("planned", "applied"), made
+    assert {key: dry[key] for key in TOLD} == {key: made[key] for key in TOLD}
     assert shows in nettop.see(*tool.split())
+    after = everything(nettop)
+    assert nettop("set", setting, value)[0]["state"] == "unchanged"
+    assert nettop("undo", "--all")[0]["state"] == "undone"
+    assert everything(nettop) == before
+    nettop.see("sh", "-c", made["shell"])
+    assert numberless(everything(nettop)) == numberless(after)
     assert nettop("set", setting, value)[0]["state"] == "unchanged"
     was = made["before"]
     nettop("set", setting, " ".join(map(str, was)) if isinstance(was, list) else str(was))
@@ -98,33 +100,20 @@ REFUSED = (
     ("sysctl.net.ipv4.tcp_congestion_control", "warp", 4, "takes one of"),
 )
 
-TOLD = ("setting", "before", "wanted", "after", "shell", "risk")
 
-
-@pytest.mark.parametrize(("setting", "value", "_tool", "_shows"), CASES)
-def test_a_dry_run_tells_what_the_run_then_does(
-    nettop: Nettop, setting: str, value: str, _tool: str, _shows: str
+@pytest.mark.parametrize(("setting", "value", "code", "says"), REFUSED)
+def test_what_cannot_be_is_refused_in_one_sentence(
+    nettop: Nettop, setting: str, value: str, code: int, says: str
 ) -> None:
+    """A dry run refuses it as the run does."""
     before = everything(nettop)
-    (dry,) = nettop("set", setting, value, "--dry-run")
+    told = nettop.plain("set", setting, value)
+    assert nettop.plain("set", setting, value, "--dry-run") == told
+    ended, out, err = told
+    assert ended == code, told
+    assert says in out + err
+    assert "Traceback" not in err
     assert everything(nettop) == before
-    (made,) = nettop("set", setting, value)
-    nettop("undo", "--all")
-    assert (dry.pop("state"), made.pop("state")) == ("planned", "applied")
-    assert {key: dry[key] for key in TOLD} == {key: made[key] for key in TOLD}
-
-
-@pytest.mark.parametrize(("setting", "value", "code", "_says"), REFUSED)
-def test_a_dry_run_refuses_what_the_run_refuses(
-    nettop: Nettop, setting: str, value: str, code: int, _says: str
-) -> None:
-    told = []
-    for words in (["--dry-run"], []):
-        process = nettop.start("set", setting, value, "--json", *words)
-        out, err = process.communicate(timeout=60)
-        told.append((process.returncode, out, err))
-    assert told[0] == told[1]
-    assert told[0][0] == code
 
 
 @pytest.mark.parametrize(
@@ -144,24 +133,11 @@ def test_the_kernel_refuses_what_is_refused_for_it(
     assert not before or nettop.see("sysctl", "-n", name) == before
 
 
-@pytest.mark.parametrize(("setting", "value", "code", "says"), REFUSED)
-def test_what_cannot_be_is_refused_in_one_sentence(
-    nettop: Nettop, setting: str, value: str, code: int, says: str
-) -> None:
-    before = everything(nettop)
-    process = nettop.start("set", setting, value)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == code, (out, err)
-    assert says in out + err
-    assert "Traceback" not in err
-    assert everything(nettop) == before
-
-
 def test_a_process_gets_its_cpus_back_thread_by_thread(nettop: Nettop) -> None:
     code = (
-        "import os,threading,time\n"
-        "def odd():\n os.sched_setaffinity(0,{1}); print('ready',flush=True); time.sleep(60)\n"
-        "threading.Thread(target=odd,daemon=True).start(); time.sleep(60)"
+        "import os,signal,threading\n"
+        "def odd():\n os.sched_setaffinity(0,{1}); print('ready',flush=True); signal.pause()\n"
+        "threading.Thread(target=odd,daemon=True).start(); signal.pause()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
@@ -208,17 +184,16 @@ def test_a_shaper_of_somebody_is_left_alone(nettop: Nettop) -> None:
 def test_the_exported_script_does_and_undoes_the_same(nettop: Nettop, tmp_path: Path) -> None:
     before = everything(nettop)
     wanted = [(s, v) for s, v, _tool, _shows in CASES if "checksum" not in s]
-    process = nettop.start("export", "--format", "shell", *[f"{s}={v}" for s, v in wanted])
-    script, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+    code, script, err = nettop.plain(
+        "export", "--format", "shell", *(f"{s}={v}" for s, v in wanted)
+    )
+    assert code == 0, err
     file = tmp_path / "script"
     file.write_text(script)
     for _ in range(2):
         nettop.see("sh", str(file))
     for setting, value in wanted:
-        process = nettop.start("get", setting)
-        out, _ = process.communicate(timeout=60)
-        assert out.startswith(f"{setting} = {value}"), out
+        assert nettop.plain("get", setting)[1].startswith(f"{setting} = {value}")
     nettop.see("sh", str(file), "undo")
     assert everything(nettop) == before
 
@@ -246,26 +221,21 @@ def test_a_finding_is_applied_exported_and_undone(nettop: Nettop) -> None:
     def values() -> list[str]:
         return nettop.see("sysctl", "-n", *names).split()
 
-    def plain(*words: str) -> tuple[int, str, str]:
-        process = nettop.start(*words)
-        out, err = process.communicate(timeout=60)
-        return process.returncode, out, err
-
     nettop.see("sysctl", "-qw", *[f"{name}=0" for name in names])
-    code, out, _ = plain("apply", finding, "--dry-run", "--seconds", "0.5")
+    code, out, _ = nettop.plain("apply", finding, "--dry-run", "--seconds", "0.5")
     assert code == 0
     assert "sysctl -w net.ipv4.tcp_sack=1" in out
     assert values() == ["0", "0"]
-    code, out, _ = plain("export", finding, "--format", "sysctl", "--seconds", "0.5")
+    code, out, _ = nettop.plain("export", finding, "--format", "sysctl", "--seconds", "0.5")
     assert "net.ipv4.tcp_sack = 1" in out
     made = nettop("apply", finding, "--seconds", "0.5")
     assert [r["state"] for r in made] == ["applied", "applied"]
     assert values() == ["1", "1"]
-    code, out, _ = plain("journal")
+    code, out, _ = nettop.plain("journal")
     assert f"for {finding}" in out
-    code, _, err = plain("apply", finding, "--seconds", "0.5")
+    code, _, err = nettop.plain("apply", finding, "--seconds", "0.5")
     assert (code, "does not hold here" in err) == (4, True)
-    code, _, err = plain("apply", "loss-recovery-cripled@host", "--seconds", "0.5")
+    code, _, err = nettop.plain("apply", "loss-recovery-cripled@host", "--seconds", "0.5")
     assert (code, "did you mean loss-recovery-crippled" in err) == (2, True)
     assert {r["state"] for r in nettop("undo", "--all")} == {"undone"}
     assert values() == ["0", "0"]
@@ -288,13 +258,7 @@ def user(nettop: Nettop, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
     )
 
     def change(*words: str) -> list[dict[str, Any]]:
-        done = subprocess.run(
-            [*nettop.inside, sys.executable, "-c", code, *words, "--json"],
-            env=nettop.environment, capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        found: list[dict[str, Any]] = json.loads(done.stdout)["changes"]
-        return found
+        return nettop("-c", code, *words)
 
     return change
 
@@ -318,16 +282,15 @@ def test_several_changes_through_sudo_are_one_group_with_one_guard(
     nettop: Nettop, tmp_path: Path, user: Callable[..., list[dict[str, Any]]]
 ) -> None:
     wanted = ["link.mtu@va", "9000", "link.txqueuelen@va", "2000", "link.mtu@vb", "9000"]
-    made = user("set", *wanted, "--confirm", "60")
+    made = user("set", *wanted, "--confirm", "600")
     assert [one["state"] for one in made] == ["pending"] * 3
     ran = [row for row in (tmp_path / "sudo-log").read_text().splitlines() if "nettop" in row]
     assert len(ran) == 1
     assert ran[0].count("--before=") == 3
-    folder = nettop.environment["NETTOP_STATE"]
-    guards = run("pgrep", "-f", f"nettop.changes.guard {folder} ").split()
-    assert len(guards) == 1
-    os.kill(int(guards[0]), signal.SIGTERM)
-    until(lambda: {one["state"] for one in nettop("journal")} == {"reverted"}, 10)
+    (guard,) = guards(nettop.state)
+    os.kill(guard, signal.SIGTERM)
+    no_guard(nettop.state)
+    assert {one["state"] for one in nettop("journal")} == {"reverted"}
     assert mtu(nettop) == 1500
     assert "qlen 1000" in nettop.see("ip", "link", "show", "va")
     assert "mtu 1500" in nettop.see("ip", "link", "show", "vb")
@@ -341,9 +304,7 @@ def test_settings_of_one_command_each_have_their_before(nettop: Nettop) -> None:
     }  # fmt: skip
     nettop("undo", "--all")
     for words in (wanted[:3], [*wanted, "--before", "1000"]):
-        process = nettop.start("set", *words)
-        process.communicate(timeout=60)
-        assert process.returncode == 2
+        assert nettop.plain("set", *words)[0] == 2
 
 
 @pytest.mark.parametrize("name", [";reboot", "$(touch${IFS}X)", "a'b\"c", "-x", "up@eth0"])
@@ -357,7 +318,7 @@ def test_an_interface_may_have_any_name(nettop: Nettop, tmp_path: Path, name: st
         nettop("undo", "--all")
         assert nettop.see("cat", length) == "1000\n"
         words = ["export", f"link.txqueuelen@{name}=2000", f"rps.cpus@{name}/rx-0=0"]
-        script, err = nettop.start(*words).communicate(timeout=60)
+        _, script, err = nettop.plain(*words)
         (tmp_path / "script").write_text(script)
         run(*nettop.inside, "sh", "-c", f"cd {tmp_path} && sh script")
         assert nettop.see("cat", length) == "2000\n", err

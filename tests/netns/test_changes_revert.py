@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
-from changes_netns import NAME, Nettop, mtu, until
+from changes_netns import NAME, Nettop, guards, mtu, no_guard
 
 from nettop.changes.journal import Journal
 
@@ -20,23 +18,25 @@ pytestmark = [
 
 
 def test_an_unconfirmed_change_reverts_by_itself(nettop: Nettop) -> None:
+    """A real countdown: by the journal's own times it did not end too early."""
     (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
     assert made["state"] == "pending"
-    assert mtu(nettop) == 9000
-    until(lambda: mtu(nettop) == 1500, 3 + 5)
-    assert time.time() >= made["deadline"] - 0.5, "it was reverted before its time"
-    until(lambda: nettop("journal")[0]["state"] == "reverted", 5)
+    no_guard(nettop.state)
+    assert mtu(nettop) == 1500
+    (entry,) = Journal(nettop.state).entries()
+    assert (entry.state, (entry.ended or 0) > made["deadline"] - 0.5) == ("reverted", True)
     assert nettop("confirm", str(made["id"]), code=5)[0]["state"] == "reverted"
     assert mtu(nettop) == 1500
 
 
 def test_a_confirmed_change_stays(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "600")
+    assert (made["state"], mtu(nettop)) == ("pending", 9000)
     assert nettop("confirm", str(made["id"]))[0]["state"] == "applied"
-    time.sleep(4)
+    no_guard(nettop.state)
     assert mtu(nettop) == 9000
     assert nettop("journal")[0]["state"] == "applied"
-    assert nettop("undo", "--all")[0]["state"] == "pending"
+    assert nettop("undo", "--all", "--confirm", "600")[0]["state"] == "pending"
     assert mtu(nettop) == 1500
     assert nettop("confirm")[0]["state"] == "undone"
     assert mtu(nettop) == 1500
@@ -46,68 +46,87 @@ def test_two_unconfirmed_changes_revert_with_what_the_kernel_changed_with_them(
     nettop: Nettop,
 ) -> None:
     """With MTU 1500 again, the IPv6 MTU of 9000 in between cannot be set any more."""
-    nettop("set", "link.mtu@va", "9000", "--confirm", "60")
-    nettop("set", "link.mtu@va", "8000", "--confirm", "3")
-    until(lambda: mtu(nettop) == 1500, 3 + 5)
-    until(lambda: {one["state"] for one in nettop("journal")} == {"reverted"}, 5)
+    for value in ("9000", "8000"):
+        nettop("set", "link.mtu@va", value, "--confirm", "600")
+    nettop.expires()
+    assert mtu(nettop) == 1500
+    assert {one["state"] for one in nettop("journal")} == {"reverted"}
     assert nettop.see("sysctl", "-n", "net.ipv6.conf.va.mtu").strip() == "1500"
-    assert Journal(nettop.environment["NETTOP_STATE"]).failures() == (), "not at once"
+    assert Journal(nettop.state).failures() == (), "not at once"
 
 
 def test_an_undo_that_nobody_confirms_goes_back_to_the_change(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000")
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "600")
     nettop("confirm", str(made["id"]))
-    (undoing,) = nettop("undo", str(made["id"]), "--confirm", "2")
+    (undoing,) = nettop("undo", str(made["id"]), "--confirm", "600")
     assert (undoing["state"], mtu(nettop)) == ("pending", 1500)
-    until(lambda: mtu(nettop) == 9000, 2 + 5)
-    until(lambda: nettop("journal")[-1]["state"] == "reverted", 5)
-    assert nettop("journal")[0]["state"] == "applied"
+    nettop.expires()
+    assert mtu(nettop) == 9000
+    assert [one["state"] for one in nettop("journal")] == ["applied", "reverted"]
     assert nettop("journal")[1]["undoes"] == [made["id"]]
-    nettop("undo", "--all")
+    nettop("undo", "--all", "--confirm", "600")
     nettop("confirm")
     assert mtu(nettop) == 1500
 
 
 def test_an_undone_change_is_not_reverted_again(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "600")
     nettop("undo", str(made["id"]))
     nettop.see("ip", "link", "set", "va", "mtu", "9000")
-    time.sleep(4)
+    no_guard(nettop.state)
     assert mtu(nettop) == 9000
     nettop.see("ip", "link", "set", "va", "mtu", "1500")
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.3, 0.6])
-def test_the_guard_outlives_sigkill_and_the_session(nettop: Nettop, delay: float) -> None:
-    process = nettop.start("set", "link.mtu@va", "9000", "--confirm", "3", start_new_session=True)
-    if delay:
-        time.sleep(delay)
-    else:
-        until(lambda: mtu(nettop) == 9000 or process.poll() is not None, 10)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    time.sleep(0.2)
-    until(lambda: mtu(nettop) == 1500, 3 + 5)
-    time.sleep(3.5)
+# a nettop whose whole session is killed at a step of the change
+DIES = """
+import os, signal, sys
+from nettop import settings
+from nettop.changes.journal import Journal
+def die(*_):
+    os.killpg(0, signal.SIGKILL)
+write = settings.write
+if sys.argv[1] == "before the write":
+    settings.write = die
+elif sys.argv[1] == "after the write":
+    settings.write = lambda *words: die(write(*words))
+else:
+    note = Journal.note
+    Journal.note = lambda self, number, event, **v: (note(self, number, event, **v),
+                                                     event == "end" and die())
+from nettop.cli import main
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("step", ["before the write", "after the write", "after its record"])
+def test_the_guard_outlives_sigkill_and_the_session(nettop: Nettop, step: str) -> None:
+    words = ("set", "link.mtu@va", "9000", "--confirm", "600")
+    process = nettop.start("-c", DIES, step, *words, start_new_session=True)
+    assert process.communicate() == ("", "")
+    assert process.returncode == -signal.SIGKILL
+    assert mtu(nettop) == (1500 if step == "before the write" else 9000)
+    assert guards(nettop.state)
+    nettop.expires()
     assert mtu(nettop) == 1500
+    assert nettop("journal")[0]["state"] == "reverted"
 
 
 def test_the_session_device_is_guarded_whatever_the_setting(nettop: Nettop) -> None:
     nettop.see("ip", "address", "add", "10.77.0.1/24", "dev", "va")
     try:
-        words = ["set", "link.txqueuelen@va", "2000", "--confirm", "3", "--ssh-peer", "10.77.0.2"]
+        words = ["set", "link.txqueuelen@va", "2000", "--confirm", "600", "--ssh-peer", "10.77.0.2"]
         (made,) = nettop(*words)
         assert made["state"] == "pending"
-        until(lambda: "qlen 1000" in nettop.see("ip", "link", "show", "va"), 3 + 25)
+        nettop.expires()
+        assert "qlen 1000" in nettop.see("ip", "link", "show", "va")
     finally:
         nettop.see("ip", "address", "del", "10.77.0.1/24", "dev", "va")
 
 
 def test_from_another_namespace_undo_says_where_to_go(nettop: Nettop, tmp_path: Path) -> None:
     (made,) = nettop("set", "link.txqueuelen@va", "2000")
-    outside = Nettop(NAME, tmp_path / "state")
-    outside.inside = []
+    outside = Nettop("", tmp_path / "state", nettop.warm)
     (told,) = outside("undo", str(made["id"]), code=4)
     assert f"--netns {NAME}" in told["because"]
     (back,) = outside("undo", str(made["id"]), "--netns", NAME)

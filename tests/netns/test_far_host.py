@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-import time
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from changes_netns import run
+from hang import until
+from warm import shared
 
 from nettop import collect
 from nettop.host.connection import Connection
@@ -35,29 +36,26 @@ LINKS = (
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[str]:
-    subprocess.run(["ip", "netns", "add", NAME], check=True)
+    run("ip", "netns", "add", NAME)
     try:
-        pair = "link add va type veth peer name vb"
-        subprocess.run(["ip", "-n", NAME, *pair.split()], check=True)
+        run("ip", "-n", NAME, *"link add va type veth peer name vb".split())
         yield NAME
     finally:
-        subprocess.run(["ip", "netns", "del", NAME], check=False)
+        run("ip", "netns", "del", NAME)
 
 
 def connected(*words: str) -> Distant:
     return Distant(lambda asks, first: Connection(words, asks, first=first))
 
 
-def nettop(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "nettop", *words], capture_output=True, text=True, check=False,
-        timeout=120,
-    )  # fmt: skip
+def nettop(*words: str) -> tuple[int, bytes, str]:
+    done = shared().run(words)
+    return done.returncode, done.stdout, done.stderr.decode()
 
 
 def test_every_table_that_is_read_here_is_read_there(place: str) -> None:
-    inside = json.loads(nettop("snapshot", "--json", "--netns", place).stdout)
-    far = json.loads(nettop("snapshot", "--json", "--host", " ".join(PREFIX)).stdout)
+    inside = json.loads(nettop("snapshot", "--json", "--netns", place)[1])
+    far = json.loads(nettop("snapshot", "--json", "--host", " ".join(PREFIX))[1])
     assert inside["tables"].keys() == far["tables"].keys()
     assert inside["missing"] == far["missing"]
     for name in ("links", "addresses", "qdiscs", "features", "sysctls", "topology", "queues"):
@@ -110,27 +108,25 @@ def test_a_link_of_a_user_leads_nowhere() -> None:
 
 
 def test_a_lost_host_is_said_once_by_watch_and_found_again(place: str, tmp_path: Path) -> None:
-    pids = tmp_path / "pid"
+    pids, said = tmp_path / "pid", tmp_path / "said"
     prefix = f'ip netns exec {place} sh -c \'echo $$ >{pids}; exec "$0" "$@"\''
-    with subprocess.Popen(
-        [sys.executable, "-m", "nettop", "watch", "--interval", "0.5", "--host", prefix,
-         "--for", "22", "--fail-on", "never"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        until = time.monotonic() + 60
-        while not pids.exists() and time.monotonic() < until:
-            time.sleep(0.1)
-        time.sleep(12)  # after the first sample, also on a busy machine
-        os.kill(int(pids.read_text()), 9)
-        _, errors = process.communicate(timeout=60)
-    lines = [line for line in errors.splitlines() if "broke" in line or "again" in line]
-    assert len(lines) == 2, errors
+    run("ip", "netns", "exec", place, "sysctl", "-qw", "net.ipv4.tcp_sack=0")  # a finding
+    words = ["watch", "--interval", "0.5", "--host", prefix]
+    with said.open("w") as file, open(os.devnull, "r+b") as null:
+        process = shared().start(words, {0: null.fileno(), 1: file.fileno(), 2: file.fileno()})
+    until(lambda: "begins" in said.read_text())  # it was read once
+    os.kill(int(pids.read_text()), signal.SIGKILL)
+    until(lambda: "again" in said.read_text().partition("trying again")[2])
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait()
+    lines = [row for row in said.read_text().splitlines() if "broke" in row or "again" in row]
+    assert len(lines) == 2, lines
     assert "the connection to ip netns exec" in lines[0]
     assert lines[0].endswith("killed by signal 9; trying again")
     assert lines[1] == "nettop: connected again"
 
 
 def test_nothing_is_written_for_another_host(place: str) -> None:
-    done = nettop("set", "link.mtu@va", "1400", "--host", " ".join(PREFIX))
-    assert done.returncode == 2
-    assert "run it on" in done.stderr
+    code, _, err = nettop("set", "link.mtu@va", "1400", "--host", " ".join(PREFIX))
+    assert code == 2
+    assert "run it on" in err

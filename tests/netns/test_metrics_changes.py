@@ -19,9 +19,8 @@ pytestmark = [
 
 def exported(nettop: Nettop) -> tuple[dict[str, float], float]:
     """The changes by state, without zeros, and the number of drifted settings."""
-    process = nettop.start("metrics", "--seconds", "0.2")
-    out, err = process.communicate(timeout=120)
-    assert (process.returncode, err) == (0, "")
+    code, out, err = nettop.plain("metrics", "--seconds", "0.2")
+    assert (code, err) == (0, "")
     found = {metric.name: metric.samples for metric in text_string_to_metric_families(out)}
     assert {one.labels["state"] for one in found["nettop_changes"]} == {
         "applied", "begun", "pending", "rounded",
@@ -39,7 +38,7 @@ def test_changes_are_counted_by_state_and_a_foreign_value_is_drift(nettop: Netto
     nettop.see("ip", "link", "set", "va", "txqueuelen", "500")
     assert exported(nettop) == ({"applied": 2}, 1)
     nettop.see("ip", "link", "set", "va", "txqueuelen", "1002")
-    nettop("set", "link.mtu@va", "9000", "--confirm", "60")
+    nettop("set", "link.mtu@va", "9000", "--confirm", "600")
     assert exported(nettop) == ({"applied": 2, "pending": 1}, 0)
     nettop("undo", "--all")
     nettop("confirm")

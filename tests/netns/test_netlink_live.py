@@ -8,11 +8,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import veth
-from changes_netns import run
+from changes_netns import python, run, tables
 
 pytestmark = [
     pytest.mark.netns,
@@ -20,14 +19,6 @@ pytestmark = [
 ]
 HERE, _ = veth.spaces("netlink")
 
-READ = """
-import json, sys
-from dataclasses import asdict
-from nettop.sampling.sampler import Sampler
-from nettop.host.source import Live
-frame = Sampler(Live()).take(sys.argv[1:])
-print(json.dumps([{t: [asdict(r) for r in frame.rows(t)] for t in frame.tables}, frame.missing]))
-"""
 PUT = """
 import json, sys
 from nettop.host.netlink import ethtool
@@ -56,17 +47,6 @@ def inside(*words: str) -> str:
     return run("ip", "netns", "exec", HERE, *words)
 
 
-def python(script: str, *words: str) -> str:
-    return inside(sys.executable, "-c", script, *words)
-
-
-def tables(*names: str) -> dict[str, list[dict[str, Any]]]:
-    found, missing = json.loads(python(READ, *names))
-    assert not missing
-    result: dict[str, list[dict[str, Any]]] = found
-    return result
-
-
 @pytest.fixture(scope="module", autouse=True)
 def pair() -> Iterator[None]:
     with veth.pair("netlink", queues=4) as place:
@@ -75,7 +55,7 @@ def pair() -> Iterator[None]:
 
 
 def test_links_agree_with_ip() -> None:
-    mine = {row["interface"]: row for row in tables("links")["links"]}
+    mine = {row["interface"]: row for row in tables(HERE, "links")["links"]}
     told = json.loads(inside("ip", "-json", "-details", "link", "show"))
     assert set(mine) == {link["ifname"] for link in told}
     for link in told:
@@ -98,23 +78,8 @@ def test_links_agree_with_ip() -> None:
         assert row["up"] == ("UP" in link["flags"])
 
 
-def test_counters_agree_with_ip() -> None:
-    mine = {row["interface"]: row for row in tables("link_stats")["link_stats"]}
-    told = json.loads(inside(*"ip -json -s -s link show dev eth0".split()))[0]["stats64"]
-    row = mine["eth0"]
-    assert row["rx_packets"] > 2
-    assert {
-        "packets": row["rx_packets"],
-        "bytes": row["rx_bytes"],
-        "dropped": row["rx_dropped"],
-    } == {key: told["rx"][key] for key in ("packets", "bytes", "dropped")}
-    assert {"packets": row["tx_packets"], "bytes": row["tx_bytes"]} == {
-        key: told["tx"][key] for key in ("packets", "bytes")
-    }
-
-
 def test_addresses_and_routes_agree_with_ip() -> None:
-    found = tables("addresses", "routes")
+    found = tables(HERE, "addresses", "routes")
     told = {
         (link["ifname"], item["local"], item["prefixlen"])
         for link in json.loads(inside("ip", "-json", "addr", "show"))
@@ -129,7 +94,7 @@ def test_addresses_and_routes_agree_with_ip() -> None:
 def test_features_agree_with_ethtool() -> None:
     mine = {
         row["name"]: (row["on"], row["fixed"])
-        for row in tables("features")["features"]
+        for row in tables(HERE, "features")["features"]
         if row["interface"] == "eth0"
     }
     told = inside("ethtool", "-k", "eth0")
@@ -140,25 +105,25 @@ def test_features_agree_with_ethtool() -> None:
 
 
 def test_channels_are_set_and_read_back_and_a_refusal_has_the_kernels_sentence() -> None:
-    assert python(PUT, "channels", "eth0", '{"rx_count": 2, "tx_count": 3}') == ""
-    row = next(r for r in tables("channels")["channels"] if r["interface"] == "eth0")
+    assert python(HERE, PUT, "channels", "eth0", '{"rx_count": 2, "tx_count": 3}') == ""
+    row = next(r for r in tables(HERE, "channels")["channels"] if r["interface"] == "eth0")
     assert (row["rx"], row["tx"], row["rx_max"], row["tx_max"]) == (2, 3, 4, 4)
     told = inside("ethtool", "-l", "eth0")
     assert re.findall(r"^RX:\s+(\d+)", told, re.MULTILINE) == ["4", "2"]
-    refused = python(PUT, "channels", "eth0", '{"rx_count": 9999}')
+    refused = python(HERE, PUT, "channels", "eth0", '{"rx_count": 9999}')
     assert refused.strip() == "22 requested channel count exceeds maximum"
 
 
 def test_a_feature_is_set_by_name() -> None:
-    assert python(PUT, "features", "eth0", '{"rx-gro": true}') == ""
+    assert python(HERE, PUT, "features", "eth0", '{"rx-gro": true}') == ""
     assert "generic-receive-offload: on" in inside("ethtool", "-k", "eth0")
-    assert python(PUT, "features", "eth0", '{"rx-gro": false}') == ""
+    assert python(HERE, PUT, "features", "eth0", '{"rx-gro": false}') == ""
     assert "generic-receive-offload: off" in inside("ethtool", "-k", "eth0")
 
 
 def test_an_unknown_interface_and_an_unsupported_setting_are_told_apart() -> None:
-    assert python(PUT, "rings", "none", '{"rx": 1}').startswith("19 ")
-    assert python(PUT, "pause", "eth0", '{"rx": 1}').startswith("95 ")
+    assert python(HERE, PUT, "rings", "none", '{"rx": 1}').startswith("19 ")
+    assert python(HERE, PUT, "pause", "eth0", '{"rx": 1}').startswith("95 ")
 
 
 def test_driver_statistics_survive_a_change_of_queues() -> None:
@@ -179,7 +144,7 @@ for queues in (1, 4, 2):
     counts.append(len(read()))
 print(json.dumps([counts, sorted({r.queue for r in nicqueues.update(source, memory)})]))
 """
-    counts, queues = json.loads(python(script))
+    counts, queues = json.loads(python(HERE, script))
     told = inside("ethtool", "-S", "eth0")
     assert counts[0] < counts[2] < counts[1]
     assert counts[2] == len(re.findall(r"^ +\S+: \d+$", told, re.MULTILINE))
@@ -192,7 +157,7 @@ def test_sockets_agree_with_ss() -> None:
         assert peer.stdin is not None
         assert peer.stdout is not None
         port = int(peer.stdout.readline())
-        rows = tables("sockets_tcp")["sockets_tcp"]
+        rows = tables(HERE, "sockets_tcp")["sockets_tcp"]
         told = inside("ss", "-tinmeH", f"( sport = :{port} or dport = :{port} )")
         listening = inside("ss", "-tlnH", f"sport = :{port}").split()
         peer.stdin.close()
@@ -230,7 +195,7 @@ def test_three_hundred_interfaces_are_all_counted() -> None:
     done = subprocess.run(words, input=batch, text=True, capture_output=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"no ifb here: {done.stderr.splitlines()[:1]}")
-    found = tables("links", "link_stats")
+    found = tables(HERE, "links", "link_stats")
     assert len(found["link_stats"]) == len(found["links"]) >= 299
 
 
@@ -244,12 +209,12 @@ legacy_bits.put(Kernel(), sys.argv[1], json.loads(sys.argv[2]))
 
 def test_features_are_set_by_ioctl_as_by_netlink() -> None:
     def states() -> dict[str, bool]:
-        rows = tables("features")["features"]
+        rows = tables(HERE, "features")["features"]
         return {row["name"]: row["on"] for row in rows if row["interface"] == "eth0"}
 
     before = states()
     wanted = {"rx-gro": not before["rx-gro"], "tx-vlan-hw-insert": not before["tx-vlan-hw-insert"]}
-    python(PUT_BY_IOCTL, "eth0", json.dumps(wanted))
+    python(HERE, PUT_BY_IOCTL, "eth0", json.dumps(wanted))
     assert states() == before | wanted
-    python(PUT_BY_IOCTL, "eth0", json.dumps({name: not on for name, on in wanted.items()}))
+    python(HERE, PUT_BY_IOCTL, "eth0", json.dumps({name: not on for name, on in wanted.items()}))
     assert states() == before

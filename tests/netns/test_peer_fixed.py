@@ -13,18 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changes_netns import python, run
 from live.limits.programs import READ, WRITE
-from ssh_login import POSSIBLE, Login, logged_in, run
+from ssh_login import POSSIBLE, Login, logged_in
 
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
     pytest.mark.skipif(not POSSIBLE, reason="needs an SSH server and client"),
 ]
+RULE = "offloads-off"
 HERE, THERE = f"nt-fix-a-{os.getpid()}", f"nt-fix-b-{os.getpid()}"
 # the engine and the actions of the screen; each step waits for what it expects, and prints a line
 SCREEN = """
-import argparse, json, sys, time
+import argparse, dataclasses, json, sys
+from changes_netns import expire
+from hang import HANG, until as wait
 from nettop.host.source import Live
 from nettop.tui import away, peering
 from nettop.tui.actions import Actions
@@ -35,7 +39,7 @@ from nettop.views.build import merge
 from nettop.views.scene import Scene
 from nettop.views.view import View
 
-away.CONFIRM = float(sys.argv[2])
+away.CONFIRM = 600.0  # nobody is hurried
 state = {"scene": Scene()}
 def post(update):
     state["scene"] = update(state["scene"])
@@ -48,16 +52,12 @@ actions = Actions(source, post, engine.refresh)
 actions.beyond = Beyond(engine.peering, post, actions.altered, actions.proving)
 engine.start()
 
-def until(what, true, seconds=90):
-    end = time.monotonic() + seconds
-    while not true(state["scene"]):
-        if time.monotonic() > end:
-            scene = state["scene"]
-            print(json.dumps({"failed": what, "notes": [n.text for n in scene.notes],
-                "peer": scene.peer and [f.id for f in scene.peer.findings],
-                "message": scene.peer and scene.peer.message}), flush=True)
-            sys.exit(1)
-        time.sleep(0.2)
+def until(what, true):
+    def said():
+        peer = state["scene"].peer
+        notes = [n.text for n in state["scene"].notes]
+        return what, notes, peer and (peer.message, [f.id for f in peer.findings])
+    wait(lambda: true(state["scene"]), said)
 
 def done(what, **more):
     scene = state["scene"]
@@ -66,7 +66,7 @@ def done(what, **more):
 
 def ask(verb, target=""):
     actions.do(Ask(verb, target), View(), state["scene"])
-    actions.wait(60)
+    actions.wait(HANG)
 
 def agreed(verb, target=""):
     ask(verb, target)
@@ -74,8 +74,7 @@ def agreed(verb, target=""):
     question = state["scene"].question
     actions.do(Ask("agree"), View(), state["scene"])
     post(lambda old: merge(old, Scene()))
-    actions.wait(60)
-    import dataclasses
+    actions.wait(HANG)
     post(lambda old: dataclasses.replace(old, question=None))
     return question
 
@@ -95,9 +94,9 @@ def again(scene):
     actions.follow(scene, View(pane="journal"))
     return not scene.pending
 
+expire(sys.argv[2])
 until("reverted by the guard there", again)
 done("reverted")
-away.CONFIRM = 600.0  # nobody is hurried from here on
 until("the finding again", lambda scene: bool(found(scene)))
 agreed("apply", found(state["scene"])[0].id)
 until("pending again", waits)
@@ -145,13 +144,8 @@ def offloads(value: str) -> None:
 def test_a_far_fix_waits_is_reverted_there_confirmed_there_and_undone_there(login: Login) -> None:
     offloads("off")
     with flow():
-        done = subprocess.run(
-            ["ip", "netns", "exec", THERE, sys.executable, "-c", SCREEN, shlex.join(login.client),
-             "6", "offloads-off"],
-            capture_output=True, text=True, check=False, timeout=400,
-        )  # fmt: skip
-    steps: list[dict[str, Any]] = [json.loads(row) for row in done.stdout.splitlines()]
-    assert done.returncode == 0, (steps, done.stderr)
+        said = python(THERE, SCREEN, shlex.join(login.client), f"{login.folder}/state", RULE)
+    steps: list[dict[str, Any]] = [json.loads(row) for row in said.splitlines()]
     by = {one["step"]: one for one in steps}
     assert by["applied"]["host"] == "root@10.79.0.1"
     assert by["applied"]["title"].endswith(" at root@10.79.0.1")

@@ -8,15 +8,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ssh_login import POSSIBLE, Login, logged_in, run
+from changes_netns import no_guard, python, run
+from hang import until
+from ssh_login import POSSIBLE, Login, logged_in
 
 pytestmark = [
     pytest.mark.netns,
@@ -28,6 +27,7 @@ SETTING = "feature.tx-tcp-segmentation@va"
 # the actions of the screen: a finding of the other end, `p`, agreed, then `u`, agreed
 KEYS = """
 import dataclasses, json, psutil, sys
+from hang import HANG
 from types import SimpleNamespace
 from nettop.advice.rules.rule import Finding, Wanted
 from nettop.host.distant import behind
@@ -72,17 +72,17 @@ def post(update):
 actions = Actions(source, post, lambda: None)
 actions.beyond = Beyond(SimpleNamespace(far=behind(far), shown=peer), post, actions.altered,
                         actions.proving)
-view = View(form={"to": to, "seconds": "1"})
+view = View(form={"to": to, "seconds": "0.2"})
 
 def agreed(verb, target=""):
     actions.do(Ask(verb, target), view, state["scene"])
-    actions.wait(120)
+    actions.wait(HANG)
     question = state["scene"].question
     if question is None:
         return None
     actions.do(Ask("agree"), view, state["scene"])
     post(lambda old: dataclasses.replace(old, question=None))
-    actions.wait(300)
+    actions.wait(HANG)
     return question.title
 
 def done(**more):
@@ -103,22 +103,19 @@ def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
         monkeypatch.setenv(name, str(tmp_path / "own"))
     with logged_in(tmp_path, HERE, THERE) as user:
         run("ip", "netns", "exec", HERE, "ethtool", "-K", "va", "tso", "off")
+        for place, name in ((HERE, "va"), (THERE, "vb")):  # no load: the figures are planted
+            shaped = f"qdisc add dev {name} root tbf rate 20mbit burst 20kb latency 50ms"
+            run("tc", "-n", place, *shaped.split())
         yield user
 
 
-def played(login: Login, place: list[str], *words: str) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [*place, sys.executable, "-c", KEYS, *words], capture_output=True, text=True, check=False,
-        timeout=500,
-    )  # fmt: skip
-    assert done.returncode == 0, (done.stdout, done.stderr, (login.folder / "log").read_text())
-    return [json.loads(row) for row in done.stdout.splitlines()]
+def played(netns: str, *words: str) -> list[dict[str, Any]]:
+    return [json.loads(row) for row in python(netns, KEYS, *words).splitlines()]
 
 
 def test_a_far_fix_is_proved_kept_there_and_undone_there(login: Login) -> None:
     login.install()
-    place = ["ip", "netns", "exec", THERE]
-    proved, undone = played(login, place, "", shlex.join(login.client), "10.79.0.1", "better")
+    proved, undone = played(THERE, "", shlex.join(login.client), "10.79.0.1", "better")
     assert proved["title"] == "Prove offloads-off@va at web2"
     assert proved["notes"][-1] == "offloads-off@va at web2: better; kept"
     values = [value for value, _, _, _ in proved["seen"]]
@@ -140,7 +137,7 @@ def test_from_a_third_host_the_test_runs_between_both_ends(login: Login) -> None
     """What is not better is reverted there."""
     login.install()
     near, far = f"ip netns exec {THERE}", f"ip netns exec {THERE} {shlex.join(login.client)}"
-    (proved,) = played(login, [], near, far, "10.79.0.1", "equal")
+    (proved,) = played("", near, far, "10.79.0.1", "equal")
     assert proved["notes"][-1].startswith("offloads-off@va at web2: ")
     assert proved["notes"][-1].endswith("; reverted")
     values = [value for value, _, _, _ in proved["seen"]]
@@ -151,8 +148,7 @@ def test_from_a_third_host_the_test_runs_between_both_ends(login: Login) -> None
 
 
 def test_without_a_nettop_there_the_sentence_has_the_command(login: Login) -> None:
-    place = ["ip", "netns", "exec", THERE]
-    (refused,) = played(login, place, "", shlex.join(login.client), "10.79.0.1", "equal")
+    (refused,) = played(THERE, "", shlex.join(login.client), "10.79.0.1", "equal")
     assert refused["title"] is None
     *_, text = refused["notes"]
     assert text.startswith("nettop is not installed at root@10.79.0.1")
@@ -163,17 +159,14 @@ def test_without_a_nettop_there_the_sentence_has_the_command(login: Login) -> No
 def test_the_connection_is_cut_while_the_change_is_tried(login: Login) -> None:
     """That host reverts it, and this end says what happened in one sentence."""
     login.install()
-    place = ["ip", "netns", "exec", THERE]
-    (cut,) = played(login, place, "", shlex.join(login.client), "10.79.0.1", "cut")
+    (cut,) = played(THERE, "", shlex.join(login.client), "10.79.0.1", "cut")
     assert [value for value, _, _, _ in cut["seen"]].count("on") >= 1
     assert cut["notes"][-1] == (
         "prove offloads-off@va at web2: root@10.79.0.1: killed by signal 9; the change there is "
         "reverted when that host notices"
     )
-    until = time.monotonic() + 90
-    while time.monotonic() < until and offloaded():
-        time.sleep(0.5)
-    assert not offloaded()
+    until(lambda: not offloaded())
+    no_guard(login.folder / "state")
     assert [one["state"] for one in login.nettop("journal")] == ["undone"]
 
 

@@ -7,10 +7,10 @@ import ipaddress
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
+from warm import shared
 
 from nettop.collect import links, routes
 from nettop.host.recording import Replay, parse
@@ -51,7 +51,7 @@ neigh add 10.77.1.9 lladdr {MACS[3]} dev va
 
 
 def ip(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["ip", *words], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +63,9 @@ def archive() -> Iterator[str]:
             done = ip("-n", NAME, *line.split())
             if done.returncode and "vxlan" in line:
                 pytest.skip(f"this kernel has no vxlan: {done.stderr}")
-        command = [sys.executable, "-m", "nettop", "record", "-", "--seconds", "0.5"]
-        done = subprocess.run(
-            ["ip", "netns", "exec", NAME, *command],
-            capture_output=True, text=True, check=True, timeout=120, errors="surrogateescape",
-        )  # fmt: skip
-        yield done.stdout
+        done = shared().run(("record", "-", "--seconds", "0.5"), netns=NAME)
+        assert done.returncode == 0, done.stderr
+        yield done.stdout.decode(errors="surrogateescape")
     finally:
         ip("netns", "del", NAME)
 

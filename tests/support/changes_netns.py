@@ -7,54 +7,85 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from warm import Warm
+from hang import HANG, until
+from warm import Warm, shared
+
+from nettop.changes.journal import Journal, since_boot
 
 NAME = f"nt-changes-{os.getpid()}"
 
 
-def run(*words: str, ok: bool = True) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+def run(*words: str, ok: bool = True, env: Mapping[str, str] | None = None) -> str:
+    """What a command prints."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG, env=env)
     assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
     return done.stdout
 
 
-class Nettop:
-    """The command line inside the namespace, with its own journal."""
+def python(netns: str, code: str, *words: str) -> str:
+    """What Python code prints inside a namespace; nettop is imported already."""
+    done = shared().run(["-c", code, *words], netns=netns)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
 
-    def __init__(self, netns: str, state: Path, warm: Warm | None = None) -> None:
-        """With `warm`, a command that is waited for starts without the imports."""
-        self.netns = netns
-        self.warm = warm
-        self.environment = {**os.environ, "NETTOP_STATE": str(state)}
+
+_TABLES = """
+import json, sys
+from nettop.frame.fields import values
+from nettop.sampling.sampler import Sampler
+from nettop.host.source import Live
+frame = Sampler(Live()).take(sys.argv[1:])
+assert not frame.missing, frame.missing
+print(json.dumps({name: [values(row) for row in frame.rows(name)] for name in frame.tables}))
+"""
+
+
+def tables(netns: str, *names: str) -> dict[str, list[dict[str, Any]]]:
+    """The tables of a frame inside a namespace."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(python(netns, _TABLES, *names))
+    return found
+
+
+class Nettop:
+    """The command line inside the namespace, with its own journal; outside for an empty name."""
+
+    def __init__(self, netns: str, state: Path, warm: Warm) -> None:
+        self.netns, self.state, self.warm = netns, str(state), warm
+        self.environment = {**os.environ, "NETTOP_STATE": self.state}
         self.environment.pop("SSH_CONNECTION", None)
-        self.inside = ["ip", "netns", "exec", netns]
+        self.inside = ["ip", "netns", "exec", netns] if netns else []
 
     def start(self, *words: str, **more: Any) -> subprocess.Popen[str]:
+        """Start Python with these words."""
         return subprocess.Popen(
-            [*self.inside, sys.executable, "-m", "nettop", *words],
+            [*self.inside, sys.executable, *words],
             env=self.environment, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more,
         )  # fmt: skip
 
+    def plain(self, *words: str) -> tuple[int, str, str]:
+        """The exit code and what was printed on both streams."""
+        done = self.warm.run(words, self.environment, netns=self.netns)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
     def __call__(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
-        words = (*words, "--json")
-        if self.warm is None:
-            process = self.start(*words)
-            out, err = process.communicate(timeout=60)
-            ended = process.returncode
-        else:
-            done = self.warm.run(words, self.environment, netns=self.netns)
-            ended, out, err = done.returncode, done.stdout.decode(), done.stderr.decode()
+        ended, out, err = self.plain(*words, "--json")
         assert ended == code, (words, out, err)
-        changes: list[dict[str, Any]] = json.loads(out).get("changes", [json.loads(out)])
+        found = json.loads(out)
+        changes: list[dict[str, Any]] = found.get("changes", [found])
         return changes
 
-    def see(self, *words: str) -> str:
-        return run(*self.inside, *words)
+    def see(self, *words: str, ok: bool = True) -> str:
+        return run(*self.inside, *words, ok=ok, env=self.environment)
+
+    def expires(self) -> None:
+        """The time to confirm ends now; return when all guards have ended."""
+        expire(self.state)
+        no_guard(self.state)
 
 
 def mtu(nettop: Nettop) -> int:
@@ -62,10 +93,27 @@ def mtu(nettop: Nettop) -> int:
     return int(nettop.see("cat", "/sys/class/net/va/mtu"))
 
 
-def until(true: Callable[[], bool], seconds: float) -> float:
-    """Wait until it is true; returns the seconds that this took."""
-    start = time.monotonic()
-    while not true():
-        assert time.monotonic() - start < seconds, "it took too long"
-        time.sleep(0.02)
-    return time.monotonic() - start
+def expire(folder: str | Path) -> None:
+    """Set the deadline of the newest change to now: a guard reads it from the journal."""
+    journal = Journal(str(folder))
+    with journal.lock(HANG):
+        newest = journal.entries()[-1]
+        journal.note(newest.id, "armed", due=since_boot(), deadline=time.time())
+
+
+def guards(folder: str | Path) -> list[int]:
+    """The processes that guard changes of this journal."""
+    found = []
+    for one in Path("/proc").iterdir():
+        try:
+            words = (one / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # no process, or it has ended
+            continue
+        if b"nettop.changes.guard" in words and str(folder).encode() in words:
+            found.append(int(one.name))
+    return found
+
+
+def no_guard(folder: str | Path) -> None:
+    """Wait until nothing is left that could revert a change."""
+    until(lambda: not guards(folder), "a guard outlives its work")

@@ -6,10 +6,12 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from changes_netns import Nettop, run
+from warm import shared
 
 FOLDERS = ("/etc/sysctl.d", "/etc/systemd/network", "/etc/systemd/system")
 # The folders are empty, and systemd seems to run.
@@ -18,7 +20,7 @@ LAY_OUT = " && ".join(
         *(f"mount -t tmpfs none {folder}" for folder in (*FOLDERS, "/run")),
         "mkdir -p /run/systemd/system",
         "echo ready",
-        "exec sleep 600",
+        "exec cat",  # until its input ends
     ]
 )
 PAIR = "ip link add va numrxqueues 4 numtxqueues 4 type veth peer name vb"
@@ -29,32 +31,25 @@ AS_HOST = (
 )
 
 
-class Playground:
+class Playground(Nettop):
     """A network namespace with a veth pair and its own folders."""
 
     def __init__(self, name: str, state: Path) -> None:
         self.name = f"nt-{name}-{os.getpid()}"
-        subprocess.run(["ip", "netns", "add", self.name], check=True)
+        run("ip", "netns", "add", self.name)
         words = ["ip", "netns", "exec", self.name, "unshare", "-m", "sh", "-c", LAY_OUT]
-        self.holder = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self.holder = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert self.holder.stdout is not None
         assert self.holder.stdout.readline() == "ready\n"
-        self.environment = {**os.environ, "NETTOP_STATE": str(state)}
-        self.environment.pop("SSH_CONNECTION", None)
-
-    def inside(self, *words: str) -> list[str]:
-        return ["nsenter", "-t", str(self.holder.pid), "-m", "-n", *words]
-
-    def see(self, *words: str, ok: bool = True) -> str:
-        inside = self.inside(*words)
-        done = subprocess.run(
-            inside, capture_output=True, text=True, check=False, env=self.environment, timeout=60
-        )
-        assert not ok or done.returncode == 0, (done.stderr, done.stdout, words)
-        return done.stdout
+        super().__init__(str(self.holder.pid), state, shared())
+        self.inside = ["nsenter", "-t", self.netns, "-m", "-n"]
 
     def nettop(self, *words: str) -> Any:
-        return json.loads(self.see(sys.executable, "-c", AS_HOST, *words, "--json"))
+        _, out, err = self.plain("-c", AS_HOST, *words, "--json")
+        assert out, err
+        return json.loads(out)
 
     def files(self) -> dict[str, str]:
         paths = self.see("find", *FOLDERS, "-type", "f").split()
@@ -67,7 +62,7 @@ class Playground:
     def end(self) -> None:
         self.holder.kill()
         self.holder.communicate()
-        subprocess.run(["ip", "netns", "del", self.name], check=False)
+        run("ip", "netns", "del", self.name)
 
 
 def plug_in(place: Playground) -> None:

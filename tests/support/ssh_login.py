@@ -8,11 +8,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+
+from changes_netns import run
+from hang import HANG, until
 
 SSHD: Final = "/usr/sbin/sshd"
 POSSIBLE: Final = bool(os.path.exists(SSHD) and shutil.which("ssh") and shutil.which("ssh-keygen"))
@@ -21,13 +23,6 @@ SERVE: Final = (
     'mkdir -p /run/sshd && mount --bind "$1/shadow" /etc/shadow && exec /usr/sbin/sshd -D '
     '-f "$1/config" -E "$1/log"'
 )
-
-
-def run(*words: str) -> str:
-    """What a command prints."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, (words, done.stderr)
-    return done.stdout
 
 
 class Login:
@@ -69,7 +64,7 @@ class Login:
         """The changes that a command of the nettop there prints."""
         done = subprocess.run(
             [*self.ssh, self.line(*words, "--json")], capture_output=True, text=True, check=False,
-            timeout=60,
+            timeout=HANG,
         )  # fmt: skip
         assert done.stdout, done.stderr
         found: list[dict[str, Any]] = json.loads(done.stdout)["changes"]
@@ -90,12 +85,9 @@ def logged_in(folder: Path, here: str, there: str) -> Iterator[Login]:
         words = ["ip", "netns", "exec", here, "unshare", "-m", "sh", "-c", SERVE, "sh"]
         with subprocess.Popen([*words, str(folder)]) as server:
             try:
-                for _ in range(100):
-                    done = subprocess.run([*user.ssh, "true"], capture_output=True, check=False)
-                    if not done.returncode:
-                        break
-                    time.sleep(0.1)
-                assert not done.returncode, (done.stderr, (folder / "log").read_text())
+                log = folder / "log"
+                until(lambda: log.exists() and "Server listening" in log.read_text(), "no server")
+                run(*user.ssh, "true")
                 yield user
             finally:
                 server.kill()

@@ -13,12 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from changes_netns import expire
+from hang import HANG, until
 
 SYSTEMD = "/lib/systemd/systemd"
 NEEDS = [
@@ -28,7 +29,6 @@ NEEDS = [
         not (os.path.exists(SYSTEMD) and shutil.which("systemd-run")), reason="needs systemd"
     ),
 ]
-PATIENCE = 60.0  # seconds; only so that a failure ends
 TARGETS = ("default", "sysinit", "basic", "timers", "shutdown", "network", "multi-user")
 PAIR = "ip link add va type veth peer name vb; ip link set va up; ip link set vb up"
 ENTER = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
@@ -96,12 +96,11 @@ class Machine:
 
     def comes_up(self) -> str:
         """Empty, or why it did not."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end and self.holder.poll() is None:
-            done = self.run("systemctl", "is-system-running")
-            if done.stdout.strip() in ("running", "degraded"):
-                return ""
-            time.sleep(0.1)
+        state = ("systemctl", "is-system-running")
+        up = ("running", "degraded")
+        until(lambda: self.holder.poll() is not None or self.run(*state).stdout.strip() in up)
+        if self.holder.poll() is None:
+            return ""
         self.log.seek(0)
         return (self.log.read().strip().splitlines() or ["it says nothing"])[-1]
 
@@ -115,7 +114,7 @@ class Machine:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.inside(*words), capture_output=True, text=True, check=False, timeout=60,
+            self.inside(*words), capture_output=True, text=True, check=False, timeout=HANG,
             env=self.environment,
         )  # fmt: skip
 
@@ -139,24 +138,22 @@ class Machine:
         told = self.run("systemctl", "list-units", "--all", "--plain", "--no-legend", "nettop-*")
         return [row.split()[0] for row in told.stdout.splitlines()]
 
-    def until(self, value: str, seconds: float) -> float:
-        """Seconds until the MTU is this."""
-        begun = time.monotonic()
-        while self.mtu() != value:
-            assert time.monotonic() < begun + seconds, "it took too long"
-            time.sleep(0.05)
-        return time.monotonic() - begun
+    def reverts(self) -> None:
+        """The time to confirm ends now; return when no guard is left."""
+        expire(self.environment["NETTOP_STATE"])
+        until(lambda: not self.units())
 
     def end(self) -> None:
         self.holder.kill()
         self.holder.wait()
         self.log.close()
-        end = time.monotonic() + 10
-        while self.group.exists() and time.monotonic() < end:
-            for folder, _, _ in os.walk(self.group, topdown=False):
-                with contextlib.suppress(OSError):  # its processes are still ending
-                    os.rmdir(folder)
-            time.sleep(0.05)
+        until(self._removed, f"{self.group} has processes")
+
+    def _removed(self) -> bool:
+        for folder, _, _ in os.walk(self.group, topdown=False):
+            with contextlib.suppress(OSError):  # its processes are still ending
+                os.rmdir(folder)
+        return not self.group.exists()
 
 
 @contextlib.contextmanager

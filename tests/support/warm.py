@@ -74,8 +74,9 @@ class Warm:
         """Start `nettop WORDS` with these open streams: number → file descriptor.
 
         With `terminal`, stdin is the controlling terminal of a new session. `memory` bounds the
-        address space, in bytes. `netns` names a network namespace, as for `ip netns exec`; without
-        `sysfs`, /sys stays that of the server, as for `nsenter --net`.
+        address space, in bytes. `netns` names a network namespace, as for `ip netns exec`, or is
+        the number of a process whose mounts are entered too; without `sysfs`, /sys stays that of
+        the server, as for `nsenter --net`. The words may be `-c CODE …`, as for Python.
         """
         environment = os.environ if environment is None else environment
         for name in {*self.environment, *environment}:  # what Python reads when it starts

@@ -21,6 +21,7 @@ import socket
 import sys
 import termios
 import threading
+import traceback
 from importlib import import_module
 from typing import IO, Final, NoReturn, TypedDict
 
@@ -37,13 +38,13 @@ COLD: Final = {"far", "_build_hook", "__main__"}  # modules that are no part of 
 class Request(TypedDict):
     """A process to start."""
 
-    words: list[str]
+    words: list[str]  # of a command; or -c and Python code, with its own words
     environment: dict[str, str]
     folder: str
     open: list[int]  # of 0, 1 and 2
     terminal: bool  # stdin is the controlling terminal of a new session
     memory: int  # bytes of address space at most; 0: no bound
-    netns: str  # the name of a network namespace; empty: that of the server
+    netns: str  # the name of a network namespace, or a process; empty: that of the server
     sysfs: bool  # /sys shows that namespace
 
 
@@ -60,14 +61,22 @@ def prepare() -> None:
 def stream(number: int, mode: str, errors: str) -> IO[str] | None:
     """The stream as Python opens it at its start; None for a closed file descriptor."""
     try:
-        return open(number, mode, encoding="utf-8", errors=errors, closefd=False)
+        lines = 1 if number == 2 else -1  # stderr is never held back
+        return open(number, mode, lines, encoding="utf-8", errors=errors, closefd=False)
     except OSError:
         return None
 
 
 def enter(name: str, sysfs: bool) -> None:
-    """Enter a network namespace; with `sysfs` as `ip netns exec` does (iproute2): /sys shows it."""
+    """Enter a network namespace; with `sysfs` as `ip netns exec` does (iproute2): /sys shows it.
+
+    Of a process (a number) its mounts are entered too.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
+    if name.isdigit():
+        if libc.setns(os.pidfd_open(int(name)), NEWNET | NEWNS):
+            raise OSError(ctypes.get_errno(), f"cannot enter process {name}")
+        return
     with open(f"/run/netns/{name}") as file:
         failed = libc.setns(file.fileno(), NEWNET)
     if sysfs:
@@ -149,7 +158,23 @@ def end(code: int) -> NoReturn:
     os._exit(code)
 
 
+def main() -> int:
+    """Run a command of nettop, or Python code as `python -c` does; the exit code."""
+    if sys.argv[1:2] != ["-c"]:
+        return program.main()
+    code = sys.argv.pop(2)
+    del sys.argv[0]
+    try:
+        exec(code, {"__name__": "__main__"})
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
     prepare()
     if serve(socket.socket(fileno=int(sys.argv[1]))):
-        end(program.main())
+        end(main())

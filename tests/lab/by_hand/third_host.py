@@ -23,8 +23,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
+from changes_netns import run
 from live.limits.programs import READ, WRITE
-from ssh_login import SERVE, run
+from ssh_login import SERVE
 
 A, B, C = (f"ends-{name}" for name in "abc")
 CONFIG = (

@@ -22,6 +22,7 @@ TPACKET_V3 = 2
 SO_ATTACH_FILTER = 26
 BLOCK = 1 << 20  # at most
 SMALLEST = 16 << 10  # a jumbo frame and its header
+RETIRE = 50  # ms after which the kernel closes a block that is not full
 BLOCKS = 64  # the one that the kernel fills is not released: at most so much of the ring
 RING = 64 << 20
 FRAME = 2048
@@ -73,7 +74,7 @@ def ring(sock: socket.socket, block: int, blocks: int) -> mmap.mmap:
     sock.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V3)
     frames = blocks * (block // FRAME)
     sock.setsockopt(
-        SOL_PACKET, PACKET_RX_RING, struct.pack("7I", block, blocks, FRAME, frames, 50, 0, 0)
+        SOL_PACKET, PACKET_RX_RING, struct.pack("7I", block, blocks, FRAME, frames, RETIRE, 0, 0)
     )
     return mmap.mmap(sock.fileno(), block * blocks, mmap.MAP_SHARED)
 
