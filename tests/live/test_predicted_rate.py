@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hang import HANG
 from live.limits.stage import Stage
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.alone,
+    pytest.mark.live,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
     pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
 ]
@@ -35,7 +36,7 @@ def nettop(stage: Stage, state: Path, *words: str) -> dict[str, Any]:
         "--json",
     ]  # fmt: skip
     done = subprocess.run(
-        stage.inside(stage.here, *argv), capture_output=True, text=True, check=False, timeout=280
+        stage.inside(stage.here, *argv), capture_output=True, text=True, check=False, timeout=HANG
     )
     assert done.stdout, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
