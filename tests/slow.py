@@ -20,6 +20,6 @@ SLOW: Final = {
     "test_memory test_odd_hosts test_sample_cost",
     "every value of every table": "test_facts_varied test_facts_kept_or_not test_pair_varied",
     "a collection of tests in each topology": "test_lab_collection",
-    "the whole program many times": "test_cli_errors test_clinic test_contributing test_docs "
+    "the whole program many times": "test_cli_errors test_contributing test_docs "
     "test_interrupts test_rules_commands test_schema test_warm",
 }

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from live.limits.both import LIMITS, both
 from live.limits.case import FAR
-from live.limits.losses import MADE
 from live.limits.stage import NEAR, Stage
+from live.programs.run import RUN
 from warm import shared
 
 pytestmark = [
@@ -58,7 +58,7 @@ def test_the_host_and_the_stage_of_a_limit_are_named_from_both_ends(name: str) -
 def test_a_flow_behind_translated_addresses_is_named_and_not_joined() -> None:
     with Stage("both-nat") as stage:
         stage.chain()
-        stage.run(stage.middle, f"{sys.executable} {MADE} masquerade")
+        stage.run(stage.middle, f"{sys.executable} {RUN} masquerade")
         stage.reader()
         stage.writer("pace=2500000", to=FAR)
         time.sleep(SETTLED)
