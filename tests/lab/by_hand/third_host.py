@@ -22,6 +22,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from live.limits.programs import READ, WRITE
 from ssh_login import SERVE, run
