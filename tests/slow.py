@@ -18,6 +18,6 @@ SLOW: Final = {
     "big hosts, or many": "test_facts_big test_fleet_generated test_host_panes test_linear "
     "test_memory test_odd_hosts test_sample_cost",
     "every value of every table": "test_facts_varied test_facts_kept_or_not test_pair_varied",
-    "the whole program many times": "test_cli_errors test_clinic test_docs "
-    "test_interrupts test_rules_commands test_schema",
+    "the whole program many times": "test_cli_errors test_docs test_interrupts "
+    "test_rules_commands test_schema",
 }

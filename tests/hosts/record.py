@@ -264,6 +264,7 @@ def demo_ends(out: Path) -> None:
     The files that ship, rules/demo-ends.*, have the names web1 and web2 in place of `host`.
     """
     sys.path.insert(0, str(HERE.parent / "support"))
+    sys.path.insert(0, str(HERE.parent))
     from live.limits.stage import SLOW, Stage
 
     with Stage("demo") as stage:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO, Any
 
 HERE = Path(__file__).parent
-LOADS = HERE.parent / "live/programs/loads.py"
+PROGRAMS = HERE.parent / "live/programs/run.py"
 UNAVAILABLE = 77
 HUNG = 75  # EX_TEMPFAIL: the emulator gave no answer
 BOOTS = 3  # the emulator was seen to crash, and to lose a CPU's timer, while the guest booted
@@ -196,7 +196,7 @@ def _outside(plan: dict[str, Any]) -> Iterator[list[str]]:
             subprocess.Popen([*inside, *words], stdout=subprocess.DEVNULL)
             for words in (
                 ["iperf3", "-s"],
-                [sys.executable, str(LOADS), "streams", "7300", "100000"],
+                [sys.executable, str(PROGRAMS), "streams", "7300", "100000"],
             )
         ]
         yield inside

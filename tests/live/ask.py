@@ -1,4 +1,4 @@
-"""Wards: how the scenarios of each file are run and asked."""
+"""How a case is played, and how nettop is asked about its host."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from warm import shared
 
 
 def run(scenario: Scenario) -> Outcome:
-    """Make the patient, ask nettop, score."""
-    if scenario.ward.startswith("recorded"):
+    """Make the host, ask nettop, score."""
+    if scenario.file.startswith("recorded"):
         return score(scenario, recorded.findings(scenario))
-    with patient(scenario) as place:
+    with host(scenario) as place:
         settle = float(scenario.told.get("settle", 1.5))
         with place.running(scenario.words("load"), settle):
             said = ask(place, scenario)
@@ -28,10 +28,10 @@ def run(scenario: Scenario) -> Outcome:
 
 
 @contextlib.contextmanager
-def patient(scenario: Scenario) -> Iterator[Place]:
-    """The host of the scenario, mis-tuned; put right or thrown away afterwards."""
+def host(scenario: Scenario) -> Iterator[Place]:
+    """The host of the case, mis-tuned; put right or thrown away afterwards."""
     with contextlib.ExitStack() as stack:
-        if scenario.ward.startswith("vm"):
+        if scenario.file.startswith("vm"):
             place = guest(str(scenario.told["nic"]))
         else:
             queues, router = int(scenario.told.get("queues", 1)), bool(scenario.told.get("router"))
@@ -44,7 +44,7 @@ def patient(scenario: Scenario) -> Iterator[Place]:
 
 
 def looks(scenario: Scenario) -> list[str]:
-    """How long nettop looks at this patient, and what the host is for."""
+    """How long nettop looks at this host, and what the host is for."""
     words = ["--seconds", str(scenario.told.get("seconds", 4))]
     if "profile" in scenario.told:
         words += ["--profile", str(scenario.told["profile"])]

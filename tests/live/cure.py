@@ -1,6 +1,6 @@
 """What a cure is worth: before, after nettop's fix, the best of a sweep, and what peers reach.
 
-A scenario's `cure` says how: `finding` (what is applied), `measure` (rate or loss), `load`
+A case's `cure` says how: `finding` (what is applied), `measure` (rate or loss), `load`
 (programs that must run for it), `command` (an iperf3 that reports in JSON), `sweep` (every other
 way to set the same thing) and `rounds`: the median of five runs counts, or of that many.
 """
@@ -20,7 +20,7 @@ from live.place import Place
 from live.scenario import Scenario, scenarios
 
 ROUNDS = 5
-HEAD = ("scenario", "measured", "before", "nettop's fix", "best of the sweep", "recovered")
+HEAD = ("case", "measured", "before", "nettop's fix", "best of the sweep", "recovered")
 
 
 def head() -> tuple[str, ...]:
@@ -35,13 +35,13 @@ def all_of(names: Sequence[str], only: str = "") -> list[tuple[Any, ...]]:
 
 
 def tried(scenario: Scenario, others: Sequence[Peer]) -> tuple[Any, ...]:
-    """Measure one patient sick, cured by nettop, in every way of the sweep, and by each peer.
+    """Measure one host mis-tuned, cured by nettop, in every way of the sweep, and by each peer.
 
-    The states are measured in turn, five rounds of them, each on a patient of its own: what else
+    The states are measured in turn, five rounds of them, each on a host of its own: what else
     the machine does meanwhile falls on all alike.
     """
     cure = scenario.told["cure"]
-    theirs = {peer.name: peer.commands(whole=scenario.ward.startswith("vm")) for peer in others}
+    theirs = {peer.name: peer.commands(whole=scenario.file.startswith("vm")) for peer in others}
     states: dict[str, Sequence[str]] = {"before": (), "fix": cured(scenario)}
     states |= {f"sweep {command}": (command,) for command in cure["sweep"]}
     states |= {f"peer {name}": did for name, did in theirs.items() if not isinstance(did, str)}
@@ -50,7 +50,7 @@ def tried(scenario: Scenario, others: Sequence[Peer]) -> tuple[Any, ...]:
     failed: set[str] = set()
     for _ in range(int(cure.get("rounds", ROUNDS))):
         for name, commands in states.items():
-            with ask.patient(scenario) as place, ended(place, ends.get(name, ())):
+            with ask.host(scenario) as place, ended(place, ends.get(name, ())):
                 worked = [_done(place, command) for command in commands]
                 failed |= set() if all(worked) else {name}
                 found[name].append(measure(place, cure))
@@ -96,10 +96,10 @@ def cured(scenario: Scenario) -> list[str]:
     On a machine that lasts it only says them: its guard would take the change back in between.
     """
     words = ["apply", "--json", *ask.looks(scenario)]
-    words += ["--dry-run"] if scenario.ward.startswith("vm") else []
+    words += ["--dry-run"] if scenario.file.startswith("vm") else []
     wanted = str(scenario.told["cure"]["finding"]).partition("@")[0]
     with (
-        ask.patient(scenario) as place,
+        ask.host(scenario) as place,
         place.running(scenario.words("load"), float(scenario.told.get("settle", 1.5))),
     ):
         for _ in range(treated.ASKED):

@@ -34,7 +34,7 @@ class Peer:
         return shutil.which(self.program, path=f"{os.environ.get('PATH', '')}:{SBIN}") is not None
 
     def commands(self, *, whole: bool) -> tuple[str, ...] | str:
-        """What it does to a patient that is a `whole` machine or a namespace; why not, else."""
+        """What it does to a host that is a `whole` machine or a namespace; why not, else."""
         if not self.installed:
             return NOT_INSTALLED
         if whole:

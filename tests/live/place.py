@@ -1,4 +1,4 @@
-"""Where a scenario happens: this end and the other, and how to run commands at both."""
+"""Where a case is played: this end and the other, and how to run commands at both."""
 
 from __future__ import annotations
 
@@ -14,19 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PROGRAMS = {
-    name: f"{sys.executable} {Path(__file__).parent / 'programs' / name}.py"
-    for name in ("loads", "ills", "woes", "strays", "qualms", "pains", "pangs", "aches")
-}
-SERVERS = frozenset((
-    "deaf", "drain", "slow-reader", "not-accepting", "out-of-files", "echo", "streams",
-    "read", "answers", "accepts-slowly", "serves", "reuse",
-    "leaks", "stuck", "stops", "local", "two-answers", "replies", "thrashes",
-    "unread", "resets", "greets", "pages", "relay", "keeps",
-    "thinks", "notes-each", "offices",
-    "signed", "publishes", "workers", "locked", "forks", "corks",
-    "sieve", "portions", "gulps",
-))  # fmt: skip
+from live.programs.run import RUN, kinds
+from live.programs.shared import SERVERS
+
+PROGRAM = f"{sys.executable} {RUN}"  # what `{run}` of a command is
 PATIENCE = 15.0  # seconds: Python takes that long to start in a guest that is busy
 
 
@@ -44,7 +35,7 @@ class Place:
 
     def words(self, command: str) -> list[str]:
         """`here ethtool -K {nic} tso off` as the words to start."""
-        end, *rest = shlex.split(command.format(**self.names, **PROGRAMS))
+        end, *rest = shlex.split(command.format(**self.names, run=PROGRAM))
         return [*self._end(end), *rest]
 
     def _end(self, end: str) -> tuple[str, ...]:
@@ -85,7 +76,7 @@ class Place:
 
     def _ready(self, command: str) -> None:
         """Wait until a server listens; what sends needs no waiting for, `settle` is its time."""
-        end, *words = shlex.split(command.format(**self.names, **dict.fromkeys(PROGRAMS, "loads")))
+        end, *words = shlex.split(command.format(**self.names, run="{run}"))
         port = served(words)
         deadline = time.monotonic() + PATIENCE
         asked = [*self._end(end), "ss", "-Hlntu", f"sport = :{port}"]
@@ -97,10 +88,11 @@ def served(words: list[str]) -> str:
     """The port on which a command waits for others; "" for one that does not wait."""
     if "iperf3" in words:
         return "5201" if "-s" in words else ""
-    if "loads" not in words:
+    if "{run}" not in words:
         return ""
-    kind, *rest = words[-words[::-1].index("loads") :]  # the last: one may start another
-    return rest[0] if kind in SERVERS and rest[0].isdecimal() else ""  # a client has an address
+    kind, *rest = words[-words[::-1].index("{run}") :]  # the last: one may start another
+    kinds()
+    return rest[0] if kind in SERVERS else ""
 
 
 @contextlib.contextmanager
@@ -109,7 +101,7 @@ def namespaces(queues: int = 1, *, router: bool = False) -> Iterator[Place]:
 
     With `router`, `here` reaches `{behind}` of `there` by way of a third: `left` and `right` there.
     """
-    name = f"nt-clinic-{threading.get_native_id()}"  # some threads have a host each
+    name = f"nt-live-{threading.get_native_id()}"  # some threads have a host each
     spaces = (f"{name}-a", f"{name}-b", *([f"{name}-m"] if router else []))
     try:
         for space in spaces:

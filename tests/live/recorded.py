@@ -1,4 +1,4 @@
-"""Patients that are files: a recording, or a host of tests/cases, with what differs laid over it.
+"""Hosts that are files: a recording, or a host of tests/cases, with what differs laid over it.
 
 A VM has no pause frames, no e1000e that counts its losses and no RoCE. Such hosts are a recording
 of a real one on which a few facts are replaced: the rows under `facts`, found by their label

@@ -144,7 +144,7 @@ class Runner:
 def group(play: Play) -> str:
     """The cases that it belongs to."""
     case = play.stage.args[0] if getattr(play.stage, "args", ()) else None  # type: ignore[attr-defined]
-    return str(getattr(case, "ward", "") or play.name.partition("-")[0])
+    return str(getattr(case, "file", "") or play.name.partition("-")[0])
 
 
 def tests(minutes: float) -> Iterator[Row]:

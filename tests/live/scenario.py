@@ -1,4 +1,6 @@
-"""A scenario of the clinic as data, and how a diagnosis is scored.
+"""A host with a known fault, or a sound one, as data; and how a diagnosis is scored.
+
+A comment above a case says what a right finding must say.
 
 name      what is wrong with the host, or that nothing is
 surface   the folder of rules that is asked: rings, tcp, udp, offloads …
@@ -14,7 +16,7 @@ first     findings that must stand first, in this order, as rule@target; `*` mat
 expect    findings that must be there, anywhere
 may       rules that may be critical or warning besides those; every other is a false alarm
 never     rules that must not find anything, of whatever severity
-quick     true: of a long ward, played by tests/netns too
+quick     true: `make live` plays it without being asked
 healthy   true: nothing at all may be critical or warning
 obvious   the advice that everybody would give here and that is wrong; `never` names its rule
 cure      {finding, measure, unit, better, sweep}: what `--full` tries (see cure.py)
@@ -40,9 +42,9 @@ WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Scenario:
-    """One patient: `told` is its table, `ward` the file it stands in (netns, recorded, vm-…)."""
+    """One case: `told` is its table, `file` where it stands (routes, sound-traffic, vm-…)."""
 
-    ward: str
+    file: str
     told: Mapping[str, Any]
 
     @property
@@ -67,7 +69,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What nettop said of a scenario. `verdict`: first found missed, or quiet for a sound host."""
+    """What nettop said of a case. `verdict`: first found missed, or quiet for a sound host."""
 
     scenario: Scenario
     verdict: str
@@ -80,23 +82,23 @@ class Outcome:
         return self.verdict in ("first", "quiet") and not self.alarms
 
 
-def scenarios(ward: str) -> list[Scenario]:
-    """The scenarios of a ward; ValueError names a word that means nothing."""
-    path = HERE / f"{ward}.toml"
-    found = [Scenario(ward, told) for told in tomllib.loads(path.read_text())["scenario"]]
+def scenarios(file: str) -> list[Scenario]:
+    """The cases of a file; ValueError names a word that means nothing."""
+    path = HERE / f"{file}.toml"
+    found = [Scenario(file, told) for told in tomllib.loads(path.read_text())["scenario"]]
     for one in found:
         for word in set(one.told) - WORDS:
             raise ValueError(f"{path.name}: {one.name}: {word!r} means nothing")
     return found
 
 
-def wards() -> list[str]:
-    """The files of scenarios there are."""
-    return sorted(p.stem for p in HERE.glob("*.toml") if "[[scenario]]" in p.read_text())
+def files() -> list[str]:
+    """The files of cases there are."""
+    return sorted(path.stem for path in HERE.glob("*.toml"))
 
 
 def score(scenario: Scenario, findings: Sequence[tuple[str, str]]) -> Outcome:
-    """Judge nettop's (severity, id) in its order against what the scenario demands."""
+    """Judge nettop's (severity, id) in its order against what the case demands."""
     ids = [found for _, found in findings]
     first, expect = scenario.words("first"), scenario.words("expect")
     stands = len(ids) >= len(first) and all(

@@ -1,4 +1,4 @@
-"""A patient before and after the fix: nettop applies it, and the load begins anew.
+"""A host before and after the fix: nettop applies it, and the load begins anew.
 
 Running sockets keep most of what a fix changes, so the programs of the load start again; but a
 setting of a process ends with it, so they go on after such a fix. The fix is applied by `nettop
@@ -47,14 +47,14 @@ class Treated:
 
 
 def play(scenario: Scenario) -> tuple[Outcome, Treated | None]:
-    """What nettop says of this patient, and what its fixes did; None: it offers none.
+    """What nettop says of this host, and what its fixes did; None: it offers none.
 
-    A fix counts where a finding that the scenario demands has one, and nettop applies it without
+    A fix counts where a finding that the case demands has one, and nettop applies it without
     an experiment.
     """
-    if scenario.ward.startswith("recorded"):
+    if scenario.file.startswith("recorded"):
         return ask.run(scenario), None
-    with ask.patient(scenario) as place, tempfile.TemporaryDirectory() as state:
+    with ask.host(scenario) as place, tempfile.TemporaryDirectory() as state:
         with _load(place, scenario):
             found, before = _looked(place, scenario)
             outcome = score(scenario, [(one["severity"], one["id"]) for one in found])

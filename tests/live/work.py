@@ -1,4 +1,4 @@
-"""What the load of a patient carries and loses, from the counters of both ends."""
+"""What the load of a host carries and loses, from the counters of both ends."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from live.limits import page as limits_ward
+from live.limits import page as limits_page
 from live.limits.case import FAR, PATH, Case
-from live.limits.more import over
+from live.limits.commands import over
 
 MEMORY = Path("/dev/shm/limits")  # of the guest
 PACKED = "packed.tar"
@@ -203,7 +203,7 @@ def _boot(out: Path, timeout: int, words: list[str]) -> int:
     compileall.compile_dir(root / "tests" / "support", quiet=1)
     with tarfile.open(out / PACKED, "w") as packed:
         packed.add(base / "lib" / version, f"lib/{version}", filter=_needed)
-        for name in ("src", "tests/support", "tests/lab/by_hand", "tests/live/limits/page.py"):
+        for name in ("src", "tests/support", "tests/lab/by_hand", "tests/live/limits"):
             packed.add(root / name, name, filter=_needed)
         for command in (sys.executable, *COMMANDS):
             file = Path(shutil.which(command) or command).resolve()
@@ -243,12 +243,12 @@ def main() -> int:
         subprocess.run(["modprobe", module], check=False)
     # a kernel that lacks what is asked for runs modprobe each time, from files of the host
     Path("/proc/sys/kernel/modprobe").write_text("\n")
-    limits_ward.SETTLED = SETTLED
+    limits_page.SETTLED = SETTLED
     chosen = [c for c in CASES if not args.words or any(word in c.name for word in args.words)]
     rows = Path(os.environ.get("NETTOP_LAB_OUT", ".")) / "limits.txt"
     wrong = 0
     with ThreadPoolExecutor(TOGETHER) as pool, rows.open("w") as file:
-        plays = {pool.submit(limits_ward.play, case, args.looks): case for case in chosen}
+        plays = {pool.submit(limits_page.play, case, args.looks): case for case in chosen}
         for one in as_completed(plays):  # rows are kept if the guest is ended before the last
             case = plays[one]
             try:
@@ -257,7 +257,7 @@ def main() -> int:
                 print(f"??? {case.name}: {error!r}", flush=True)
                 wrong += 1
                 continue
-            wrong += sum(limits_ward.tell(end) for end in played)
+            wrong += sum(limits_page.tell(end) for end in played)
             file.writelines(f"{end.row()}\n" for end in played)
             file.flush()
     return int(bool(wrong))
@@ -274,7 +274,7 @@ def _write(files: list[Path]) -> None:
     known = sorted((key for key in rows if key[0] in order),
                    key=lambda key: (order[key[0]], key[1] == "reader"))  # fmt: skip
     PAGE.write_text(
-        limits_ward.page(
+        limits_page.page(
             [rows[key] for key in known], len(CASES), "Staged limits in a guest", ABOUT
         )
     )

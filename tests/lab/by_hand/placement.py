@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from live.limits.ends import Seen, seen
 from live.limits.losses import LOSSES, Loss, names

@@ -22,6 +22,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from changes_netns import run
 from live.limits.programs import READ, WRITE

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 from lab.inside.kernel import Nettop, see
-from live.scenario import wards
+from live.scenario import files
 
 __all__ = ["Nettop", "see"]  # tests take them from here
 collect_ignore_glob = [] if "NETTOP_LAB" in os.environ else ["test_*.py"]
 # a topology without cases has no host, and a test without a case is an error
-collect_ignore = [] if f"vm-{os.environ.get('NETTOP_LAB')}" in wards() else ["test_lab_cases.py"]
+collect_ignore = [] if f"vm-{os.environ.get('NETTOP_LAB')}" in files() else ["test_lab_cases.py"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,14 +10,14 @@ import pytest
 from live import ask, scoreboard
 from live.play import Outcome
 from live.plays.hosts import outcome
-from live.scenario import Scenario, scenarios, wards
+from live.scenario import Scenario, files, scenarios
 
 TOPOLOGY = os.environ.get("NETTOP_LAB", "")
 GROUP = f"vm-{TOPOLOGY}"
-HOSTS = scenarios(GROUP) if GROUP in wards() else []
+HOSTS = scenarios(GROUP) if GROUP in files() else []
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.topology(*(one.removeprefix("vm-") for one in wards() if "vm-" in one)),
+    pytest.mark.topology(*(one.removeprefix("vm-") for one in files() if "vm-" in one)),
 ]
 
 
@@ -38,7 +38,7 @@ def outcomes() -> Iterator[dict[str, Outcome]]:
 @pytest.mark.parametrize("scenario", HOSTS, ids=lambda one: one.name)
 def test_the_diagnosis_is_right(scenario: Scenario, outcomes: dict[str, Outcome]) -> None:
     settle = float(scenario.told.get("settle", 1.5))
-    with ask.patient(scenario) as place, place.running(scenario.words("load"), settle):
+    with ask.host(scenario) as place, place.running(scenario.words("load"), settle):
         found = ask.ask(place, scenario)["findings"]
     said = outcomes[scenario.name] = outcome(scenario, [(f["severity"], f["id"]) for f in found])
     assert said.right, said

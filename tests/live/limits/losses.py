@@ -18,8 +18,8 @@ from typing import Any, Final
 from live.limits.case import FAR, Case
 from live.limits.stage import SLOW, Stage
 from live.limits.table import CASES
+from live.programs.run import RUN
 
-MADE: Final = Path(__file__).parents[1] / "programs" / "nft_made.py"
 OFFLOADS: Final = "tso off gso off gro off"
 
 
@@ -128,7 +128,7 @@ class Loss:
 
 
 def _nft(*words: str) -> str:
-    return f"{sys.executable} {MADE} {' '.join(words)}"
+    return f"{sys.executable} {RUN} {' '.join(words)}"
 
 
 def _single(here: str, there: str) -> tuple[str, ...]:

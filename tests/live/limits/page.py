@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from live.limits.case import Case, right
 from live.limits.stage import Stage
@@ -27,7 +28,7 @@ from live.limits.table import CASES
 
 from nettop.terms import units
 
-PAGE = Path(__file__).parents[1] / "docs" / "limits.md"
+PAGE = Path(__file__).parents[3] / "docs" / "limits.md"
 HEAD = (
     "| limit | end | right stages | right looks | stages named | rate | next | lifted | error "
     "| inside |"

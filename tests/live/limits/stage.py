@@ -16,7 +16,6 @@ from typing import Any, Self
 
 from live.limits.looks import looks
 from live.limits.programs import LINK, READ, WRITE
-from warm import shared
 
 # addresses of `there` over the veth pair and over the slow link, and loopback
 NEAR, SLOW, LOCAL = "10.94.0.2", "10.95.0.2", "127.0.0.1"
@@ -161,35 +160,9 @@ class Stage:
         self.lift = lambda: file.write_text("-1" if old.is_dir() else "max")
         return True
 
-    def why(self, space: str, *words: str, seconds: float = 3.0) -> dict[str, Any]:
-        """What `nettop why --json` prints there."""
-        asked = ("why", *words, "--json", "--seconds", f"{seconds}")
-        done = shared().run(asked, netns=space, sysfs=False)
-        assert done.returncode == 0, (done.returncode, done.stderr)
-        document: dict[str, Any] = json.loads(done.stdout)
-        return document
-
     def lifted(self, process: subprocess.Popen[str]) -> None:
-        """Let SIGUSR1 remove what slows this writer or reader: see `staged_programs`."""
+        """Let SIGUSR1 remove what slows this writer or reader: see programs.py."""
         self.lift = lambda: process.send_signal(signal.SIGUSR1)
-
-    def settle(self, to: str, *, sending: bool = True) -> None:
-        """Wait until the flow has moved data for a second or two."""
-        for _ in range(40):
-            found = self.why(self.here if sending else self.there, seconds=1.0)["limits"]
-            if any(one["over"] != "nic" and f"{to}:7300" in _named(one) for one in found):
-                return
-        raise AssertionError(f"no flow to {to} moves data")
-
-    def flow(self, *, sending: bool = True, to: str = NEAR, seconds: float = 3.0) -> Any:
-        """The verdict on the one flow, seen from the end that writes or that reads."""
-        space = self.here if sending else self.there
-        found = self.why(space, f"{to}:7300" if "." in to else f"[{to}]:7300",
-                         seconds=seconds)  # fmt: skip
-        direction = "tx" if sending else "rx"
-        return next(
-            one for one in found["limits"] if one["direction"] == direction and one["over"] != "nic"
-        )
 
     def looks(
         self, count: int, to: str, *, sending: bool = True, seconds: float = 2.0
@@ -212,11 +185,6 @@ class Stage:
         if ready and process.stdout is not None:
             assert process.stdout.readline() == "ready\n", words
         return process
-
-
-def _named(limit: dict[str, Any]) -> str:
-    """The target without the brackets of IPv6."""
-    return str(limit["target"]).replace("[", "").replace("]", "")
 
 
 def _pinned(cpu: int | None) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from typing import Any, Final
 from hang import until
 from live.limits.both import LIMITS, BothCase
 from live.limits.case import FAR
-from live.limits.losses import MADE
 from live.limits.stage import Stage
 from live.play import RIGHT, SILENT, WRONG, Outcome, Play, Truth, answer, record, text, worst
+from live.programs.run import RUN
 
 SETTLED: Final = 2.5  # seconds in which buffers and windows grow
 QUICK: Final = ("reader-sleeps", "writer-sleeps", "tbf-20mbit", "rcvbuf-32768", "acks-tbf")
@@ -73,7 +73,7 @@ def stage_translated(folder: Path) -> Truth:
     """A flow whose addresses a router translates."""
     with Stage("nat") as made:
         made.chain()
-        made.run(made.middle, f"{sys.executable} {MADE} masquerade")
+        made.run(made.middle, f"{sys.executable} {RUN} masquerade")
         made.reader()
         made.writer("pace=2500000", to=FAR)
         time.sleep(SETTLED)

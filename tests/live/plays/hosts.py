@@ -9,14 +9,14 @@ from typing import Final
 
 from live import ask
 from live.play import LATER, RIGHT, SILENT, WRONG, Outcome, Play, Truth, answer, record, slug
-from live.scenario import Scenario, scenarios, score, wards
+from live.scenario import Scenario, files, scenarios, score
 
 _VERDICTS: Final = {"first": RIGHT, "quiet": RIGHT, "found": LATER}
 
 
 def stage(scenario: Scenario, folder: Path) -> Truth:
     """Make the host and its load, and record it."""
-    with ask.patient(scenario) as place:
+    with ask.host(scenario) as place:
         settle = float(scenario.told.get("settle", 1.5))
         with place.running(scenario.words("load"), settle):
             seconds = float(scenario.told.get("seconds", 4))
@@ -53,9 +53,9 @@ def takes_cores(scenario: Scenario) -> bool:
 
 
 def _plays() -> Iterator[Play]:
-    for ward in wards():
-        if not ward.startswith(("recorded", "vm-")):
-            for one in scenarios(ward):
+    for file in files():
+        if not file.startswith(("recorded", "vm-")):
+            for one in scenarios(file):
                 yield Play(
                     slug(one.name), partial(stage, one), partial(judge, one),
                     (f"{slug(one.name)}.host.gz",),

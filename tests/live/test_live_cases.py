@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from live import ask, scoreboard
 from live.place import served
-from live.scenario import Scenario, scenarios, score, wards
+from live.programs.run import kinds
+from live.scenario import Scenario, files, scenarios, score
 
 from nettop.advice.rules.load import load
 from nettop.config import rules_folder
 
-ALL = [one for name in wards() for one in scenarios(name)]
-RECORDED = [one for one in ALL if one.ward.startswith("recorded")]
+ALL = [one for name in files() for one in scenarios(name)]
+RECORDED = [one for one in ALL if one.file.startswith("recorded")]
 
 
 def told(**words: Any) -> Scenario:
@@ -21,7 +25,7 @@ def told(**words: Any) -> Scenario:
 
 
 @pytest.mark.parametrize("scenario", RECORDED, ids=lambda one: str(one.name))
-def test_a_recorded_patient_is_diagnosed_rightly(scenario: Scenario) -> None:
+def test_a_recorded_host_is_diagnosed_rightly(scenario: Scenario) -> None:
     outcome = ask.run(scenario)
     assert outcome.right, (outcome.verdict, outcome.seen, outcome.alarms)
 
@@ -31,11 +35,11 @@ def test_a_recorded_patient_is_diagnosed_rightly(scenario: Scenario) -> None:
     [
         ("iperf3 -s", "5201"),
         ("taskset -c 1 iperf3 -s", "5201"),
-        ("loads deaf 9001", "9001"),
-        ("taskset -c 1 loads echo 9005", "9005"),
+        ("{run} reads-rarely 9001", "9001"),
+        ("taskset -c 1 {run} echo 9005", "9005"),
         ("iperf3 -c 10.94.0.2 -t 60", ""),
-        ("loads asks 10.94.0.2 9005", ""),
-        ("loads pages 10.94.0.2 9005", ""),
+        ("{run} asks 10.94.0.2 9005", ""),
+        ("{run} quota 20 {run} read 7300", "7300"),
         ("sysctl -qw net.core.rmem_max=8388608", ""),
     ],
 )
@@ -43,7 +47,24 @@ def test_a_load_is_waited_for_where_it_serves(command: str, port: str) -> None:
     assert served(command.split()) == port
 
 
-def test_a_scenario_names_rules_that_exist() -> None:
+def test_a_case_starts_programs_that_exist() -> None:
+    known = {*kinds()}
+    for one in ALL:
+        commands = [command for key in ("break", "load", "mend") for command in one.words(key)]
+        said = {kind for command in commands for kind in re.findall(r"{run} (\S+)", command)}
+        assert said <= known, one.name
+
+
+def test_no_two_cases_have_one_name() -> None:
+    assert not [name for name, count in Counter(one.name for one in ALL).items() if count > 1]
+
+
+def test_the_page_says_what_is_in_each_file() -> None:
+    about = Path(scoreboard.__file__).with_name("about.md").read_text()
+    assert [name for name in files() if f"| {name} |" not in about] == []
+
+
+def test_a_case_names_rules_that_exist() -> None:
     known = {rule.id for rule in load([rules_folder()])}
     for one in ALL:
         words = [word for key in ("first", "expect", "may", "never") for word in one.words(key)]
