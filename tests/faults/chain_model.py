@@ -26,13 +26,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+from hang import until
+
 from nettop.changes import Result, chain, guard, plan
 from nettop.changes.apply import Terms, apply
-from nettop.changes.journal import Journal
+from nettop.changes.journal import Journal, since_boot
 from nettop.changes.retract import retract
 from nettop.settings import Host
 
-LONG = 300.0
+LONG = 3600.0  # seconds to confirm; nobody waits for its end
 SYSFS = {"link.mtu": "mtu", "link.txqueuelen": "tx_queue_len", "napi.defer-hard-irqs":
          "napi_defer_hard_irqs", "napi.gro-flush-timeout": "gro_flush_timeout"}  # fmt: skip
 
@@ -61,11 +65,10 @@ class Play:
     """The device, the journal, and the model of both."""
 
     def __init__(
-        self, nic: str, values: dict[str, list[str]], seed: int,
-        *, short: float = 1.5, slack: float = 1.0,
-    ) -> None:  # fmt: skip
-        """`short` seconds are enough for a write; a change that is killed lives up to `slack`."""
-        self.nic, self.dice, self.short, self.slack = nic, random.Random(seed), short, slack
+        self, nic: str, values: dict[str, list[str]], seed: int, *, slack: float = 1.0
+    ) -> None:
+        """A change that is killed lives up to `slack` seconds."""
+        self.nic, self.dice, self.slack = nic, random.Random(seed), slack
         self.values = {f"{name}@{nic}": (name, choices) for name, choices in values.items()}
         self.host, self.book = Host.at(), Journal(tempfile.mkdtemp(prefix="nettop-chain-"))
         self.now = {setting: shown(nic, name) for setting, (name, _) in self.values.items()}
@@ -75,11 +78,9 @@ class Play:
 
     # -- what can be done --------------------------------------------------------------------------
 
-    def set(self, seconds: float = LONG) -> None:
+    def set(self) -> None:
         wanted = self.wish(self.dice.choice([1, 1, 2]))
-        self.add(
-            apply(plan.plan(wanted, self.host.source), self.host, self.book, self.terms(seconds))
-        )
+        self.add(apply(plan.plan(wanted, self.host.source), self.host, self.book, self.terms()))
 
     def confirm_newest(self) -> None:
         if self.waiting:
@@ -99,12 +100,14 @@ class Play:
             self.all_back()
 
     def expire(self) -> None:
-        """The newest gives its short time to all; one guard alone must do."""
-        self.set(self.short)
+        """The time of the newest, which counts for all, ends; one guard alone must do."""
+        self.set()
         guards = self.guards()
         self.dice.shuffle(guards)
         for one in guards[1:] if self.dice.random() < 0.5 else ():
             os.kill(one, signal.SIGKILL)
+        with self.book.lock(LONG):
+            self.book.note(self.waiting[-1].id, "armed", due=since_boot(), deadline=time.time())
         self.all_back()
 
     def undo_newest(self) -> None:
@@ -127,7 +130,7 @@ class Play:
         if not child:
             apply(plan.plan(wanted, self.host.source), self.host, self.book, self.terms())
             os._exit(0)
-        time.sleep(self.dice.uniform(0, self.slack))
+        time.sleep(self.dice.uniform(0, self.slack))  # wherever it dies, the model holds
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         fresh = self.book.entries()[known:]
@@ -147,8 +150,8 @@ class Play:
 
     # -- how it is done ----------------------------------------------------------------------------
 
-    def terms(self, seconds: float = LONG) -> Terms:
-        return Terms(confirm=seconds, carries=(self.nic,))
+    def terms(self) -> Terms:
+        return Terms(confirm=LONG, carries=(self.nic,))
 
     def wish(self, number: int) -> list[tuple[str, str]]:
         chosen = self.dice.sample(sorted(self.values), min(number, len(self.values)))
@@ -189,10 +192,7 @@ class Play:
         for one in reversed(self.waiting):
             self.now[one.setting] = one.before
         self.waiting = []
-        end = time.monotonic() + 120
-        while any(chain.unconfirmed(e) for e in self.book.entries()):
-            assert time.monotonic() < end, "it was not taken back"
-            time.sleep(0.02)
+        until(lambda: not any(map(chain.unconfirmed, self.book.entries())), "not taken back")
 
     def agrees(self) -> None:
         """Kernel and journal are as the model has them."""
@@ -207,8 +207,7 @@ class Play:
             self.set: 8, self.confirm_newest: 2, self.confirm_older: 3, self.stop_guard: 2,
             self.expire: 2, self.undo_newest: 3, self.die: 3,
         }  # fmt: skip
-        for _ in range(steps):
-            (move,) = self.dice.choices(list(moves), list(moves.values()))
+        for move in self.dice.choices(list(moves), list(moves.values()), k=steps):
             self.done[move.__name__] += 1
             print(move.__name__, file=sys.stderr, flush=True)
             move()
@@ -224,10 +223,7 @@ class Play:
         self.now, self.waiting = dict(self.original), []
         self.agrees()
         assert not any(e.open for e in self.book.entries())
-        end = time.monotonic() + 60
-        while self.all_guards():
-            assert time.monotonic() < end, "a guard outlives its work"
-            time.sleep(0.1)
+        until(lambda: not self.all_guards(), "a guard outlives its work")
         shutil.rmtree(self.book.folder)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from changes_netns import python, run
 
 pytestmark = [
     pytest.mark.netns,
@@ -17,11 +16,8 @@ pytestmark = [
 ]
 NAME = f"nt-chain-{os.getpid()}"
 MODEL = Path(__file__).parents[1] / "faults/chain_model.py"
+PLAY = "import runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"
 SETTINGS = "link.mtu=1400,1300,9000 link.txqueuelen=500,2000 napi.defer-hard-irqs=1,2".split()
-
-
-def run(*words: str) -> None:
-    subprocess.run(words, check=True, capture_output=True, timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +34,6 @@ def netns() -> Iterator[str]:
 
 @pytest.mark.parametrize("seed", range(101, 105))
 def test_whatever_is_done_the_device_is_as_the_model_says(netns: str, seed: int) -> None:
-    words = ["ip", "netns", "exec", netns, sys.executable, str(MODEL), "va", *SETTINGS]
-    done = subprocess.run(
-        [*words, "--seed", str(seed), "--steps", "16"], capture_output=True, text=True,
-        check=False, timeout=500,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    moves = json.loads(done.stdout)
+    more = (str(MODEL), "va", *SETTINGS, "--seed", str(seed), "--steps", "16")
+    moves = json.loads(python(netns, PLAY, *more))
     assert moves.get("set", 0) + moves.get("expire", 0) >= 4, moves

@@ -109,15 +109,16 @@ class Screen:
 
     def until(self, true: Callable[[], bool], what: str) -> None:
         """Let it draw until something is so."""
-        until(lambda: self.draws() or true(), lambda: f"no {what}:\n{self.text[-4000:]}")
+        until(lambda: self.draws() and true(), lambda: f"no {what}:\n{self.text[-4000:]}")
 
-    def draws(self) -> None:
+    def draws(self) -> bool:
         """Take what it has drawn, and answer as a terminal does."""
         while select.select([self.tty], [], [], 0)[0]:
             data = os.read(self.tty, 65536)
             for _ in range(data.count(b"\x1b[6n")):
                 os.write(self.tty, b"\x1b[1;1R")
             self.text += data.decode("utf-8", "replace")
+        return True
 
     def press(self, keys: str, shows: str, *others: str) -> None:
         """Type; return when these words are on the screen, or others."""

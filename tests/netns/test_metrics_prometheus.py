@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,7 +20,11 @@ import pytest
 
 pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
 
+import veth
+from changes_netns import python, run
+from hang import until
 from veth import NEAR, Pair, pair
+from warm import shared
 
 from nettop.metrics import alerts, board
 from nettop.metrics.families import FAMILIES
@@ -34,7 +37,6 @@ pytestmark = [
 HOSTS = Path(__file__).parents[1] / "hosts"
 LIVE, RECORDED = f"{NEAR}:9469", f"{NEAR}:9470"
 SERVER = "http://127.0.0.1:9090"
-PATIENCE = 120.0  # only so that a failure ends
 CONFIG = f"""
 global: {{scrape_interval: 1s, evaluation_interval: 1s}}
 rule_files: [{alerts.FILE}]
@@ -53,29 +55,25 @@ class Monitored:
     def __init__(self, spaces: Pair) -> None:
         self.spaces = spaces
 
-    def query(self, text: str) -> Found:
-        """The series of an instant query; none before Prometheus answers."""
-        words = [*self.spaces.far, "promtool", "query", "instant", "-o", "json", SERVER, text]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-        if done.returncode:
-            assert "refused" in done.stderr or "503" in done.stderr, done.stderr
-            return []
-        found: Found = json.loads(done.stdout)
+    def query(self, *texts: str) -> list[Found]:
+        """The series of each instant query; none before Prometheus answers."""
+        found: list[Found] = json.loads(python(veth.spaces("metrics")[1], ASK, SERVER, *texts))
         return found
 
     def until(self, text: str, holds: Callable[[Found], bool]) -> Found:
         """Query until the answer holds; the answer."""
-        end = time.monotonic() + PATIENCE
-        while True:
-            found = self.query(text)
-            if holds(found):
-                return found
-            assert time.monotonic() < end, f"{text}: {found}"
-            time.sleep(0.5)
+        found: Found = []
+
+        def answer() -> bool:
+            nonlocal found
+            (found,) = self.query(text)
+            return holds(found)
+
+        until(answer, lambda: f"{text}: {found}")
+        return found
 
     def sysctl(self, value: str) -> None:
-        words = [*self.spaces.near, "sysctl", "-q", "-w", value]
-        subprocess.run(words, check=True, capture_output=True)
+        run(*self.spaces.near, "sysctl", "-q", "-w", value)
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +97,7 @@ def monitored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitored]:
             process = start([*spaces.near, *nettop, *more])
             assert process.stdout is not None
             assert process.stdout.readline().startswith("http://")
-        rules = subprocess.run([*nettop, "--alerts"], capture_output=True, text=True, check=True)
-        (folder / alerts.FILE).write_text(rules.stdout)
+        (folder / alerts.FILE).write_bytes(shared().run(("metrics", "--alerts")).stdout)
         (folder / "prometheus.yml").write_text(CONFIG)
         start([
             *spaces.far, "prometheus", f"--config.file={folder}/prometheus.yml",
@@ -119,7 +116,7 @@ def labels(series: dict[str, object]) -> dict[str, str]:
 
 def test_an_alert_fires_with_the_labels_of_the_finding_and_clears(monitored: Monitored) -> None:
     alert = f'ALERTS{{alertname="NettopLossRecoveryCrippled",instance="{LIVE}"}}'
-    assert monitored.query(alert) == []
+    assert monitored.query(alert) == [[]]
     monitored.sysctl("net.ipv4.tcp_sack=0")
     (firing,) = monitored.until(alert, bool)
     assert labels(firing) == {
@@ -132,31 +129,47 @@ def test_an_alert_fires_with_the_labels_of_the_finding_and_clears(monitored: Mon
 
 
 def test_every_panel_and_every_metric_has_data(monitored: Monitored) -> None:
-    for panel in board.PANELS:
-        query = panel.query.replace("$instance", ".*").replace("$__rate_interval", "30s")
-        assert "$" not in query
-        monitored.until(query, bool)
-    for family in FAMILIES:
-        monitored.until(family.name, bool)
+    panels = [
+        panel.query.replace("$instance", ".*").replace("$__rate_interval", "30s")
+        for panel in board.PANELS
+    ]
+    assert not any("$" in query for query in panels)
+    asked = [*panels, *(family.name for family in FAMILIES)]
+    until(lambda: all(monitored.query(*asked)), lambda: monitored.query(*asked))
 
 
 def test_looks_follow_the_scrapes(monitored: Monitored) -> None:
     """Prometheus and this test ask together more often than once a second."""
-    ask = [*monitored.spaces.near, sys.executable, "-c", ASK, f"http://{LIVE}/metrics"]
-    done = subprocess.run(ask, capture_output=True, text=True, timeout=300, check=True)
-    looks, seconds = map(float, done.stdout.split())
+    near, _ = veth.spaces("metrics")
+    looks, seconds = map(float, python(near, COUNT, f"http://{LIVE}/metrics").split())
     assert 1 <= looks <= seconds + 1
 
 
+# the answers of Prometheus to queries
 ASK = """
+import json, sys, urllib.error, urllib.parse, urllib.request
+def answer(query):
+    url = f"{sys.argv[1]}/api/v1/query?" + urllib.parse.urlencode({"query": query})
+    try:
+        return json.load(urllib.request.urlopen(url))["data"]["result"]
+    except urllib.error.HTTPError as error:
+        if error.code != 503:  # it starts
+            raise
+    except urllib.error.URLError as error:
+        if not isinstance(error.reason, ConnectionRefusedError):
+            raise
+    return []
+print(json.dumps([answer(query) for query in sys.argv[2:]]))
+"""
+# scrapes for as long as it takes to see a new look: how many there were, and in how many seconds
+COUNT = """
 import sys, time, urllib.request
 def looks():
-    body = urllib.request.urlopen(sys.argv[1], timeout=60).read().decode()
+    body = urllib.request.urlopen(sys.argv[1]).read().decode()
     (row,) = (row for row in body.splitlines() if row.startswith("nettop_looks_total"))
     return float(row.split()[1])
 began, first = time.monotonic(), looks()
-for _ in range(20):
-    last = looks()
-    time.sleep(0.1)
+while (last := looks()) < first + 2:
+    time.sleep(0.05)
 print(last - first, time.monotonic() - began)
 """

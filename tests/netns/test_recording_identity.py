@@ -63,9 +63,9 @@ def archive() -> Iterator[str]:
             done = ip("-n", NAME, *line.split())
             if done.returncode and "vxlan" in line:
                 pytest.skip(f"this kernel has no vxlan: {done.stderr}")
-        done = shared().run(("record", "-", "--seconds", "0.5"), netns=NAME)
-        assert done.returncode == 0, done.stderr
-        yield done.stdout.decode(errors="surrogateescape")
+        recorded = shared().run(("record", "-", "--seconds", "0.5"), netns=NAME)
+        assert recorded.returncode == 0, recorded.stderr
+        yield recorded.stdout.decode(errors="surrogateescape")
     finally:
         ip("netns", "del", NAME)
 

@@ -46,7 +46,7 @@ def seen(pair: Ends, tool: str, *words: str) -> set[tuple[str, int]]:
     common = ("test", tool, *pair.peer, "--warmup", "0", "--no-keep", *words)
     with open(os.devnull, "r+b") as null:
         streams = dict.fromkeys((0, 1, 2), null.fileno())
-        running = shared().start(common, pair.environment, netns=pair.here, streams=streams)
+        running = shared().start(common, streams, pair.environment, netns=pair.here)
     found: set[tuple[str, int]] = set()
     while (code := running.poll()) is None:
         for place in listening(pair) - found:
