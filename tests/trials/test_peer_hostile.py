@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
-from hang import HANG, until
+from hang import until
+from warm import Warm
 
 from nettop.trials import end, peer
 
@@ -59,8 +59,8 @@ SILENT: Final = {
 
 
 def command(prefix: str, folder: Path) -> list[str]:
-    return [sys.executable, "-m", "nettop", "test", "bulk", "--to", "127.0.0.1", "--no-keep",
-            "--peer", f"env FAR_OF_THE_TEST={folder} {prefix}", "--seconds", "30"]  # fmt: skip
+    return ["test", "bulk", "--to", "127.0.0.1", "--no-keep", "--seconds", "30",
+            "--peer", f"env FAR_OF_THE_TEST={folder} {prefix}"]  # fmt: skip
 
 
 def left(folder: Path) -> list[str]:
@@ -84,36 +84,36 @@ def fake(folder: Path, odd: str) -> str:
     return shlex.join([sys.executable, str(path)])
 
 
-def refused(prefix: str, folder: Path) -> str:
+def refused(warm: Warm, prefix: str, folder: Path) -> str:
     """What is said of such a far end."""
-    done = subprocess.run(
-        command(prefix, folder), capture_output=True, text=True, check=False, timeout=HANG
-    )
-    assert done.returncode == 3, done.stderr
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("nettop: ")
-    assert "internal error" not in done.stderr
+    done = warm.run(command(prefix, folder))
+    said = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (3, b""), said
+    assert len(said.splitlines()) == 1
+    assert said.startswith("nettop: ")
+    assert "internal error" not in said
     until(lambda: not left(folder))
-    return done.stderr
+    return said
 
 
 @pytest.mark.parametrize("name", PREFIXES)
-def test_a_prefix_that_does_not_run_the_helper_is_one_sentence(name: str, tmp_path: Path) -> None:
+def test_a_prefix_that_does_not_run_the_helper_is_one_sentence(
+    name: str, tmp_path: Path, warm: Warm
+) -> None:
     prefix, why = PREFIXES[name]
-    assert why in refused(prefix, tmp_path)
+    assert why in refused(warm, prefix, tmp_path)
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_what_cannot_be_is_one_sentence(name: str, tmp_path: Path) -> None:
+def test_what_cannot_be_is_one_sentence(name: str, tmp_path: Path, warm: Warm) -> None:
     odd, why = ODD[name]
-    assert why in refused(fake(tmp_path, odd), tmp_path)
+    assert why in refused(warm, fake(tmp_path, odd), tmp_path)
 
 
-def test_messages_without_end_are_no_answer(tmp_path: Path) -> None:
+def test_messages_without_end_are_no_answer(tmp_path: Path, warm: Warm) -> None:
     line = '{"total": 1, "poured": 1, "lasted": 1}\\n'
     odd = f"while True: sys.stdout.write('{line}' * 100)"
-    assert "sends messages but does not answer" in refused(fake(tmp_path, odd), tmp_path)
+    assert "sends messages but does not answer" in refused(warm, fake(tmp_path, odd), tmp_path)
 
 
 def test_messages_without_end_are_a_flood() -> None:
@@ -125,25 +125,28 @@ def test_messages_without_end_are_a_flood() -> None:
             one.receive(20)
 
 
-def cancelled(prefix: str, folder: Path, number: int, ready: Callable[[], bool]) -> None:
+def cancelled(
+    warm: Warm, prefix: str, folder: Path, number: int, ready: Callable[[], bool]
+) -> None:
     """End `nettop test` by a signal once the far end is as far as `ready` tells."""
-    with subprocess.Popen(
-        command(prefix, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as running:
+    with open(os.devnull, "r+b") as null, (folder / "said").open("w+") as said:
+        streams = {0: null.fileno(), 1: null.fileno(), 2: said.fileno()}
+        running = warm.start(command(prefix, folder), streams)
         until(ready, "the far end did not start")
-        running.send_signal(number)
-        _, said = running.communicate(timeout=HANG)
-    assert said == "nettop: cancelled; all processes of the test have ended\n"
-    assert running.returncode == 4
+        os.kill(running.pid, number)
+        assert running.wait() == 4
+        said.seek(0)
+        assert said.read() == "nettop: cancelled; all processes of the test have ended\n"
     until(lambda: not left(folder))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("name", SILENT)
 def test_a_signal_ends_the_wait_for_a_silent_far_end(
-    name: str, number: int, tmp_path: Path
+    name: str, number: int, tmp_path: Path, warm: Warm
 ) -> None:
-    cancelled(SILENT[name], tmp_path, number, lambda: any("600" in one for one in left(tmp_path)))
+    waits = lambda: any("600" in one for one in left(tmp_path))  # noqa: E731
+    cancelled(warm, SILENT[name], tmp_path, number, waits)
 
 
 @pytest.mark.parametrize(
@@ -155,10 +158,12 @@ def test_a_signal_ends_the_wait_for_a_silent_far_end(
     ],
     ids=["silent", "chattering", "complaining"],
 )
-def test_a_signal_ends_a_test_whose_far_end_does_not_begin(odd: str, tmp_path: Path) -> None:
+def test_a_signal_ends_a_test_whose_far_end_does_not_begin(
+    odd: str, tmp_path: Path, warm: Warm
+) -> None:
     ready = tmp_path / "ready"
     prefix = fake(tmp_path, f"open({str(ready)!r}, 'w').close()\n{odd}")
-    cancelled(prefix, tmp_path, signal.SIGTERM, ready.exists)
+    cancelled(warm, prefix, tmp_path, signal.SIGTERM, ready.exists)
 
 
 def test_the_other_streams_end_does_not_hide_what_was_said() -> None:

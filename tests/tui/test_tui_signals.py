@@ -203,7 +203,7 @@ async def test_nobody_looks_for_keys_while_none_comes(monkeypatch: pytest.Monkey
         waits.append(words[3])
         return answers[len(waits) - 1], [], []
 
-    monkeypatch.setattr(terminal_driver.select, "select", select)
+    monkeypatch.setattr("nettop.tui.terminal.select.select", select)
     monkeypatch.setattr(driver, "process_message", lambda _message: None)
     os.write(driver._end, b"\n")
     driver.run_input_thread()
