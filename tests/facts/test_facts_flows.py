@@ -272,6 +272,11 @@ def test_a_route_is_looked_up_by_length_and_not_among_all() -> None:
     assert found.interface("21.0.0.1") == "wan"
 
 
+def test_no_window_is_larger_than_the_largest_scale_expresses() -> None:
+    row = socket(rcv_ssthresh=2**40, wscale=True, rcv_wscale=2**63)
+    assert joined({**HOST, "sockets_tcp": [row]}).flows[0].offers == 65_535 << 14
+
+
 def test_listening_sockets_are_no_flows() -> None:
     facts = joined({**HOST, "sockets_tcp": [socket(state="listen"), socket(2)]})
     assert len(facts.flows) == 1

@@ -353,7 +353,8 @@ def _waits(row: TcpRow, busy: float | None) -> bool:
 def _offers(row: TcpRow) -> int | None:
     """The largest window that this end can offer: no more than 16 bits and its scale express."""
     most, scale = row.rcv_ssthresh, row.rcv_wscale if row.wscale else None
-    return most if most is None or scale is None else min(most, _WINDOW << scale)
+    # 14 is the largest scale (RFC 7323, section 2.3)
+    return most if most is None or scale is None else min(most, _WINDOW << min(scale, 14))
 
 
 def _loss_total(row: TcpRow) -> float | None:
