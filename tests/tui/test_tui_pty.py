@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,8 @@ from pathlib import Path
 import pytest
 from pty_terminal import Terminal, restored
 from warm import Warm
+
+from nettop.tui import signals
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def test_it_paints_and_control_c_restores(cold: Terminal) -> None:
     assert b"Traceback" not in cold.seen
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", signals.ENDING)
 def test_signals_restore_the_terminal(terminal: Terminal, number: signal.Signals) -> None:
     terminal.read(15, b"FINDINGS")
     os.kill(terminal.pid, number)
@@ -74,6 +78,36 @@ def test_suspended_and_resumed_it_still_takes_keys(cold: Terminal) -> None:
     cold.read(20, b"FINDINGS")
     os.write(cold.tty, b"2")
     assert b"QUEUES" in cold.read(20, b"QUEUES")
+
+
+def test_started_in_the_background_it_draws_in_the_foreground(tmp_path: Path) -> None:
+    shell = Terminal.__new__(Terminal)
+    shell.answers, shell.seen, shell.process = True, b"", None
+    shell.pid, shell.tty = pty.fork()
+    if shell.pid == 0:
+        os.environ.update(TERM="xterm-256color", PS1="ready> ", NETTOP_STATE=str(tmp_path))
+        os.execvp("bash", ["bash", "--norc", "-i"])
+    shell.resize(100, 30)
+    try:
+        assert b"ready> " in shell.read(20, b"ready> ")
+        os.write(shell.tty, f"{sys.executable} -m nettop --demo &\n".encode())
+        for _ in range(400):
+            os.write(shell.tty, b"\n")  # the shell says what stopped
+            if b"Stopped" in shell.read(0.1, b"Stopped"):
+                break
+        assert b"\x1b[?1049h" not in shell.seen
+        os.write(shell.tty, b"fg\n")
+        assert b"FINDINGS" in shell.read(30, b"FINDINGS")
+        os.write(shell.tty, b"\x1a")
+        assert b"Stopped" in shell.read(30, b"Stopped")
+        os.write(shell.tty, b"fg\n")
+        assert b"FINDINGS" in shell.read(30, b"FINDINGS")
+        os.write(shell.tty, b"q")
+        assert b"ready> " in shell.read(30, b"ready> ")
+        restored(shell.seen)
+        assert b"rror" not in shell.seen
+    finally:
+        shell.close()
 
 
 def sleeps(pid: int) -> dict[str, int]:
