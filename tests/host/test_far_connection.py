@@ -17,7 +17,7 @@ from nettop.files import bounds
 from nettop.host.connection import Connection
 from nettop.host.distant import Distant
 from nettop.host.far import wire
-from nettop.host.far.mirror import GONE, WHOLE, Mirror
+from nettop.host.far.mirror import ENTRY, GONE, WHOLE, Mirror
 from nettop.host.netlink import diag
 from nettop.host.patterns import FILE
 from nettop.host.request import Space
@@ -247,7 +247,7 @@ def test_both_ends_have_the_same_answers(texts: list[bytes]) -> None:
         if change is not None:
             here.apply(ask, *change)
         assert here.answers[ask] == b"+" + text
-        assert here.size == there.size == len(text) + 1
+        assert here.size == there.size == ENTRY + len(ask[1]) + len(text) + 1
 
 
 @given(st.binary(max_size=60))
@@ -266,6 +266,7 @@ def test_the_bounds_are_those_of_this_host() -> None:
 def test_what_the_reader_forgot_is_forgotten_here(far: Distant) -> None:
     ask, before = (FILE, b"/proc/other"), far._mirror.size
     for change in ((0, WHOLE, b"", b"+cpu 0"), (wire.FORGOTTEN, GONE, ask[0] + ask[1], b"")):
-        far._take(wire.pack_answer(far._mirror.number, 0.0, 0.0, [], [change]), [ask])
+        answer = wire.pack_answer(far._mirror.number, 0.0, 0.0, [], [change])
+        far._take(answer, [ask], float("inf"))
         assert (ask in far._mirror.answers) == (change[1] == WHOLE)
     assert far._mirror.size == before

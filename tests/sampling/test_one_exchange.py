@@ -148,7 +148,7 @@ def test_a_request_that_rests_is_sent_ahead_however_long_samples_take(interval: 
 def test_one_process_with_very_many_descriptors_leaves_room_for_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reader, "_MATCHES", 300)
+    monkeypatch.setattr(wire, "MATCHES", 300)
     many = [b"%d" % number for number in range(1000)]
 
     class Host:

@@ -12,6 +12,7 @@ import struct
 import sys
 import termios
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from hang import until
@@ -21,10 +22,12 @@ from warm import Process, Warm
 class Terminal:
     """A pseudo-terminal with nettop in it; answers cursor queries unless told not to.
 
-    With `warm` the process starts without the imports.
+    With `warm` the process starts without the imports; `command` is another program.
     """
 
-    def __init__(self, home: Path, *options: str, warm: Warm | None = None) -> None:
+    def __init__(
+        self, home: Path, *options: str, warm: Warm | None = None, command: Sequence[str] = ()
+    ) -> None:
         self.answers = True
         self.seen = b""
         self.process: Process | None = None
@@ -41,7 +44,8 @@ class Terminal:
         else:
             self.pid, self.tty = pty.fork()
             if self.pid == 0:
-                os.execve(sys.executable, [sys.executable, "-m", "nettop", *options], environment)
+                words = command or [sys.executable, "-m", "nettop", *options]
+                os.execvpe(words[0], words, environment)
         self.resize(100, 30)
 
     def resize(self, width: int, height: int) -> None:

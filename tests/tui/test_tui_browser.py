@@ -30,7 +30,7 @@ def typed(*texts: str) -> list[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WebDriver, "process_message", lambda _self, message: out.append(message))
         for text in texts:
-            driver._typed(text)
+            driver._typed(text.encode())
     return out
 
 

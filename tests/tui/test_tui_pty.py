@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,28 @@ def test_suspended_and_resumed_it_still_takes_keys(cold: Terminal) -> None:
     cold.read(b"FINDINGS")
     os.write(cold.tty, b"2")
     assert b"QUEUES" in cold.read(b"QUEUES")
+
+
+def test_started_in_the_background_it_draws_in_the_foreground(tmp_path: Path) -> None:
+    shell = Terminal(tmp_path, command=("bash", "--norc", "-i"))
+    try:
+        os.write(shell.tty, b"PS1='ready''> '\n")
+        shell.read(b"ready> ")
+        os.write(shell.tty, f"{sys.executable} -m nettop --demo &\n".encode())
+        shell.shows(b"\n", b"Stopped")  # the shell says what stopped
+        assert b"\x1b[?1049h" not in shell.seen
+        os.write(shell.tty, b"fg\n")
+        shell.read(b"FINDINGS")
+        os.write(shell.tty, b"\x1a")
+        shell.read(b"Stopped")
+        os.write(shell.tty, b"fg\n")
+        shell.read(b"FINDINGS")
+        os.write(shell.tty, b"q")
+        shell.read(b"ready> ")
+        restored(shell.seen)
+        assert b"rror" not in shell.seen
+    finally:
+        shell.close()
 
 
 def test_a_terminal_that_answers_nothing_still_gets_frames(tmp_path: Path, warm: Warm) -> None:

@@ -14,6 +14,7 @@ from pty_terminal import Terminal, restored
 from textual.constants import ESCAPE_DELAY
 from warm import Warm
 
+from nettop.tui import signals
 from nettop.tui import terminal as terminal_driver
 from nettop.tui.screen import Nettop
 from nettop.views.scene import Scene
@@ -134,7 +135,7 @@ def test_resized_stopped_and_continued_while_a_dialog_is_open(
     quits(terminal)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", signals.ENDING)
 @pytest.mark.parametrize("before", [[], [signal.SIGCONT], [signal.SIGTSTP], [signal.SIGSTOP]])
 def test_whatever_was_before_a_signal_ends_it(
     terminal: Terminal, before: list[signal.Signals], number: signal.Signals

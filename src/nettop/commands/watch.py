@@ -96,7 +96,7 @@ def _watch(args: argparse.Namespace, observer: Observer, step: Callable[[], Obse
     worst = len(SEVERITIES)
     samples = 0
     judged, reported, lacking = False, "", ""
-    began = due = source.now()
+    began = due = seen = source.now()
     while True:
         observation = _sample(
             observer, step, until=None if args.duration is None else began + args.duration
@@ -119,6 +119,10 @@ def _watch(args: argparse.Namespace, observer: Observer, step: Callable[[], Obse
         elif samples > 1 and lacking != reported:  # the first sample never has rates
             reported = lacking
             _shortfall(args, wall, lacking)
+        now_there = source.now()
+        if now_there < seen:  # the other host was started again, and so was its clock
+            began, due = began - due + now_there, now_there
+        seen = now_there
         due += args.interval
         if args.duration is not None and due - began > args.duration:
             break

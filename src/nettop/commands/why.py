@@ -46,6 +46,7 @@ GROUP = "look"
 HELP = "say what limits each flow and interface, and what would limit it next"
 SAMPLES = 10  # intervals, at the least
 # read in every frame from the first on: without their rates, shapers and drops are not seen
+NEEDED = ("cpu",), ("link_stats", "netdev")  # without them nothing is known of any limit
 COUNTED = ("sockets_tcp", "sockets_udp", "qdiscs", "classes")
 
 
@@ -144,7 +145,10 @@ def look(source: Source, seconds: float, target: str | None = None) -> tuple[Fra
     if moved and target is not None and not _flows(facts, target):
         raise Refused(f"{target}: its flow moved data, and ended while it was observed", 3)
     if not facts.limits or all(core.idle is None for core in facts.cores):
-        raise Refused("not enough was seen: the counters of this host were read only once", 3)
+        for names in NEEDED:
+            unknown = _unknown(frame, names)
+            if unknown:
+                raise Refused(f"not enough was seen: {unknown}", 3)
     once = [name for name in COUNTED if _only_once(frame, name)]
     if once:
         raise Refused(
@@ -152,6 +156,19 @@ def look(source: Source, seconds: float, target: str | None = None) -> tuple[Fra
             "(--seconds)", 3,
         )  # fmt: skip
     return frame, facts
+
+
+def _unknown(frame: Frame, names: Sequence[str]) -> str:
+    """Why no rate of these tables is known, of which one is enough; empty if one is."""
+    read = [name for name in names if frame.tables.get(name)]
+    if any(not _only_once(frame, name) for name in read):
+        return ""
+    if read:
+        return "the counters of this host were read only once"
+    return next(
+        (f"{name}: {frame.missing[name]}" for name in reversed(names) if name in frame.missing),
+        f"{names[-1]} has no rows",
+    )
 
 
 def _only_once(frame: Frame, table: str) -> bool:
@@ -278,6 +295,8 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
             )
     if idle:
         out += ["", f"{idle} directions of interfaces carry nothing and nothing waits there"]
+    if not limits:
+        out += ["", "nothing carries data, and nothing waits"]
     return out
 
 

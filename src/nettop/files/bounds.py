@@ -72,6 +72,10 @@ BOUNDS: Final[Mapping[str, Bound]] = {
         256 * _MIB, "bytes", "the reply to one netlink request",
         "half a million TCP sockets with all attributes",
     ),
+    "messages": Bound(
+        2_000_000, "messages", "the reply of another host to one netlink request",
+        "a router with all routes of the Internet has 1.3 million",
+    ),
     "far": Bound(
         256 * _MIB, "bytes", "what is kept of another host (`--host`)",
         "the answers of a host with 1,024 CPUs and 100,000 sockets",

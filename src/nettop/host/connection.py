@@ -27,6 +27,7 @@ from typing import Final
 from ..files.bounds import BOUNDS
 from ..terms.text import safe
 from . import prefix
+from .clock import FarClock
 from .far import wire
 from .source import HostLostError
 
@@ -69,7 +70,8 @@ class Connection:
         self.root = False
         self.bytes = 0  # received
         self.exchanges = 0  # round trips; the start is one
-        self.used = time.monotonic()
+        self.used = self._sent = time.monotonic()
+        self._clock = FarClock()
         self._errors = b""
         self._input = bytearray()
         token = secrets.token_hex(16)
@@ -135,6 +137,7 @@ class Connection:
         """
         if self._input:
             raise HostLostError(f"{self.name} sent data that was not requested")
+        self._sent = time.monotonic()
         self._write(b"".join(map(self._packer.pack, batches)), seconds)
         answer = self.answer(seconds)
         self.exchanges += 1
@@ -152,6 +155,8 @@ class Connection:
             )
         try:
             answer = self._unpacker.unpack(self._take(size, until, late))
+            _, there, wall, _, _ = wire.unpack_head(answer)
+            self._clock.check(there, wall, self._sent, time.monotonic())
         except wire.UnreadableError as error:
             raise HostLostError(f"{self.name} sent an invalid answer: {error}") from None
         self.bytes += size

@@ -17,10 +17,10 @@ from typing import Final
 from ..files import bounds
 from . import patterns, prefix
 from .ages import NONE
-from .connection import Connection
+from .connection import ANSWER, Connection
 from .far import mirror, wire
 from .far.wire import Ask
-from .netlink import route
+from .netlink import codec, route
 from .patterns import FILE, FOLDER, IOCTL, LINK, NETLINK
 from .request import Request
 from .source import HostLostError, Lead
@@ -208,7 +208,7 @@ class Distant:
         try:
             answer = answered()
             took = time.monotonic() - sent
-            pids = self._take(answer, batch)
+            pids = self._take(answer, batch, sent + ANSWER)
         except HostLostError as error:
             self._fail(error)
             raise
@@ -224,18 +224,27 @@ class Distant:
             for pid in pids:
                 self._known.add((ask[0], ask[1].replace(b"!", b"%d" % pid)))
 
-    def _take(self, answer: bytes, batch: list[Ask]) -> list[int]:
-        """Apply an answer; the processes that were looked into. UnreadableError."""
+    def _take(self, answer: bytes, batch: list[Ask], until: float) -> list[int]:
+        """Apply an answer; the processes that were looked into.
+
+        UnreadableError, also where it has too many parts for the time `until`, or for the memory.
+        """
         number, far, wall, pids, at = wire.unpack_head(answer)
+        left = list(map(patterns.most_changes, batch))
         if number != self._mirror.number:
             raise wire.UnreadableError("it answers another batch")
         for ref, form, name, body in wire.unpack_changes(answer, at):
+            if time.monotonic() > until:
+                raise wire.UnreadableError(f"it takes more than {ANSWER:g} s")
             if ref == wire.FORGOTTEN:
                 self._mirror.remove((name[:1], name[1:]))
                 continue
             if ref >= len(batch):
                 raise wire.UnreadableError("it answers a request that was not sent")
             ask = batch[ref]
+            left[ref] -= 1
+            if left[ref] < 0:
+                raise wire.UnreadableError("it answers a request too often")
             if form == mirror.CUT:  # a name that is not among these is asked for by itself
                 self._cut.add(ask)
                 self._overfull.add(ask)
@@ -246,8 +255,13 @@ class Distant:
                 raise wire.UnreadableError("it names a file that was not asked for")
             one = (ask[0], name) if name else ask
             self._mirror.apply(one, form, body)
-        if self._mirror.size > bounds.BOUNDS["far"].most:
-            raise wire.UnreadableError(str(bounds.exceeded("far").strerror))
+            try:
+                if self._mirror.size > bounds.BOUNDS["far"].most:
+                    raise bounds.exceeded("far")
+                if ask[0] == NETLINK:
+                    codec.must_be_few(self._mirror.answers.get(one, b""))
+            except OSError as error:
+                raise wire.UnreadableError(str(error.strerror)) from None
         self._far, self._wall = far, wall
         return pids
 
@@ -298,6 +312,9 @@ class Distant:
     def data(self, path: str) -> bytes:
         """The file's bytes."""
         body = self._answer((FILE, os.fsencode(path)), path)
+        bound = "interrupts" if path == "/proc/interrupts" else "host-file"
+        if len(body) > bounds.BOUNDS[bound].most:
+            raise bounds.exceeded(bound, path)
         bounds.must_have_lines(body, path)
         return body
 
@@ -308,6 +325,8 @@ class Distant:
     def listing(self, path: str) -> list[str]:
         """The names in a directory, sorted."""
         names = self._answer((FOLDER, os.fsencode(path.rstrip("/") or "/")), path)
+        if names.count(b"\n") > bounds.BOUNDS["listing"].most:
+            raise bounds.exceeded("listing", path)
         return names.decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def link(self, path: str) -> str:

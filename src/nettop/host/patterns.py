@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from .far.wire import Ask
+from .far.wire import LOOKED_INTO, MATCHES, Ask
 
 FILE, FOLDER, LINK, NETLINK, IOCTL = b"t", b"l", b"k", b"n", b"i"
 _NUMBER: Final = re.compile(rb"(?<=/)\d+(?=/|$)")
@@ -39,6 +39,14 @@ def order(ask: Ask) -> tuple[bool, bool, bool, bool]:
 def is_pattern(ask: Ask) -> bool:
     """Whether it stands for many requests."""
     return ask[0] in (FILE, FOLDER, LINK) and (b"/#" in ask[1] or b"/!" in ask[1])
+
+
+def most_changes(ask: Ask) -> int:
+    """How many parts of an answer a reader sends for it at most."""
+    if not is_pattern(ask):
+        return 1
+    each = 2 * MATCHES + 1  # all ended, as many new ones, and that there are more
+    return each * LOOKED_INTO if b"/!" in ask[1] else each
 
 
 def those_of(ask: Ask) -> Iterable[Ask]:

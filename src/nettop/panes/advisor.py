@@ -271,7 +271,7 @@ def nothing(scene: Scene, view: View) -> Line:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list beside the finding under the cursor, or above it; or the opened finding alone."""
-    waits = waiting(scene.facts, width)
+    waits = waiting(scene, width)
     if waits is not None or scene.facts is None:
         return waits or []
     framed = roomy(width, height)

@@ -168,7 +168,7 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:  # n
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The matrix, and below it the cores by kind of work."""
-    waits = waiting(scene.facts, width)
+    waits = waiting(scene, width)
     if waits is not None or scene.facts is None:
         return waits or []
     framed = roomy(width, height)

@@ -225,7 +225,7 @@ def read_ago(scene: Scene) -> str:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and the flow under the cursor below it if there is room; or the opened flow."""
-    waits = waiting(scene.facts, width)
+    waits = waiting(scene, width)
     if waits is not None or scene.facts is None:
         return waits or []
     framed = roomy(width, height)

@@ -325,7 +325,7 @@ def framed(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """Settings at the left; hardware, counters and queues at the right."""
-    waits = waiting(scene.facts, width)
+    waits = waiting(scene, width)
     if waits is not None or scene.facts is None:
         return waits or []
     nic = nic_of(scene, view)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ..advice.rules.severity import MARKS
-from ..facts import Facts
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
 from ..terms.units import UNKNOWN
@@ -14,6 +13,7 @@ from ..terms.units import UNKNOWN
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.core import Core
+    from ..views.scene import Scene
     from ..views.view import View
 
 T = TypeVar("T")
@@ -185,10 +185,12 @@ def kinds(core: Core, limit: int = 2) -> str:
     return "idle" if core.idle is not None else UNKNOWN
 
 
-def waiting(facts: Facts | None, width: int) -> list[Line] | None:
+def waiting(scene: Scene, width: int) -> list[Line] | None:
     """The lines to show before there are facts; None when there are some."""
-    if facts is not None:
+    if scene.facts is not None:
         return None
+    if scene.shortfall:
+        return [fit_line(line((f" ✗ {scene.shortfall}", "bad")), width)]
     return [fit_line(line((" reading the host …", "dim")), width)]
 
 

@@ -35,6 +35,8 @@ def unknown(scene: Scene) -> Line | None:
         text = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
         return line((text, "warn"))
     if facts.cores[0].idle is None and not (scene.origin and scene.shortfall):
+        if why := facts.missing.get("cpu"):
+            return line((f" ? no verdict: CPU times: {why}", "warn"))
         return line((" … measuring the first interval", "dim"))
     return None
 

@@ -21,6 +21,7 @@ from textual.message import Message
 
 from ..serving import packets
 from . import internals
+from .typed import Typed
 
 ACCEPTED: Final = (events.Key, events.MouseEvent, events.CursorPosition)
 
@@ -69,17 +70,15 @@ class Browser(WebDriver):
             data += more
             for kind, payload in packets.taken(data):
                 if kind == b"D":
-                    self._typed(payload.decode())
+                    self._typed(payload)
                 else:
                     meta = json.loads(payload)
                     self.on_meta(meta["type"], meta)
             self._settle()
 
-    def _typed(self, text: str) -> None:
-        if not text:
-            return
-        parser = internals.parser()
-        for message in (*parser.feed(text), *parser.feed("")):  # "" ends it: a lone Esc is the key
+    def _typed(self, data: bytes) -> None:
+        typed = Typed()
+        for message in (*typed.feed(data), *typed.end()):  # a lone Esc is the key
             self.process_message(message)
 
     def _settle(self) -> None:

@@ -144,17 +144,21 @@ class Engine(threading.Thread):
                 text = brief(str(error), far.name) if far is not None else str(error)
                 lost, message = True, f"{text}; trying again"
                 if message != posted:
-                    self.post(Scene(notes=(Note(message, "bad", time.time()),)))
+                    self._failed(message)
                 posted = message
             except Exception as error:
                 from ..terms.errors import sentence
 
                 message = f"sampling failed: {sentence(error)}"
                 if message != posted:
-                    self.post(Scene(notes=(Note(message, "bad", time.time()),)))
+                    self._failed(message)
                 posted = message
             if not self._rest(begun):
                 return
+
+    def _failed(self, message: str) -> None:
+        """Say why there is no new picture; a first one stays away with the reason in its place."""
+        self.post(Scene(notes=(Note(message, "bad", time.time()),), shortfall=message))
 
     def _watched(self, observer: Observer, begun: float | None) -> None:
         """One sample; a note if another host is silent meanwhile. `begun`: None of the first."""

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP end the screen cleanly; `os._exit` ends one that hangs."""
+"""A signal that ends a program ends the screen cleanly; `os._exit` ends one that hangs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from collections.abc import Callable
 
 from .working import Actions
 
+# sent by a user, a terminal or a service manager to end a program, or with that default action
+ENDING = (
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+    signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR,
+)  # fmt: skip
 PATIENCE = 3.0  # seconds in which Textual must end after a signal
 END = 15.0  # seconds in which a running change or test must end
 
@@ -32,5 +37,5 @@ def install(leave: Callable[[int], None], actions: Callable[[], Actions | None])
         os._exit(128 + number)
 
     with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in ENDING:
             loop.add_signal_handler(number, ended, number)

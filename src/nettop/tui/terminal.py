@@ -9,7 +9,6 @@ handles SIGTSTP and SIGCONT one after the other, and the reader ends before it i
 from __future__ import annotations
 
 import asyncio
-import codecs
 import os
 import select
 import signal
@@ -20,6 +19,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from . import internals
+from .typed import Typed
 
 ROUNDS: Final = 2  # timeouts after input: a lone Esc is a key only when nothing follows it
 
@@ -70,13 +70,24 @@ class Terminal(LinuxDriver):
         self._stops = False
         self._lend()
         if self._lent:
+            self._lent = False
             self.resume_application_mode()
-            self._lent = not self._runs  # in the background: start_application_mode stopped us
+
+    def start_application_mode(self) -> None:
+        """As LinuxDriver, which only stops the process where it is in the background."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        if not self._runs:
+            self._lent = True
+            internals.signal_resume(self)
+
+    def write(self, data: str) -> None:
+        """As LinuxDriver; nothing while the shell has the terminal: all is drawn afterwards."""
+        if not self._lent:
+            super().write(data)
 
     def run_input_thread(self) -> None:
         """Turn keys into messages until a byte comes through the pipe or the terminal is gone."""
-        parser = internals.parser()
-        decode = codecs.getincrementaldecoder("utf-8")().decode
+        typed = Typed()
         rounds = ROUNDS
         while True:
             waiting = constants.ESCAPE_DELAY if rounds else None
@@ -86,13 +97,13 @@ class Terminal(LinuxDriver):
                 os.read(self._ends, 1)
                 return
             if self.fileno in ready:
-                text = decode(os.read(self.fileno, 4096))
-                if not text:
+                data = os.read(self.fileno, 4096)
+                if not data:
                     return
                 rounds = ROUNDS
-                for message in parser.feed(text):
+                for message in typed.feed(data):
                     self.process_message(message)
-            for message in parser.tick():
+            for message in typed.tick():
                 self.process_message(message)
 
     def disable_input(self) -> None:

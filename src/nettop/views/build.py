@@ -86,11 +86,13 @@ def keep(moment: Scene, now: Scene) -> Scene:
 def merge(old: Scene, new: Scene) -> Scene:
     """The next scene: the fields that each sample sets from `new`, the others from `old`.
 
-    A scene without facts has notes only. The reasons of silent rules stay until `new` has some.
+    A scene without facts has notes only, and before the first picture why there is none. The
+    reasons of silent rules stay until `new` has some.
     """
     notes = (*old.notes, *new.notes)[-NOTES:]
     if new.facts is None:
-        return replace(old, notes=notes)
+        first = old.facts is None and bool(new.shortfall)
+        return replace(old, notes=notes, shortfall=(new if first else old).shortfall)
     new = keep(new, replace(old, notes=notes))
     return replace(
         new, ended=ending(old, new), seen=altering(old, new), silent=new.silent or old.silent

@@ -7,11 +7,14 @@ which is nearly all zeros. Else unchanged lines are left out. An answer is `+` a
 
 from typing import Dict, List, Optional, Tuple
 
+from nettop.host.far.wire import LINES as MOST
 from nettop.host.far.wire import Ask, UnreadableError
 
 GONE, WHOLE, XOR, LINES, CUT = 0, 1, 2, 3, 4  # forms of a change
 _SAME = b"\0"
+ENTRY = 256  # bytes of memory of an answer beside its text: its key and the entry of the table
 KEPT = 128  # batches after which an answer that nobody asked for is forgotten
+_PIECE = 1 << 20  # bytes that are compared at once
 _SWEEP = 32  # batches between two sweeps
 
 
@@ -23,7 +26,7 @@ class Mirror:
         self.answers: Dict[Ask, bytes] = {}
         self._used: Dict[Ask, int] = {}
         self.number = 0
-        self.size = 0  # bytes of all answers
+        self.size = 0  # bytes that all answers take
 
     def begin(self) -> List[Ask]:
         """The next batch; the requests and patterns that were not part of one for long."""
@@ -50,11 +53,14 @@ class Mirror:
 
     def remove(self, ask: Ask) -> None:
         """There is no answer any more: a process ended."""
-        self.size -= len(self.answers.pop(ask, b""))
+        old = self.answers.pop(ask, None)
+        if old is not None:
+            self.size -= ENTRY + len(ask[1]) + len(old)
         self._used.pop(ask, None)
 
     def _keep(self, ask: Ask, now: bytes) -> None:
-        self.size += len(now) - len(self.answers.get(ask, b""))
+        old = self.answers.get(ask)
+        self.size += len(now) - len(old) if old is not None else ENTRY + len(ask[1]) + len(now)
         self.answers[ask] = now
 
     def apply(self, ask: Ask, form: int, body: bytes) -> None:
@@ -72,7 +78,7 @@ class Mirror:
 def _difference(old: bytes, now: bytes) -> Tuple[int, bytes]:
     if len(old) == len(now):
         return XOR, _xor(old, now)
-    if b"\0" in now:
+    if b"\0" in now or now.count(b"\n") > MOST:
         return WHOLE, now
     before, after = old.split(b"\n"), now.split(b"\n")
     if len(before) != len(after) or len(after) < 2:
@@ -85,6 +91,8 @@ def _patched(old: bytes, form: int, body: bytes) -> bytes:
         if len(body) != len(old):
             raise UnreadableError("a change of another length than its answer")
         return _xor(old, body)
+    if max(old.count(b"\n"), body.count(b"\n")) > MOST:
+        raise UnreadableError("a change of more than {:,} lines".format(MOST))
     before, after = old.split(b"\n"), body.split(b"\n")
     if len(before) != len(after):
         raise UnreadableError("a change of another number of lines than its answer")
@@ -92,5 +100,9 @@ def _patched(old: bytes, form: int, body: bytes) -> bytes:
 
 
 def _xor(one: bytes, other: bytes) -> bytes:
-    bits = int.from_bytes(one, "little") ^ int.from_bytes(other, "little")
-    return bits.to_bytes(len(one), "little")
+    parts = []
+    for at in range(0, len(one), _PIECE):
+        part, with_ = one[at : at + _PIECE], other[at : at + _PIECE]
+        bits = int.from_bytes(part, "little") ^ int.from_bytes(with_, "little")
+        parts.append(bits.to_bytes(len(part), "little"))
+    return b"".join(parts)

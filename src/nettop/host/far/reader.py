@@ -25,11 +25,9 @@ _PIECE = 1 << 16
 _ASK = 1 << 24  # bytes of a batch of requests
 _RECORD = (b"/stat", b"/status", b"/schedstat", b"/comm")  # one read gives the whole short file
 _BUSY = b"/proc/#/stat"
-_MATCHES = 8192  # of one pattern
 _FEW = 64  # of each process, before all of one
 _KERNEL = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _TRUST = 3  # readings until links of open files are read again although their list is unchanged
-_LOOKED_INTO = 64  # processes that `!` stands for
 _PATHS = (b"t", b"l", b"k")
 
 
@@ -192,7 +190,7 @@ class Reader:
         self._turn += kind == b"k"
         rests = kind == b"k" and self._turn % _TRUST
         for path in self._paths(pattern) if pattern.startswith(b"/proc/") else ():
-            if len(found) >= _MATCHES:
+            if len(found) >= wire.MATCHES:
                 yield ref, mirror.CUT, b"", b""
                 break
             one = kind, path
@@ -210,7 +208,7 @@ class Reader:
             found.add(path)
             if change is not None:
                 yield ref, change[0], path, change[1]
-                wanted = pattern == _BUSY and not first and len(self._busy) < _LOOKED_INTO
+                wanted = pattern == _BUSY and not first and len(self._busy) < wire.LOOKED_INTO
                 if wanted and _ran(before, self._mirror.answers[one]):
                     self._busy.append(path.split(b"/")[2])
         for path in self._matched.get(ask, found) - found:

@@ -16,6 +16,9 @@ _PID = struct.Struct("<I")
 _CHANGE = struct.Struct("<IBII")
 FORGOTTEN = (1 << 32) - 1  # instead of the number of a request: kind and payload are not kept
 PACKED = 128 << 20  # bytes of a compressed message
+LOOKED_INTO = 64  # processes that `!` stands for
+MATCHES = 8192  # of one pattern
+LINES = 1 << 20  # lines of an answer of which only the changed ones are sent
 
 Ask = Tuple[bytes, bytes]  # kind, payload
 Change = Tuple[int, int, bytes, bytes]  # number of the request, form, path of a match, body
@@ -100,6 +103,8 @@ def unpack_head(data: bytes) -> Tuple[int, float, float, List[int], int]:
     if len(data) < _HEAD.size:
         raise UnreadableError("an answer is cut off")
     number, monotonic, wall, count = _HEAD.unpack_from(data)
+    if count > LOOKED_INTO:
+        raise UnreadableError("it looked into {:,} processes".format(count))
     end = _HEAD.size + count * _PID.size
     if end > len(data):
         raise UnreadableError("an answer is cut off")

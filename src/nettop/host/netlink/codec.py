@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ...files.bounds import BOUNDS, exceeded
 from ...terms.dataclass import dataclass
 
 NESTED: Final = 0x8000
@@ -72,6 +73,19 @@ def messages(reply: bytes) -> Iterator[tuple[int, int, int]]:
             raise ValueError("a netlink message has a wrong length")
         yield kind, at + HEADER.size, at + length
         at += (length + 3) & ~3
+
+
+def must_be_few(reply: bytes) -> None:
+    """OSError for more messages than the bound; most replies are too short for so many."""
+    most = BOUNDS["messages"].most
+    at, end = 0, len(reply)
+    if end <= most * HEADER.size:
+        return
+    for _ in range(most):
+        if at >= end:
+            return
+        at += max(HEADER.size, int.from_bytes(reply[at : at + 4], sys.byteorder) + 3 & ~3)
+    raise exceeded("messages")
 
 
 def attributes(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:

@@ -1,0 +1,100 @@
+"""What `why`, the screen and the side questions say where something could not be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from nettop.commands import why
+from nettop.facts.joined import Joiner
+from nettop.frame.rates import Frame
+from nettop.host.recording import Replay, load
+from nettop.host.session import ssh_peer
+from nettop.panes import overview
+from nettop.panes.verdict import unknown
+from nettop.sampling.sampler import Sampler
+from nettop.terms.errors import Refused
+from nettop.terms.text import text_of
+from nettop.views.build import merge
+from nettop.views.scene import Scene
+from nettop.views.view import View
+
+HOST = str(Path(__file__).parents[1] / "hosts/guest-transfer.host")
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *tables: str) -> None:
+    """No limit is found, and these tables cannot be read."""
+    take, build = Sampler.take, Joiner.build
+
+    def less(self: Sampler, *args: Any) -> Frame:
+        frame = take(self, *args)
+        kept = {name: rows for name, rows in frame.tables.items() if name not in tables}
+        return replace(frame, tables=kept, missing={**frame.missing, **dict.fromkeys(tables, "no")})
+
+    monkeypatch.setattr(Sampler, "take", less)
+    monkeypatch.setattr(Joiner, "build", lambda *args: replace(build(*args), limits=()))
+
+
+def test_no_limit_is_no_lack_of_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch)
+    _, facts = why.look(Replay(load(HOST)), 1.0)
+    assert why.text(facts.limits, every=False) == ["", "nothing carries data, and nothing waits"]
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        (("cpu",), "not enough was seen: cpu: no"),
+        (("link_stats", "netdev"), "not enough was seen: netdev: no"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_the_reason(
+    tables: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(monkeypatch, *tables)
+    with pytest.raises(Refused, match=f"^{said}$"):
+        why.look(Replay(load(HOST)), 1.0)
+
+
+def test_one_of_two_tables_of_interfaces_is_enough() -> None:
+    frame, _ = why.look(Replay(load(HOST)), 1.0)
+    assert why._unknown(frame, ("none", "link_stats")) == ""
+    assert why._unknown(frame, ("none", "nor_this")) == "nor_this has no rows"
+
+
+def test_what_was_read_once_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = Replay(load(HOST))
+    monkeypatch.setattr(Replay, "wait", lambda *_: False)
+    with pytest.raises(Refused, match="were read only once"):
+        why.look(replay, 1.0)
+
+
+def test_the_screen_says_that_cpu_times_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = Sampler(Replay(load(HOST))).take(["cpu", "link_stats", "links"])
+    facts = Joiner().build(frame)
+    assert "measuring the first interval" in text_of(unknown(Scene(facts=facts)) or ())
+    facts = replace(facts, missing={"cpu": "Permission denied: /proc/stat"})
+    found = text_of(unknown(Scene(facts=facts)) or ())
+    assert found == " ? no verdict: CPU times: Permission denied: /proc/stat"
+
+
+def test_why_there_is_no_first_picture_stays_on_the_screen() -> None:
+    scene = merge(Scene(), Scene(shortfall="sampling failed: disk"))
+    scene = merge(scene, Scene())
+    for width in (40, 100):
+        (one,) = overview.lines(scene, View(), width, 20)
+        assert "sampling failed: disk" in text_of(one)
+
+
+def test_a_library_that_fails_answers_no_side_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise RuntimeError("line 'btime' not found in /proc/stat")
+
+    for name in ("SSH_CONNECTION", "SSH_CLIENT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(psutil, "Process", fails)
+    assert ssh_peer() is None

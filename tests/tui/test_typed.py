@@ -1,0 +1,169 @@
+"""What is typed, byte by byte: nothing ends the input, and the next `q` is a `q`."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import threading
+import tty
+from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pty_terminal import Terminal, restored
+from textual import constants, events
+from textual.message import Message
+from warm import Warm
+
+from nettop.tui import browser
+from nettop.tui.terminal import Terminal as Driver
+from nettop.tui.typed import Typed
+
+X10 = [
+    b"\x1b[M" + bytes([button, x, y])
+    for button in (0x20, 0x23, 0x60)
+    for x in (0x21, 0x7E, 0x80, 0x98, 0xC3, 0xE9, 0xFF)
+    for y in (0x21, 0x71, 0x80, 0xA9, 0xFF)
+]
+STRANGE = [
+    b"\x1b[1114112u", b"\x1b[999999999999u", b"\x1b[55296u", b"\x1b[1;1;1114112u", b"\x1b[u",
+    b"\x1b[<0;0;0M", b"\x1b[<999999999999999999999;1;1M", b"\x1b[<;;M", b"\x1b[M", b"\x1b[Mq",
+    b"\x1b[200", b"\x1b[201~", b"\x1b[;R", b"\x1b[0;0R", b"\x1b[?2026;9$y", b"\x1b]11;r\x07",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sequence whose rest has not come is over at the next look at the clock."""
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.0)
+
+
+def keys(messages: Iterable[Message]) -> list[str]:
+    return [one.key for one in messages if isinstance(one, events.Key)]
+
+
+def quits_after(*pieces: bytes) -> bool:
+    typed = Typed()
+    for piece in pieces:
+        list(typed.feed(piece))
+    list(typed.tick())
+    return (keys(typed.feed(b"q")) or [""])[-1] == "q"
+
+
+@pytest.mark.parametrize("first", range(256))
+def test_no_byte_and_no_pair_takes_the_next_key(first: int) -> None:
+    one = bytes([first])
+    assert quits_after(one)
+    for second in range(256):
+        other = bytes([second])
+        assert quits_after(one + other), (one, other)
+        assert quits_after(one, other), (one, other)
+
+
+@pytest.mark.parametrize("sequence", [*X10, *STRANGE, "é€😀".encode()], ids=bytes.hex)
+def test_no_sequence_cut_anywhere_takes_the_next_key(sequence: bytes) -> None:
+    for first in range(len(sequence) + 1):
+        assert quits_after(sequence[:first])
+        for second in range(first, len(sequence) + 1):
+            assert quits_after(sequence[:first], sequence[first:second], sequence[second:])
+
+
+@pytest.mark.parametrize("sequence", X10, ids=bytes.hex)
+def test_a_mouse_report_of_an_old_terminal_is_no_key(sequence: bytes) -> None:
+    for cut in range(2, len(sequence) + 1):  # a lone Esc is a key
+        typed = Typed()
+        assert keys([*typed.feed(sequence[:cut]), *typed.feed(sequence[cut:])]) == []
+        assert keys(typed.tick()) == []
+
+
+@given(st.lists(st.binary(max_size=8), max_size=8))
+def test_no_bytes_take_the_next_key(pieces: list[bytes]) -> None:
+    if b"\x1b[200~" not in b"".join(pieces):  # a paste, which has an end of its own
+        assert quits_after(*pieces)
+
+
+def test_a_letter_in_pieces_is_that_letter() -> None:
+    typed = Typed()
+    found = [one for byte in "é€😀".encode() for one in typed.feed(bytes([byte]))]
+    assert [one.character for one in found if isinstance(one, events.Key)] == ["é", "€", "😀"]
+
+
+class Read:
+    """The reader of the driver on a pseudo-terminal."""
+
+    def __init__(self) -> None:
+        self.tty, inner = pty.openpty()
+        tty.setraw(inner)
+        ends, self.end = os.pipe()
+        self.handles = [self.tty, inner, ends, self.end]
+        self.came, came = os.pipe()
+        self.handles += [self.came, came]
+
+        def process_message(message: Message) -> None:
+            if keys([message]) == ["q"]:
+                os.write(came, b"q")
+
+        driver: Any = SimpleNamespace(fileno=inner, _ends=ends, process_message=process_message)
+        self.thread = threading.Thread(target=Driver.run_input_thread, args=(driver,))
+        self.thread.start()
+
+    def quits(self) -> bool:
+        """Press `q` until it comes; the first may end a sequence."""
+        for _ in range(4):
+            os.write(self.tty, b"q")
+            if select.select([self.came], [], [], 20)[0]:
+                os.read(self.came, 64)
+                return True
+        return False
+
+    def close(self) -> None:
+        os.write(self.end, b"\n")
+        self.thread.join(20)
+        for handle in self.handles:
+            os.close(handle)
+
+
+@pytest.fixture
+def read() -> Iterator[Read]:
+    one = Read()
+    yield one
+    one.close()
+
+
+def test_the_reader_of_a_terminal_outlives_every_byte(read: Read) -> None:
+    for sequence in [*(bytes([one]) for one in range(256)), *X10, *STRANGE]:
+        os.write(read.tty, sequence)
+        assert read.thread.is_alive(), sequence
+    assert read.quits()
+
+
+def test_the_reader_of_a_browser_outlives_every_packet() -> None:
+    found: list[Message] = []
+    driver: Any = SimpleNamespace(process_message=found.append)
+    for packet in [*(bytes([one]) for one in range(256)), *X10, *STRANGE, b""]:
+        browser.Browser._typed(driver, packet)
+        browser.Browser._typed(driver, b"q")
+        assert keys(found)[-1:] == ["q"]
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [b"\xe9", b"\xf6", b"\xff", b"\x1b[M\x20\x98\x21", b"\x1b[1114112u", bytes(range(128, 256))],
+    ids=bytes.hex,
+)
+def test_the_program_still_quits(sequence: bytes, tmp_path: Any, warm: Warm) -> None:
+    one = Terminal(tmp_path, "--demo", warm=warm)
+    try:
+        assert b"Overview" in one.read(60, b"Overview")
+        os.write(one.tty, sequence)
+        one.read(1.0)  # a sequence without its end is over
+        os.write(one.tty, b"q")
+        assert one.ended(60) == 0
+        restored(one.seen)
+        assert b"Traceback" not in one.seen
+    finally:
+        one.close()
