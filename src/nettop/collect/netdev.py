@@ -7,8 +7,11 @@ carrier, aborted, window and heartbeat errors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..files.bounds import counts
 from ..frame.fields import counter, label, light
+from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 
@@ -39,23 +42,35 @@ class Row:
     tx_compressed: int = counter("compressed packets sent", "packets")
 
 
-def read(source: Source) -> list[Row]:
+def read(source: Source) -> Sequence[Row]:
     """Every interface; OSError without the file, ValueError for another format."""
     return parse(source.text("/proc/net/dev"))
 
 
-def parse(text: str) -> list[Row]:
-    """The rows of the lines after the two header lines; no space need follow the colon."""
+def parse(text: str) -> Sequence[Row]:
+    """The rows of the lines after the two header lines; no space need follow the colon.
+
+    A name may have a colon (`eth0:1`). A line of another form is left out and named; ValueError if
+    all are.
+    """
     lines = text.splitlines()
     if len(lines) < 2 or lines[1].count("|") != 2:
         raise ValueError("/proc/net/dev has no header")
-    rows = []
+    rows, wrong = [], []
     for line in lines[2:]:
-        name, _, rest = line.partition(":")
+        name, _, rest = line.rpartition(":")
         if not line.strip():
             continue
-        numbers = counts(rest.split())
+        shown = (name or line).strip()[:20]
+        try:
+            numbers = counts(rest.split())
+        except ValueError as error:
+            wrong.append(f"/proc/net/dev: {shown!r}: {error}")
+            continue
         if len(numbers) != 16:
-            raise ValueError(f"/proc/net/dev: {len(numbers)} columns for {name.strip()[:20]!r}")
+            wrong.append(f"/proc/net/dev: {len(numbers)} columns for {shown!r}")
+            continue
         rows.append(Row(name.strip(), *numbers))
-    return rows
+    if wrong and not rows:
+        raise ValueError(wrong[0])
+    return Partly(rows, wrong[0]) if wrong else rows

@@ -334,6 +334,7 @@ def _print_finding(source: Source, finding: Finding, host: str = "") -> None:
 
     from ..advice.rules.explain import figures, prediction
     from ..advice.rules.papers import citation
+    from ..terms.text import safe
     from ..views.steps import step
 
     place = f" at {host}" if host else ""
@@ -348,12 +349,16 @@ def _print_finding(source: Source, finding: Finding, host: str = "") -> None:
         print_lines(f"    {change.setting}: {change.before} → {change.after}{risk}")
         print_lines(f"      {change.shell}")
     for text in finding.advice:
-        print_lines(*wrap(text, 78, initial_indent="    → ", subsequent_indent="      "))
+        print_lines(*wrap(safe(text), 78, initial_indent="    → ", subsequent_indent="      "))
     if text := prediction(finding):
-        print_lines(*wrap(text, 78, initial_indent="    predicted: ", subsequent_indent="      "))
+        print_lines(
+            *wrap(safe(text), 78, initial_indent="    predicted: ", subsequent_indent="      ")
+        )
     for cite in finding.sources:
         text = citation(cite)
-        print_lines(*wrap(text, 78, initial_indent="    source: ", subsequent_indent="      "))
+        print_lines(
+            *wrap(safe(text), 78, initial_indent="    source: ", subsequent_indent="      ")
+        )
 
 
 def _summary(finding: Finding, more: int) -> str:

@@ -169,7 +169,8 @@ def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = 
 def superpackets(nic: Nic, mean: float | None) -> str | None:
     """The reason why a counted packet may not be a frame on the wire; None if it is one."""
     if nic.kind != "nic":
-        return f"a {nic.kind} interface counts packets, not frames on a wire"
+        what = "an interface of unknown kind" if nic.kind == "other" else f"a {nic.kind} interface"
+        return f"{what} counts packets, not frames on a wire"
     if nic.para:
         return f"{nic.driver} counts merged packets of the hypervisor as one"
     if mean is not None and nic.mtu and mean > nic.mtu + LARGEST_HEAD:

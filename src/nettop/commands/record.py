@@ -19,6 +19,7 @@ offset of the other clock.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -69,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.file == "-" and args.peer is not None:
         raise Refused("--peer writes two files: give a name instead of -", 2)
+    if args.file == "-" and os.isatty(1):
+        raise Refused("a recording is not printed on a terminal: give a file, or a pipe after -", 2)
     inner = open_source(args)
     if not inner.ends:
         _must_fit(args)

@@ -269,6 +269,7 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
 
     from ..facts.limits import words
     from ..terms import units
+    from ..terms.text import safe
 
     out: list[str] = []
     idle = 0
@@ -286,7 +287,7 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
             owner += f" in {one.namespace}"
         out += ["", f"{one.target}{owner} {words.rate(one)}"]
         for sentence in (words.verdict(one), one.stage.because):
-            out += wrap(sentence, 78, initial_indent="  ", subsequent_indent="    ")
+            out += wrap(safe(sentence), 78, initial_indent="  ", subsequent_indent="    ")
         for step in one.ladder:
             mark = "✗" if step is one.ladder[0] else "·"
             out.append(

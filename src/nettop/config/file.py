@@ -140,6 +140,8 @@ def mute(names: Sequence[str]) -> None:
 
 def _text(path: Path) -> str:
     """The text of the file; empty if it does not exist or is in an unreadable folder."""
+    if not os.path.lexists(path):
+        return ""
     must_be_ours(path)
     try:
         return bounds.read(path, "config").decode("utf-8")

@@ -10,6 +10,7 @@ A reader never blocks: files are opened with O_NONBLOCK, and only regular files 
 from __future__ import annotations
 
 import errno
+import math
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -249,16 +250,23 @@ def tables(text: str) -> Table:
 def document(text: str | bytes) -> Any:
     """The value of a JSON text, which the caller must check.
 
-    ValueError (one sentence) if invalid or nested too deeply.
+    ValueError (one sentence) if invalid, nested too deeply, or with a number that is not finite.
     """
     import json
 
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_constant=_finite, parse_float=_finite)
     except RecursionError:
         raise _too_deep() from None
     _must_be_shallow(found)
     return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return value
 
 
 def _must_be_shallow(value: object) -> None:

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ...terms import units
+from ...terms.text import safe
 from ..limits import Limit, Reading, words
 from . import BETWEEN, HERE, THERE, Joined, Losses, Place, Unmatched
 
@@ -51,7 +52,7 @@ def gone(sides: Sides) -> Iterator[str]:
     """The flows that ended while they were watched."""
     for target in sides.ended[:MANY]:
         yield ""
-        yield from wrap(f"{target} ended while it was watched", WIDE, subsequent_indent="  ")
+        yield from wrap(safe(f"{target} ended while it was watched"), WIDE, subsequent_indent="  ")
     if len(sides.ended) > MANY:
         yield f"and {len(sides.ended) - MANY:,} flows more that ended"
 
@@ -96,7 +97,7 @@ def datagrams(limit: Limit, host: str) -> Iterator[str]:
 
 
 def _wrapped(sentence: str) -> list[str]:
-    return wrap(sentence, WIDE, initial_indent="  ", subsequent_indent="    ")
+    return wrap(safe(sentence), WIDE, initial_indent="  ", subsequent_indent="    ")
 
 
 def _at(stage: Reading, hosts: tuple[str, str]) -> str:
@@ -129,10 +130,10 @@ def lost(
         text += f"; {losses.retransmitted:,} retransmitted, without duplicates"
     if losses.refused >= 1:
         text += f"; {losses.refused:,.0f} refused by the sender's own queues and sent again"
-    yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ")
+    yield from wrap(safe(text), width, initial_indent="  ", subsequent_indent="    ")
     for place in losses.places:
         words = _place(place, labels or {})
-        yield from wrap(words, width, initial_indent="    ", subsequent_indent="      ")
+        yield from wrap(safe(words), width, initial_indent="    ", subsequent_indent="      ")
 
 
 def _place(place: Place, labels: Mapping[str, str]) -> str:
