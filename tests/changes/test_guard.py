@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import context, guard, plan, undo
+from nettop.changes import context, guard, plan, status, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, JournaledChange, since_boot
 from nettop.settings import Host
@@ -211,11 +211,12 @@ def test_a_guard_waits_only_once_it_has_loaded_what_it_needs(
     end, ours = os.pipe()
     told: list[tuple[str, bool]] = []
 
-    def prepare(_host: Host, address: settings.Address) -> None:
-        told.append((str(address), bool(select.select([end], [], [], 0)[0])))
+    def shown(one: JournaledChange, _host: Host) -> tuple[str, str]:
+        told.append((one.setting, bool(select.select([end], [], [], 0)[0])))
+        return "9000", ""
 
     monkeypatch.setattr(Host, "at", lambda *_: host)
-    monkeypatch.setattr(settings, "prepare", prepare)
+    monkeypatch.setattr(status, "shown", shown)
     monkeypatch.setattr(os, "fork", lambda: 0)
     monkeypatch.setattr(os, "pipe", lambda: (os.dup(end), ours))
     monkeypatch.setattr(os, "setsid", lambda: None)

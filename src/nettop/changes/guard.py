@@ -196,7 +196,6 @@ def _warm(journal: Journal, group: int, known: set[int]) -> None:
 
     `known` collects the entries that were prepared, because a chain may grow.
     """
-    from .. import settings
     from ..settings import Host
     from . import undo  # noqa: F401
 
@@ -205,7 +204,6 @@ def _warm(journal: Journal, group: int, known: set[int]) -> None:
         if entry.id not in known:
             known.add(entry.id)
             status.shown(entry, host)
-            settings.prepare(host, entry.address)
 
 
 def wait(journal: Journal, group: int, known: set[int]) -> None:

@@ -137,9 +137,9 @@ def take_back(
     if never_written(entry, place) and place.now == to:
         return _result(entry, state, place.now, place.shell, status.never(place.now))
     result = _write(origins(_before(series), others), place, host, state, to, asked)
-    old = entry.address.nic
-    if place.address.nic != old and not result.because:
-        return replace(result, because=f"{old} has the name {place.address.nic} now")
+    old, nic = settings.device(entry.address), settings.device(place.address)
+    if nic != old and not result.because:
+        return replace(result, because=f"{old} has the name {nic} now")
     return result
 
 
@@ -195,7 +195,7 @@ def _before(series: Sequence[JournaledChange]) -> JournaledChange:
     side_effects = dict(newest.side_effects)
     for entry in older:
         for key, (was, now) in side_effects.items():
-            old, new = entry.side_effects.get(key, (None, None))
+            old, new = matching.side_effect(entry, key, newest)
             if old is not None and new in (was, None):
                 side_effects[key] = (old, now)
     return replace(newest, side_effects=side_effects)
@@ -223,7 +223,7 @@ def _origin(
         if other.state not in ("undone", "reverted") or in_force:
             continue
         if other.id < entry.id <= other.last and matching.same_namespace(other, entry):
-            old, new = other.side_effects.get(setting, (None, None))
+            old, new = matching.side_effect(other, setting, entry)
             if old is not None and new == value:
                 value = old
     return value
@@ -244,7 +244,7 @@ def moved(
     return tuple(
         (other, old)
         for key, (old, new) in entry.side_effects.items()
-        for other in (target.renamed(settings.parse(key), address.nic, entry),)
+        for other in (target.renamed(settings.parse(key), settings.device(address), entry),)
         if old is not None and _in_place(host, entry, other, new, planned or {})
     )
 
