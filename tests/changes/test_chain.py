@@ -15,6 +15,7 @@ from nettop import settings
 from nettop.changes import Result, chain, guard, plan, status, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, since_boot
+from nettop.changes.memory import Memory
 from nettop.changes.retract import retract
 from nettop.settings import Host
 
@@ -138,11 +139,35 @@ def test_a_change_by_others_stays_theirs(
 ) -> None:
     make(host, book, (MTU, "1400"))
     settings.write(host, settings.parse(MTU), "1350")
+    later, slept = since_boot() + 3600, list[float]()
+    monkeypatch.setattr(guard, "since_boot", lambda: later)
+    monkeypatch.setattr(time, "sleep", slept.append)
+    guard.wait(Memory(book), 1)  # it ends: what was put there is not ours to take away
+    assert (shows(host), slept) == ("1350", [1.0, 2.0, 4.0])
+    assert any("1350" in told for told in book.failures())
+    (entry,) = book.entries()
+    assert (entry.state, entry.open, entry.deadline) == ("conflict", True, None)
+    assert "it shows '1350', neither the old '1500' nor what nettop left" in entry.because
+    book.mark_shown()
+    assert guard.notices(book) == ()
+    (told,) = guard.confirm(book, (1,))
+    assert told.state == "conflict"
+    (back,) = retract(book, host, (1,), terms=terms(0), force=True)
+    assert (back.state, shows(host)) == ("undone", "1500")
+
+
+def test_a_value_that_comes_back_to_ours_soon_is_taken_back(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(host, book, (MTU, "1400"))
+    settings.write(host, settings.parse(MTU), "1350")
     later = since_boot() + 3600
     monkeypatch.setattr(guard, "since_boot", lambda: later)
-    guard.wait(book, 1, {1})  # it ends: what was put there is not ours to take away
-    assert shows(host) == "1350"
-    assert any("1350" in told for told in book.failures())
+    monkeypatch.setattr(
+        time, "sleep", lambda _: settings.write(host, settings.parse(MTU), "1400")
+    )  # fmt: skip
+    guard.wait(Memory(book), 1)
+    assert (shows(host), states(book)) == ("1500", ["reverted"])
 
 
 def test_a_guard_tries_again_until_it_could(
@@ -161,7 +186,7 @@ def test_a_guard_tries_again_until_it_could(
     monkeypatch.setattr(time, "sleep", slept.append)
     later = since_boot() + 3600
     monkeypatch.setattr(guard, "since_boot", lambda: later)
-    guard.wait(book, 1, {1})
+    guard.wait(Memory(book), 1)
     assert shows(host) == "1500"
     assert len(slept) == 3
     assert sum("busy" in told for told in book.failures()) == 1
@@ -176,7 +201,7 @@ def test_a_guard_that_is_stopped_takes_all_back_at_once(
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, guard.STOPS)
     try:
         signal.pthread_kill(threading.get_ident(), number)
-        guard.wait(book, 2, {1, 2})
+        guard.wait(Memory(book), 2)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     assert (shows(host), shows(host, LENGTH)) == ("1500", "1000")

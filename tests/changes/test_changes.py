@@ -291,35 +291,6 @@ def test_a_risky_change_is_not_made_without_its_guard(host: Host, book: Journal)
     assert settings.read(host.source, settings.parse("link.mtu@eth0")) == "1500"
 
 
-def test_the_time_to_confirm_is_not_spent_on_loading_what_the_write_needs(
-    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In emulation pyroute2 takes ten seconds: an MTU came back in the moment it was set."""
-    order: list[str] = []
-    write = settings.write
-
-    def wrote(host: Host, address: settings.Address, value: str) -> None:
-        order.append(f"write {address}")
-        write(host, address, value)
-
-    monkeypatch.setattr(settings, "write", wrote)
-    monkeypatch.setattr(settings, "prepare", lambda _host, one: order.append(f"load {one}"))
-    terms = Terms(confirm=30, arm=lambda *_: order.append("arm"))
-    wanted = [("rps.cpus@eth0/rx-0", "1"), ("link.mtu@eth0", "9000")]
-    apply(plan.plan(wanted, host.source), host, book, terms)
-    names = [name for name, _ in wanted]
-    assert order == [*(f"load {n}" for n in names), "arm", *(f"write {n}" for n in names)]
-
-
-def test_a_link_loads_its_library_when_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: list[str] = []
-    monkeypatch.setattr(Host, "load_route", lambda *_: loaded.append("pyroute2"))
-    settings.prepare(Host(), settings.parse("ring.rx@eth0"))
-    assert loaded == []
-    settings.prepare(Host(), settings.parse("link.mtu@eth0"))
-    assert loaded == ["pyroute2"]
-
-
 def test_a_risky_change_is_pending_and_takes_the_others_along(host: Host, book: Journal) -> None:
     armed: list[tuple[int, float]] = []
     terms = Terms(confirm=30, arm=lambda _book, group, due: armed.append((group, due)))

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from changes_netns import end_guards
 
 from nettop import settings
 from nettop.changes import context, guard, plan, undo
@@ -123,6 +124,7 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     assert len(guards(book)) == 2
     monkeypatch.setattr(os, "geteuid", lambda: user)
     book.note(1, "undone")  # both end
+    end_guards(Path(book.folder))
 
 
 def test_it_reverts_once_and_never_after_a_confirm(
@@ -209,13 +211,13 @@ def test_a_guard_waits_only_once_it_has_loaded_what_it_needs(
     """Nettop writes, and time counts, when it says so: loading may take longer than that time."""
     entry = pending(host, book, 30)
     end, ours = os.pipe()
-    told: list[tuple[str, bool]] = []
+    told: list[bool] = []
 
-    def prepare(_host: Host, address: settings.Address) -> None:
-        told.append((str(address), bool(select.select([end], [], [], 0)[0])))
+    def ready() -> None:
+        told.append(bool(select.select([end], [], [], 0)[0]))
 
     monkeypatch.setattr(Host, "at", lambda *_: host)
-    monkeypatch.setattr(settings, "prepare", prepare)
+    monkeypatch.setattr("nettop.changes.ready.ready", ready)
     monkeypatch.setattr(os, "fork", lambda: 0)
     monkeypatch.setattr(os, "pipe", lambda: (os.dup(end), ours))
     monkeypatch.setattr(os, "setsid", lambda: None)
@@ -225,7 +227,7 @@ def test_a_guard_waits_only_once_it_has_loaded_what_it_needs(
         guard.main([book.folder, str(entry), "0"])
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    assert told == [("link.mtu@eth0", False)]
+    assert told == [False]
     assert os.read(end, 2) == b"!"
     os.close(end)
     assert [e.state for e in book.entries()] == ["reverted"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from changes_netns import NAME, Nettop, run
+from changes_netns import NAME, Nettop, end_guards, run
 from warm import Warm
 
 
@@ -26,5 +26,6 @@ def netns() -> Iterator[str]:
 
 
 @pytest.fixture
-def nettop(netns: str, tmp_path: Path, warm: Warm) -> Nettop:
-    return Nettop(netns, tmp_path / "state", warm)
+def nettop(netns: str, tmp_path: Path, warm: Warm) -> Iterator[Nettop]:
+    yield Nettop(netns, tmp_path / "state", warm)
+    end_guards(tmp_path / "state")

@@ -108,6 +108,26 @@ def test_another_device_of_the_same_name_and_index_is_left_alone(nettop: Nettop)
     assert "qlen 2000" in ip(A, "link show va")
 
 
+FILTER = "net.ipv4.conf.va.rp_filter"
+
+
+@pytest.mark.parametrize("anew", [True, False])
+def test_a_parameter_follows_its_device_and_leaves_another_of_the_name_alone(
+    nettop: Nettop, *, anew: bool
+) -> None:
+    run("ip", "netns", "exec", A, "sysctl", "-qw", f"{FILTER}=0")
+    nettop(f"--netns {A} set sysctl.{FILTER} 2")
+    ip(A, "link del va" if anew else "link set va name other")
+    ip(A, "link add va type veth peer name vc")
+    run("ip", "netns", "exec", A, "sysctl", "-qw", f"{FILTER}=2")
+    (told,) = nettop(f"--netns {A} undo 2")
+    assert told["state"] == ("void" if anew else "undone")
+    assert ("created anew" if anew else "other now") in told["because"]
+    now = [FILTER] if anew else [FILTER, FILTER.replace("va", "other")]
+    values = run("ip", "netns", "exec", A, "sysctl", "-n", *now).split()
+    assert values == (["2"] if anew else ["2", "0"])
+
+
 def test_another_namespace_of_the_same_name_and_inode_is_left_alone(nettop: Nettop) -> None:
     setting = "sysctl.net.ipv4.tcp_notsent_lowat"
     nettop("--netns", A, "set", setting, "5000")

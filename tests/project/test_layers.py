@@ -32,10 +32,15 @@ ALLOWED = {
     ),
     "socket": ("host", "settings", "trials", "facts/toeplitz.py", "metrics/listen.py"),
     "fcntl": ("host", "settings", "trials", "changes", "box/folder.py"),
-    "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
     "psutil": ("host/session.py", "trials"),
-    "ctypes": ("host/bpf", "trials", "changes/namespaces.py", "host/netlink/elsewhere.py"),
+    "ctypes": (
+        "host/bpf",
+        "trials",
+        "changes/namespaces.py",
+        "changes/ready.py",
+        "host/netlink/elsewhere.py",
+    ),
     "aiohttp": ("serving",),
     "textual_serve": ("serving",),
     "prometheus_client": ("metrics/exposition.py", "metrics/listen.py"),
@@ -123,7 +128,7 @@ def test_no_names_that_say_nothing() -> None:
     ] == []
 
 
-HEAVY = {"textual", "rich", "asyncio", "pyroute2", "cpuinfo", "psutil", "pydantic", "requests"}
+HEAVY = {"textual", "rich", "asyncio", "cpuinfo", "psutil", "pydantic", "requests"}
 NEEDED = {"advise": {"psutil"}}  # it asks the parents for the SSH session that sudo hid
 
 

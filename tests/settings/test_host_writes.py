@@ -54,12 +54,10 @@ def test_a_kernels_file_is_cut_written_and_closed(
     assert len(closed) == 1
 
 
-@pytest.mark.parametrize("way", ["change", "route"])
-def test_a_directory_has_no_netlink(tmp_path: Path, way: str) -> None:
+def test_a_directory_has_no_netlink(tmp_path: Path) -> None:
     host = Host.at(str(tmp_path))
-    words: tuple[Any, ...] = ("route", 1, b"") if way == "change" else (lambda _: None,)
     with pytest.raises(FileNotFoundError, match="a directory has no netlink") as found:
-        getattr(host, way)(*words)
+        host.change("route", 1, b"")
     assert (found.value.errno, found.value.filename) == (errno.ENOENT, str(tmp_path))
 
 
@@ -81,44 +79,6 @@ def test_a_change_by_netlink_closes_its_socket(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(OSError, match="denied"):
         Host("/").change("route", 9, b"x")
     assert seen[2:] == [("route", 9, b"x", 0), "closed"]
-
-
-class NetlinkError(Exception):
-    """Named as pyroute2's."""
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "said"),
-    [
-        (NetlinkError(errno.EPERM, "why"), PermissionError, "why"),
-        (NetlinkError(errno.ENODEV), OSError, "No such device"),
-        (ValueError("odd"), ValueError, "odd"),
-        (KeyboardInterrupt("stop"), KeyboardInterrupt, "stop"),
-    ],
-)  # fmt: skip
-def test_an_error_of_the_other_thread_is_raised_here(
-    monkeypatch: pytest.MonkeyPatch, error: BaseException, kind: type[BaseException], said: str
-) -> None:
-    class Route:
-        def __init__(self, **options: bool) -> None:
-            assert options == {"ext_ack": True, "strict_check": True}
-
-        def __enter__(self) -> str:
-            return "route"
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-    monkeypatch.setattr("pyroute2.IPRoute", Route)
-    seen: list[Any] = []
-    Host("/").route(seen.append)
-    assert seen == ["route"]
-
-    def fail(_route: Any) -> None:
-        raise error
-
-    with pytest.raises(kind, match=said):
-        Host("/").route(fail)
 
 
 @pytest.mark.parametrize(

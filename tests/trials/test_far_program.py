@@ -1,4 +1,4 @@
-"""The program that runs a command at an end, the protocol, the watchdog, the memory walker."""
+"""The program that runs a command at an end, the protocol, the memory walker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from far_program import Clock, inside
 from hang import HANG
 
-from nettop.trials.far import neighbour, program, protocol, watchdog
+from nettop.trials.far import neighbour, program, protocol
 
 HERE = "127.0.0.1"
 
@@ -346,28 +346,7 @@ def test_it_runs_on_the_cpus_that_were_named(
     assert capsys.readouterr().out == '{"error": "cannot run on CPU 1,99: Invalid argument"}\n'
 
 
-# the watchdog and the memory walker
-
-
-@pytest.mark.parametrize(
-    ("lines", "runs"), [(("stop\n",), 0), ((" stop \n",), 0), ((), 1), (("no\n",), 1)]
-)
-def test_the_watchdog_acts_unless_it_is_told_to_stop(
-    monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...], runs: int
-) -> None:
-    called: list[Any] = []
-    ignored: list[Any] = []
-    null = subprocess.DEVNULL
-    monkeypatch.setattr(sys, "stdin", Lines(*lines))
-    monkeypatch.setattr(signal, "signal", lambda *words: ignored.append(words))
-    monkeypatch.setattr(subprocess, "call", lambda *a, **k: called.append((a, k)))
-    with inside(watchdog) as one:
-        watchdog.main({"argv": ["nettop", 7]})  # type: ignore[list-item]
-    assert one.messages == [{"watching": True}]
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), null)
-    assert called == [((["nettop", "7"],), streams)] * runs
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    assert ignored == [(number, signal.SIG_IGN) for number in numbers]
+# the memory walker
 
 
 def test_memory_is_copied_until_stop(monkeypatch: pytest.MonkeyPatch) -> None:

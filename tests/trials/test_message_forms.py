@@ -40,7 +40,6 @@ VALID: dict[str, list[dict[str, Any]]] = {
         {"port": 1, "room": 2},
         {"point": 0, "received": 1, "reordered": 0, "lasted": 0.0, "gaps": [], "busy": 0},
     ],
-    "watchdog": [{"watching": True}],
 }  # fmt: skip
 ODD: tuple[Any, ...] = (
        None, True, 1, -1, 1.5, "x", "1", [], [1], [[1, 2, 3]], [["x", 1]], {}, {"x": 1}, {"x": "y"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -282,6 +283,23 @@ def test_what_a_dead_experiment_left_is_put_back_by_its_tag(
     assert [r.state for r in lever.restore(Journal(), switch.tag, host)] == ["undone"]
     assert file.read_text().strip() == "0"
     assert lever.restore(Journal(), switch.tag, host) == ()
+
+
+@pytest.mark.parametrize("goes", ["removed", "emptied", "given away"])
+def test_a_lever_goes_back_without_its_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes: str
+) -> None:
+    host, file = scratch(tmp_path, monkeypatch)
+    with lever.Switch([[("sysctl.net.ipv4.tcp_sack", "1")]], "sack-off@host", host) as switch:
+        switch.put(1)
+        if goes == "removed":
+            shutil.rmtree(tmp_path / "state")
+        elif goes == "emptied":
+            (tmp_path / "state/journal.jsonl").write_text("")
+        else:
+            (tmp_path / "state").chmod(0o777)
+        assert file.read_text().strip() == "1"
+    assert file.read_text().strip() == "0"
 
 
 def test_what_others_changed_meanwhile_is_told_and_left(

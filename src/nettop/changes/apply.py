@@ -36,8 +36,7 @@ class Terms:
 
 def risky(address: Address, carries: Sequence[str] = ()) -> bool:
     """Whether a change may cut a connection: risk `link`, or an interface of this SSH session."""
-    nic = getattr(settings.kind(address.kind), "NIC", False)
-    return settings.risk(address) == "link" or bool(nic and address.nic in carries)
+    return settings.risk(address) == "link" or settings.device(address) in carries
 
 
 def apply(
@@ -50,8 +49,6 @@ def apply(
     results: list[Result] = []
     try:
         with journal.lock():
-            for change in changes:  # before the time to confirm begins
-                settings.prepare(host, change.address)
             make(changes, host, journal, terms or Terms(), results)
     except OSError as error:
         missing = changes[len(results)]

@@ -2,13 +2,15 @@
 
 It reports that it is ready before nettop writes to the host. It does not depend on the terminal,
 session or open files of nettop; both share only the journal, where the guard reads confirmations
-and records what it did. `python -I -m nettop.changes.guard FOLDER GROUP DUE`.
+and records what it did. `python -I -m nettop.changes.guard FOLDER GROUP DUE`. Once it is ready it
+needs nothing: no module (`ready`), and no journal (`memory`). Only a line that it has read, such as
+a confirmation, ends its waiting without a revert.
 
 Every risky group of changes has a guard, and every guard reverts the whole chain of its group
 (`chain`), so the chain reverts as long as one of its guards runs. A guard ends when its group is
-confirmed or reverted. A guard that is stopped (SIGTERM, SIGINT, SIGHUP, or its systemd service)
-reverts the chain at once. It retries after a failure, until it succeeds or another program has
-changed the value.
+confirmed or reverted. A guard that is stopped (by any signal that can be caught, or its systemd
+service) reverts the chain at once. It retries after a failure, until it succeeds. If the device is
+elsewhere, or another program changed the value, it records that and ends.
 """
 
 from __future__ import annotations
@@ -19,22 +21,29 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from ..files.bounds import BOUNDS
 from ..files.trust import environment, program
 from ..terms.errors import sentence
-from . import Result, chain, context, matching, status
+from . import Result, chain, context, matching, status, target
 from .chain import READY
-from .journal import Busy, Journal, JournaledChange, since_boot
+from .journal import NEARLY, Book, Busy, Journal, JournaledChange, since_boot
 
 if TYPE_CHECKING:
     from ..settings import Host
 
-STOPS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# those that can be caught, without the ones that the kernel ignores by default (signal(7))
+_SILENT: Final = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
+STOPS: Final = tuple(
+    sorted(signal.valid_signals() - _SILENT - {signal.SIGKILL, signal.SIGSTOP})
+)  # fmt: skip
 _PATIENCE = 3.0  # seconds after the deadline to wait for a nettop that holds the lock
 _HELD = 3600.0  # seconds to wait for that nettop to end, after the revert
+_LOOK = 0.25  # seconds between two looks at the journal
 _AGAIN = 60.0  # seconds at most between two tries to revert
+_TRIES = 4  # until it gives up where nothing more can be reverted: after 1, 2 and 4 seconds
 _SYSTEMD = "/run/systemd/system"
 
 
@@ -119,6 +128,12 @@ def confirm(
 def notices(journal: Journal) -> tuple[str, ...]:
     """Messages to show at the start: failed guards, overdue changes, interrupted changes."""
     messages = list(journal.failures())
+    if (size := journal.version()[1]) >= NEARLY:
+        bound = BOUNDS["journal"]
+        messages.append(
+            f"the journal has {size >> 20} MiB of at most {bound}: "
+            "close changes with nettop undo ID, or undo ID --forget"
+        )
     boot = context.boot()
     for entry in journal.entries():
         if not entry.open or (entry.boot and entry.boot != boot):
@@ -136,7 +151,7 @@ def notices(journal: Journal) -> tuple[str, ...]:
     return tuple(messages)
 
 
-def revert(journal: Journal, group: int, *, at_once: bool = True) -> tuple[Result, ...]:
+def revert(journal: Book, group: int, *, at_once: bool = True) -> tuple[Result, ...]:
     """Revert the chain of a group unless it was confirmed; safe to call twice.
 
     Without `at_once`, only after its deadline. A nettop that was stopped while it holds the lock
@@ -151,7 +166,7 @@ def revert(journal: Journal, group: int, *, at_once: bool = True) -> tuple[Resul
         return _revert(journal, group, at_once=at_once)
 
 
-def _revert(journal: Journal, group: int, *, at_once: bool) -> tuple[Result, ...]:
+def _revert(journal: Book, group: int, *, at_once: bool) -> tuple[Result, ...]:
     from ..settings import Host
     from .undo import put_back
 
@@ -162,7 +177,7 @@ def _revert(journal: Journal, group: int, *, at_once: bool) -> tuple[Result, ...
     return put_back(journal, Host.at(), entries, pending, state="reverted")
 
 
-def once_more(journal: Journal, numbers: Collection[int]) -> tuple[Result, ...]:
+def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
     """Revert what a nettop that held the lock wrote after these entries had been reverted.
 
     On an overloaded host the write may come after the guard had nothing to revert. Waits for that
@@ -191,97 +206,114 @@ def once_more(journal: Journal, numbers: Collection[int]) -> tuple[Result, ...]:
     return tuple(results)
 
 
-def _warm(journal: Journal, group: int, known: set[int]) -> None:
-    """Load what the revert needs in advance: at the deadline a busy host needs seconds for it.
-
-    `known` collects the entries that were prepared, because a chain may grow.
-    """
-    from .. import settings
-    from ..settings import Host
-    from . import undo  # noqa: F401
-
-    host = Host.at()
-    for entry in chain.of_group(journal.entries(), group):
-        if entry.id not in known:
-            known.add(entry.id)
-            status.shown(entry, host)
-            settings.prepare(host, entry.address)
-
-
-def wait(journal: Journal, group: int, known: set[int]) -> None:
-    """Wait for the confirmation or the deadline; then revert, and retry failed writes.
-
-    A value that another program changed is reported in the journal, and the guard ends.
-    """
-    stopped, pause, reported = False, 1.0, ""
+def wait(journal: Book, group: int) -> None:
+    """Wait for the confirmation or the deadline; then revert, and retry whatever fails."""
+    stopped, tries, said = False, 0, ""
     while _own(pending := chain.of_group(journal.entries(), group), group):
         if not stopped and (left := chain.expiry(pending) - since_boot()) > 0:
-            _warm(journal, group, known)
-            stopped = signal.sigtimedwait(STOPS, min(left, 1.0)) is not None
+            stopped = signal.sigtimedwait(STOPS, min(left, _LOOK)) is not None
             continue
-        results = revert(journal, group, at_once=stopped)
-        if reverted := [r.id for r in results if r.id and r.state == "reverted"]:
-            once_more(journal, reverted)
-        failed = [r for r in results if r.state == "conflict"]
-        foreign = failed and _is_foreign(pending, failed)
-        if failed:
-            reported = _report(journal, failed, reported)
-        if foreign or _unrecorded(journal, group, results):
-            return
-        if failed:
-            time.sleep(pause)
-            pause = min(2 * pause, _AGAIN)
+        tries += 1
+        try:
+            why = _try(journal, group, at_once=stopped, last=tries >= _TRIES)
+        except Exception as error:
+            why = {group: sentence(error)}
+        if why:
+            said = _say(journal, why, said)
+            time.sleep(min(2.0 ** (tries - 1), _AGAIN))
 
 
 def _own(pending: Sequence[JournaledChange], group: int) -> bool:
     return any(entry.group == group for entry in pending)
 
 
-def _report(journal: Journal, failed: Sequence[Result], reported: str) -> str:
-    """Record the failures in the journal, unless they are the `reported` ones; their text."""
-    why = "; ".join(r.because for r in failed)
-    if why and why != reported:
-        for result in failed:
-            journal.note(result.id or 0, "guard-failed", because=result.because)
-    return why
+def _try(journal: Book, group: int, *, at_once: bool, last: bool) -> dict[int, str]:
+    """Revert the chain; the reason for each change that could not be reverted, by its number.
+
+    At the `last` try, changes of which nothing more can be reverted are closed, with the reason.
+    """
+    results = revert(journal, group, at_once=at_once)
+    if reverted := [r.id for r in results if r.id and r.state == "reverted"]:
+        once_more(journal, reverted)
+    failed = {r.id or 0: r for r in results if r.state == "conflict"}
+    entries = journal.entries()
+    for entry in entries if last else ():
+        result = failed.get(entry.id)
+        if result is not None and (state := _final(entry, result, entries)):
+            journal.note(entry.id, state, because=result.because)
+            del failed[entry.id]
+    return {number: result.because for number, result in failed.items()}
 
 
-def _unrecorded(journal: Journal, group: int, results: Sequence[Result]) -> bool:
-    """Whether a change was reverted, but the journal could not be written."""
-    done = {r.id for r in results if r.state != "conflict"}
-    return any(e.id in done for e in chain.of_group(journal.entries(), group))
+def _final(
+    entry: JournaledChange, result: Result, entries: Sequence[JournaledChange]
+) -> str:  # fmt: skip
+    """The state of a change that could not be reverted and never can; empty if it still may.
+
+    `reverted`: it was, without its side effects. `conflict`: the device is not in this namespace,
+    or another program changed the value.
+    """
+    from ..settings import Host
+    from .undo import way_back
+
+    pending = [e for e in entries if chain.unconfirmed(e)]
+    if result.after is None:
+        return "" if target.find(entry, Host.at()).address is not None else "conflict"
+    if result.after == way_back(chain.base(entry, pending), entries)[0]:
+        return "reverted"
+    ours = (entry.before, entry.wanted, entry.after)
+    return "conflict" if result.after not in ours else ""
 
 
-def _is_foreign(pending: Sequence[JournaledChange], failed: Sequence[Result]) -> bool:
-    """Whether all failed settings have values that are neither the old ones nor from nettop."""
-    known = {e.id: (None, e.before, e.wanted, e.after) for e in pending}
-    return all(r.after not in known.get(r.id or 0, (None,)) for r in failed)
+def _say(journal: Book, why: Mapping[int, str], said: str) -> str:
+    """Record the reasons in the journal, unless that was `said` last; their text."""
+    text = "; ".join(why.values())
+    if text != said:
+        for number, because in why.items():
+            with contextlib.suppress(Exception):  # it is tried again, recorded or not
+                journal.note(number, "guard-failed", because=because)
+    return text
 
 
 def main(words: list[str]) -> None:
     """Detach, report that the guard is ready, wait, revert; a failure goes to the journal."""
-    journal, group = Journal(words[0]), int(words[1])
+    from .memory import Memory
+    from .ready import ready
+
+    group = int(words[1])
     # blocked signals are only read by sigtimedwait(), so they do not interrupt a revert
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     end, report = os.pipe()
     child = os.fork()
     if child:
         os.close(report)
-        ready = select.select([end], [], [], READY)[0] and os.read(end, 1) == b"!"
-        if not ready:
+        ready_in_time = select.select([end], [], [], READY)[0] and os.read(end, 1) == b"!"
+        if not ready_in_time:
             os.kill(child, signal.SIGKILL)
-        os._exit(0 if ready else 1)
+        os._exit(0 if ready_in_time else 1)
     os.close(end)
     os.setsid()
-    known: set[int] = set()
-    _warm(journal, group, known)
+    ready()
+    journal = Memory(Journal(words[0]))
+    if not _rehearsed(journal, group):
+        sys.exit(1)
     os.write(report, b"!")
     os.close(report)
-    try:
-        wait(journal, group, known)
-    except Exception as error:
-        journal.note(group, "guard-failed", because=sentence(error))
-        raise
+    wait(journal, group)
+    journal.record()
+
+
+def _rehearsed(journal: Book, group: int) -> bool:
+    """Read once what the revert will read; False if the journal has no such group."""
+    from ..settings import Host
+    from .undo import moved
+
+    pending, host = chain.of_group(journal.entries(), group), Host.at()
+    for entry in pending:
+        with contextlib.suppress(Exception):  # the revert tells it
+            status.shown(entry, host)
+            moved(entry, entry.address, host)
+    return bool(pending)
 
 
 if __name__ == "__main__":

@@ -12,20 +12,25 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from ..files import bounds
+from ..files import bounds, draft
 from ..files.trust import trusted
 from ..terms.dataclass import dataclass
+from .lines import LONGEST, OPEN, Line, long, parsed, repair, rows
 
 if TYPE_CHECKING:
     from ..settings import Address
 
-OPEN = frozenset({"begun", "applied", "rounded", "pending"})
-Line = dict[str, Any]  # of the file; `_valid` has checked the types of its fields
 _LOCK_PAUSE = 0.02
+_MOST: Final = bounds.BOUNDS["journal"].most
+NEARLY: Final = _MOST * 4 // 5  # bytes from which it is compacted, and from which users are told
+_SPARE: Final = _MOST // 10  # bytes that a new change leaves, so that all can be undone
+_SPARE_OF_UNDO: Final = 4 * LONGEST  # the lines of one change
+_READABLE: Final = 16 * _MOST  # bytes that are compacted, if others made the file too large
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 ROOTS = "/var/lib/nettop"
 
@@ -101,6 +106,19 @@ def since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+class Book(Protocol):
+    """What a revert needs of a journal."""
+
+    def lock(self, seconds: float = ...) -> contextlib.AbstractContextManager[None]:
+        """Hold the lock for writing; Busy if another nettop holds it."""
+
+    def entries(self) -> tuple[JournaledChange, ...]:
+        """All entries, oldest first."""
+
+    def note(self, number: int, event: str, **values: object) -> None:
+        """Add an event of an entry."""
+
+
 class Journal:
     """The journal in a folder, which is created by the first write."""
 
@@ -118,8 +136,10 @@ class Journal:
         return known.st_mtime_ns, known.st_size
 
     @contextlib.contextmanager
-    def lock(self, seconds: float = 10.0) -> Iterator[None]:
+    def lock(self, seconds: float = 10.0, *, compact: bool = True) -> Iterator[None]:
         """Hold the lock for writing; Busy if another nettop still holds it after `seconds`.
+
+        A journal that is nearly full is made smaller first, unless that has to wait.
 
         The kernel releases the lock (flock(2)) when its holder ends for any reason.
         """
@@ -135,26 +155,41 @@ class Journal:
                     if time.monotonic() >= end:
                         raise Busy(16, "another nettop is changing this host") from None
                     time.sleep(_LOCK_PAUSE)
+            if compact and self.version()[1] >= NEARLY:
+                self._compact()
             yield
         finally:
             os.close(handle)
 
+    def make_room(self) -> None:
+        """Compact the journal if it is nearly full; OSError if it cannot be read or written."""
+        if self.version()[1] >= NEARLY:
+            with self.lock():
+                pass
+
     def entries(self) -> tuple[JournaledChange, ...]:
         """All entries, oldest first; OSError if the journal cannot be read."""
+        return self._entries(_MOST)
+
+    def _entries(self, most: int) -> tuple[JournaledChange, ...]:
         entries: dict[int, JournaledChange] = {}
-        for line in self._lines():
-            _take(entries, line)
+        for line in self._lines(most):
+            fold(entries, line)
         return tuple(entries[key] for key in sorted(entries))
 
     def failures(self) -> tuple[str, ...]:
         """Messages about failed guards that no user has seen yet."""
-        messages: list[str] = []
-        for line in self._lines():
+        lines = self._failures(_MOST)
+        return tuple(f"guard of change {line.get('id')}: {line.get('because')}" for line in lines)
+
+    def _failures(self, most: int) -> list[Line]:
+        found: list[Line] = []
+        for line in self._lines(most):
             if line.get("event") == "guard-failed":
-                messages.append(f"guard of change {line.get('id')}: {line.get('because')}")
+                found.append(line)
             elif line.get("event") == "told":
-                messages.clear()
-        return tuple(messages)
+                found.clear()
+        return found
 
     def mark_shown(self) -> None:
         """Record that the failures were shown, so that they are not shown again."""
@@ -167,15 +202,17 @@ class Journal:
 
         The caller holds the lock.
         """
+        if _MOST - self.version()[1] < (_SPARE_OF_UNDO if entry.undoes else _SPARE):
+            why = "the journal is full: close changes with nettop undo ID, or undo ID --forget"
+            raise OSError(27, why, self.path)
         number = max((e.id for e in self.entries()), default=0) + 1
         entry = replace(entry, id=number, group=entry.group or number)
-        known = {
-            key: value
-            for key, value in asdict(entry).items()
-            if key in _ALWAYS or value not in (None, "", {}, False, ())
-        }
-        self.append({"event": "begin", **known})
+        self.put(entry)
         return entry
+
+    def put(self, entry: JournaledChange) -> None:
+        """Write an entry as it is, in one line."""
+        self.append(_line(entry))
 
     def note(self, number: int, event: str, **values: object) -> None:
         """Add an event of an entry, with its fields; OSError if it cannot be written."""
@@ -188,7 +225,7 @@ class Journal:
         data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
         handle = os.open(self.path, _OPEN | os.O_APPEND, 0o600)
         try:
-            size = _repair(handle)
+            size = repair(handle)
             try:
                 if os.write(handle, data) != len(data):
                     raise OSError(28, "No space left on device", self.path)
@@ -207,113 +244,92 @@ class Journal:
 
     def _create(self) -> None:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        self.must_be_ours()
+
+    def must_be_ours(self) -> None:
+        """PermissionError if another user can change the journal; OSError without a folder."""
         status = os.stat(self.folder)
-        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022 or not trusted(self.path):
             raise PermissionError(1, "another user can change this folder", self.folder)
 
-    def _lines(self, report: Callable[[str], None] | None = None) -> Iterator[Line]:
+    def _lines(
+        self, most: int = _MOST, report: Callable[[str], None] | None = None
+    ) -> Iterator[Line]:
         """The valid lines; `report` gets a sentence for each of the others.
 
-        OSError if the journal cannot be read or is larger than its bound.
+        OSError if the journal cannot be read or has more than `most` bytes.
         """
         try:
-            data = bounds.read(self.path, "journal")
+            handle = bounds.opened(self.path)
         except FileNotFoundError:
             return
-        *ended, last = data.split(b"\n")
-        for number, raw in enumerate((*ended, last), 1):
-            line = _parsed(raw)
-            if line is not None:
-                yield line
-            elif report is not None and raw.strip() and number <= len(ended):
-                report(f"{self.path}:{number}: not a line of the journal")
+        with open(handle, "rb") as file:
+            if os.fstat(handle).st_size > most:
+                raise bounds.exceeded("journal", self.path)
+            for number, raw in enumerate(rows(file), 1):
+                line = parsed(raw.removesuffix(b"\n"))
+                if line is not None:
+                    yield line
+                elif report is not None and raw.strip() and (raw.endswith(b"\n") or long(raw)):
+                    report(f"{self.path}:{number}: not a line of the journal")
+
+    def _compact(self) -> None:
+        """Write each entry as one line, and leave out the oldest that nothing depends on.
+
+        The file as it was stays beside it. The caller holds the lock.
+        """
+        entries = self._entries(_READABLE)
+        needed = _needed(entries)
+        texts = {e.id: json.dumps(_line(e), separators=(",", ":")) for e in entries}
+        room = _MOST // 2 - sum(len(texts[number]) + 1 for number in needed)
+        kept: list[str] = []
+        for number in sorted(texts, reverse=True):
+            room -= 0 if number in needed else len(texts[number]) + 1
+            if room >= 0 or number in needed:
+                kept.append(texts[number])
+        failures = [json.dumps(line) for line in self._failures(_READABLE)]
+        old = self.path + ".old"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(old)
+        os.link(self.path, old)
+        draft.write(self.path, "".join(text + "\n" for text in (*reversed(kept), *failures)))
 
     def odd(self) -> tuple[str, ...]:
         """A sentence for each of the first twenty lines that are not valid and are left out."""
         messages: list[str] = []
-        for _ in self._lines(messages.append):
+        for _ in self._lines(report=messages.append):
             pass
         more = len(messages) - 20
         return (*messages[:20], *([f"{self.path}: {more:,} more lines"] if more > 0 else []))
 
 
-_TEXTS = "setting before wanted state effect who finding shell because boot netns netns_name asked"
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    **dict.fromkeys((*_TEXTS.split(), "netns_cookie", "identity", "event"), (str,)),
-    **dict.fromkeys(("id", "group", "last"), (int,)),
-    **dict.fromkeys(("at",), (int, float)),
-    **dict.fromkeys(("deadline", "due", "ended"), (int, float, type(None))),
-    "after": (str, type(None)),
-    "side_effects": (dict,),
-    "armed": (bool,),
-    **dict.fromkeys(("undoes", "also"), (list,)),
-}
+def _line(entry: JournaledChange) -> Line:
+    """The line of an entry as it is."""
+    values = asdict(entry).items()
+    known = {k: v for k, v in values if k in _ALWAYS or v not in (None, "", {}, False, ())}
+    return {"event": "begin", **known}
 
 
-_NUMBERS = ("id", "group", "at", "deadline", "due")
-_END_OF_TIME = 253_402_300_800  # the year 10000: a date has four digits
+def _needed(entries: Sequence[JournaledChange]) -> set[int]:
+    """The entries that an undo may need: open ones, and what was reverted under an open one.
 
-
-def _valid(line: Line) -> bool:
-    """Whether all fields of a line have their types and bounds; other lines are left out."""
-    if not all(isinstance(line[key], kinds) for key, kinds in _TYPES.items() if key in line):
-        return False
-    if not all(bounds.number(line[key]) for key in _NUMBERS if line.get(key) is not None):
-        return False
-    if not 0 <= line.get("at", 0) < _END_OF_TIME > (line.get("deadline") or 0) >= 0:
-        return False
-    if not all(isinstance(n, int) for key in ("undoes", "also") for n in line.get(key, ())):
-        return False
-    for pair in line.get("side_effects", {}).values():
-        if not isinstance(pair, list) or not all(
-            isinstance(value, (str, type(None))) for value in pair
-        ):
-            return False
-    return line.get("event") != "end" or line.get("state", "applied") in OPEN
-
-
-def _parsed(raw: bytes) -> Line | None:
-    """A line of the journal; None if it is not valid."""
-    if len(raw) > bounds.BOUNDS["journal-line"].most:
-        return None
-    try:
-        line = bounds.document(raw)
-    except ValueError:
-        return None
-    if not isinstance(line, dict):
-        return None
-    if "beside" in line:  # the name of `side_effects` in journals of the first version
-        line["side_effects"] = line.pop("beside")
-    return line if _valid(line) else None
-
-
-def _whole(line: bytes) -> bool:
-    try:
-        return isinstance(bounds.document(line), dict)
-    except ValueError:
-        return False
-
-
-def _repair(handle: int) -> int:
-    """Remove a partial last line, or complete it if only its line end is missing; the file size."""
-    size = os.fstat(handle).st_size
-    if not size or os.pread(handle, 1, size - 1) == b"\n":
-        return size
-    start = max(0, size - (1 << 20))
-    tail = os.pread(handle, size - start, start)
-    last = tail.rfind(b"\n") + 1
-    if _whole(tail[last:]):
-        return size + os.write(handle, b"\n")
-    os.ftruncate(handle, start + last)
-    return start + last
+    The newest is one of them, because the next has the number after it.
+    """
+    still_open = [entry.id for entry in entries if entry.open]
+    needed = {*still_open, *(entry.id for entry in entries[-1:])}
+    for entry in entries:
+        at = bisect_right(still_open, entry.id)
+        if still_open[at : at + 1] and still_open[at] <= entry.last:
+            needed.add(entry.id)
+    return needed
 
 
 _KNOWN = frozenset(f.name for f in fields(JournaledChange))
 _ALWAYS = frozenset({"id", "at", "setting", "before", "wanted"})  # "" is a value too
-_ENDS = frozenset({"undone", "reverted", "void", "refused", "forgotten"})
+_ENDS = frozenset({"undone", "reverted", "void", "refused", "forgotten", "conflict"})
 
 
-def _take(entries: dict[int, JournaledChange], line: Line) -> None:
+def fold(entries: dict[int, JournaledChange], line: Line) -> None:
     """Apply one line to its entry and to those in `also`.
 
     A line of an unknown form is left out. A closed entry (undone, reverted, …) never changes.

@@ -18,9 +18,32 @@ def same_setting(a: JournaledChange, b: JournaledChange) -> bool:
     first, second = _address(a.setting), _address(b.setting)
     if first is None or second is None:
         return a.setting == b.setting
-    if (first.kind, first.name, _part(first)) != (second.kind, second.name, _part(second)):
-        return False
-    return same_device(a, b)
+    return settings.on(first, "") == settings.on(second, "") and same_device(a, b)
+
+
+def side_effect(
+    of: JournaledChange, setting: str, entry: JournaledChange
+) -> tuple[str | None, str | None]:
+    """Old and new value of a setting beside `entry`, as the change `of` moved it; else None.
+
+    A setting of the device of `entry` is found by its device, and not by the name that it had.
+    """
+    wanted, same = _beside(setting, entry), same_device(of, entry)
+    for key, values in of.side_effects.items():
+        found, own = _beside(key, of)
+        if (found, own) == wanted and (same or not own):
+            return values
+    return None, None
+
+
+def _beside(setting: str, entry: JournaledChange) -> tuple[Address | str, bool]:
+    """A setting without the name of its device, and whether that is the device of the entry."""
+    address, first = _address(setting), _address(entry.setting)
+    if address is None or first is None:
+        return setting, False
+    nic = settings.device(address)
+    own = bool(nic) and nic == settings.device(first)
+    return settings.on(address, "") if own else address, own
 
 
 def same_device(a: JournaledChange, b: JournaledChange) -> bool:
@@ -28,7 +51,7 @@ def same_device(a: JournaledChange, b: JournaledChange) -> bool:
     first, second = _address(a.setting), _address(b.setting)
     if first is None or second is None:
         return a.setting == b.setting
-    if not _interface(first) or not _interface(second):
+    if not settings.device(first) or not settings.device(second):
         both = (first.kind, first.target or first.name) == (
             second.kind, second.target or second.name
         )  # fmt: skip
@@ -36,7 +59,7 @@ def same_device(a: JournaledChange, b: JournaledChange) -> bool:
     if a.identity and b.identity:
         sure = settings.certain(a.identity) and settings.certain(b.identity)
         return _same(a, b) and (sure or same_namespace(a, b))
-    return first.nic == second.nic and same_namespace(a, b)
+    return settings.device(first) == settings.device(second) and same_namespace(a, b)
 
 
 def same_namespace(a: JournaledChange, b: JournaledChange) -> bool:
@@ -52,16 +75,6 @@ def same_namespace(a: JournaledChange, b: JournaledChange) -> bool:
 def _same(a: JournaledChange, b: JournaledChange) -> bool:
     known = a.identity and b.identity
     return not known or settings.same(a.identity, b.identity)
-
-
-def _interface(address: Address) -> bool:
-    """Whether the target is an interface or a part of one; a plain interrupt number is not."""
-    nic = getattr(settings.kind(address.kind), "NIC", False)
-    return bool(nic) and not address.target.isdigit()
-
-
-def _part(address: Address) -> str:
-    return address.part if _interface(address) else address.target
 
 
 @lru_cache(maxsize=1024)

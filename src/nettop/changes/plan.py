@@ -45,7 +45,8 @@ def forecast(change: Change, source: Source) -> Result:
     except (OSError, ValueError, LookupError) as error:
         return refused(change, sentence(error))
     if change.identity and not settings.same(change.identity, settings.identity(source, address)):
-        because = f"{address.target} is no longer the one that was shown"
+        which = settings.device(address) or address.target
+        because = f"{which} is no longer the one that was shown"
         return refused(change, because, shell=shell)
     if now == value:  # often the side effect of a previous change
         return Result(change.setting, now, value, "unchanged", after=now, shell=shell)

@@ -13,10 +13,9 @@ _PAUSE = 0.1
 
 def carrier(host: Host, address: Address) -> bool:
     """Whether the interface of the target has a link."""
-    if not getattr(settings.kind(address.kind), "NIC", False):
-        return False
+    nic = settings.device(address)
     try:
-        return host.source.text(f"/sys/class/net/{address.nic}/carrier").strip() == "1"
+        return bool(nic) and host.source.text(f"/sys/class/net/{nic}/carrier").strip() == "1"
     except OSError:
         return False
 

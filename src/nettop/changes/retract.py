@@ -54,8 +54,6 @@ def retract(
         busy = {number for e in undoing for number in (e.id, *e.undoes)}
         left = [e for e in chosen if e.id not in busy]
         risks = _guarded(left, host, terms) if terms.confirm else []
-        for entry in risks:
-            settings.prepare(host, entry.address)
         plain = [e for e in left if e not in risks]
         results = list(put_back(journal, host, entries, plain, force=force, survey=survey))
         if risks:

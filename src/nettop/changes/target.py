@@ -7,7 +7,6 @@ target that cannot be seen does not count as gone.
 from __future__ import annotations
 
 import glob
-from dataclasses import replace
 
 from .. import settings
 from ..settings import Address, Host
@@ -41,7 +40,7 @@ def find(
     if not settings.namespaced(address):
         return _of_the_host(entry, address, host)
     ours = _ours(entry)
-    if not getattr(settings.kind(address.kind), "NIC", False):
+    if not settings.device(address):
         return _of_the_host(entry, address, host) if ours else _namespace(entry, survey)
     if not entry.identity:
         return Target(address) if ours else _namespace(entry, survey)
@@ -55,9 +54,8 @@ def find(
 
 def renamed(address: Address, name: str, entry: JournaledChange) -> Address:
     """The address with the current `name` of the interface, if it was that of the entry."""
-    if address.nic != entry.address.nic or not name:
-        return address
-    return replace(address, target=name + ("/" + address.part if address.part else ""))
+    same = settings.device(address) == settings.device(entry.address)
+    return settings.on(address, name) if same and name else address
 
 
 def _gone(because: str) -> Target:
@@ -86,7 +84,7 @@ def _of_the_host(entry: JournaledChange, address: Address, host: Host) -> Target
 
 def _device(entry: JournaledChange, address: Address, host: Host) -> Address | None:
     """The address with the current name of the device of the entry; None if it is not here."""
-    for name in dict.fromkeys((address.nic, *_interfaces(host))):
+    for name in dict.fromkeys((settings.device(address), *_interfaces(host))):
         other = renamed(address, name, entry)
         if settings.same(entry.identity, settings.identity(host.source, other)):
             return other
@@ -118,7 +116,7 @@ def _namespace(entry: JournaledChange, survey: Survey | None) -> Target:
 
 def _moved(entry: JournaledChange, address: Address, host: Host, survey: Survey | None) -> Target:
     """A device that is not here: in another namespace, created anew, or gone."""
-    nic = address.nic
+    nic = settings.device(address)
     now = settings.identity(host.source, address)
     if host.real:
         away = f"{nic} is another device now" if now else f"{nic} is not in this network namespace"

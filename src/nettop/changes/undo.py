@@ -10,13 +10,13 @@ from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import Result, chain, matching, status, target
-from .journal import Journal, JournaledChange
+from .journal import Book, JournaledChange
 from .namespaces import Survey
 from .readback import carrier, look, settle
 
 
 def undo(
-    journal: Journal,
+    journal: Book,
     host: Host,
     numbers: Collection[int] = (),
     *,
@@ -39,7 +39,7 @@ def undo(
 
 
 def put_back(
-    journal: Journal, host: Host, entries: Collection[JournaledChange],
+    journal: Book, host: Host, entries: Collection[JournaledChange],
     chosen: Collection[JournaledChange], *, force: bool = False, state: str = "undone",
     survey: Survey | None = None,
 ) -> tuple[Result, ...]:  # fmt: skip
@@ -57,7 +57,7 @@ def put_back(
                 entry, host, others, force=force, state=state,
                 series=chain.series(entry, chosen), survey=survey,
             )  # fmt: skip
-        except (OSError, ValueError, LookupError) as error:  # the others are still reverted
+        except Exception as error:
             result = _result(entry, "conflict", because=sentence(error))
         if result.state in (state, "void"):
             result = noted(journal, entry, result)
@@ -74,7 +74,7 @@ def nothing_left(
     return tuple(status.closed(e, host, survey) for e in entries if not e.open and e.id in numbers)
 
 
-def noted(journal: Journal, entry: JournaledChange, result: Result) -> Result:
+def noted(journal: Book, entry: JournaledChange, result: Result) -> Result:
     """Record a result in the journal; the result names an error, so that the others go on."""
     try:
         journal.note(entry.id, _event(entry, result), because=result.because)
@@ -93,7 +93,7 @@ def _event(entry: JournaledChange, result: Result) -> str:
 
 
 def forget(
-    journal: Journal,
+    journal: Book,
     numbers: Collection[int] = (),
     *,
     everything: bool = False,
@@ -137,9 +137,9 @@ def take_back(
     if never_written(entry, place) and place.now == to:
         return _result(entry, state, place.now, place.shell, status.never(place.now))
     result = _write(origins(_before(series), others), place, host, state, to, asked)
-    old = entry.address.nic
-    if place.address.nic != old and not result.because:
-        return replace(result, because=f"{old} has the name {place.address.nic} now")
+    old, nic = settings.device(entry.address), settings.device(place.address)
+    if nic != old and not result.because:
+        return replace(result, because=f"{old} has the name {nic} now")
     return result
 
 
@@ -195,7 +195,7 @@ def _before(series: Sequence[JournaledChange]) -> JournaledChange:
     side_effects = dict(newest.side_effects)
     for entry in older:
         for key, (was, now) in side_effects.items():
-            old, new = entry.side_effects.get(key, (None, None))
+            old, new = matching.side_effect(entry, key, newest)
             if old is not None and new in (was, None):
                 side_effects[key] = (old, now)
     return replace(newest, side_effects=side_effects)
@@ -223,7 +223,7 @@ def _origin(
         if other.state not in ("undone", "reverted") or in_force:
             continue
         if other.id < entry.id <= other.last and matching.same_namespace(other, entry):
-            old, new = other.side_effects.get(setting, (None, None))
+            old, new = matching.side_effect(other, setting, entry)
             if old is not None and new == value:
                 value = old
     return value
@@ -244,7 +244,7 @@ def moved(
     return tuple(
         (other, old)
         for key, (old, new) in entry.side_effects.items()
-        for other in (target.renamed(settings.parse(key), address.nic, entry),)
+        for other in (target.renamed(settings.parse(key), settings.device(address), entry),)
         if old is not None and _in_place(host, entry, other, new, planned or {})
     )
 
@@ -252,24 +252,35 @@ def moved(
 def _write(
     entry: JournaledChange, place: Current, host: Host, state: str, to: str, asked: str
 ) -> Result:
-    """Write the old value, then those of the side effects that are still in place."""
+    """Write the old value, then those of the side effects that are still in place.
+
+    Whatever is wrong with a side effect, the old value is written.
+    """
     address, shell = place.address, place.shell
-    others = moved(entry, address, host)
+    others: tuple[tuple[Address, str], ...] = ()
+    wrong = ""
+    try:
+        others = moved(entry, address, host)
+    except Exception as error:
+        wrong = f"what changed with it is not restored: {sentence(error)}"
     try:
         if place.now != to or (asked and settings.asked(host.source, address) != asked):
             had = carrier(host, address)
             settings.write(host, address, asked or to)
             settle(host, address, had_carrier=had)
-        for other, old in others:
-            if look(host, other) not in (old, None):
-                settings.write(host, other, old)
     except (OSError, ValueError, LookupError) as error:
         return _result(entry, "conflict", look(host, address), shell, sentence(error))
+    for other, old in others:
+        try:
+            if look(host, other) not in (old, None):
+                settings.write(host, other, old)
+        except Exception as error:
+            wrong = wrong or f"{other} is not {old} again: {sentence(error)}"
     after = look(host, address)
     if after != to:
         because = f"it was written, but the host shows {after!r}"
         return _result(entry, "conflict", after, shell, because)
-    return _result(entry, state, after, shell)
+    return _result(entry, "conflict" if wrong else state, after, shell, wrong)
 
 
 def _in_place(

@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     enter_netns_of(args)
     journal = Journal()
     try:
+        journal.make_room()
         entries = journal.entries()
         known = {entry.id for entry in entries}
         pending = any(entry.state == "pending" for entry in entries)

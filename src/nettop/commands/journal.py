@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused
@@ -48,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
 
     enter_netns_of(args)
     journal = Journal()
+    with suppress(OSError):  # then it is read as it is
+        journal.make_room()
     try:
         entries = journal.entries()
         messages = notices(journal)
@@ -80,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     for message in messages:
         print_lines(f"note: {message}")
     if not entries:
-        print("nettop has changed nothing here.")
+        print_lines(f"No change is recorded in {journal.path}.")
+        print("nettop has made none, or the journal was removed or emptied.")
     return 0
 
 

@@ -66,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise Refused("no change given: nettop undo ID…, or nettop undo --all", 2)
     journal = Journal()
     try:
+        journal.make_room()
         known = {entry.id for entry in journal.entries()}
         unknown = [number for number in args.id if number not in known]
         if privilege.rooted(journal) and (unknown or args.all):

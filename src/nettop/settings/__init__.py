@@ -33,8 +33,8 @@ and may have
     warns(source, address, value)       sentences on what this value may do here besides
     asked(source, address)              the requested value, if the value in effect may differ
     identity(source, address)           what must be the same at undo; default: of the device
+    device(address), on(address, nic)   the interface in the address, and the address with another
     rank(address, value)                the place in a plan; lower is first; default: 0
-    prepare(host)                       import what a write needs
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ from ..terms import devname
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from ..terms.modules import modules
+from . import _device
 from ._host import Host
 
 T = TypeVar("T")
@@ -191,11 +192,6 @@ def write(host: Host, address: Address, value: str) -> None:
     kind(address.kind).write(host, address, value)
 
 
-def prepare(host: Host, address: Address) -> None:
-    """Import now what a write needs, so that a write with a deadline does not wait for imports."""
-    _optional(address, "prepare", None, host)
-
-
 def limits(source: Source, address: Address) -> Limits:
     """What may be written there."""
     limits: Limits = kind(address.kind).limits(source, address)
@@ -278,44 +274,53 @@ def identity(source: Source, address: Address) -> str:
     try:
         if hasattr(module, "identity"):
             return str(module.identity(source, address))
-        if getattr(module, "NIC", False):
-            from . import _device
-
-            return _device.identity(source, address.nic)
+        if nic := device(address):
+            return _device.identity(source, nic)
     except (OSError, ValueError, LookupError):
         pass
     return ""
 
 
+def device(address: Address) -> str:
+    """The interface that the setting is of; empty if it is not of one."""
+    module = kind(address.kind)
+    if hasattr(module, "device"):
+        return str(module.device(address))
+    # a plain interrupt number is no interface
+    return address.nic if getattr(module, "NIC", False) and not address.target.isdigit() else ""
+
+
+def on(address: Address, nic: str) -> Address:
+    """The same setting of the interface `nic`, if it is a setting of an interface."""
+    if not device(address):
+        return address
+    module = kind(address.kind)
+    if hasattr(module, "on"):
+        return cast("Address", module.on(address, nic))
+    return replace(address, target=nic + ("/" + address.part if address.part else ""))
+
+
 def same(then: str, now: str) -> bool:
     """Whether two identities are of one target."""
-    from . import _device
-
     return _device.same(then, now)
 
 
 def hardware(identity: str) -> str:
     """Bus address and port in an interface's identity; empty for a virtual device."""
-    from . import _device
-
     parts = _device.parts(identity)
     return f"{parts['device']} port {parts.get('port', '0')}" if "device" in parts else ""
 
 
 def certain(identity: str) -> bool:
     """Whether an identity names one device only, in whatever namespace it is."""
-    from . import _device
-
     return "node" in _device.parts(identity)
 
 
 def namespaced(address: Address) -> bool:
     """Whether each network namespace has its own."""
-    module = kind(address.kind)
     if address.kind == "sysctl":
         return address.name.startswith("net.")
-    nic = getattr(module, "NIC", False) and not address.target.isdigit()
-    return bool(nic or getattr(module, "NETNS", False))
+    return bool(device(address) or getattr(kind(address.kind), "NETNS", False))
 
 
 def asked(source: Source, address: Address) -> str:
@@ -376,7 +381,7 @@ def _similar(word: str, known: tuple[str, ...]) -> str:
 
 __all__ = [
     "RISKS", "Address", "Command", "Host", "Keep", "Limits", "UnknownError", "asked", "certain",
-    "check", "commands", "data", "hardware", "identity", "keep", "kind", "kinds", "limits",
-    "namespaced", "normal", "parse", "portable", "prepare", "rank", "read", "risk", "rounds",
+    "check", "commands", "data", "device", "hardware", "identity", "keep", "kind", "kinds",
+    "limits", "namespaced", "normal", "on", "parse", "portable", "rank", "read", "risk", "rounds",
     "runtime", "same", "shell", "shows", "side_effects", "write",
 ]  # fmt: skip

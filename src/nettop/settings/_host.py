@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from ..files.draft import write
 from ..files.trust import environment, program
 from ..host.source import Live, Source
 from ..terms.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from pyroute2 import IPRoute
 
 
 @dataclass(frozen=True)
@@ -72,41 +67,6 @@ class Host:
     def ioctl(self, interface: str, request: bytes) -> bytes:
         """Send a request to the driver by the ioctl SIOCETHTOOL."""
         return self.source.statistics(interface, request, f"ethtool/{interface}/set")
-
-    @staticmethod
-    def load_route() -> None:
-        """Import what `route` needs now, so that a write with a deadline does not wait for it."""
-        import pyroute2  # noqa: F401
-
-    def route(self, function: Callable[[IPRoute], object]) -> None:
-        """Run `function(IPRoute)` in a thread of its own: an event loop may be running here.
-
-        pyroute2 costs about 150 ms to import: only a change pays that.
-        """
-        if not self.real:
-            raise FileNotFoundError(2, "a directory has no netlink", self.root)
-        import threading
-
-        failure: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                from pyroute2 import IPRoute
-
-                with IPRoute(ext_ack=True, strict_check=True) as ipr:
-                    function(ipr)
-            except BaseException as error:  # raised again in the caller's thread
-                failure.append(error)
-
-        worker = threading.Thread(target=work, name="rtnetlink")
-        worker.start()
-        worker.join()
-        if failure:
-            error = failure[0]
-            if type(error).__name__ == "NetlinkError":
-                code, *rest = error.args
-                raise OSError(code, str(rest[0]) if rest else os.strerror(code)) from None
-            raise error
 
     def run(self, argv: tuple[str, ...]) -> str:
         """The output of a tool, run without a shell; OSError with its own first line."""

@@ -10,7 +10,8 @@ import os
 import struct
 from typing import Any
 
-from ..host.netlink.codec import Field, attribute, decode, messages, numbered
+from ..host.netlink.codec import Field, attribute, decode, encode, messages, numbered
+from ..host.netlink.route import IFINFO
 from ..host.request import Request
 from ..host.source import Source
 from . import Address, Command, Host, Keep, Limits
@@ -24,10 +25,12 @@ NAMES = (
     "promisc",
 )  # fmt: skip
 _FILES = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
-_GETLINK = 18
+_GETLINK, _SETLINK = 18, 19
 _PROMISC = 0x100
 # include/uapi/linux/if_link.h
 _TABLE = {
+    4: Field("mtu"),
+    13: Field("txqueuelen"),
     **numbered(30, "promiscuity"),
     **numbered(41, "gso_max_size"),
     **numbered(50, "min_mtu max_mtu"),
@@ -74,17 +77,11 @@ def write(host: Host, address: Address, value: str) -> None:
         raise FileNotFoundError(2, "a directory has no netlink", host.root)
     index = attributes(host.source, address.nic)["index"]
     if address.name == "promisc":
-        fields = {"flags": _PROMISC if value == "on" else 0, "change": _PROMISC}
+        body = IFINFO.pack(0, 0, index, _PROMISC if value == "on" else 0, _PROMISC)
     else:
-        key = "txqlen" if address.name == "txqueuelen" else address.name.replace("-", "_")
-        fields = {key: int(value)}
-    host.route(lambda ipr: ipr.link("set", index=index, **fields))
-
-
-def prepare(host: Host) -> None:
-    """Import pyroute2 early: it can take seconds under load."""
-    if host.real:
-        host.load_route()
+        fields = {address.name.replace("-", "_"): int(value)}
+        body = IFINFO.pack(0, 0, index, 0, 0) + encode(_TABLE, fields)
+    host.change("route", _SETLINK, body)
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001

@@ -8,6 +8,7 @@ of the network namespace; net.core is largely of the host
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from ..host.source import Source
 from . import Address, Command, Host, Keep, Limits, _modules
@@ -18,6 +19,9 @@ RISK = "none"
 TARGET = False
 TEXT = ("net.core.flow_limit_cpu_bitmap", "net.core.rps_default_mask")
 _ODD = re.compile(r"[*?\[\]{}=#;\s]")  # the name of an interface may be `*`
+# net.ipv4.conf.eth0.rp_filter, net.ipv6.neigh.eth0/100.gc_stale_time, net.mpls.conf.eth0.input
+_DEVICE = re.compile(r"(net\.[^.]+\.(?:conf|neigh)\.)([^.]+)(\..+)", re.DOTALL)
+_EVERY = ("all", "default")
 _LISTS = frozenset({*TEXT, "net.ipv4.ip_local_reserved_ports"})
 _CONTROL = "net.ipv4.tcp_congestion_control"
 _NO_CONTROL = frozenset({"diag", "sigpool"})  # modules whose names look like a congestion control
@@ -48,6 +52,18 @@ def path(name: str) -> str:
     if len(parts) < 2 or any(part in ("", ".", "..") for part in parts):
         raise LookupError(f"{name!r} is not a kernel parameter")
     return "/proc/sys/" + "/".join(parts)
+
+
+def device(address: Address) -> str:
+    """The interface in the name of a parameter; empty for `all` and `default`."""
+    found = _DEVICE.fullmatch(address.name)
+    return "" if found is None or found[2] in _EVERY else found[2].replace("/", ".")
+
+
+def on(address: Address, nic: str) -> Address:
+    """The parameter of another interface."""
+    named = _DEVICE.sub(lambda found: found[1] + nic.replace(".", "/") + found[3], address.name)
+    return replace(address, name=named)
 
 
 def read(source: Source, address: Address) -> str:

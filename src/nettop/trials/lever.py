@@ -1,13 +1,18 @@
 """The switch of an experiment: changes settings through the journal and always restores them.
 
 Every write is journaled with a tag of the experiment. If nettop is killed, crashes or loses its
-terminal, a separate process (the watchdog) reverts all open changes with that tag: it runs
-`python -I -m nettop.trials.lever FOLDER TAG`.
+terminal, a separate process (the watchdog) reverts all open changes with that tag:
+`python -I -m nettop.trials.lever FOLDER TAG`. Like a guard, both need neither the journal nor
+nettop's own files for that.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -16,14 +21,19 @@ from typing import Final, Protocol, Self
 from .. import settings
 from ..changes import Change, Result
 from ..changes.apply import Terms, apply
-from ..changes.journal import Journal
+from ..changes.chain import READY
+from ..changes.guard import STOPS
+from ..changes.journal import Book, Journal
+from ..changes.memory import Memory
 from ..changes.plan import plan
+from ..changes.ready import load, ready
 from ..changes.undo import undo
 from ..host.source import Live
 from ..settings import Host
-from . import peer
 from .documents import ChangeRow
 
+_SEE, _END = b"s", b"e"  # what nettop tells the watchdog
+_PAUSES: Final = (0, 1, 2, 4, 8, 16, 32)  # seconds before the tries of the watchdog to revert
 PAUSE: Final = {"none": 0.3, "queues": 2.0, "link": 4.0}  # seconds after a change, by risk
 
 
@@ -91,6 +101,7 @@ class Switch:
         """
         self.host = host or Host.at()
         self.journal = Journal()
+        self.memory = Memory(self.journal)
         self.finding = finding
         self.tag = f"{finding}, experiment {os.getpid()}-{time.time_ns()}"
         self.states = [plan(wanted, self.host.source) for wanted in states]
@@ -101,7 +112,7 @@ class Switch:
         if untestable:
             raise ValueError(f"this change needs a {untestable[0]}, so it cannot be tested")
         self.pause = pause(risks)
-        self._watchdog: peer.End | None = None
+        self._watchdog: socket.socket | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -117,16 +128,35 @@ class Switch:
         ]
 
     def __enter__(self) -> Self:
+        load()
         argv = [sys.executable, "-I", "-m", __name__, self.journal.folder, self.tag]
-        self._watchdog = peer.HERE.start("watchdog", {"argv": argv})
-        self._watchdog.wait_for("watching")
+        self._watchdog, theirs = socket.socketpair()
+        self._watchdog.settimeout(READY)
+        with theirs:
+            self._process = subprocess.Popen(
+                argv, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL,
+                start_new_session=True, cwd="/",
+            )  # fmt: skip
+        self._see()
         return self
+
+    def _see(self) -> None:
+        """Wait until the watchdog knows the journal as it is; LeverError if it does not answer."""
+        self.memory.entries()
+        if self._watchdog is None:
+            return
+        with contextlib.suppress(OSError):
+            self._watchdog.sendall(_SEE)
+            if self._watchdog.recv(1) == _SEE:
+                return
+        raise LeverError("the process that would revert the changes of a killed nettop has ended")
 
     def __exit__(self, *_: object) -> None:
         self.restore()
         if self._watchdog is not None:
-            self._watchdog.stop()
-            self._watchdog.close()
+            with self._watchdog, contextlib.suppress(OSError):
+                self._watchdog.sendall(_END)
+            self._process.wait()
 
     def put(self, state: int) -> None:
         """Revert the current state, then apply the changes of `state`; LeverError."""
@@ -139,6 +169,7 @@ class Switch:
 
     def _apply(self, changes: Sequence[Change], finding: str) -> tuple[Result, ...]:
         results = apply(changes, self.host, self.journal, Terms(finding=finding, confirm=0.0))
+        self._see()
         for result in results:
             if result.state not in ("applied", "rounded", "unchanged"):
                 raise LeverError(f"{result.setting}: {result.because or result.state}")
@@ -147,7 +178,7 @@ class Switch:
     def restore(self) -> None:
         """Undo the open changes of this experiment; LeverError if another program changed one."""
         self.now = 0
-        for result in restore(self.journal, self.tag, self.host):
+        for result in restore(self.memory, self.tag, self.host):
             if result.state == "conflict":
                 raise LeverError(f"cannot restore {result.setting}: {result.because}")
 
@@ -157,11 +188,27 @@ class Switch:
         return self._apply(self.states[state - 1], self.finding)
 
 
-def restore(journal: Journal, tag: str, host: Host | None = None) -> tuple[Result, ...]:
+def restore(journal: Book, tag: str, host: Host | None = None) -> tuple[Result, ...]:
     """Undo every open entry of the journal with this tag, newest first."""
     ids = [e.id for e in journal.entries() if e.open and e.finding == tag]
     return undo(journal, host or Host.at(), ids) if ids else ()
 
 
+def watch(folder: str, tag: str) -> None:
+    """Read the journal at each byte of standard input, and answer it; restore at the end of it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    ready()
+    memory = Memory(Journal(folder))
+    while (word := os.read(0, 1)) == _SEE:
+        memory.entries()
+        with contextlib.suppress(OSError):  # nettop was killed: the next byte is the end
+            os.write(1, _SEE)
+    for pause in () if word == _END else _PAUSES:
+        time.sleep(pause)
+        if not any(result.state == "conflict" for result in restore(memory, tag)):
+            break
+    memory.record()
+
+
 if __name__ == "__main__":
-    restore(Journal(sys.argv[1]), sys.argv[2])
+    watch(*sys.argv[1:])

@@ -148,7 +148,6 @@ _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
         {"point": _count, "received": _count, "reordered": _count, "lasted": _real,
          "gaps": _PAIRS, "busy": _real},
     ),
-    "watchdog": ({"watching": _flag},),
 }  # fmt: skip
 
 

@@ -116,8 +116,7 @@ class Message(TypedDict, total=False):
     softnet: Sequence[Sequence[int]]
     totals: Mapping[str, int]
     interrupts: Sequence[int]
-    # neighbour, pktgen, watchdog
+    # neighbour, pktgen
     walking: int
     running: str
     result: str
-    watching: bool

@@ -1,0 +1,51 @@
+"""Make this process independent of the disk: what reverts a change must work when all else fails.
+
+The folder of nettop may be replaced by an upgrade, or be on a disk behind the link that the change
+cut. So every module that a revert may use is imported, and all memory is locked, also that of
+mapped files, which the kernel would otherwise read again from the disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+from importlib import import_module
+from typing import Final
+
+from .. import settings
+
+# what functions of nettop and of the standard library import when they are called
+_LATER: Final = (
+    "nettop.changes.namespaces", "nettop.changes.undo", "nettop.collect.sysctl_files",
+    "nettop.host.netlink.elsewhere", "nettop.host.netlink.ethtool", "nettop.host.netlink.kernel",
+    "nettop.host.source", "difflib", "json", "pwd", "shlex", "shutil", "subprocess",
+)  # fmt: skip
+_CURRENT, _FUTURE = 1, 2  # include/uapi/asm-generic/mman.h
+
+
+def ready() -> None:
+    """Import every kind of setting with what it imports later, and lock the memory."""
+    load()
+    _lock_memory()
+
+
+def load() -> None:
+    """Import every kind of setting with what it imports later."""
+    for name in settings.kinds():
+        settings.kind(name)
+    for name in _LATER:
+        import_module(name)
+
+
+def _lock_memory() -> None:
+    """Lock the memory where that is allowed (mlockall(2)); what is refused stays unlocked.
+
+    Under a limit that cannot be lifted, memory that is needed later is left out: it could not be
+    had at all.
+    """
+    flags = _CURRENT | _FUTURE
+    try:
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY,) * 2)
+    except (OSError, ValueError):
+        flags = _CURRENT
+    ctypes.CDLL(None).mlockall(flags)

@@ -1,0 +1,5 @@
+"""Fixtures of the tests of changes."""
+
+from risky import risky_device
+
+__all__ = ["risky_device"]

@@ -1,0 +1,74 @@
+"""Changes to a real kernel whose journal, or nettop itself, is gone before they are confirmed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from changes_netns import Nettop, mtu, until
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+]
+HANGS = 120.0  # seconds
+
+
+@pytest.fixture(autouse=True)
+def _back(nettop: Nettop) -> Iterator[None]:
+    yield
+    nettop.see("ip", "link", "set", "va", "mtu", "1500")
+
+
+def test_a_change_reverts_without_its_journal(nettop: Nettop, tmp_path: Path) -> None:
+    nettop("set", "link.mtu@va", "1400", "--confirm", "3")
+    shutil.rmtree(tmp_path / "state")
+    until(lambda: mtu(nettop) == 1500, HANGS)
+    until(lambda: [one["state"] for one in nettop("journal")] == ["reverted"], HANGS)
+    assert nettop.see("sysctl", "-n", "net.ipv6.conf.va.mtu").strip() == "1500"
+
+
+def test_a_value_of_another_program_is_not_pending_for_ever(nettop: Nettop) -> None:
+    (made,) = nettop("set", "link.mtu@va", "1400", "--confirm", "2")
+    nettop.see("ip", "link", "set", "va", "mtu", "1350")
+    until(lambda: nettop("journal")[0]["state"] == "conflict", HANGS)
+    assert mtu(nettop) == 1350
+    (told,) = nettop("undo", str(made["id"]), code=4)
+    assert "it shows '1350'" in told["because"]
+
+
+def held(nettop: Nettop) -> subprocess.Popen[str]:
+    """`nettop set --hold`, which has made its change."""
+    import sys
+
+    words = [*nettop.inside, sys.executable, "-m", "nettop", "set", "link.mtu@va", "1400"]
+    process = subprocess.Popen(
+        [*words, "--hold", "600", "--json"], env=nettop.environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["changes"][0]["state"] == "applied"
+    assert mtu(nettop) == 1400
+    return process
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_held_change_reverts_without_its_journal(
+    nettop: Nettop, tmp_path: Path, *, killed: bool
+) -> None:
+    process = held(nettop)
+    shutil.rmtree(tmp_path / "state")
+    if killed:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    else:
+        process.communicate("")
+        assert process.returncode == 0
+        assert mtu(nettop) == 1500
+    until(lambda: mtu(nettop) == 1500, HANGS)
