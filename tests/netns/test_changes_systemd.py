@@ -105,7 +105,7 @@ def test_systemd_runs_at_boot_what_was_kept(machine: Machine) -> None:
     assert left == ""
 
 
-SERVICE = "[Unit]\nDefaultDependencies=no\n[Service]\nExecStart=/bin/sleep 600\n"
+SERVICE = "[Unit]\nDefaultDependencies=no\n[Service]\nExecStart=/bin/sleep infinity\n"
 
 
 def test_a_service_is_stopped_and_started_again(machine: Machine) -> None:

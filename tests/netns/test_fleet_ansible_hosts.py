@@ -204,6 +204,6 @@ def test_a_misspelt_rule_is_a_failure_and_not_a_host_without_the_finding(
     controller: Controller,
 ) -> None:
     wanted = {"tune_rules": ["loss-recovry-crippled"]}
-    code, _, output = controller.play("rollout", "--check", **wanted)
+    code, _, output = controller.play("rollout", "--check", "--limit", "alpha", **wanted)
     assert code != 0
     assert "did you mean loss-recovery-crippled?" in output
