@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hang import until
 
 from nettop.host.source import HostLostError
 from nettop.tui import engine as module
@@ -370,20 +370,16 @@ def test_a_silent_host_is_said_before_it_is_lost(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "SLOW", 0.01)
     observer: Any = SimpleNamespace()
 
-    def step(_observer: Any) -> None:
-        for _ in range(3000):  # it answers after that note
-            if said:
-                return
-            threading.Event().wait(0.01)
-
-    monkeypatch.setattr(one, "_step", step)
-    one._watched(observer, time.monotonic())
+    # it answers after that note
+    monkeypatch.setattr(one, "_step", lambda _observer: until(lambda: said))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 5.0, time=lambda: 9.0))
+    one._watched(observer, 2.0)
     assert notes(said) == [
         ("ssh web1 has not answered for 0.01 s; the picture is older", "warn"),
-        ("ssh web1 answered after 0 s", "good"),
+        ("ssh web1 answered after 3 s", "good"),
     ]
     said.clear()
     monkeypatch.setattr(module, "SLOW", 60.0)
     monkeypatch.setattr(one, "_step", lambda _observer: None)
-    one._watched(observer, time.monotonic())
+    one._watched(observer, 2.0)
     assert not said
