@@ -53,7 +53,6 @@ def prepare() -> None:
     for module in pkgutil.walk_packages(nettop.__path__, "nettop."):
         if not COLD & set(module.name.split(".")):
             import_module(module.name)
-    import_module("pyroute2")  # a write imports it
     load([rules_folder()])
     gc.collect()
     gc.freeze()  # a new process does not walk and copy all this
