@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from box_parts import WALL, Recorded, moment, opened, record, recorder
@@ -234,11 +236,12 @@ def test_on_a_host_whose_samples_are_dear_some_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = record(tmp_path, Recorded(WALL), 40)
-    monkeypatch.setattr(minutes, "WORK", 0.01)
+    looks = itertools.count(0.0, 0.3)  # seconds of a core for each sample
+    monkeypatch.setattr(minutes, "time", SimpleNamespace(thread_time=lambda: next(looks)))
     screen = Screen(path, WALL + 999)
     screen.near(WALL + 39)
     part = screen.earlier._parts[int((WALL + 20) // module.LENGTH)]
-    assert part.every > 1
+    assert part.every == 4
     assert len(part.moments.times) < 12
     assert not screen.near(part.moments.times[-1] - 0.5).gap
 

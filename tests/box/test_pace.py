@@ -144,11 +144,11 @@ def test_what_is_wanted_at_once_is_saved_later_unless_it_is_free(free: bool) -> 
     host = Recorded(WALL)
     observer = Watched(host, {})
     steps = Pace(observer, Clock(observer, 0.001, 0.05))
-    for second in range(1000):
+    for second in range(400):
         steps.step(eager=second % 100 == 0, free=free)
         host.wait(1)
-    spent = 1000 * 0.001 + observer.judgements * 0.05
-    most = 1000 * pace.PERCENT / 100 + 2 * 0.05
+    spent = 400 * 0.001 + observer.judgements * 0.05
+    most = 400 * pace.PERCENT / 100 + 2 * 0.05
     assert (spent > most) == free
 
 

@@ -44,7 +44,7 @@ class Terminal:
         else:
             self.pid, self.tty = pty.fork()
             if self.pid == 0:
-                words = command or [sys.executable, "-m", "nettop", *options]
+                words = [*command] or [sys.executable, "-m", "nettop", *options]
                 os.execvpe(words[0], words, environment)
         self.resize(100, 30)
 
