@@ -33,7 +33,7 @@ check: $(READY) ## check format, lint and types
 	$(PY) -m mypy
 
 quick: $(READY) ## run lint, types and the tests of what changed and of its neighbours
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=line check fast
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 check fast
 
 fast: $(READY)
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile \
@@ -41,7 +41,7 @@ fast: $(READY)
 
 # Beside the checker of types there are two workers for each core: tests of namespaces mostly wait.
 test: $(READY) ## run lint, types and every test whose result is the same on each machine
-	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=line check tests
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 check tests
 
 tests: $(READY)
 	@$(PY) -m pytest -n $$((2 * $$(nproc))) --dist loadfile --no-loadscope-reorder tests

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from changes_netns import end_guards
+from hang import until
 
 from nettop import settings
 from nettop.changes import context, guard, plan, undo
@@ -51,14 +52,9 @@ def test_the_guard_is_nobodys_child_and_holds_nothing(
         except FileNotFoundError:  # closed meanwhile: it reads the journal
             return set()
 
-    end = time.monotonic() + 2  # it closes the pipe a moment after it said that it waits
-    while (seen := held()) != {"/dev/null"} and time.monotonic() < end:
-        time.sleep(0.01)
-    assert seen == {"/dev/null"}
-    end = time.monotonic() + 8
-    while mine[0].exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not mine[0].exists(), "the guard did not end"
+    # it closes the pipe a moment after it said that it waits
+    until(lambda: held() == {"/dev/null"}, held)
+    until(lambda: not mine[0].exists(), "the guard did not end")
 
 
 def nowhere(book: Journal, seconds: float) -> None:
