@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hang import until
+from hang import HANG, until
 from hypothesis import given
 from hypothesis import strategies as st
 from pty_terminal import Terminal, restored
@@ -124,7 +124,7 @@ class Read:
 
     def close(self) -> None:
         os.write(self.end, b"\n")
-        self.thread.join(20)
+        self.thread.join(HANG)
         for handle in self.handles:
             os.close(handle)
 
