@@ -60,7 +60,7 @@ def test_what_the_receivers_interface_counted_is_the_rate(
 ) -> None:
     """Within what is under way at the end of a second."""
     installed(tool)
-    found = pair.trial(tool, "--rate", "200M", *direction)
+    found = pair.trial(tool, "--rate", "200M", "--seconds", "1", *direction)
     receiver = found["interfaces"]["here" if "--reverse" in direction else "there"]["eth0"]
     assert 8 * receiver["rx_payload_bytes"] == pytest.approx(found["bits_per_second"], rel=0.15)
 

@@ -23,7 +23,7 @@ pytestmark = [
 ]
 # A capture that reads ten packets and no more: its socket holds a few, and loses the rest.
 CAPTURE = """
-import os, socket, sys
+import os, signal, socket
 os.sched_setaffinity(0, {1})
 sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
@@ -31,7 +31,7 @@ sock.bind(("eth0", 3))
 print("capturing", flush=True)
 for _ in range(10):
     sock.recv(2048)
-sys.stdin.read()
+signal.pause()
 """
 SENT = ("--tool", "capture", "--rate", "1M")
 
@@ -46,10 +46,11 @@ def pair() -> Iterator[Ends]:
 def capture(pair: Ends) -> Iterator[str]:
     """The number of the process that captures at the near end."""
     words = [*pair.pair.near, sys.executable, "-c", CAPTURE]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None
         assert running.stdout.readline()
         yield str(running.pid)
+        running.kill()  # it may still wait for packets
 
 
 def test_what_a_running_capture_loses_is_counted(pair: Ends, capture: str) -> None:

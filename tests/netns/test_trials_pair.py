@@ -33,7 +33,7 @@ def pair() -> Iterator[Ends]:
 @pytest.mark.parametrize("tool", ["bulk", "iperf3"])
 def test_a_transfer_in_every_direction(pair: Ends, tool: str, direction: list[str]) -> None:
     installed(tool)
-    found = pair.trial(tool, "--rate", "200M", *direction)
+    found = pair.trial(tool, "--rate", "20M", *direction)
     assert (found["schema"], found["tool"]) == (1, tool)
     assert found["bits_per_second"] > 0
     assert found["intervals"]
@@ -130,7 +130,7 @@ def test_every_capture_counts_what_was_sent(pair: Ends, tool: str, ring: list[st
 @pytest.mark.parametrize("words", [[], ["--reverse"], ["--streams", "2"]])
 def test_iperf_2_tells_what_arrived(pair: Ends, words: list[str]) -> None:
     installed("iperf")
-    found = pair.trial("iperf", "--seconds", "2", "--rate", "200M", *words)
+    found = pair.trial("iperf", "--seconds", "2", "--rate", "20M", *words)
     assert found["version"].startswith("2.")
     assert found["intervals"]
     assert found["bits_per_second"] > 0
