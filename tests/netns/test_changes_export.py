@@ -212,6 +212,7 @@ def test_the_lines_of_sysctl_do_the_same(host: Host, shown: Shown) -> None:
     assert host.shown() == shown.before
 
 
+@pytest.mark.package
 @pytest.mark.skipif(
     not shutil.which("ansible-playbook"), reason="needs ansible (Debian's or PyPI's package)"
 )

@@ -116,11 +116,11 @@ def test_a_parameter_follows_its_device_and_leaves_another_of_the_name_alone(
     nettop: Nettop, *, anew: bool
 ) -> None:
     run("ip", "netns", "exec", A, "sysctl", "-qw", f"{FILTER}=0")
-    nettop(f"--netns {A} set sysctl.{FILTER} 2")
+    nettop("--netns", A, "set", f"sysctl.{FILTER}", "2")
     ip(A, "link del va" if anew else "link set va name other")
     ip(A, "link add va type veth peer name vc")
     run("ip", "netns", "exec", A, "sysctl", "-qw", f"{FILTER}=2")
-    (told,) = nettop(f"--netns {A} undo 2")
+    (told,) = nettop("--netns", A, "undo", "2")
     assert told["state"] == ("void" if anew else "undone")
     assert ("created anew" if anew else "other now") in told["because"]
     now = [FILTER] if anew else [FILTER, FILTER.replace("va", "other")]

@@ -27,6 +27,7 @@ from nettop.fleet.ansible import write_collection
 SSHD, BIN = "/usr/sbin/sshd", Path(sys.executable).parent
 PLAYBOOK = shutil.which("ansible-playbook", path=f"{BIN}:{os.environ['PATH']}")
 pytestmark = [
+    pytest.mark.package,
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
     pytest.mark.skipif(

@@ -16,11 +16,7 @@ from __future__ import annotations
 
 import os
 
-from ..host.netlink import route
-from ..host.netlink.codec import Field, decode, messages
 from ..host.source import Source
-
-_PERMANENT = {54: Field("permanent", "raw")}  # IFLA_PERM_ADDRESS, Linux 5.6
 
 
 def identity(source: Source, nic: str) -> str:
@@ -70,11 +66,15 @@ def _hardware(source: Source, folder: str) -> dict[str, str]:
 
 def _asked(source: Source, nic: str) -> tuple[int, str]:
     """Index and permanent address by rtnetlink, in the namespace of this process."""
+    from ..host.netlink import route  # the screen paints before it needs them
+    from ..host.netlink.codec import Field, decode, messages
+
+    permanent = {54: Field("permanent", "raw")}  # IFLA_PERM_ADDRESS, Linux 5.6
     reply = route.link(source, nic)
     for kind, start, end in messages(reply):
         if kind == route.NEWLINK and end - start >= route.IFINFO.size:
             index = route.IFINFO.unpack_from(reply, start)[2]
-            fields = decode(reply, start + route.IFINFO.size, end, _PERMANENT)
+            fields = decode(reply, start + route.IFINFO.size, end, permanent)
             return index, route.mac(fields.get("permanent", b""))
     raise OSError(19, f"no interface {nic}")
 
