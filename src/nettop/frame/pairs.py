@@ -166,7 +166,8 @@ def _moved(row: Any, last: Entry[Any], seconds: float) -> Entry[Any]:
         if moved is not None:
             return Calm(row, before, seconds, moved, still=False)
         return Entry(row, before=before, seconds=seconds)
-    index = _index(type(row))
+    kind: type[DataclassInstance] = type(row)
+    index = _index(kind)
     if index(row) != index(before):  # another interface of this name
         return Entry(row, seconds=seconds)
     return Entry(row, before=before, older=last.past, seconds=seconds)

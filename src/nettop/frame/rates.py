@@ -222,20 +222,21 @@ def per_second(
             steps = list(map(sub, now[run], was[run]))
         except TypeError:  # a counter is unknown
             steps = [-1]
-        if min(steps) >= 0 and not _fell(older and older[run], was[run]):  # type: ignore[index]
+        past: Any = older
+        if min(steps) >= 0 and not (past is not None and _fell(past[run], was[run])):
             rates = map(truediv, steps, repeat(seconds))
             return tuple.__new__(kind, (*now[: run.start], *rates, *now[run.stop :]))  # type: ignore[type-var]
     moving, values, make = _plan(kind)
     if not moving:
         return new
     before, out = values(old), values(new)
-    past = [None] * len(out) if older is None else values(older)
+    earlier = [None] * len(out) if older is None else values(older)
     for place, sparse in moving:
         first, last = before[place], out[place]
         if sparse:
-            out[place] = _vector_rate(first, last, seconds, past[place])
+            out[place] = _vector_rate(first, last, seconds, earlier[place])
         else:
-            step = _step(last, first, past[place])
+            step = _step(last, first, earlier[place])
             out[place] = None if step is None else step / seconds
     row: _Row = make(out)
     return row
@@ -325,10 +326,10 @@ def _counts(kind: type[DataclassInstance], name: str) -> bool:
     return bool(fields(kind)[places(kind)[name]].metadata.get("kind") == "counter")
 
 
-def _fell(older: Sequence[Any] | None, old: Sequence[Any]) -> bool:
+def _fell(older: Sequence[Any], old: Sequence[Any]) -> bool:
     """Whether a counter fell from `older` to `old`, or is unknown in one of them."""
     try:
-        return older is not None and any(map(gt, older, old))
+        return any(map(gt, older, old))
     except TypeError:
         return True
 
@@ -343,7 +344,7 @@ def _by_column(
         steps: list[Any] = list(map(sub, new, old))
     except TypeError:  # a counter is unknown
         steps = [-1]
-    if min(steps, default=0) >= 0 and not _fell(older, old):
+    if min(steps, default=0) >= 0 and not (older is not None and _fell(older, old)):
         return list(map(truediv, steps, repeat(seconds)))
     steps = list(map(_step, new, old, repeat(None) if older is None else older))
     return [None if step is None else step / seconds for step in steps]
