@@ -97,6 +97,14 @@ def test_a_counter_that_went_back_has_no_rate(tmp_path: Path) -> None:
     assert "–" in "\n".join(rate.text(found))
 
 
+def test_a_rate_beyond_the_link_is_no_rate() -> None:
+    nic = Nic(name="eth0", kind="nic", speed=1e9, mtu=1500)
+    assert rate.direction(nic, 125e6, 82_000)["counted"] == 1e9
+    found = rate.direction(nic, 1e12, 1e9)
+    assert (found["counted"], found["packets_per_s"]) == (None, None)
+    assert found["because"] == "the counter jumped"
+
+
 def test_refusals(tmp_path: Path) -> None:
     path = recording(tmp_path, moments=1)
     source = open_source(parsed("eth0", "--replay", path))

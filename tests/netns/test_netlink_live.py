@@ -54,6 +54,18 @@ def pair() -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize("other", ["short", "a-name-longer-than-fifteen-bytes"])
+def test_an_alternative_name_is_that_of_the_interface(other: str) -> None:
+    own = next(
+        one["ifname"] for one in json.loads(inside("ip", "-json", "link")) if one["ifindex"] > 1
+    )
+    inside("ip", "link", "property", "add", "dev", own, "altname", other)
+    told = inside(sys.executable, "-m", "nettop", "get", f"link.mtu@{other}")
+    assert told == inside(sys.executable, "-m", "nettop", "get", f"link.mtu@{own}")
+    rate = inside(sys.executable, "-m", "nettop", "rate", other, "--seconds", "0.1", "--json")
+    assert json.loads(rate)["interface"] == own
+
+
 def test_links_agree_with_ip() -> None:
     mine = {row["interface"]: row for row in tables(HERE, "links")["links"]}
     told = json.loads(inside("ip", "-json", "-details", "link", "show"))

@@ -153,12 +153,21 @@ def _mounted(path: str) -> bool:
 def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = False) -> Source:
     """The source that the arguments select: this host, another, a directory or a recording.
 
-    `pace` and `loop` control the playback of a recording: see `Replay`.
+    The alternative names of its interfaces in the arguments become their own. `pace` and `loop`
+    control the playback of a recording: see `Replay`.
     """
-    from ..host.source import Live
+    from ._own_name import resolve
 
     if getattr(args, "netns", None):
         enter_netns(args.netns)
+    source = _selected(args, pace=pace, loop=loop)
+    resolve(args, source)
+    return source
+
+
+def _selected(args: argparse.Namespace, *, pace: float, loop: bool) -> Source:
+    from ..host.source import Live
+
     if getattr(args, "replay", None):
         from ..host.recording import RecordingError, Replay, load
 
@@ -273,9 +282,16 @@ def must_be_live(source: Source, what: str) -> None:
 
 
 def enter_netns_of(args: argparse.Namespace) -> None:
-    """Run this command again inside the namespace of --netns, if that option is given."""
+    """Run this command again inside the namespace of --netns, if that option is given.
+
+    For commands that act on this host only: alternative names in their arguments become own names.
+    """
+    from ..host.source import Live
+    from ._own_name import resolve
+
     if args.netns is not None:
         enter_netns(args.netns)
+    resolve(args, Live())
 
 
 def own_command() -> list[str]:

@@ -22,8 +22,8 @@ def word(text: str) -> str:
 
 
 def interface(text: str) -> str:
-    """A name that the kernel accepts for an interface."""
-    if not devname.valid(word(text)):
+    """An interface's own or alternative name, in the form that the kernel accepts."""
+    if not devname.valid(word(text), devname.ALTERNATIVE):
         raise ArgumentTypeError(f"{text!r} is not a valid interface name")
     return text
 
@@ -85,7 +85,7 @@ def assignment(text: str) -> tuple[str, str]:
     for cut in (place for place, char in enumerate(text) if char == "="):
         pair = text[:cut], text[cut + 1 :]
         try:
-            address = parse(pair[0])
+            address = parse(pair[0], devname.ALTERNATIVE)
             named.append(pair)
             normal(address, pair[1])
             valid.append(pair)

@@ -148,8 +148,12 @@ def document(
 
 def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = False) -> Direction:
     """One direction: the counted rate, and the computed wire and TCP payload rates."""
+    from ..facts.counters import beyond
     from ..terms import formulas
 
+    jumped = beyond(nic, size, count)
+    if jumped:
+        size = count = None
     counted = None if size is None else 8 * size
     mean = size / count if size is not None and count else None
     counters: Direction = {
@@ -159,7 +163,7 @@ def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = 
     if why is not None:
         return {**counters, "because": why}
     if size is None or count is None:
-        return {**counters, "because": "the counter decreased"}
+        return {**counters, "because": "the counter jumped" if jumped else "the counter decreased"}
     wire = formulas.counted_to_wire(size, count, fcs=fcs)
     payload = formulas.counted_to_payload(size, count, fcs=fcs)
     share = wire / nic.speed if nic.speed else None

@@ -15,8 +15,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..frame.rates import Entry
+from ..terms import formulas
 from ..terms.dataclass import dataclass
-from .kinds.nic import Counters
+from .kinds.nic import Counters, Nic
 
 if TYPE_CHECKING:
     from .rows import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         QueueRow,
     )
 
+MARGIN: Final = 1.1  # counters are read and updated at different times
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 
 
@@ -81,6 +83,17 @@ def combine(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Co
         names, get = _driver(kind)
         values |= {n: v for n, v in zip(names, get(driver), strict=True) if v is not None}
     return Counters(**values)
+
+
+def beyond(nic: Nic, size: float | None, count: float | None) -> bool:
+    """Whether these rates of bytes and packets are more than the link carries: a counter jumped.
+
+    Known only where each packet counted crosses the link: not where virtual functions pass packets
+    to each other inside the device.
+    """
+    if nic.kind != "nic" or nic.para or nic.sriov_vfs or not nic.speed:
+        return False
+    return formulas.counted_to_wire(size or 0.0, count or 0.0) > MARGIN * nic.speed
 
 
 DRIVER: Final = tuple(

@@ -161,6 +161,7 @@ def build(
             hardware=hardware,
             link_ring=port.link_ring,
         )
+        per_s = _carried(port.nic, per_s)
         total = counters.combine(
             Parts(
                 _now(link),
@@ -346,6 +347,16 @@ def _by_hand(queues: Sequence[Queue], irqbalance: bool | None) -> bool | None:
         return None
     widest = max(len(q.allowed) for q in known)
     return any(q.hint != q.allowed and (len(q.allowed) < widest or bool(q.hint)) for q in known)
+
+
+def _carried(nic: Nic, rate: Counters) -> Counters:
+    """The rates, without those of a direction that are beyond the link."""
+    wrong: dict[str, object] = {}
+    if counters.beyond(nic, rate.rx_bytes, rate.rx_packets):
+        wrong |= {"rx_bytes": None, "rx_packets": None}
+    if counters.beyond(nic, rate.tx_bytes, rate.tx_packets):
+        wrong |= {"tx_bytes": None, "tx_packets": None}
+    return altered(rate, **wrong) if wrong else rate
 
 
 def _loads(port: Port, rate: Counters) -> dict[str, float | None]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from itertools import chain, repeat
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from .columns import Columns
+from .columns import Columns, places
 from .fields import Packed, key_of
 from .rates import Counted, Entry
 
@@ -34,7 +35,7 @@ class Calm(Entry[_Row]):
     ) -> None:
         """`moved`: bytes received and acknowledged in these `seconds`."""
         self.now, self._before, self._seconds, self.still = now, before, seconds, still
-        self._per_s = None
+        self._older = self._per_s = None
         self.received, self.sent = moved
 
     @property
@@ -60,7 +61,7 @@ def _counted(
     last = before.now
     labels = [f.name for f in fields(rows.kind) if f.metadata["kind"] == "label"]
     same = all(rows.column(name) == last.column(name) for name in labels)
-    return Counted(rows, last, seconds) if same else None
+    return Counted(rows, last, seconds, before.past) if same else None
 
 
 _NOW: Final = attrgetter("now")
@@ -110,10 +111,10 @@ def entries(
         last = old if old is not None and old.now is row else pairs.of(row, old)
         if last is None:
             out.append(Entry(row, seconds=seconds))
-        elif last.now is row:
-            out.append(last if last.still else _still(row, seconds))
+        elif last.now is row or (not isinstance(row, Packed) and last.now == row):
+            out.append(last if last.still else _still(row, last, seconds))
         else:
-            out.append(_moved(row, last.now, seconds))
+            out.append(_moved(row, last, seconds))
     return out
 
 
@@ -144,17 +145,29 @@ class _Pairs:
         return self.by_key.get(name)
 
 
-def _still(row: Any, seconds: float) -> Entry[Any]:
-    """The entry of a row that the collector returned twice."""
+def _still(row: Any, last: Entry[Any], seconds: float) -> Entry[Any]:
+    """The entry of a row that did not change."""
     if isinstance(row, Packed) and row.idle and seconds > 0:
         return Calm(row, row, seconds, _NOTHING, still=True)
-    return Entry(row, before=row, seconds=seconds, still=seconds > 0)
+    return Entry(row, before=row, older=last.past, seconds=seconds, still=seconds > 0)
 
 
-def _moved(row: Any, before: Any, seconds: float) -> Entry[Any]:
+@cache
+def _index(kind: type[DataclassInstance]) -> Callable[[Any], int | None]:
+    """The function that returns the interface index of a row, None if it has none."""
+    return attrgetter("index") if "index" in places(kind) else lambda _row: None
+
+
+def _moved(row: Any, last: Entry[Any], seconds: float) -> Entry[Any]:
     """The entry of a row that has changed."""
-    if isinstance(row, Packed) and isinstance(before, Packed) and seconds > 0:
-        moved = row.little(before, SLOW * seconds)
+    before = last.now
+    if isinstance(row, Packed) and isinstance(before, Packed):
+        moved = row.little(before, SLOW * seconds) if seconds > 0 else None
         if moved is not None:
             return Calm(row, before, seconds, moved, still=False)
-    return Entry(row, before=before, seconds=seconds)
+        return Entry(row, before=before, seconds=seconds)
+    kind: type[DataclassInstance] = type(row)
+    index = _index(kind)
+    if index(row) != index(before):  # another interface of this name
+        return Entry(row, seconds=seconds)
+    return Entry(row, before=before, older=last.past, seconds=seconds)

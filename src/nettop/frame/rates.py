@@ -1,7 +1,8 @@
 """Entries, rates and frames: one sample of the tables that a user asked for.
 
 The rate of a counter is its growth per second since the row with the same key in the previous
-frame.
+frame. A driver or the kernel may show zeros for a moment: the step down has no rate, nor has the
+step up to at least the value before it. A counter that was reset goes on from its new value.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache, cached_property, partial
 from itertools import repeat
-from operator import attrgetter, sub, truediv
+from operator import attrgetter, gt, sub, truediv
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, overload
 
 from ..terms.dataclass import dataclass
@@ -27,34 +28,45 @@ class Entry(Generic[_Row]):
     """One row, and the same row with its counters per second. Immutable for callers.
 
     `now` is the row as read. `per_s` is None in the first frame. The rate of a counter is None if
-    the counter is unknown or decreased (device or namespace created again, 32-bit wrap). Rates are
-    computed at the first access, because of ten thousand sockets only the busiest are shown.
+    the counter is unknown, decreased (device or namespace created again, 32-bit wrap), or came back
+    to what it was before it decreased. Rates are computed at the first access, because of ten
+    thousand sockets only the busiest are shown.
     """
 
-    __slots__ = ("_before", "_per_s", "_seconds", "now", "still")
+    __slots__ = ("_before", "_older", "_per_s", "_seconds", "now", "still")
 
     def __init__(
         self, now: _Row, per_s: _Row | None = None, *,
-        before: _Row | None = None, seconds: float = 0.0, still: bool = False,
+        before: _Row | None = None, older: _Row | None = None, seconds: float = 0.0,
+        still: bool = False,
     ) -> None:  # fmt: skip
         """Take `per_s` as given, or compute it later from the row `before`, `seconds` earlier.
 
-        `still`: the collector returned the same object twice, so all rates are zero.
+        `older`: the last row that differed from `before`. `still`: the row did not change, so all
+        rates are zero.
         """
         self.now = now
         self.still = still
         self._per_s = per_s
         self._before = before
+        self._older = older
         self._seconds = seconds
+
+    @property
+    def past(self) -> _Row | None:
+        """The last row that differed from `now`; None: not known."""
+        return self._older if self._before is self.now else self._before
 
     @property
     def per_s(self) -> _Row | None:
         """The row with every counter replaced by its rate; None without a previous row."""
         before = self._before  # read once: two threads may ask
-        if before is None:
+        if before is None or self._per_s is not None:
             return self._per_s
-        rates = self._per_s = per_second(whole(before), whole(self.now), self._seconds)
-        self._before = None
+        rates = per_second(whole(before), whole(self.now), self._seconds, self._older)
+        self._per_s = rates
+        if isinstance(before, Packed):  # one of thousands
+            self._before = None
         return rates
 
     @property
@@ -68,11 +80,9 @@ class Entry(Generic[_Row]):
         if before is None:
             known: float | None = getattr(self._per_s, counter, None)
             return known
-        was: float | None = getattr(before, counter)
-        now: float | None = getattr(self.now, counter)
-        if was is None or now is None or now < was or self._seconds <= 0:
-            return None
-        return (now - was) / self._seconds
+        older = getattr(self._older, counter, None)
+        step = _step(getattr(self.now, counter), getattr(before, counter), older)
+        return step / self._seconds if step is not None and self._seconds > 0 else None
 
     def unpacked(self) -> Entry[_Row]:
         """The entry with a whole row in place of a packed row."""
@@ -158,6 +168,13 @@ def _plan(kind: type[DataclassInstance]) -> _RatePlan:
     return _RatePlan(moving, lambda row: list(getter(row)), lambda out: kind(*out))
 
 
+def _step(now: float | None, was: float | None, older: float | None = None) -> float | None:
+    """The growth of a counter since `was`; None for one that fell, or fell and came back."""
+    if now is None or was is None or now < was or (older is not None and was < older <= now):
+        return None
+    return now - was
+
+
 @cache
 def _run(kind: type[DataclassInstance]) -> slice | None:
     """The positions of a light row's counters if they are adjacent and none is a vector."""
@@ -170,23 +187,26 @@ def _run(kind: type[DataclassInstance]) -> slice | None:
 
 
 def _vector_rate(
-    old: Mapping[int, int] | None, new: Mapping[int, int] | None, seconds: float
-) -> dict[int, float] | None:
+    old: Mapping[int, int] | None, new: Mapping[int, int] | None, seconds: float,
+    older: Mapping[int, int] | None,
+) -> dict[int, float] | None:  # fmt: skip
     if old is None or new is None:
         return None
     if old is new:
         return {}
     rates = {}
     for cpu, count in new.items():
-        step = count - old.get(cpu, 0)
-        if step > 0:
-            rates[cpu] = step / seconds
-        elif step < 0:
+        step = _step(count, old.get(cpu, 0), older.get(cpu) if older else None)
+        if step is None:
             return None
+        if step:
+            rates[cpu] = step / seconds
     return rates
 
 
-def per_second(old: _Row | None, new: _Row, seconds: float) -> _Row | None:
+def per_second(
+    old: _Row | None, new: _Row, seconds: float, older: _Row | None = None
+) -> _Row | None:
     """`new` with every counter as a rate over the `seconds` since `old`.
 
     None if there is no `old` or no time has passed; a single rate is None as for `Entry`.
@@ -202,20 +222,22 @@ def per_second(old: _Row | None, new: _Row, seconds: float) -> _Row | None:
             steps = list(map(sub, now[run], was[run]))
         except TypeError:  # a counter is unknown
             steps = [-1]
-        if min(steps) >= 0:
+        past: Any = older
+        if min(steps) >= 0 and not (past is not None and _fell(past[run], was[run])):
             rates = map(truediv, steps, repeat(seconds))
             return tuple.__new__(kind, (*now[: run.start], *rates, *now[run.stop :]))  # type: ignore[type-var]
     moving, values, make = _plan(kind)
     if not moving:
         return new
     before, out = values(old), values(new)
+    earlier = [None] * len(out) if older is None else values(older)
     for place, sparse in moving:
         first, last = before[place], out[place]
         if sparse:
-            out[place] = _vector_rate(first, last, seconds)
+            out[place] = _vector_rate(first, last, seconds, earlier[place])
         else:
-            step = None if first is None or last is None else last - first
-            out[place] = None if step is None or step < 0 else step / seconds
+            step = _step(last, first, earlier[place])
+            out[place] = None if step is None else step / seconds
     row: _Row = make(out)
     return row
 
@@ -235,15 +257,24 @@ class Counted(Sequence[Entry[_Row]]):
     """The entries of a table of columns, made only where one is used; rates by column.
 
     `before` are the rows of the same keys, in the same order, `seconds` earlier; None in the first
-    frame.
+    frame. `older` are the last ones that differed from them.
     """
 
-    def __init__(self, now: Columns[_Row], before: Columns[_Row] | None, seconds: float) -> None:
+    def __init__(
+        self, now: Columns[_Row], before: Columns[_Row] | None, seconds: float,
+        older: Columns[_Row] | None = None,
+    ) -> None:  # fmt: skip
         """Nothing is computed before it is used."""
         self.now = now
         self.before = before
+        self.older = older
         self.seconds = seconds
         self._rates: dict[str, Sequence[Any]] = {}
+
+    @property
+    def past(self) -> Columns[_Row] | None:
+        """The last rows that differed from `now`; None: not known."""
+        return self.older if self.before is self.now else self.before
 
     def rates(self, name: str) -> Sequence[Any]:
         """The rates of a counter, or the values of a label or gauge; empty without rates."""
@@ -253,15 +284,18 @@ class Counted(Sequence[Entry[_Row]]):
         if found is None:
             new, old = self.now.column(name), self.before.column(name)
             counts = _counts(self.now.kind, name)
-            found = self._rates[name] = _by_column(new, old, self.seconds) if counts else new
+            older = self.older.column(name) if self.older is not None and counts else None
+            found = _by_column(new, old, self.seconds, older) if counts else new
+            self._rates[name] = found
         return found
 
     @cached_property
     def _entries(self) -> list[Entry[_Row]]:
         olds = self.before if self.before is not None else repeat(None)
+        past = self.older if self.older is not None else repeat(None)
         return [
-            Entry(row, before=old, seconds=self.seconds)
-            for row, old in zip(self.now, olds)  # noqa: B905 - one is endless
+            Entry(row, before=old, older=older, seconds=self.seconds)
+            for row, old, older in zip(self.now, olds, past)  # noqa: B905 - two may be endless
         ]
 
     def __len__(self) -> int:
@@ -292,14 +326,25 @@ def _counts(kind: type[DataclassInstance], name: str) -> bool:
     return bool(fields(kind)[places(kind)[name]].metadata.get("kind") == "counter")
 
 
-def _by_column(new: Sequence[Any], old: Sequence[Any], seconds: float) -> Sequence[float | None]:
+def _fell(older: Sequence[Any], old: Sequence[Any]) -> bool:
+    """Whether a counter fell from `older` to `old`, or is unknown in one of them."""
+    try:
+        return any(map(gt, older, old))
+    except TypeError:
+        return True
+
+
+def _by_column(
+    new: Sequence[Any], old: Sequence[Any], seconds: float, older: Sequence[Any] | None
+) -> Sequence[float | None]:
     """The rates of one counter of all rows; a single one is None as for `Entry`."""
     if new is old and None not in new:
         return [0.0] * len(new)
     try:
         steps: list[Any] = list(map(sub, new, old))
     except TypeError:  # a counter is unknown
-        steps = [-1 if a is None or b is None else a - b for a, b in zip(new, old, strict=True)]
-    if min(steps, default=0) >= 0:
+        steps = [-1]
+    if min(steps, default=0) >= 0 and not (older is not None and _fell(older, old)):
         return list(map(truediv, steps, repeat(seconds)))
-    return [None if step < 0 else step / seconds for step in steps]
+    steps = list(map(_step, new, old, repeat(None) if older is None else older))
+    return [None if step is None else step / seconds for step in steps]

@@ -143,8 +143,11 @@ def kind(name: str) -> ModuleType:
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str) -> Address:
-    """The parts of `kind.name@target`; UnknownError for no such kind or name, or a bad target."""
+def parse(text: str, longest: int = devname.LONGEST) -> Address:
+    """The parts of `kind.name@target`; UnknownError for no such kind or name, or a bad target.
+
+    `longest`: bytes of the interface's name.
+    """
     first, dot, rest = text.partition(".")
     module = kind(first)
     if not dot or not rest:
@@ -158,7 +161,7 @@ def parse(text: str) -> Address:
         address = Address(first, name, target)
     if any(c in text for c in "\0\n"):
         raise UnknownError("a setting's name is one line")
-    _targets(module, address)
+    _targets(module, address, longest)
     known = getattr(module, "NAMES", ())
     if address.name.replace("_", "-") in known:  # as the kernel's file may spell it
         address = replace(address, name=address.name.replace("_", "-"))
@@ -167,12 +170,12 @@ def parse(text: str) -> Address:
     return address
 
 
-def _targets(module: ModuleType, address: Address) -> None:
+def _targets(module: ModuleType, address: Address, longest: int) -> None:
     """UnknownError if the target of the address is not valid for this kind."""
     form = getattr(module, "TARGETS", None)
     called = address.target
     if getattr(module, "NIC", False) and not (form is not None and called.isdecimal()):
-        if not devname.valid(address.nic):
+        if not devname.valid(address.nic, longest):
             raise UnknownError(f"{address.nic!r} cannot be an interface")
         called = address.target[len(address.nic) :]
         form = form or _NO_PART

@@ -6,10 +6,11 @@ import os
 from typing import Final
 
 LONGEST: Final = 15  # bytes; IFNAMSIZ counts the final NUL, include/uapi/linux/if.h
+ALTERNATIVE: Final = 127  # bytes; ALTIFNAMSIZ counts the final NUL
 _REFUSED: Final = frozenset(b"/: \t\n\v\f\r\xa0\0")  # isspace() of the kernel is that of Latin-1
 
 
-def valid(name: str) -> bool:
-    """Whether the kernel accepts this name for a device."""
+def valid(name: str, longest: int = LONGEST) -> bool:
+    """Whether the kernel accepts this name, of at most `longest` bytes, for a device."""
     raw = os.fsencode(name)
-    return 0 < len(raw) <= LONGEST and name not in (".", "..") and not _REFUSED & set(raw)
+    return 0 < len(raw) <= longest and name not in (".", "..") and not _REFUSED & set(raw)

@@ -23,6 +23,7 @@ _SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: those of address familie
 IFINFO: Final = struct.Struct("=BxHiII")  # family, ARPHRD type, index, flags, change
 _IFNAME: Final = 3
 _LINK: Final = 5
+_PROPERTIES, _ALTERNATIVE = 52, 53  # IFLA_PROP_LIST, Linux 5.5, of IFLA_ALT_IFNAME
 
 _KIND: Final = {
     **numbered(1, "kind:text data:raw xstats:raw slave_kind:text slave_data:raw"),
@@ -123,6 +124,22 @@ def names_in(reply: bytes) -> Mapping[int, str]:
             if number == _IFNAME:
                 found[IFINFO.unpack_from(reply, start)[2]] = text(reply[a:e])
                 break
+    return found
+
+
+def alternatives(source: Asked) -> dict[str, str]:
+    """The name of each interface that has alternative names, by each of these."""
+    reply = links(source)
+    found: dict[str, str] = {}
+    for kind, start, end in messages(reply):
+        if kind != NEWLINK or end - start < IFINFO.size:
+            continue
+        parts = list(attributes(reply, start + IFINFO.size, end))
+        own = [text(reply[a:e]) for number, a, e in parts if number == _IFNAME]
+        for number, a, e in parts:
+            if own and number == _PROPERTIES:
+                inner = attributes(reply, a, e)
+                found |= {text(reply[b:f]): own[0] for n, b, f in inner if n == _ALTERNATIVE}
     return found
 
 
