@@ -81,14 +81,16 @@ def test_the_host_churns() -> None:
     assert not before & after
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("interfaces", "rounds", "bound"),
     [
-        pytest.param(True, 1, 2000, id="everything, caches that fill included"),
+        (True, 1, 2000),
         # more new names than any cache holds
-        pytest.param(True, 5, 1000, marks=pytest.mark.nightly, id="everything"),
-        pytest.param(False, 5, 1000, marks=pytest.mark.nightly, id="all but interfaces"),
+        (True, 5, 1000),
+        (False, 5, 1000),
     ],
+    ids=["everything, caches that fill included", "everything", "all but interfaces"],
 )
 def test_what_is_gone_is_forgotten(
     interfaces: bool, rounds: int, bound: int, monkeypatch: pytest.MonkeyPatch
