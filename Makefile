@@ -39,12 +39,12 @@ fast: $(READY)
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile \
 	  -m "not netns and not slow and not live and not package and not nightly" $$($(PY) tests/quick.py)
 
-# Beside the checker of types there are two workers for each core: tests of namespaces mostly wait.
+# One worker more than cores: tests of namespaces mostly wait.
 test: $(READY) ## run lint, types and every test whose result is the same on each machine
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 check tests
 
 tests: $(READY)
-	@$(PY) -m pytest -n $$((2 * $$(nproc))) --dist loadfile --no-loadscope-reorder tests
+	@$(PY) -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder tests
 
 package: $(READY) ## test what users install: wheel, one file, each Python here, examples of CONTRIBUTING
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile -m package tests
