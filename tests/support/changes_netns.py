@@ -99,7 +99,7 @@ def end_guards(state: Path) -> None:
             if b"nettop.changes.guard" in words and os.fsencode(state) in words:
                 os.kill(int(process.name), signal.SIGTERM)
                 guards.append(process)
-    until(lambda: not any(process.exists() for process in guards), 60)
+    until(lambda: not any(process.exists() for process in guards))
 
 
 def mtu(nettop: Nettop) -> int:

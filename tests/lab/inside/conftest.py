@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from changes_netns import no_guard
 from lab.inside.kernel import Nettop, see
 from live.scenario import files
 
@@ -72,4 +73,4 @@ def nettop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nettop]:
     yield run
     run("undo", "--all")
     run("confirm")  # an undo that may cut the link would go back
-    no_guard(tmp_path / "state")  # one that finds no journal reverts what it has not seen confirmed
+    no_guard(tmp_path / "state")  # without a journal it would revert
