@@ -89,7 +89,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test starts without configuration, journal and results, also of the test before."""
     for folder in (".config", ".local/state", "changes"):
         if os.path.lexists(path := f"{_HOME}/{folder}"):
-            shutil.rmtree(path)
+            shutil.rmtree(path, ignore_errors=True)
     for name in [name for name in os.environ if name.startswith(("NETTOP_", "XDG_"))]:
         if name not in _HERE:
             monkeypatch.delenv(name)
