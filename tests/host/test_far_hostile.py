@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hang import HANG
 from hostile_far import MODES
 from warm import Warm
 
@@ -31,7 +32,6 @@ from nettop.terms.errors import Refused
 
 PROGRAM = str(Path(__file__).parents[1] / "support/hostile_far.py")
 ROOM = 700 << 20  # bytes beside what this process has
-HANGS = 60.0  # seconds
 NOT_LOST = "^(not enough was seen|.* sent an invalid answer)"
 LOST = {  # what is said; the other modes leave a host of which too little is known
     "clock stands": "its clock does not advance",
@@ -84,7 +84,7 @@ def said_of(mode: str, seed: int, seconds: float = 0.4) -> str:
     except Refused as error:
         return str(error)
     finally:
-        assert time.monotonic() - began < HANGS
+        assert time.monotonic() - began < HANG
         if source is not None:
             source.close()
     return ""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MOST: Final = 256  # flows shown: the busiest; sums are of all
 FEW: Final = 64  # … of those that move little, of which a large host has thousands
 UDP_MOST: Final = 64
-_WINDOW: Final = 65535  # bytes: the window field of TCP, which the scale multiplies (RFC 7323)
 BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
 FULL: Final = 0.7  # of the send buffer in flight, on average
@@ -353,8 +352,7 @@ def _waits(row: TcpRow, busy: float | None) -> bool:
 def _offers(row: TcpRow) -> int | None:
     """The largest window that this end can offer: no more than 16 bits and its scale express."""
     most, scale = row.rcv_ssthresh, row.rcv_wscale if row.wscale else None
-    # 14 is the largest scale (RFC 7323, section 2.3)
-    return most if most is None or scale is None else min(most, _WINDOW << min(scale, 14))
+    return most if most is None or scale is None else min(most, formulas.largest_window(scale))
 
 
 def _loss_total(row: TcpRow) -> float | None:

@@ -94,6 +94,11 @@ def bdp(rate: float, rtt: float) -> float:
     return rate * rtt / 8
 
 
+def largest_window(scale: int) -> int:
+    """The largest TCP window of a scale, in bytes: 14 is the largest scale (RFC 7323, 2.3)."""
+    return 65_535 << min(scale, 14)
+
+
 def window_cap(window: float, rtt: float) -> float:
     """Bit/s that a window of `window` bytes allows at this round trip."""
     return window * 8 / rtt

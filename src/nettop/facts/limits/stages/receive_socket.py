@@ -69,7 +69,7 @@ def _buffer(look: Look, size: int, unread: float) -> Reading:
     flying = formulas.bdp(look.rate, trip)
     final = most is None or size >= FIXED * most or size < triple[1] * 2
     scale = 0 if look.now("wscale") is False else look.now("rcv_wscale")
-    window = float("inf") if scale is None else 65_535 << min(scale, 14)
+    window = float("inf") if scale is None else formulas.largest_window(scale)
     unscaled = window < OFFERED[0] * size  # the rest of the buffer cannot be offered
     kept = flying >= KEPT * size and all(entry.now.rcvbuf == size for entry in look.tcp)
     filled = kept or (final and flying >= FILLED * size)

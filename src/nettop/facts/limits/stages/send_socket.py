@@ -240,7 +240,7 @@ def _grows(look: Look, allowed: float, rtt: float) -> Interval | None:
     """
     if rtt < LONG:
         return None
-    most = formulas.window_cap(65_535 << (look.now("snd_wscale") or 0), rtt / 1e6)
+    most = formulas.window_cap(formulas.largest_window(look.now("snd_wscale") or 0), rtt / 1e6)
     return max(allowed, most / 4), max(allowed, most)
 
 
