@@ -9,7 +9,6 @@ import argparse
 import re
 from typing import Final
 
-from ..host.netlink import route
 from ..host.source import Source
 
 _ALONE: Final = re.compile(r"()([^@/]+)(?=/|$)")  # an interface, or a part of it
@@ -27,6 +26,8 @@ def resolve(args: argparse.Namespace, source: Source) -> None:
     names = {name for name in names if not name.isdecimal()}  # a process or an interrupt
     if not names:
         return
+    from ..host.netlink import route  # most commands name no interface
+
     try:
         own = route.alternatives(source)
     except (OSError, ValueError):  # not in this recording: the command says what is unknown
