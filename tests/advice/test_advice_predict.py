@@ -15,8 +15,9 @@ from nettop.advice.rules.explain import data, page, verdict
 from nettop.advice.rules.load import RuleError, files, read
 from nettop.advice.rules.rule import Finding, Rule
 from nettop.facts import Facts
-from nettop.facts.limits import STAGES, Limit, Reading
+from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.prediction import Calibration
+from nettop.facts.limits.stages import declared
 
 RULES = Path(__file__).parents[2] / "rules"
 FIX = '\n[[fix]]\nadvice = "do it"'
@@ -225,4 +226,4 @@ def test_a_rule_lists_what_it_relieves(rule: Make) -> None:
 def test_every_stage_is_relieved_by_a_rule() -> None:
     """But what cannot be seen."""
     known = {stage for path in files(RULES) for stage in read(path).relieves}
-    assert known == set(STAGES) - {"unknown"}
+    assert known == set(declared()) - {"unknown"}

@@ -16,7 +16,8 @@ from limit_frames import moment
 from nettop.cli import main
 from nettop.collect import qdiscs
 from nettop.commands.why import chosen, look, text
-from nettop.facts.limits import KINDS, STAGES, Limit
+from nettop.facts.limits import KINDS, Limit
+from nettop.facts.limits.stages import declared
 from nettop.frame.rates import Frame
 from nettop.host.source import Source
 from nettop.sampling.sampler import Sampler
@@ -59,7 +60,7 @@ def test_every_stage_is_one_of_the_list(host: str, capsys: pytest.CaptureFixture
     assert found
     for one in found:
         for step in one["ladder"]:
-            assert step["stage"] in STAGES
+            assert step["stage"] in declared()
             assert step["kind"] in KINDS
             assert step["end"] in ("here", "there")
             if step["capacity"] is not None:

@@ -9,19 +9,24 @@ from pane_text import words
 from scenes import FAR, RING, lossy
 from scenes.limits import LOSSY, SENDERS, WIRE
 
-from nettop.facts.limits import STAGES, Limit, Reading
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.stages import declared
 from nettop.panes import limit
 from nettop.terms.text import cells, text_of
 from nettop.views.scene import Step
-from nettop.views.stages import WAYS
+from nettop.views.stages import places
 
 (RX, TX, _) = LOSSY
 
 
-def test_every_stage_has_a_name_an_advice_and_a_place_on_a_way() -> None:
-    assert set(limit.NAMES) == set(STAGES)
-    assert set(limit.ADVICE) == set(STAGES)
-    assert {stage for way in WAYS.values() for place in way for stage in place} == set(STAGES)
+def test_every_stage_has_a_bar_on_a_way_and_a_precedence_of_its_own() -> None:
+    stages = declared().values()
+    bars = [one for direction in ("rx", "tx") for place in places(direction) for one in place]
+    assert set(bars) == set(stages)
+    assert len({one.precedence for one in stages}) == len(stages)
+    for direction in ("rx", "tx"):
+        way = [one.place(direction) for one in stages if one.place(direction)]
+        assert len(set(way)) == len(way)
 
 
 @pytest.mark.parametrize("width", [58, 78, 118, 198])
@@ -86,7 +91,7 @@ def test_the_flow_of_an_interface_is_not_part_of_the_sentence() -> None:
 
 def test_advice_and_the_next_limit_fit_80_columns() -> None:
     later = Reading("rcvbuf", "here", "b", "computed", "", 0.1, (1e9, 941.5e9))
-    for stage in STAGES:
+    for stage in declared():
         one = replace(TX, stage=Reading(stage, "there", "x", "reported", "y"), next=later)
         told = text_of(limit.remedy(lossy(), one, None, 80))
         assert "…" not in told, stage

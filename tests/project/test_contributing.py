@@ -127,6 +127,51 @@ def test_the_pane_answers_its_digit_and_its_own_key(tree: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr
 
 
+LIMITS = """
+from dataclasses import replace
+
+from nettop.commands import man, schema
+from nettop.facts.limits import Reading, words
+from nettop.facts.pair import HERE, THERE, line
+from nettop.metrics.values import _flows
+from nettop.panes import limit as band
+from nettop.panes.origins import of_stage
+from nettop.terms.text import text_of
+from nettop.views.stages import at_fault, bars
+from scenes import RING, lossy
+from scenes.limits import LOSSY
+
+full = Reading("budget", "here", "poll of core 6", "reported", "900 polls", 1.0, (1e9, 2e9), 0.9)
+limit = replace(LOSSY[0], stage=full, ladder=(full, *LOSSY[0].ladder))
+assert words.limited(limit) == "limited by the poll budget"
+scene = lossy()
+facts = scene.facts
+names = [bar.stage for bar in bars(facts, limit)]
+assert names.index("ring") < names.index("budget") < names.index("core"), names
+assert at_fault(limit)
+told = "\\n".join(text_of(row) for row in band.lines(scene, limit, None, 198))
+assert "✗ BUDGET" in told and "raise net.core.netdev_budget_usecs" in told, told
+assert of_stage(facts, limit, "budget").pane == "cores"
+joined = [(one.stage, one.end) for one in line.stages(None, limit, (HERE, THERE))]
+assert ("budget", THERE) in joined, joined
+assert "the time and packets of a poll of the receive ring" in man.concepts()
+assert "budget" in schema.load()["$defs"]["stage"]["enum"]
+counted = {sample.labels: sample.value for sample in _flows(replace(facts, flows=()))}
+assert counted["budget",] == 0
+print("known everywhere")
+"""
+
+
+@pytest.mark.package
+def test_every_part_knows_a_stage_with_a_new_name(tree: Path) -> None:
+    paths = [tree / "src", ROOT / "tests", ROOT / "tests/support", ROOT / "tests/panes"]
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITS], capture_output=True, text=True, check=False, cwd=tree,
+        timeout=HANG, env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "known everywhere\n"), done.stderr
+
+
 @pytest.mark.package
 def test_the_tests_of_the_examples_pass(tree: Path) -> None:
     tests = [name for name in FILES if name.startswith("tests/")]

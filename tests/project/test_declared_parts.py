@@ -34,7 +34,7 @@ REQUIRED = {
     "trials/tools": {"TOOL", "PACKAGE", "HELP", "measure"},
     "changes/export": {"ENDING", "ORDER", "write"},
     "advice/language/functions": {"FUNCTIONS"},
-    "facts/limits/stages": {"readings"},
+    "facts/limits/stages": {"STAGES", "readings"},
 }
 OPTIONAL = {
     "collect": {

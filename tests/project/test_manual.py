@@ -20,7 +20,7 @@ from nettop.advice.rules.severity import SEVERITIES
 from nettop.commands import _concepts as concepts
 from nettop.commands import _manual as manual
 from nettop.commands import completion, man
-from nettop.facts import PROFILES, limits
+from nettop.facts import PROFILES
 from nettop.tui.keys import KEYS, shown_as
 
 REPO = Path(__file__).parents[2]
@@ -69,7 +69,6 @@ def test_a_manual_page_is_sound_roff(name: str, text: str, tmp_path: Path) -> No
 
 
 def test_the_concepts_are_those_of_the_code() -> None:
-    assert [name for name, _ in concepts.STAGES] == list(limits.STAGES)
     assert [name for name, _ in concepts.PROFILES] == list(PROFILES)
     page = man.concepts()
     for text in (

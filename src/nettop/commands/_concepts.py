@@ -1,34 +1,12 @@
 """The text of nettop(7): what nettop models, and how it decides.
 
-The stages and profiles are those of the code; a test compares.
+The profiles are those of the code; a test compares.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-STAGES: Final = (  # of nettop why, and what each one is
-    ("application", "the program offers no more data"),
-    ("thread", "the thread of the program has no more time on its core"),
-    ("sndbuf", "the send buffer of the socket is full"),
-    ("pacing", "the rate that the program or the congestion control allows"),
-    ("cwnd", "the congestion window"),
-    ("rwnd", "the window that the receiver offers"),
-    ("qdisc", "the queueing discipline of the interface, such as a shaper"),
-    ("tx-ring", "the transmit ring of the NIC"),
-    ("pause", "pause frames of the switch stop the sender"),
-    ("core", "the core that serves the interrupts of the NIC"),
-    ("backlog", "the queue of a core, before the protocols"),
-    ("ring", "the receive ring of the NIC"),
-    ("port", "the port of the NIC or of the switch"),
-    ("slot", "the PCI Express slot"),
-    ("wire", "the link"),
-    ("provider", "the limit that the provider of a virtual machine sets"),
-    ("rcvbuf", "the receive buffer of the socket"),
-    ("path", "the network between both hosts"),
-    ("peer", "the other host"),
-    ("unknown", "no stage explains the rate"),
-)
 PROFILES: Final = (  # and the workload of each
     ("bulk-lan", "large transfers over short paths: throughput counts"),
     ("bulk-wan", "large transfers over long paths: windows and losses count"),

@@ -93,6 +93,7 @@ def concepts() -> str:
 
 def _concepts() -> Iterator[str]:
     from .. import __version__
+    from ..facts.limits.stages import declared
     from . import _concepts as text
 
     yield f'.TH NETTOP 7 "" "nettop {__version__}" "Concepts of nettop"'
@@ -103,8 +104,8 @@ def _concepts() -> Iterator[str]:
     yield ".SH WHAT LIMITS A FLOW"
     yield from _prose(text.LIMIT)
     yield ".SH STAGES"
-    for name, meaning in text.STAGES:
-        yield from _entry(name, meaning)
+    for stage in declared().values():
+        yield from _entry(stage.name, stage.meaning)
     yield ".SH FINDINGS AND RULES"
     yield from _prose(text.FINDINGS)
     yield ".SH PROFILES"

@@ -43,7 +43,10 @@ def run(args: argparse.Namespace) -> int:
 
 def load() -> Page:
     """The schema of all commands."""
+    from ..facts.limits.stages import declared
+
     page: Page = json.loads(FILE.read_text(encoding="utf-8"))
+    page["$defs"]["stage"]["enum"] = list(declared())
     return page
 
 

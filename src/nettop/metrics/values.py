@@ -18,7 +18,7 @@ from ..facts.counters import total
 from ..facts.kind import Kind
 from ..facts.kinds import kinds, path
 from ..facts.kinds.nic import Nic
-from ..facts.limits import STAGES
+from ..facts.limits.stages import declared
 from . import families as f
 from .families import Sample
 
@@ -105,7 +105,7 @@ def _targets(kind: Kind, facts: Facts, names: Collection[str]) -> dict[str, str]
 
 def _flows(facts: Facts) -> Iterator[Sample]:
     counts = Counter(flow.limit for flow in facts.flows if flow.limit is not None)
-    for stage in (*STAGES, "none"):
+    for stage in (*declared(), "none"):
         yield Sample(f.FLOWS, (stage,), counts[stage])
 
 

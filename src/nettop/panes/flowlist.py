@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import peer, rate
-from ..facts.limits.words import LONG
+from ..facts.limits.stages import declared
 from ..terms import braille
 from ..terms.text import Line, fit_line
 from ..terms.units import UNKNOWN, seconds, share
@@ -78,8 +78,9 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     way = f"{arrow} " if rate(flow) is not None else ""  # of datagrams it is not known
     place = f":{flow.local_port} {way}{peer(flow)}"
     limit = flow.limit or UNKNOWN
-    calm = limit in (UNKNOWN, "none", "application", "peer", "wire")
-    words = LONG.get(limit, limit).removeprefix("the ")
+    known = declared().get(limit)
+    calm = known is None or not known.fault
+    words = (known.words if known else limit).removeprefix("the ")
     drops = f"{flow.drops_per_s:,.0f}/s" if flow.drops_per_s else share(flow.retransmit_ratio)
     bad = bool(flow.far and flow.bulk)
     cores = tuple(UNKNOWN if cpu is None else str(cpu) for cpu in (flow.app_cpu, flow.irq_cpu))

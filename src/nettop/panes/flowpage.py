@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import name
 from ..facts.limits import Limit, Reading, words
+from ..facts.limits.stages import declared, way
 from ..terms import braille
 from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells, repeats, wrap
 from ..terms.units import UNKNOWN, amount, percent, seconds, share, size
 from ..views.past import History, Trace
 from ..views.scene import Scene
-from ..views.stages import WAYS
 from ..views.timeline import traces
 from . import ends
 from .graph import rounded
@@ -52,7 +52,8 @@ def verdict(flow: Flow, limit: Limit | None, width: int) -> list[Line]:
     """What limits the flow, what would limit it next, and the measurement behind the limit."""
     if not flow.limit and not flow.limit_why:
         return []
-    text = f"limited by {words.LONG[flow.limit]}" if flow.limit in words.LONG else "not limited"
+    known = declared().get(flow.limit or "")
+    text = f"limited by {known.words}" if known is not None else "not limited"
     if limit is not None:
         text = words.verdict(limit)
     why = flow.limit_why or ""
@@ -69,7 +70,7 @@ def verdict(flow: Flow, limit: Limit | None, width: int) -> list[Line]:
 
 def checklist(limit: Limit, width: int) -> list[Line]:
     """The stages in the order in which data passes them: mark, how full, capacity, what it is."""
-    order = [stage for place in WAYS[limit.direction] for stage in place]
+    order = [stage.name for stage in way(limit.direction)]
     known: dict[str, Reading] = {}
     for reading in (limit.stage, *limit.ladder):
         known.setdefault(reading.stage, reading)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.limits import Limit, words
 from ..facts.limits.following import bound
+from ..facts.limits.stages import declared
 from ..terms.text import Line, bar, cells, clauses, crop, ends, fit_line, line, line_cells, over
 from ..terms.units import brief, packets, per_second, scaled, share
 from ..views.scene import Scene
@@ -16,39 +17,9 @@ from .parts import apart, severity
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
 
-ADVICE: Final = {  # what to do about a limit for which there is no finding; in few words
-    "application": "nothing to fix: it wants no more",
-    "thread": "more threads, or less work per byte",
-    "sndbuf": "larger net.ipv4.tcp_wmem or SO_SNDBUF",
-    "rcvbuf": "a larger buffer, or read sooner",
-    "pacing": "the program or the qdisc paces it",
-    "cwnd": "see loss and round trip (4 Flows)",
-    "rwnd": "tune the peer's receive buffer",
-    "qdisc": "raise its rate or length: tc -s qdisc",
-    "tx-ring": "the card takes packets too slowly",
-    "pause": "the switch or the peer pauses it",
-    "core": "spread the interrupts (key 2)",
-    "backlog": "raise net.core.netdev_max_backlog",
-    "ring": "a larger ring, or a less loaded core",
-    "port": "look at pause frames, bus, firmware",
-    "slot": "more lanes, or a newer slot",
-    "wire": "nothing to fix: the link is full",
-    "provider": "a larger instance",
-    "path": "packets are lost on the way",
-    "peer": "not this host: look at the other end",
-    "unknown": "look at the other end, or for longer",
-}
 CROWDED: Final = "other programs run on its core: move it, or them"
-BEYOND: Final = ("peer", "unknown", "rwnd")  # stages that the other end knows better
 BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
-NAMES: Final = {
-    "peer": "PEER", "unknown": "PEER", "rwnd": "PEER", "path": "PATH", "provider": "PROVIDER",
-    "wire": "WIRE", "slot": "SLOT", "port": "PORT", "ring": "RING", "tx-ring": "RING",
-    "core": "CORE", "backlog": "BACKLOG", "rcvbuf": "SOCKET", "sndbuf": "SOCKET",
-    "pacing": "PACING", "cwnd": "CWND", "qdisc": "QDISC", "pause": "PAUSE",
-    "thread": "PROCESS", "application": "PROCESS",
-}  # fmt: skip
 _FLOW: Final = (
     "its largest flow, "  # before the measurement of a flow that stands for its interface
 )
@@ -117,17 +88,17 @@ def further(limit: Limit) -> str:
 
 def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:
     """What to do: the first change of the finding, else a sentence; the next limit at the right."""
-    after = further(limit)
+    after, stages = further(limit), declared()
     taken = len(after) + 1
     late = limit.stage.stage == "application" and limit.direction == "rx"
-    advice = READS if late else _parted(limit)[1] or ADVICE.get(limit.stage.stage, "")
+    advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
     if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
         advice = CROWDED
     own = next((one.stage for one in limit.ladder
                 if one.stage in limit.joint and one.end == "here"), "")  # fmt: skip
-    if limit.stage.stage in BEYOND and own in ADVICE:
-        advice = f"look at the other end, and here: {ADVICE[own]}"
-    if limit.stage.stage in BEYOND and scene.peer is not None and scene.peer.joined:
+    if stages[limit.stage.stage].beyond and own:
+        advice = f"look at the other end, and here: {stages[own].advice}"
+    if stages[limit.stage.stage].beyond and scene.peer is not None and scene.peer.joined:
         advice = BOTH
     text: Line = line("   ", (advice, "dim"))
     if finding is not None:
@@ -206,7 +177,7 @@ def stage_at(scene: Scene, limit: Limit, width: int, x: int) -> str:
 def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
     """The name of a stage, and a line to the next one."""
     limits = one.limits and moves(limit)
-    name = NAMES[one.stage]
+    name = declared()[one.stage].bar
     if one.stage in ("thread", "application") and one.owner:
         name = one.owner
     elif one.stage in ("thread", "application") and one.passed is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts import Facts
 from ..facts.flow_words import name, rate
 from ..facts.limits import Limit
+from ..facts.limits.stages import declared
 from ..terms.dataclass import dataclass
 from ..views.scene import Scene
 from ..views.stages import flow_of
@@ -26,10 +27,6 @@ PANES: Final = {  # a kind of fact, and the pane that shows it
     **dict.fromkeys(("core", "queue", "irq"), "cores"),
     **dict.fromkeys(("flow", "process", "thread", "quota", "listener", "destination"), "flows"),
 }
-ROWS: Final = {  # a stage, and the setting of the interface that decides about it
-    "ring": "ring.rx", "tx-ring": "ring.tx", "qdisc": "qdisc.root", "pause": "pause.rx",
-    "wire": "link.mtu", "port": "pause.rx", "slot": "link.mtu", "provider": "link.mtu",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +72,10 @@ def of_mark(mark: str) -> Origin:
 def of_stage(facts: Facts, limit: Limit, stage: str) -> Origin:
     """Where a stage of the limit band is shown in full."""
     nic = limit.nic or ""
-    if stage in ROWS:
-        return Origin("nic", f"{ROWS[stage]}@{nic}", nic)
-    if stage in ("core", "backlog"):
+    known = declared()[stage]
+    if known.setting:
+        return Origin("nic", f"{known.setting}@{nic}", nic)
+    if known.pane == "cores":
         queue = next((queue for queue in facts.queues if queue.nic == nic), None)
         return Origin("cores", f"{queue.nic}/{queue.name}" if queue is not None else "", "")
     of = flow_of(facts, limit)
@@ -121,5 +119,5 @@ def _setting(field: str, nic: str) -> str:
     """`nic.ring.rx` is the setting `ring.rx@eth0`; a counter belongs to no setting."""
     parts = field.split(".")
     if len(parts) != 3 or parts[1] in ("per_s", "total"):
-        return f"{ROWS['ring']}@{nic}" if "ring" in field else ""
+        return f"{declared()['ring'].setting}@{nic}" if "ring" in field else ""
     return f"{parts[1]}.{parts[2].removesuffix('_max').replace('_', '-')}@{nic}"

@@ -6,39 +6,25 @@ those of `facts.kinds.path` where the interface has such a path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..facts.flow_words import MOST, QUIET
 from ..facts.limits import Limit, Reading
+from ..facts.limits.stage import Stage
+from ..facts.limits.stages import declared, way
 from ..terms.dataclass import dataclass
 from .once import once
 from .scene import Scene, nic_of
 from .view import View
 
 if TYPE_CHECKING:
-    from ..facts.kinds.path import Stage
+    from ..facts.kinds.path import Stage as Passed
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
-# stages in the order in which data passes them; several of one place share a bar
-WAYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "rx": (
-        ("peer", "unknown"), ("path",), ("provider",), ("wire",), ("slot",), ("port",), ("ring",),
-        ("core",), ("backlog",), ("rcvbuf",), ("thread", "application"),
-    ),
-    "tx": (
-        ("thread", "application"), ("sndbuf",), ("pacing",), ("cwnd",), ("qdisc",), ("tx-ring",),
-        ("core",), ("pause",), ("slot",), ("wire",), ("provider",), ("path",),
-        ("rwnd", "peer", "unknown"),
-    ),
-}  # fmt: skip
-ALWAYS: Final[Mapping[str, tuple[str, ...]]] = {  # bars that are always shown
-    "rx": ("peer", "ring", "core", "backlog", "rcvbuf", "thread"),
-    "tx": ("thread", "sndbuf", "qdisc", "tx-ring", "rwnd"),
-}
-CARD: Final = ("wire", "ring", "tx-ring", "port", "slot")  # only a network card has them
 # a place of a stage → its name in a path of the facts
 _PATH: Final = {"rcvbuf": "socket", "sndbuf": "socket", "thread": "process"}
 SELDOM: Final = 0.25  # utilisation from which a bar that is not in ALWAYS is shown
@@ -51,7 +37,7 @@ class Bar:
     stage: str
     limits: bool
     reading: Reading | None = None
-    passed: Stage | None = None  # of the interface's path
+    passed: Passed | None = None  # of the interface's path
     full: float | None = None
     lost: float | None = None
     owner: str = ""  # the process of the flow that stands for the interface
@@ -102,8 +88,8 @@ def at_fault(limit: Limit) -> bool:
 
     A program that reads too slowly loses datagrams; with TCP its peer only waits.
     """
-    other = limit.stage.end == "here" and limit.stage.stage not in ("application", "wire")
-    return other or limit.over == "socket"
+    here = limit.stage.end == "here" and declared()[limit.stage.stage].fault
+    return here or limit.over == "socket"
 
 
 def moves(limit: Limit) -> bool:
@@ -128,24 +114,38 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
     if alone and flow.process is not None:
         owner = flow.process if flow.pid is None else f"{flow.process}[{flow.pid}]"
     out = []
-    for place in WAYS[limit.direction]:
-        stage = limit.stage.stage if limit.stage.stage in place else next(
-            (name for name in place if name in readings), place[0]
-        )  # fmt: skip
-        known = readings.get(stage)
-        way = passed.get(_PATH.get(place[0], place[0]))
-        limits = stage == limit.stage.stage
-        bar = Bar(stage, limits, known, way, _full(stage, known, way), _lost(facts, place[0],
-                  way), owner)  # fmt: skip
-        seldom = bar.limits or bar.lost or (bar.full or 0.0) >= SELDOM or place[0] == "wire"
-        if (seldom or place[0] in ALWAYS[limit.direction]) and (
-            card or place[0] not in CARD or known is not None
-        ):
+    for place in places(limit.direction):
+        stage = next((one for one in place if one.name == limit.stage.stage), None)
+        stage = stage or next((one for one in place if one.name in readings), place[0])
+        known, first = readings.get(stage.name), place[0].name
+        way = passed.get(_PATH.get(first, first))
+        limits = stage.name == limit.stage.stage
+        bar = Bar(stage.name, limits, known, way, _full(stage.name, known, way),
+                  _lost(facts, first, way), owner)  # fmt: skip
+        always = any(limit.direction in one.always for one in place) or first == "wire"
+        seldom = bar.limits or bar.lost or (bar.full or 0.0) >= SELDOM
+        if (seldom or always) and (card or not place[0].card or known is not None):
             out.append(bar)
     return out
 
 
-def _full(stage: str, known: Reading | None, way: Stage | None) -> float | None:
+@cache
+def places(direction: str) -> tuple[tuple[Stage, ...], ...]:
+    """The stages that share a bar, in the order in which data passes them.
+
+    In each, what is shown if several are known comes first.
+    """
+    found: dict[str, list[Stage]] = {}
+    for stage in way(direction):
+        found.setdefault(stage.bar, []).append(stage)
+    by = attrgetter("precedence")
+    return tuple(
+        tuple(sorted(each, key=lambda one: (direction not in one.always, by(one))))
+        for each in found.values()
+    )
+
+
+def _full(stage: str, known: Reading | None, way: Passed | None) -> float | None:
     if known is not None and known.utilisation is not None:
         return max(0.0, min(1.0, known.utilisation))
     if stage == "core" and way is not None and way.unit == "% softirq" and way.rate is not None:
@@ -155,7 +155,7 @@ def _full(stage: str, known: Reading | None, way: Stage | None) -> float | None:
     return None
 
 
-def _lost(facts: Facts, place: str, way: Stage | None) -> float | None:
+def _lost(facts: Facts, place: str, way: Passed | None) -> float | None:
     if place == "backlog" and way is None:
         counted = [core.backlog_drops for core in facts.cores if core.backlog_drops is not None]
         return sum(counted) if counted else None

@@ -12,8 +12,9 @@ from golden_text import same
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
 from nettop.collect import classes, qdiscs
-from nettop.facts.limits import STAGES, Limit, Reading
+from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.following import following, independent
+from nettop.facts.limits.stages import declared
 
 GOLDEN = Path(__file__).parents[2] / "golden/boundaries"
 PACED = {"max_pacing_rate": 130_000_000}  # bytes/s: it limits a flow of 1 Gb/s
@@ -259,15 +260,15 @@ def test_a_thread_behind_a_full_stage_reaches_at_most_what_its_use_allows(
 def test_which_readings_lose_their_capacity_behind_which_stage(update: bool) -> None:
     """By stage, and how much of the time it holds: the stages before it that take its capacity."""
     out = []
-    for stage in STAGES:
+    for stage in declared():
         for held in (0.49, 0.5, 0.51):
             one = Reading(stage, "here", "x", utilisation=0.8, capacity=(G, 2 * G), held=held)
             found = {first: independent(one, Reading(first, "here", "y", held=1.0), G)
-                     for first in STAGES}  # fmt: skip
+                     for first in declared()}  # fmt: skip
             kept = [first for first, now in found.items() if now == one]
             reached = [first for first, now in found.items() if now.reach != one.reach]
-            gone = [first for first in STAGES if first not in kept and first not in reached]
-            lists = (f"{name} {' '.join(some) if len(some) < len(STAGES) else 'all'}"
+            gone = [first for first in declared() if first not in kept and first not in reached]
+            lists = (f"{name} {' '.join(some) if len(some) < len(declared()) else 'all'}"
                      for name, some in (("gone:", gone), ("reach:", reached)) if some)  # fmt: skip
             out += [f"{stage} {held}: {text}" for text in lists]
     same(GOLDEN / "capacities.txt", "\n".join(out) + "\n", update)

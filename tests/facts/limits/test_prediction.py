@@ -8,10 +8,11 @@ from random import Random
 
 import pytest
 
-from nettop.facts.limits import STAGES, Interval, Limit, Reading
+from nettop.facts.limits import Interval, Limit, Reading
 from nettop.facts.limits.document import document, predicted
 from nettop.facts.limits.following import bound, following, independent
 from nettop.facts.limits.prediction import Calibration, predict
+from nettop.facts.limits.stages import declared
 from nettop.facts.limits.words import doubted, stage, verdict
 from nettop.facts.limits.words import predicted as in_words
 
@@ -191,7 +192,7 @@ def ladders(count: int) -> Iterator[Limit]:
                 capacity=around if draw.random() < 0.6 else None,
                 reach=around if name in ("thread", "core") and draw.random() < 0.5 else None,
             )
-            for name in draw.sample(STAGES, draw.randint(1, 6))
+            for name in draw.sample(tuple(declared()), draw.randint(1, 6))
             if (around := (draw.uniform(0.5, 5) * G, draw.uniform(5, 20) * G))
         ]  # fmt: skip
         first, *rest = [replace(steps[0], held=1.0), *steps[1:]]

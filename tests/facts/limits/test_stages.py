@@ -9,7 +9,8 @@ from flow_tables import HOST, task
 from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
 from nettop.collect import classes, pause, qdiscs, sysctls
-from nettop.facts.limits import KINDS, STAGES
+from nettop.facts.limits import KINDS
+from nettop.facts.limits.stages import declared
 from nettop.facts.limits.stages.cpu import Thread
 from nettop.facts.limits.words import line
 
@@ -312,7 +313,7 @@ def test_a_ladder_has_intervals_and_what_comes_next() -> None:
     assert found.next.capacity == pytest.approx((2.7e9, 3e9), rel=0.02)
     assert found.ladder[0] == found.stage
     for step in found.ladder:
-        assert step.stage in STAGES
+        assert step.stage in declared()
         assert step.kind in KINDS
         assert step.because
         assert step.utilisation is None or 0 <= step.utilisation <= 1

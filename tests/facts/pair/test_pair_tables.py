@@ -15,7 +15,8 @@ import pytest
 from golden_text import same
 from pair_looks import look
 
-from nettop.facts.limits import STAGES, Limit, Reading
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.stages import declared
 from nettop.facts.pair import BETWEEN, HERE, THERE, Losses, Place, match
 from nettop.facts.pair.losses import losses
 from nettop.facts.pair.verdict import verdict
@@ -121,7 +122,7 @@ PLACES = {
 def test_a_verdict_of_both_ends(sends: bool, update: bool) -> None:
     out = []
     line = [limit(name, 0.1).stage for name in ("wire", "thread")]
-    for stage in (None, *STAGES):
+    for stage in (None, *declared()):
         seen: dict[str, list[str]] = {}
         for (name, receiver), (place, lost) in product(RECEIVERS.items(), PLACES.items()):
             sender = None if stage is None else limit(

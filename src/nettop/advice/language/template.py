@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from ...facts.limits.words import LONG
+from ...facts.limits.stages import declared
 from ...terms.dataclass import dataclass
 from ...terms.text import safe
 from ...terms.units import amount
@@ -27,7 +27,6 @@ _CALLED: Final = {
     "host.name": "the host",
 }  # fmt: skip
 UNKNOWN: Final = "unknown"
-_SPOKEN: Final = {"flow.limit": LONG}  # fields whose values are names with words
 _UNITS: Final = {"ratio": "%", "us": "µs"}
 _TYPED: Final = re.compile(
     r"(?:ethtool -\S+|link show|\bdev|bonding/|net/) ?$"
@@ -100,7 +99,8 @@ def _shown(part: Expression, scope: Scope) -> str:
 
 def spoken(field: str, value: Value | None) -> Value | None:
     """The value of a field in words where it has words: `sndbuf` is `the send buffer`."""
-    return _SPOKEN.get(field, {}).get(value, value) if isinstance(value, str) else value
+    known = declared().get(value) if field == "flow.limit" and isinstance(value, str) else None
+    return known.words if known is not None else value
 
 
 def shown(value: Value | None, unit: str = "") -> str:

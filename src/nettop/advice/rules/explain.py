@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ...facts.limits.words import LONG, doubted, predicted
+from ...facts.limits.stages import declared
+from ...facts.limits.words import doubted, predicted
 from ...terms.text import safe, wrap
 from ..language.syntax import Limit, Limits
 from ..language.words import field_name, in_words, parts, value_text
@@ -31,7 +32,7 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
     lines += _titled("What to do", [_fix(fix, rule.limits) for fix in rule.words.fixes], width)
-    lines += _titled("Relieves", [LONG[one] for one in rule.relieves], width)
+    lines += _titled("Relieves", [declared()[one].words for one in rule.relieves], width)
     lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
     lines += _titled("References", full(rule, known or {}), width)

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from ...facts import PROFILES
 from ...facts.kinds import kinds
-from ...facts.limits import STAGES
+from ...facts.limits.stages import declared
 from ...files import bounds
 from ...terms.errors import nearest
 from ..language.expression import Expression, condition, parse
@@ -165,7 +165,7 @@ class _Builder:
     def stages(self) -> tuple[str, ...]:
         stages = tuple(self.list_of("relieves"))
         for stage in stages:
-            self.one_of("relieves", stage, STAGES)
+            self.one_of("relieves", stage, tuple(declared()))
         if len(set(stages)) < len(stages):
             raise self.wrong("relieves", "a stage is listed twice")
         if stages and not self.data.get("fix"):

@@ -177,7 +177,7 @@ class Rule:
     yields: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     encodes: tuple[str, ...] = ()
-    relieves: tuple[str, ...] = ()  # stages of `facts.limits.STAGES`
+    relieves: tuple[str, ...] = ()  # names of stages of `facts.limits.stages`
     gain: float = 1.0
     safety: bool = False
     limits: Limits = field(default_factory=dict)

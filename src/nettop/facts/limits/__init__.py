@@ -13,11 +13,6 @@ from typing import Final
 from ...frame.fields import gauge, label
 from ...terms.dataclass import dataclass
 
-STAGES: Final = (
-    "application", "thread", "sndbuf", "pacing", "cwnd", "rwnd", "qdisc", "tx-ring", "pause",
-    "core", "backlog", "ring", "port", "slot", "wire", "provider", "rcvbuf", "path", "peer",
-    "unknown",
-)  # fmt: skip
 KINDS: Final = ("reported", "measured", "computed", "inferred")
 
 Interval = tuple[float, float]

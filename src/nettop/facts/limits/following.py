@@ -15,21 +15,16 @@ from dataclasses import replace
 from typing import Final
 
 from . import Limit, Reading
+from .stages import having
 
 BINDS: Final = 0.5  # of wall time: a stage that limits for this share binds
-GROWS: Final = frozenset({"cwnd", "rwnd"})
-FED_BACK: Final = frozenset({"cwnd", "rwnd", "path", "sndbuf"})  # a full queue fills these too
-QUEUES: Final = frozenset({
-    "provider", "pause", "wire", "slot", "tx-ring", "qdisc", "ring", "port", "backlog",
-})  # fmt: skip
-CPU: Final = frozenset({"thread", "core"})
 
 
 def following(limit: Limit, other: Limit | None = None) -> Reading | None:
     """The next stage, at either end of the flow; None if it is not known."""
     rest = _rest(limit, other)
     found = nearest(limit, rest)
-    if found is None or found.capacity is None or found.stage in CPU:
+    if found is None or found.capacity is None or found.stage in having("cpu"):
         return found
     sure = min((one.reach[0] for one in rest if one.reach is not None), default=None)
     return found if sure is None or found.capacity[1] <= sure else None
@@ -71,12 +66,12 @@ def independent(one: Reading, first: Reading, rate: float) -> Reading:
     is full while another stage limits, it may carry no more than now, or much more once data comes
     without pauses: it keeps only a rough capacity.
     """
-    if one.stage in CPU and one.held >= BINDS and first.stage not in CPU:
+    if one.stage in (cpu := having("cpu")) and one.held >= BINDS and first.stage not in cpu:
         return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))
     slow = one.stage == "peer" and one.capacity is not None  # a reader that was seen to be late
     passed = slow or one.stage in ("path", "rwnd")
-    if passed and one.held >= BINDS and first.stage not in QUEUES:
+    if passed and one.held >= BINDS and first.stage not in having("queue"):
         return replace(one, capacity=None, reach=(rate, rate / BINDS))
-    full = first.stage in QUEUES and one.stage in FED_BACK
-    follows = one.stage in GROWS or (full and (one.stage == "path" or one.held >= BINDS))
+    full = first.stage in having("queue") and one.stage in having("fed")
+    follows = one.stage in having("grows") or (full and (one.stage == "path" or one.held >= BINDS))
     return replace(one, capacity=None) if follows and one.capacity is not None else one

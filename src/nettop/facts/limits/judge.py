@@ -14,9 +14,9 @@ from typing import Final
 
 from ..flow_words import MOST
 from . import Limit, Reading
-from .following import BINDS, QUEUES, following, independent
+from .following import BINDS, following, independent
 from .looks import Look
-from .stages import readings
+from .stages import declared, having, readings
 
 FULL: Final = 0.9  # of a configured rate in use: from here on it may limit as well
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
@@ -24,17 +24,6 @@ SLEPT: Final = 0.75  # of the time that a writer sleeps, in which the other end 
 LITTLE: Final = 0.2  # of the time: less may be chance
 SEEN: Final = ("reported", "measured")
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
-# the stage farthest along the way is first; a lossy path precedes the small window that it causes
-ORDER: Final = (
-    "provider", "pause", "wire", "slot", "tx-ring", "qdisc", "ring", "port", "backlog", "pacing",
-    "rwnd", "sndbuf", "rcvbuf", "core", "thread", "path", "cwnd", "application", "peer", "unknown",
-)  # fmt: skip
-_PLACE: Final[Mapping[str, int]] = {stage: place for place, stage in enumerate(ORDER)}
-# stages that another one implies: either name is right
-_TOGETHER: Final[Mapping[str, str]] = {
-    "path": "cwnd", "cwnd": "path", "peer": "rwnd", "rcvbuf": "application",
-    "application": "rcvbuf",
-}  # fmt: skip
 _UNSEEN: Final = Reading(
     "unknown", "there", "not visible from this end", "inferred",
     "no stage of this end holds data for most of the time: look at the other end, or for longer",
@@ -85,7 +74,7 @@ def _awaited(first: Reading, known: Sequence[Reading]) -> Reading | None:
 
 
 def _rank(one: Reading) -> float:
-    """The position of the stage in `ORDER`; a weaker kind of evidence moves it to the end.
+    """The precedence of the stage; a weaker kind of evidence moves it to the end.
 
     A slow reader at the peer that the kernel reports ranks as `rwnd` does; one that was measured by
     the shrinking window ranks after a busy thread, which may explain that. So does a send buffer
@@ -93,13 +82,15 @@ def _rank(one: Reading) -> float:
     The full buffer of a UDP socket that drops is last: a reader that is always behind explains it.
     So are filters that drop: they may drop other packets.
     """
+    stages = declared()
     if one.stage == "sndbuf" and one.kind == "measured":
-        return _PLACE["path"]
+        return stages["path"].precedence
     if one.stage == "peer" and one.kind in ("reported", "measured"):
-        return _PLACE["rwnd"] if one.kind == "reported" else _PLACE["path"] - 0.5
+        reported = one.kind == "reported"
+        return stages["rwnd"].precedence if reported else stages["path"].precedence - 0.5
     if (one.stage, one.kind) in (("rcvbuf", "reported"), ("qdisc", "inferred")):
-        return _PLACE["unknown"]
-    return _PLACE[one.stage]
+        return stages["unknown"].precedence
+    return stages[one.stage].precedence
 
 
 def _nearly_full(first: Reading, one: Reading) -> bool:
@@ -107,13 +98,13 @@ def _nearly_full(first: Reading, one: Reading) -> bool:
 
     This happens where a busy thread fills the queue in bursts.
     """
-    shaped = one.stage in QUEUES or one.stage == "pacing"
+    shaped = one.stage in having("queue") or one.stage == "pacing"
     return one is not first and shaped and (one.utilisation or 0.0) >= FULL
 
 
 def _close(first: Reading, one: Reading) -> bool:
     """Whether two stages hold about as much of the time, or carry about the same rate."""
-    if _TOGETHER.get(first.stage) == one.stage:
+    if declared()[first.stage].implies == one.stage:
         return True
     if one.kind == "inferred":
         return False
@@ -147,7 +138,7 @@ def _ladder(
     def place(one: Reading) -> tuple[int, float, int]:
         limits = 0 if one is first else 1 if one.stage in joint else 2
         least = sum(one.capacity) / 2 if one.capacity is not None else float("inf")
-        return limits, least, _PLACE[one.stage]
+        return limits, least, declared()[one.stage].precedence
 
     every = known if any(one is first for one in known) else (first, *known)
     return tuple(sorted(every, key=place))
@@ -170,7 +161,7 @@ def paired(limits: Sequence[Limit]) -> list[Limit]:
         if other is None:
             out.append(one)
             continue
-        there = one.stage.end == "there" and one.stage.stage in ("peer", "rwnd", "unknown")
+        there = one.stage.end == "there" and one.stage.stage in having("beyond")
         both = one
         if there and other.stage.end == "here":
             joint = tuple(s for s in (*other.joint, one.stage.stage) if s != other.stage.stage)

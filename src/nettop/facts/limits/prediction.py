@@ -17,7 +17,8 @@ from typing import Final
 
 from ...terms.dataclass import dataclass
 from . import Interval, Limit, Reading
-from .following import FED_BACK, QUEUES, bound, limits, nearest
+from .following import bound, limits, nearest
+from .stages import having
 
 FEWEST: Final = 3  # proofs of a rule, before its predictions are called wrong
 
@@ -86,5 +87,5 @@ def lifted(limit: Limit, relieved: Collection[str]) -> list[Reading]:
 
 def _goes(one: Reading, gone: Collection[Reading]) -> bool:
     """Whether a stage that limits now is lifted, or is full only because of what is lifted."""
-    queue = any(each.stage in QUEUES for each in gone)
-    return one in gone or one.stage == "cwnd" or (queue and one.stage in FED_BACK)
+    queue = any(each.stage in having("queue") for each in gone)
+    return one in gone or one.stage == "cwnd" or (queue and one.stage in having("fed"))

@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ...terms import units
 from . import Interval, Limit, Reading
 from .following import bound
+from .stages import declared
 
 if TYPE_CHECKING:
     from .prediction import Calibration, Prediction
-
-LONG: Final = {
-    "application": "the application",
-    "thread": "the CPU time of a thread",
-    "sndbuf": "the send buffer",
-    "pacing": "the pacing limit",
-    "cwnd": "the congestion window",
-    "rwnd": "the peer's receive window",
-    "qdisc": "the qdisc",
-    "tx-ring": "the transmit ring",
-    "pause": "pause frames",
-    "core": "the interrupt core",
-    "backlog": "the backlog",
-    "ring": "the receive ring",
-    "port": "the port",
-    "slot": "the PCI Express slot",
-    "wire": "the link",
-    "provider": "the provider's allowance",
-    "rcvbuf": "the receive buffer",
-    "path": "the path",
-    "peer": "the peer",
-    "unknown": "nothing visible at this end",
-}
 
 
 def stage(one: Reading) -> str:
@@ -42,13 +20,13 @@ def stage(one: Reading) -> str:
         return one.name.partition(",")[0]
     if one.stage == "thread":
         return f"CPU time of thread {one.name}"
-    words = LONG[one.stage]
+    words = declared()[one.stage].words
     return f"{words} {one.name}" if one.stage == "application" and "[" in one.name else words
 
 
 def limited(limit: Limit) -> str:
     """`limited by the qdisc or the congestion window`."""
-    others = " or ".join(LONG[name] for name in limit.joint)
+    others = " or ".join(declared()[name].words for name in limit.joint)
     return f"limited by {stage(limit.stage)}" + (f" or {others}" if others else "")
 
 

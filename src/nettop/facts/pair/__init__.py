@@ -24,7 +24,7 @@ class Place:
     """Where segments of a flow may be lost. Counters of a host count the packets of all flows."""
 
     end: str  # here, there or between
-    stage: str  # one of `limits.STAGES`; `rcvbuf` is the receiving socket
+    stage: str  # a stage of `limits.stages`; `rcvbuf` is the receiving socket
     name: str
     segments: Interval  # at least, at most
     because: str

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from ...terms import units
 from ...terms.dataclass import dataclass
 from ..limits import Interval
+from ..limits.stages import declared
 from . import BETWEEN, HERE, THERE, Losses, Place
 from .counts import Counts
 
@@ -33,10 +34,10 @@ COUNTED: Final = (  # fields of tcp_info without which nothing is counted: of se
     ("data_segs_out", "bytes_sent", "bytes_retrans", "bytes_acked", "unacked"),
     ("data_segs_in", "bytes_received"),
 )
+FARTHER: Final = 1000  # above each place on the way of a sender
 FEW: Final = 0.1  # of a socket's drops: duplicates are reported a moment after they are dropped
 SOCKET: Final = "receiving socket"
 _MERGED: Final = ("backlog", "qdisc")  # of a receiver: what they drop may be merged segments
-_FAR_FIRST: Final = ("rcvbuf", "backlog", "ring", "port", "tx-ring", "qdisc", "path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,15 @@ def _places(
         why = f"{units.count(drops)} packets dropped at the socket, after they were counted"
         place = Place(receiver, "rcvbuf", SOCKET, (drops - spurious, drops), why)
         found.append((drops - spurious, place))
-    return tuple(place for _, place in sorted(found, key=_likely))
+
+    def likely_first(known: tuple[float, Place]) -> tuple[float, int]:
+        """What explains most; of two equal places the farther one, the network last."""
+        weight, place = known
+        stage = declared()[place.stage]
+        far = {sender: stage.sending, receiver: FARTHER + stage.receiving}
+        return -weight, -far.get(place.end, 0)
+
+    return tuple(place for _, place in sorted(found, key=likely_first))
 
 
 def _grew(was: Counts, now: Counts) -> Iterator[tuple[str, float]]:
@@ -199,9 +208,3 @@ def _ordered(sizes: Interval) -> Interval:
 
 def _way(*, sends: bool) -> str:
     return "network from here to there" if sends else "network from there to here"
-
-
-def _likely(known: tuple[float, Place]) -> tuple[float, int]:
-    """The place that explains most first; of two equal ones the farther one."""
-    weight, place = known
-    return -weight, _FAR_FIRST.index(place.stage)

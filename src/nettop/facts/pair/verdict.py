@@ -14,13 +14,12 @@ from typing import Final, NamedTuple
 from ...terms import units
 from ..limits import Limit, Reading
 from ..limits.following import BINDS
+from ..limits.stages import having
 from . import BETWEEN, HERE, THERE, Losses
 
-WAITS: Final = ("peer", "rwnd", "unknown")
 LOSES: Final = ("path", "cwnd")
 FILLS: Final = ("sndbuf", "cwnd")  # full where the receiver does not keep up
 READS: Final = ("thread", "application", "core")
-ARRIVING: Final = ("ring", "port", "backlog", "core")  # where a receiving host loses packets
 
 
 class Returns(NamedTuple):
@@ -82,8 +81,8 @@ def _stage(
 ) -> Reading:  # fmt: skip
     said = sender.stage if sender is not None else None
     read = receiver.stage if receiver is not None else None
-    if said is None or said.stage in WAITS:
-        if read is not None and read.end == "here" and read.stage not in WAITS:
+    if said is None or said.stage in having("beyond"):
+        if read is not None and read.end == "here" and read.stage not in having("beyond"):
             return replace(read, end=ends[1])
         if said is None or said.stage == "unknown":
             return _NOBODY
@@ -124,6 +123,6 @@ def _lossy(
     if place is not None and place.end != BETWEEN:
         return replace(said, stage=place.stage, end=place.end, name=place.name, kind="reported",
                        because=f"{place.because}; {said.because}")  # fmt: skip
-    if read is not None and read.end == "here" and read.stage in ARRIVING:
+    if read is not None and read.end == "here" and read.stage in having("arrives"):
         return replace(read, end=ends[1])
     return replace(said, end=BETWEEN if said.stage == "path" else ends[0])

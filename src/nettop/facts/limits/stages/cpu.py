@@ -15,10 +15,23 @@ from ....frame.rates import Entry
 from ....terms import units
 from .. import Reading
 from ..looks import Look
+from ..stage import Stage
 from ..window import mean, share
 from . import _kernel_threads as kernel_threads
 from ._budget import BUSY, HALF, HIDDEN, WAKE, Carried, carried
 
+STAGES: Final = (
+    Stage("thread", "the CPU time of a thread",
+          "the thread of the program has no more time on its core", "PROCESS",
+          "more threads, or less work per byte", precedence=150, sending=20, receiving=120,
+          always=("rx", "tx"), cpu=True),
+    Stage("core", "the interrupt core", "the core that serves the interrupts of the NIC", "CORE",
+          "spread the interrupts (key 2)", precedence=140, sending=80, receiving=90, always=("rx",),
+          pane="cores", cpu=True, arrives=True),
+    Stage("backlog", "the backlog", "the queue of a core, before the protocols", "BACKLOG",
+          "raise net.core.netdev_max_backlog", precedence=90, receiving=100, always=("rx",),
+          pane="cores", queue=True, arrives=True),
+)  # fmt: skip
 STOPPED: Final = 0.3  # of the samples: what it would do without the stops is not known
 CORE: Final = 0.95  # of a core in use
 KEPT: Final = 0.2  # of the time that a thread waited for its core, or interrupts used it

@@ -14,7 +14,24 @@ from ...kinds.nic import Nic
 from .. import Reading
 from ..looks import Look
 from ..stack import stack
+from ..stage import Stage
 
+STAGES: Final = (
+    Stage("slot", "the PCI Express slot", "the PCI Express slot", "SLOT",
+          "more lanes, or a newer slot", precedence=40, sending=100, receiving=60,
+          setting="link.mtu", card=True, queue=True),
+    Stage("wire", "the link", "the link", "WIRE", "nothing to fix: the link is full", precedence=30,
+          sending=110, receiving=50, setting="link.mtu", card=True, queue=True, fault=False),
+    Stage("provider", "the provider's allowance",
+          "the limit that the provider of a virtual machine sets", "PROVIDER", "a larger instance",
+          precedence=10, sending=120, receiving=40, setting="link.mtu", queue=True, between=True),
+    Stage("port", "the port", "the port of the NIC or of the switch", "PORT",
+          "look at pause frames, bus, firmware", precedence=80, receiving=70, setting="pause.rx",
+          card=True, queue=True, arrives=True),
+    Stage("ring", "the receive ring", "the receive ring of the NIC", "RING",
+          "a larger ring, or a less loaded core", precedence=70, receiving=80, always=("rx",),
+          setting="ring.rx", card=True, queue=True, arrives=True),
+)  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
 SLOT: Final = 0.80  # of the slot's rate after coding that carries data
 COUNTED: Final = 1.0  # packets a second

@@ -20,9 +20,21 @@ from ....terms import units
 from .. import Reading
 from ..following import BINDS
 from ..looks import Look
+from ..stage import Stage
 from ..window import mean
 from . import queues
 
+STAGES: Final = (
+    Stage("path", "the path", "the network between both hosts", "PATH",
+          "packets are lost on the way", precedence=160, sending=130, receiving=30, fed=True,
+          between=True, implies="cwnd"),
+    Stage("peer", "the peer", "the other host", "PEER", "not this host: look at the other end",
+          precedence=190, sending=150, receiving=20, always=("rx", "tx"), fault=False, beyond=True,
+          implies="rwnd"),
+    Stage("unknown", "nothing visible at this end", "no stage explains the rate", "PEER",
+          "look at the other end, or for longer", precedence=200, sending=160, receiving=10,
+          fault=False, beyond=True),
+)  # fmt: skip
 LOSSY: Final = 1e-4  # of the segments lost: from here on the path limits by loss
 MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits

@@ -18,8 +18,20 @@ from .. import Reading
 from ..looks import Look
 from ..outward import arriving, entering, leaving, redirected
 from ..stack import MOVES, stack
+from ..stage import Stage
 from ..window import mean, share
 
+STAGES: Final = (
+    Stage("qdisc", "the qdisc", "the queueing discipline of the interface, such as a shaper",
+          "QDISC", "raise its rate or length: tc -s qdisc", precedence=60, sending=60, receiving=95,
+          always=("tx",), setting="qdisc.root", queue=True),
+    Stage("tx-ring", "the transmit ring", "the transmit ring of the NIC", "RING",
+          "the card takes packets too slowly", precedence=50, sending=70, always=("tx",),
+          setting="ring.tx", card=True, queue=True),
+    Stage("pause", "pause frames", "pause frames of the switch stop the sender", "PAUSE",
+          "the switch or the peer pauses it", precedence=20, sending=115, receiving=45,
+          setting="pause.rx", queue=True, between=True),
+)  # fmt: skip
 HEADERS: Final = 1.1  # a queue counts more than the payload by at most this factor
 NEAR: Final = 0.85  # of a configured rate: it is reached
 PAID: Final = 0.8  # of fq's rate for a flow, in payload: fq counts the headers of each packet

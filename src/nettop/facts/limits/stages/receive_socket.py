@@ -12,9 +12,15 @@ from typing import Final
 from ....terms import formulas, units
 from .. import Reading
 from ..looks import Look
+from ..stage import Stage
 from ..window import mean, share
 from . import cpu
 
+STAGES: Final = (
+    Stage("rcvbuf", "the receive buffer", "the receive buffer of the socket", "SOCKET",
+          "a larger buffer, or read sooner", precedence=130, receiving=110, always=("rx",),
+          implies="application"),
+)  # fmt: skip
 UNREAD: Final = 0.25  # of the receive buffer: as the rule application-does-not-read
 REPEATED: Final = 0.25  # of the samples: it is behind again and again, not once by chance
 FILLED: Final = 0.4  # of the buffer arrives in a round trip as payload: the window is full

@@ -14,9 +14,27 @@ from typing import Any, Final
 from ....terms import formulas, units
 from .. import Interval, Reading
 from ..looks import Look
+from ..stage import Stage
 from ..window import mean, share
 from . import _peer_reader, _timer, queues
 
+STAGES: Final = (
+    Stage("application", "the application", "the program offers no more data", "PROCESS",
+          "nothing to fix: it wants no more", precedence=180, sending=10, receiving=130,
+          fault=False, implies="rcvbuf"),
+    Stage("sndbuf", "the send buffer", "the send buffer of the socket is full", "SOCKET",
+          "larger net.ipv4.tcp_wmem or SO_SNDBUF", precedence=120, sending=30, always=("tx",),
+          fed=True),
+    Stage("pacing", "the pacing limit",
+          "the rate that the program or the congestion control allows", "PACING",
+          "the program or the qdisc paces it", precedence=100, sending=40),
+    Stage("cwnd", "the congestion window", "the congestion window", "CWND",
+          "see loss and round trip (4 Flows)", precedence=170, sending=50, fed=True, grows=True,
+          implies="path"),
+    Stage("rwnd", "the peer's receive window", "the window that the receiver offers", "PEER",
+          "tune the peer's receive buffer", precedence=110, sending=140, receiving=105, fed=True,
+          grows=True, beyond=True),
+)  # fmt: skip
 FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken
 EMPTY: Final = 0.1  # of the send buffer unsent; less counts as nothing
 WINDOW_FULL: Final = 0.9  # of the congestion window in flight
