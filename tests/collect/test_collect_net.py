@@ -40,7 +40,7 @@ def test_figures_are_found_by_name_and_both_families_added() -> None:
     assert row.udp_checksum_errors == 2
     assert (row.listen_drops, row.rcvq_drops) == (5, 6)
     assert (row.tcp_inuse, row.time_wait, row.tcp_mem_pages, row.udp_inuse) == (5, 44, 9, 3)
-    assert (row.backlog_drops, row.udp_sndbuf_errors) == (None, None)
+    assert (row.socket_backlog_drops, row.udp_sndbuf_errors) == (None, None)
 
 
 def test_only_snmp_itself_is_needed() -> None:

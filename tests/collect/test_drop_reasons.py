@@ -20,6 +20,7 @@ from nettop.facts.joined import Joiner
 from nettop.facts.kinds import path
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
+from nettop.facts.limits.stages import way
 from nettop.host.bpf import btf, call, drops
 from nettop.host.recording import Record, Replay
 from nettop.host.source import Live
@@ -132,17 +133,20 @@ def _paths(joiner: Joiner, sampler: Sampler) -> path.Reasons | None:
     return single.drop_reasons(frame.tables["drop_reasons"])
 
 
+WAYS = {direction: way(direction) for direction in ("rx", "tx")}
+
+
 def test_only_the_receiving_path_with_most_traffic_shows_them() -> None:
     def nic(name: str, rate: float) -> Nic:
         return Nic(name=name, kind="nic", per_s=Counters(rx_bytes=rate), total=Counters())
 
     nics = [nic("eth0", 5.0), nic("eth1", 50.0)]
     why = (("NO_SOCKET", 50.0),)
-    found = path.build(nics, {}, [], HostFact("h"), None, why)
+    found = path.build(nics, {}, [], HostFact("h"), None, WAYS, why)
     assert {(p.nic, p.direction): p.reasons for p in found} == {
         ("eth0", "rx"): None, ("eth0", "tx"): None, ("eth1", "rx"): why, ("eth1", "tx"): None,
     }  # fmt: skip
-    assert all(p.reasons is None for p in path.build(nics, {}, [], HostFact("h"), None))
+    assert all(p.reasons is None for p in path.build(nics, {}, [], HostFact("h"), None, WAYS))
 
 
 def test_a_recording_of_a_recording_has_the_same_counts() -> None:

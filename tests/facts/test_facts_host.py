@@ -62,7 +62,7 @@ def test_cores_and_host() -> None:
     assert (host.name, host.kernel, host.cpus, host.cores, host.nodes) == ("vm7", (6, 1), 4, 2, 2)
     assert (host.packages, host.smt, host.iommu_pt, host.tuned) == (2, True, True, "latency")
     assert (host.retransmit_ratio, host.time_wait, host.irqbalance) == (0.005, 3, False)
-    assert (host.backlog_dropped, host.squeezed) == (6, 8)
+    assert (host.cpu_backlog_drops, host.squeezed) == (6, 8)
     assert (host.conntrack, host.conntrack_max, host.conntrack_drops) == (80, 100, 1)
     assert host.busiest_cpu == 3
     assert host.idle == pytest.approx(65)
@@ -71,10 +71,10 @@ def test_cores_and_host() -> None:
     assert host.max_speed == 10e9
     (rx, tx) = facts.paths
     assert [stage.name for stage in rx.stages] == [
-        "wire", "port", "ring", "core", "backlog", "socket", "process",
+        "wire", "port", "ring", "core", "backlog", "rcvbuf", "thread",
     ]  # fmt: skip
     backlog = rx.stages[4]
-    assert (backlog.detail, backlog.lost) == ("1000", 2)  # of core 2, which serves the NIC
+    assert (backlog.detail, backlog.lost) == ("1000", 6)
     assert rx.worst == "backlog"
     assert rx.stages[3].detail == "core 2, node 1"
     assert tx.direction == "tx"

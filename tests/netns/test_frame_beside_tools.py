@@ -168,7 +168,7 @@ def test_protocol_counters_are_nstats() -> None:
         "tcp_in": "TcpInSegs", "tcp_out": "TcpOutSegs", "tcp_retrans": "TcpRetransSegs",
         "tcp_errors": "TcpInErrs", "tcp_resets": "TcpOutRsts",
         "tcp_timeouts": "TcpExtTCPTimeouts", "listen_drops": "TcpExtListenDrops",
-        "backlog_drops": "TcpExtTCPBacklogDrop", "rcvq_drops": "TcpExtTCPRcvQDrop",
+        "socket_backlog_drops": "TcpExtTCPBacklogDrop", "rcvq_drops": "TcpExtTCPRcvQDrop",
         "ip_in": "IpInReceives Ip6InReceives", "ip_discards": "IpInDiscards Ip6InDiscards",
         "udp_no_ports": "UdpNoPorts Udp6NoPorts",
     }  # fmt: skip

@@ -25,6 +25,7 @@ from .kinds.nic import Nic
 from .kinds.process import Process, Tasks
 from .landing import Landing
 from .limits.ladder import Ladder, labelled
+from .limits.stages import way
 from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
 from .place import OnlineCpus
@@ -156,6 +157,7 @@ class Joiner:
             path.build(
                 moment.nics, by_cpu, processes, host,
                 sums.whole(still.sysctls.get("net.core.netdev_max_backlog")),
+                {direction: way(direction) for direction in ("rx", "tx")},
                 single.drop_reasons(tables.get("drop_reasons")),
             ), still.sysctls,
             frame.missing,

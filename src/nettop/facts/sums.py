@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RATES: Final = (
     "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_passive", "tcp_timeouts",
     "listen_overflows",
-    "listen_drops", "rcvq_drops", "backlog_drops", "zero_windows", "prune_called",
+    "listen_drops", "rcvq_drops", "socket_backlog_drops", "zero_windows", "prune_called",
     "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
     "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
@@ -138,7 +138,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         idle=sum(idle) / len(load) if load else None,
         ring_drops=total(nic.per_s.ring_drops for nic in sums.nics),
         ring_drop_nodes=_nodes(nic for nic in sums.nics if nic.per_s.ring_drops),
-        backlog_dropped=total(core.backlog_drops for core in sums.cores),
+        cpu_backlog_drops=total(core.backlog_drops for core in sums.cores),
         squeezed=total(core.squeezed for core in sums.cores),
         flow_limited=total(core.flow_limited for core in sums.cores),
         conntrack=track.now.count if track is not None else None,
@@ -169,6 +169,11 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         tunnels=sum(nic.kind == "tunnel" and nic.driver != "tun" for nic in sums.nics),
         manual_affinity=_any(nic.manual_affinity for nic in sums.nics),
     )
+
+
+def backlog_drops(frame: Frame) -> float | None:
+    """Packets that the backlogs of all CPUs dropped since boot; None: not read."""
+    return total(row.dropped for row in frame.rows("softnet"))
 
 
 _BEFORE_SOCKETS: Final = frozenset({"prerouting", "input", "forward"})

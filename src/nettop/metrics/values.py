@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 from ..advice.rules.rule import Finding, Rule
 from ..advice.rules.severity import SEVERITIES
 from ..facts import Facts
-from ..facts.counters import total
 from ..facts.kind import Kind
 from ..facts.kinds import kinds, path
 from ..facts.kinds.nic import Nic
-from ..facts.limits.stages import declared
+from ..facts.limits.stages import declared, way
+from ..facts.sums import backlog_drops
 from . import families as f
 from .families import Sample
 
@@ -119,10 +119,10 @@ def _device(nic: Nic) -> Iterator[Sample]:
         if count is not None:
             yield Sample(family, (nic.name, direction), count)
     counted = replace(nic, per_s=whole)  # the stages add up counts as they add up rates
-    for way in (path.receive(counted, path.Ends()), path.send(counted, path.Ends())):
-        for stage in way.stages:
+    for direction in ("rx", "tx"):
+        for stage in path.through(counted, path.Ends(), direction, way(direction)).stages:
             if stage.lost is not None:
-                yield Sample(f.DEVICE_LOST, (nic.name, way.direction, stage.name), stage.lost)
+                yield Sample(f.DEVICE_LOST, (nic.name, direction, stage.name), stage.lost)
     if nic.irq_off_node is not None:
         yield Sample(f.OFF_NODE, (nic.name,), nic.irq_off_node)
 
@@ -144,14 +144,13 @@ def _queues(facts: Facts, names: Collection[str]) -> Iterator[Sample]:
 def _host(seen: Observation) -> Iterator[Sample]:
     """Losses that the kernel counts for the host: softnet_stat, snmp and netstat."""
     tables = seen.frame
-    backlog = total(row.dropped for row in tables.rows("softnet"))
     counted = next(iter(tables.rows("snmp")), None)
     receive = send = None
     if counted is not None:
-        receive = total((counted.rcvq_drops, counted.backlog_drops, counted.udp_rcvbuf_errors))
+        receive = path.lost_at_sockets(counted)
         send = counted.udp_sndbuf_errors
     for direction, stage, count in (
-        ("rx", "backlog", backlog), ("rx", "socket", receive), ("tx", "socket", send),
+        ("rx", "backlog", backlog_drops(tables)), ("rx", "rcvbuf", receive), ("tx", "sndbuf", send),
     ):  # fmt: skip
         if count is not None:
             yield Sample(f.HOST_LOST, (direction, stage), count)

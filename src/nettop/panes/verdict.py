@@ -41,7 +41,14 @@ def unknown(scene: Scene) -> Line | None:
     return None
 
 
-PLACES: Final = ("ring", "backlog", "socket", "tx-ring", "qdisc")  # where packets are lost
+PLACES: Final = (
+    "ring",
+    "backlog",
+    "rcvbuf",
+    "sndbuf",
+    "tx-ring",
+    "qdisc",
+)  # where packets are lost
 
 
 def uncounted(facts: Facts, nic: Nic) -> list[str]:

@@ -21,12 +21,10 @@ from .scene import Scene, nic_of
 from .view import View
 
 if TYPE_CHECKING:
-    from ..facts.kinds.path import Stage as Passed
+    from ..facts.kinds.path import PathStage
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
-# a place of a stage → its name in a path of the facts
-_PATH: Final = {"rcvbuf": "socket", "sndbuf": "socket", "thread": "process"}
 SELDOM: Final = 0.25  # utilisation from which a bar that is not in ALWAYS is shown
 
 
@@ -37,7 +35,7 @@ class Bar:
     stage: str
     limits: bool
     reading: Reading | None = None
-    passed: Passed | None = None  # of the interface's path
+    passed: PathStage | None = None  # of the interface's path
     full: float | None = None
     lost: float | None = None
     owner: str = ""  # the process of the flow that stands for the interface
@@ -118,10 +116,10 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
         stage = next((one for one in place if one.name == limit.stage.stage), None)
         stage = stage or next((one for one in place if one.name in readings), place[0])
         known, first = readings.get(stage.name), place[0].name
-        way = passed.get(_PATH.get(first, first))
+        passing = passed.get(first)
         limits = stage.name == limit.stage.stage
-        bar = Bar(stage.name, limits, known, way, _full(stage.name, known, way),
-                  _lost(facts, first, way), owner)  # fmt: skip
+        bar = Bar(stage.name, limits, known, passing, _full(stage.name, known, passing),
+                  _lost(facts, first, passing), owner)  # fmt: skip
         always = any(limit.direction in one.always for one in place) or first == "wire"
         seldom = bar.limits or bar.lost or (bar.full or 0.0) >= SELDOM
         if (seldom or always) and (card or not place[0].card or known is not None):
@@ -145,7 +143,7 @@ def places(direction: str) -> tuple[tuple[Stage, ...], ...]:
     )
 
 
-def _full(stage: str, known: Reading | None, way: Passed | None) -> float | None:
+def _full(stage: str, known: Reading | None, way: PathStage | None) -> float | None:
     if known is not None and known.utilisation is not None:
         return max(0.0, min(1.0, known.utilisation))
     if stage == "core" and way is not None and way.unit == "% softirq" and way.rate is not None:
@@ -155,10 +153,9 @@ def _full(stage: str, known: Reading | None, way: Passed | None) -> float | None
     return None
 
 
-def _lost(facts: Facts, place: str, way: Passed | None) -> float | None:
+def _lost(facts: Facts, place: str, way: PathStage | None) -> float | None:
     if place == "backlog" and way is None:
-        counted = [core.backlog_drops for core in facts.cores if core.backlog_drops is not None]
-        return sum(counted) if counted else None
+        return facts.host.cpu_backlog_drops
     return way.lost if way is not None else None
 
 

@@ -9,7 +9,7 @@ from nettop.facts import Facts, Profile
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Channels, Coalesce, Counters, Nic, Pause, Pcie, Ring
-from nettop.facts.kinds.path import Path, Stage
+from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.process import Process
 from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
@@ -144,12 +144,12 @@ def big(cpus: int = 256) -> Scene:
         "ens0f0",
         "rx",
         (
-            Stage("wire", "100 Gb/s", 880e3, lost=0.0),
-            Stage("ring", "1024/8192 × 63", 880e3, lost=0.0),
-            Stage("cores", "3 of 63 hot", 92.0, "% busy", lost=None),
-            Stage("backlog", "1000", 880e3, lost=0.0),
-            Stage("socket", "64 MiB", 880e3, lost=0.0),
-            Stage("dtn-mover[5126]", "core 126, node 0", 58e9, "bit/s", lost=None),
+            PathStage("wire", "100 Gb/s", 880e3, lost=0.0),
+            PathStage("ring", "1024/8192 × 63", 880e3, lost=0.0),
+            PathStage("core", "3 of 63 hot", 92.0, "% busy", lost=None),
+            PathStage("backlog", "1000", 880e3, lost=0.0),
+            PathStage("rcvbuf", "64 MiB", 880e3, lost=0.0),
+            PathStage("thread", "dtn-mover[5126] core 126, node 0", 58e9, "bit/s", lost=None),
         ),
         0.0,
     )

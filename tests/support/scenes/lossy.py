@@ -9,7 +9,7 @@ from functools import cache
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Channels, Coalesce, Counters, Nic, Pause, Pcie, Ring
-from nettop.facts.kinds.path import Path, Stage
+from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
 from nettop.views.scene import Scene
@@ -224,12 +224,14 @@ def lossy(second: int = 60) -> Scene:
         "eth0",
         "rx",
         (
-            Stage("wire", "1 Gb/s", 54_104.0, lost=0.0, why="rx_crc_errors"),
-            Stage("ring", "256/4096", 52_900.0, lost=1204.0, why="rx_missed_errors"),
-            Stage("core", "6, node 1", 97.0, "% busy", lost=None),
-            Stage("backlog", "1000", 52_900.0, lost=0.0, why="softnet_stat"),
-            Stage("socket", "6 MiB", 51_100.0, lost=0.0, why="TCPRcvQDrop"),
-            Stage("iperf3[3391]", "core 2, OTHER NODE", rx_bytes * 0.96 * 8, "bit/s", lost=None),
+            PathStage("wire", "1 Gb/s", 54_104.0, lost=0.0, why="rx_crc_errors"),
+            PathStage("ring", "256/4096", 52_900.0, lost=1204.0, why="rx_missed_errors"),
+            PathStage("core", "6, node 1", 97.0, "% busy", lost=None),
+            PathStage("backlog", "1000", 52_900.0, lost=0.0, why="softnet_stat"),
+            PathStage("rcvbuf", "6 MiB", 51_100.0, lost=0.0, why="TCPRcvQDrop"),
+            PathStage(
+                "thread", "iperf3[3391] core 2, OTHER NODE", rx_bytes * 0.96 * 8, "bit/s", lost=None
+            ),
         ),
         1204.0,
         "ring",
@@ -248,7 +250,7 @@ def lossy(second: int = 60) -> Scene:
         idle=74.6,
         tcp_retrans=3.0,
         squeezed=3.0,
-        backlog_dropped=0.0,
+        cpu_backlog_drops=0.0,
         irqbalance=False,
         forwarding=False,
         tcp_flows=2,

@@ -9,7 +9,7 @@ from nettop.facts import Facts, Profile
 from nettop.facts.kinds.capture import Capture
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Channels, Counters, Nic, Ring
-from nettop.facts.kinds.path import Path, Stage
+from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
 from nettop.views.origin import SceneOrigin
@@ -69,11 +69,11 @@ def healthy() -> Scene:
         "eth0",
         "rx",
         (
-            Stage("wire", "virtio", 9.0, lost=None, why="the hypervisor does not tell"),
-            Stage("ring", "256/256", 9.0, lost=0.0),
-            Stage("core", "0", 2.0, "% busy"),
-            Stage("backlog", "1000", 9.0, lost=0.0),
-            Stage("socket", "128 KiB", 9.0, lost=0.0),
+            PathStage("wire", "virtio", 9.0, lost=None, why="the hypervisor does not tell"),
+            PathStage("ring", "256/256", 9.0, lost=0.0),
+            PathStage("core", "0", 2.0, "% busy"),
+            PathStage("backlog", "1000", 9.0, lost=0.0),
+            PathStage("rcvbuf", "128 KiB", 9.0, lost=0.0),
         ),
         0.0,
     )

@@ -13,7 +13,7 @@ from ...facts import PROFILES, Facts, Profile
 from ...facts.kinds import kinds
 from ...facts.kinds.host import HostFact
 from ...facts.kinds.nic import Feature
-from ...facts.kinds.path import Stage
+from ...facts.kinds.path import PathStage
 from ...terms.errors import nearest
 from ..language.vocabulary import ANY, NUMBER, SWITCH, TEXT, TUPLE, Word, words
 from ..rules.file import Table
@@ -116,7 +116,7 @@ def _value(where: str, word: Word, value: object) -> object:
     if where == "nic.private_flags" and isinstance(value, dict):
         return tuple(value.items())
     if where == "path.stages" and isinstance(value, list):
-        return tuple(_built("stage", Stage, stage, _STAGE) for stage in value)
+        return tuple(_built("stage", PathStage, stage, _STAGE) for stage in value)
     value = _frozen(value)
     fits = _FITS.get(word.type)
     wrong = fits is not None and not isinstance(value, fits)

@@ -17,7 +17,7 @@ from ...terms.dataclass import dataclass
 from ...terms.errors import nearest
 from .functions import FUNCTIONS
 from .syntax import ExpressionError, Limit, Limits, called, path_of
-from .vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT, TUPLE, find, names, words
+from .vocabulary import ANY, FACT, NUMBER, RENAMED, SWITCH, TEXT, TUPLE, find, names, words
 
 _NONE: Final[Limits] = {}
 LONGEST: Final = 2000  # characters; a rule is read by people
@@ -166,7 +166,9 @@ class Checker:
             word = words(here).get(name)
             if word is None:
                 full = ".".join((base, *path[:index]))
-                raise ExpressionError(f"unknown field {full}.{name}{nearest(name, words(here))}")
+                said = RENAMED.get(f"{full}.{name}")
+                rest = f": {said}" if said else nearest(name, words(here))
+                raise ExpressionError(f"unknown field {full}.{name}{rest}")
             if word.kind is None and index < len(path) - 1:
                 full = ".".join((base, *path[: index + 1]))
                 raise ExpressionError(f"{full} is a {word.type} and has no fields")

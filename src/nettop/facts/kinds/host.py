@@ -56,7 +56,7 @@ class HostFact:
     rcvq_drops: float | None = gauge(
         "packets dropped, no socket memory (TCPRcvQDrop)", "packets/s", default=None
     )
-    backlog_drops: float | None = gauge(
+    socket_backlog_drops: float | None = gauge(
         "packets dropped, socket backlog full (TCPBacklogDrop)", "packets/s", default=None
     )
     zero_windows: float | None = gauge("zero windows advertised", "events/s", default=None)
@@ -84,7 +84,7 @@ class HostFact:
     tcp_mem_pages: int | None = gauge("memory of all TCP sockets", "pages", default=None)
     tcp_inuse: int | None = gauge("TCP sockets", "sockets", default=None)
     time_wait: int | None = gauge("sockets in TIME_WAIT", "sockets", default=None)
-    backlog_dropped: float | None = gauge(
+    cpu_backlog_drops: float | None = gauge(
         "packets dropped, backlogs of all CPUs", "packets/s", default=None
     )
     squeezed: float | None = gauge("polls out of budget or time, all CPUs", "polls/s", default=None)

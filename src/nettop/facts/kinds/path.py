@@ -1,26 +1,34 @@
-"""The path of packets through one NIC: rate and loss at each stage from wire to process."""
+"""The path of packets through one NIC: rate and loss at each stage that counts them.
+
+The stages, their order, their counters and their words are those of `facts.limits.stages`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label, light
 from ...terms.dataclass import dataclass
 from ..kind import Kind
 from .core import Core
 from .host import HostFact
-from .nic import Nic
+from .nic import Counters, Nic
 from .process import Process
 
+if TYPE_CHECKING:
+    from ..limits.stage import Stage
+    from ..rows import SnmpRow
+
+    Ways = Mapping[str, Sequence[Stage]]  # by direction
 Reasons = tuple[tuple[str, float], ...]
 
 
 @light
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """One stage: wire port ring core backlog socket process; sending: tx-ring qdisc."""
+class PathStage:
+    """What passes one stage of the limit model and what is lost there, with its name."""
 
     name: str = label("stage")
     detail: str = gauge("details, e.g. 256/4096 or core 6", default="")
@@ -42,7 +50,7 @@ class Path:
 
     nic: str = label("interface")
     direction: str = label("rx or tx")
-    stages: tuple[Stage, ...] = gauge("stages", default=())
+    stages: tuple[PathStage, ...] = gauge("stages", default=())
     lost: float | None = gauge("sum of the known losses", "packets/s", default=None)
     worst: str | None = gauge("stage with most losses", default=None)
     reasons: tuple[tuple[str, float], ...] | None = gauge(
@@ -61,27 +69,27 @@ KIND = Kind(
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The stages behind the NIC: its cores, the busiest process, and the socket losses of the host.
+    """The stages behind the NIC: its cores, the busiest process, and the losses of the host.
 
-    The kernel counts losses at sockets for the whole host, so only the path with the most traffic
-    (`main`) shows them.
+    The kernel counts losses of backlogs and sockets for the whole host, so only the path with the
+    most traffic (`host` is known) shows them.
     """
 
     cores: Sequence[Core] = ()
     backlog: float | None = None  # limit of the backlog, packets
     process: Process | None = None
     host: HostFact | None = None
-    main: bool = False
     reasons: Reasons | None = None
 
 
 def build(
     nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: HostFact,
-    backlog: int | None, reasons: Reasons | None = None,
+    backlog: int | None, ways: Ways, reasons: Reasons | None = None,
 ) -> tuple[Path, ...]:  # fmt: skip
     """Both directions of each NIC that is up; `backlog` is net.core.netdev_max_backlog.
 
-    `reasons`: why the kernel dropped packets, per second; it does not say of which interface.
+    `ways`: the stages by direction. `reasons`: why the kernel dropped packets, per second; it does
+    not say of which interface.
     """
     ports = [nic for nic in nics if nic.kind == "nic" and nic.up is not False]
     main = max(ports, key=_moved, default=None)
@@ -90,9 +98,9 @@ def build(
         above = {nic.name} | {other.name for other in nics if nic.name in other.lower}
         busiest = next((p for p in processes if p.networked and p.nic in above), None)
         served = [cores[cpu] for cpu in nic.irq_cpus if cpu in cores]
-        first = nic is main
-        ends = Ends(served, backlog, busiest, host, first, reasons if first else None)
-        found += [receive(nic, ends), send(nic, ends)]
+        ends = Ends(served, backlog, busiest, host if nic is main else None,
+                    reasons if nic is main else None)  # fmt: skip
+        found += [through(nic, ends, direction, way) for direction, way in ways.items()]
     return tuple(found)
 
 
@@ -100,80 +108,89 @@ def _moved(nic: Nic) -> float:
     return (nic.per_s.rx_bytes or 0.0) + (nic.per_s.tx_bytes or 0.0)
 
 
-def receive(nic: Nic, ends: Ends) -> Path:
-    """From the wire to the process."""
-    rates = nic.per_s
-    stages = (
-        Stage("wire", _speed(nic), rates.rx_packets,
-              lost=_sum(rates.phy_errors, rates.length_errors),
-              why="damaged frames or frames of wrong length; no setting of this host helps"),
-        Stage("port", _pause(nic), rates.rx_packets, lost=rates.phy_discards,
-              why="packets discarded at the port, before the ring"
-              if rates.phy_discards is not None else _unknown(nic)),
-        Stage("ring", _ring(nic.ring.rx, nic.ring.rx_max), rates.rx_packets, lost=rates.ring_drops,
-              why="no free receive descriptor"
-              if rates.ring_drops is not None else _unknown(nic)),
-        _core(nic, ends),
-        Stage("backlog", _backlog(ends.backlog), _processed(ends.cores),
-              lost=_sum(*(core.backlog_drops for core in ends.cores)),
-              why="backlog of its CPUs full (used by RPS, tunnels and virtual devices)"),
-        _receive_socket(ends),
-        _process(ends.process, "rx"),
-    )  # fmt: skip
-    return _path(nic.name, "rx", stages, ends.reasons)
-
-
-def send(nic: Nic, ends: Ends) -> Path:
-    """From the process to the wire; the order of the stages is the same, the wire first."""
-    rates = nic.per_s
-    host = ends.host if ends.main else None
-    stages = (
-        Stage("wire", _speed(nic), rates.tx_packets),  # the other end counts what the wire loses
-        Stage("tx-ring", _ring(nic.ring.tx, nic.ring.tx_max), rates.tx_packets,
-              lost=rates.tx_dropped, why="dropped by driver or device on send"),
-        Stage("qdisc", nic.leaf_qdisc or nic.qdisc or "", rates.tx_packets, lost=rates.qdisc_drops,
-              why="dropped by the queueing discipline"),
-        Stage("socket", "", host.tcp_out if host else None, "segments/s",
-              host.udp_sndbuf_errors if host else None,
-              "UDP send buffers full; counted for the whole host"
-              if host else "counted for the whole host: see the path with most traffic"),
-        _process(ends.process, "tx"),
-    )  # fmt: skip
-    return _path(nic.name, "tx", stages)
-
-
-def _path(
-    nic: str, direction: str, stages: tuple[Stage, ...], reasons: Reasons | None = None
-) -> Path:
+def through(nic: Nic, ends: Ends, direction: str, way: Sequence[Stage]) -> Path:
+    """The stages of a direction that count packets, the wire first."""
+    known = [_stage(stage, nic, ends, direction) for stage in way]
+    stages = tuple(stage for stage in known if stage is not None)
+    stages = stages if direction == "rx" else stages[::-1]
     losses = [stage for stage in stages if stage.lost]
     worst = max(losses, key=lambda stage: stage.lost or 0.0).name if losses else None
-    return Path(nic, direction, stages, _sum(*(stage.lost for stage in stages)), worst, reasons)
+    return Path(nic.name, direction, stages, _sum(*(stage.lost for stage in stages)), worst,
+                ends.reasons if direction == "rx" else None)  # fmt: skip
 
 
-def _core(nic: Nic, ends: Ends) -> Stage:
+def lost(stage: Stage, counters: Counters, direction: str) -> float | None:
+    """What a stage of the device loses, by its counters or their rates; None: not reported."""
+    return _sum(*(getattr(counters, name) for name in stage.losses(direction)))
+
+
+def lost_at_sockets(counts: HostFact | SnmpRow) -> float | None:
+    """Received packets that sockets drop, of the whole host; None: not reported."""
+    return _sum(counts.rcvq_drops, counts.socket_backlog_drops, counts.udp_rcvbuf_errors)
+
+
+def _stage(stage: Stage, nic: Nic, ends: Ends, direction: str) -> PathStage | None:
+    """What passes a stage and what it loses; None for a stage that counts no packets."""
+    moved: float | None = getattr(nic.per_s, f"{direction}_packets")
+    if stage.losses(direction):
+        gone = lost(stage, nic.per_s, direction)
+        why = stage.why if gone is not None else _unknown(nic)
+        return PathStage(stage.name, _detail(stage.name, nic), moved, lost=gone, why=why)
+    if stage.name == "wire":  # the other end counts what the wire loses
+        return PathStage(stage.name, _detail(stage.name, nic), moved)
+    if stage.name == "core" and direction == "rx":
+        return _core(nic, ends)
+    if stage.name == "backlog":
+        return _of_host(stage, ends, "" if ends.backlog is None else f"{ends.backlog:.0f}",
+                        _sum(*(core.processed for core in ends.cores)), "packets/s",
+                        lambda host: host.cpu_backlog_drops)  # fmt: skip
+    host = ends.host
+    if stage.name == "rcvbuf":
+        received = _sum(host.tcp_in, host.udp_in) if host else None
+        return _of_host(stage, ends, "", received, "packets/s", lost_at_sockets)
+    if stage.name == "sndbuf":
+        return _of_host(stage, ends, "", host.tcp_out if host else None, "segments/s",
+                        lambda host: host.udp_sndbuf_errors)  # fmt: skip
+    return _process(stage.name, ends.process, direction) if stage.name == "thread" else None
+
+
+def _of_host(
+    stage: Stage, ends: Ends, detail: str, rate: float | None, unit: str,
+    gone: Callable[[HostFact], float | None],
+) -> PathStage:  # fmt: skip
+    """A stage whose losses the kernel counts for the whole host."""
+    if ends.host is None:
+        return PathStage(stage.name, detail, rate, unit, None, f"{_WHOLE}: see {_BUSIEST}")
+    return PathStage(stage.name, detail, rate, unit, gone(ends.host), f"{stage.why}; {_WHOLE}")
+
+
+def _detail(stage: str, nic: Nic) -> str:
+    """The setting of a stage of the device."""
+    details = {
+        "wire": "" if nic.speed is None else f"{nic.speed / 1e9:g} Gb/s",
+        "port": "sends pause frames" if nic.per_s.pause_tx else "",
+        "ring": _ring(nic.ring.rx, nic.ring.rx_max),
+        "tx-ring": _ring(nic.ring.tx, nic.ring.tx_max),
+        "qdisc": nic.leaf_qdisc or nic.qdisc or "",
+    }
+    return details.get(stage, "")
+
+
+def _core(nic: Nic, ends: Ends) -> PathStage:
     cpu = nic.irq_top_cpu
     core = next((core for core in ends.cores if core.cpu == cpu), None)
     if core is None:
-        return Stage("core", "no interrupt yet")
+        return PathStage("core", "no interrupt yet")
     place = f", node {core.node}" if nic.node is not None and core.node is not None else ""
     more = len(nic.irq_cpus) - 1
     rest = f" and {more} more" if more > 0 else ""
-    return Stage("core", f"core {cpu}{rest}{place}", core.softirq, "% softirq")
+    return PathStage("core", f"core {cpu}{rest}{place}", core.softirq, "% softirq")
 
 
-def _receive_socket(ends: Ends) -> Stage:
-    host = ends.host if ends.main else None
-    if host is None:
-        return Stage("socket", why="counted for the whole host: see the path with most traffic")
-    lost = _sum(host.rcvq_drops, host.backlog_drops, host.udp_rcvbuf_errors)
-    return Stage("socket", "", _sum(host.tcp_in, host.udp_in), lost=lost,
-                 why="socket buffers full; counted for the whole host")  # fmt: skip
-
-
-def _process(process: Process | None, way: str) -> Stage:
+def _process(stage: str, process: Process | None, way: str) -> PathStage:
     """The busiest process with sockets on the interface."""
     if process is None:
-        return Stage("process", "none seen")
+        return PathStage(stage, "none seen")
     detail = f"{process.name}[{process.pid}]"
     if process.cpu is not None:
         detail += f" core {process.cpu}"
@@ -184,9 +201,11 @@ def _process(process: Process | None, way: str) -> Stage:
     rate = process.rx_per_s if way == "rx" else process.tx_per_s
     if process.udp and not rate:  # bytes of datagrams are not counted: no rate is known
         rate = None
-    return Stage("process", detail, None if rate is None else 8 * rate, "bit/s")
+    return PathStage(stage, detail, None if rate is None else 8 * rate, "bit/s")
 
 
+_WHOLE: Final = "counted for the whole host"
+_BUSIEST: Final = "the path with most traffic"
 LINK_ONLY: Final = "this driver's drops are not known by kind: link statistics only"
 
 
@@ -194,26 +213,10 @@ def _unknown(nic: Nic) -> str:
     return LINK_ONLY if nic.link_only else "this driver does not report it"
 
 
-def _speed(nic: Nic) -> str:
-    return "" if nic.speed is None else f"{nic.speed / 1e9:g} Gb/s"
-
-
-def _pause(nic: Nic) -> str:
-    return "sends pause frames" if nic.per_s.pause_tx else ""
-
-
 def _ring(size: int | None, most: int | None) -> str:
     if size is None:
         return ""
     return f"{size}/{most}" if most is not None else str(size)
-
-
-def _backlog(limit: float | None) -> str:
-    return "" if limit is None else f"{limit:.0f}"
-
-
-def _processed(cores: Sequence[Core]) -> float | None:
-    return _sum(*(core.processed for core in cores))
 
 
 def _sum(*values: float | None) -> float | None:

@@ -36,8 +36,15 @@ class Stage:
     beyond: bool = False  # the other end knows more about it
     between: bool = False  # of the network between both hosts, where it is not at this end
     arrives: bool = False  # a receiving host loses packets there before the socket
+    lost_rx: tuple[str, ...] = ()  # counters of the interface: packets that it loses
+    lost_tx: tuple[str, ...] = ()
+    why: str = ""  # what the loss of a packet there means
     implies: str = ""  # the stage that is limited with it: either name is right
 
     def place(self, direction: str) -> int:
         """Its place on the way of data in that direction, tx or rx."""
         return self.sending if direction == "tx" else self.receiving
+
+    def losses(self, direction: str) -> tuple[str, ...]:
+        """The counters of the interface for what it loses in that direction."""
+        return self.lost_tx if direction == "tx" else self.lost_rx

@@ -14,12 +14,9 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..kinds.nic import Nic
-
-_NIC: dict[str, tuple[str, str]] = {  # stage → counter of the interface, its words
-    "tx-ring": ("tx_dropped", "dropped on transmit"),
-    "port": ("phy_discards", "discarded at the port"),
-    "ring": ("ring_drops", "dropped, receive ring full"),
-}
+from ..kinds.path import lost
+from ..limits.stages import way
+from ..sums import backlog_drops
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ def leaving(frame: Frame, facts: Facts, interface: str | None) -> Counts:
     if drops is not None:
         known.lost["qdisc"] = drops
         known.names["qdisc"] = _qdisc_name(rows)
-    _add(known, ports, ("tx-ring",))
+    _add(known, ports, "tx")
     return known
 
 
@@ -60,7 +57,7 @@ def arriving(frame: Frame, facts: Facts, interface: str | None) -> Counts:
     """What is lost between the wire and the socket."""
     ports = _ports(facts, interface)
     known = Counts(received=_received(ports))
-    _add(known, ports, ("port", "ring"))
+    _add(known, ports, "rx")
     names = {nic.name for nic in ports}
     policed = [
         row
@@ -70,9 +67,9 @@ def arriving(frame: Frame, facts: Facts, interface: str | None) -> Counts:
     if policed:
         known.lost["qdisc"] = float(sum(row.drops for row in policed))
         known.names["qdisc"] = f"filters of {_qdisc_name(policed)}"
-    packets = [row.dropped for row in frame.rows("softnet")]
-    if packets:
-        known.lost["backlog"] = float(sum(packets))
+    dropped = backlog_drops(frame)
+    if dropped is not None:
+        known.lost["backlog"] = dropped
         known.names["backlog"] = "backlog of its CPUs"
     return known
 
@@ -91,16 +88,19 @@ def _received(ports: list[Nic]) -> tuple[float, float] | None:
     return ports[0].total.rx_bytes, ports[0].total.rx_packets
 
 
-def _add(known: Counts, ports: list[Nic], stages: tuple[str, ...]) -> None:
-    for stage in stages:
-        counter, words = _NIC[stage]
+def _add(known: Counts, ports: list[Nic], direction: str) -> None:
+    """What the stages of the card lost."""
+    for stage in way(direction):
+        if not stage.card or stage.name == "wire":  # what the wire damages is lost in the network
+            continue
         values = [
-            (value, nic.name) for nic in ports if (value := getattr(nic.total, counter)) is not None
+            (value, nic.name)
+            for nic in ports
+            if (value := lost(stage, nic.total, direction)) is not None
         ]
         if values:
-            known.lost[stage] = float(sum(value for value, _ in values))
-            most = max(values, key=itemgetter(0))[1]
-            known.names[stage] = f"{most}, {words}"
+            known.lost[stage.name] = float(sum(value for value, _ in values))
+            known.names[stage.name] = f"{max(values, key=itemgetter(0))[1]}, {stage.why}"
 
 
 def _qdiscs(rows: list[Any]) -> float | None:

@@ -30,7 +30,8 @@ STAGES: Final = (
           pane="cores", cpu=True, arrives=True),
     Stage("backlog", "the backlog", "the queue of a core, before the protocols", "BACKLOG",
           "raise net.core.netdev_max_backlog", precedence=90, receiving=100, always=("rx",),
-          pane="cores", queue=True, arrives=True),
+          pane="cores", queue=True, arrives=True,
+          why="backlog of a CPU full (used by RPS, tunnels and virtual devices)"),
 )  # fmt: skip
 STOPPED: Final = 0.3  # of the samples: what it would do without the stops is not known
 CORE: Final = 0.95  # of a core in use
@@ -283,7 +284,7 @@ def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
 
 
 def _backlog(look: Look) -> Iterator[Reading]:
-    lost = sum(core.backlog_drops or 0.0 for core in look.facts.cores)
+    lost = look.facts.host.cpu_backlog_drops or 0.0
     if lost >= COUNTED and (look.over != "nic" or look.rate > 0):
         why = f"{units.per_second(lost, 'packets')} dropped, the backlog full (net.core."
         why += "netdev_max_backlog)"

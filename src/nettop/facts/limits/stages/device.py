@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....terms import formulas, units
+from ...counters import total
 from ...kinds.nic import Nic
 from .. import Reading
 from ..looks import Look
@@ -21,16 +22,20 @@ STAGES: Final = (
           "more lanes, or a newer slot", precedence=40, sending=100, receiving=60,
           setting="link.mtu", card=True, queue=True),
     Stage("wire", "the link", "the link", "WIRE", "nothing to fix: the link is full", precedence=30,
-          sending=110, receiving=50, setting="link.mtu", card=True, queue=True, fault=False),
+          sending=110, receiving=50, setting="link.mtu", card=True, queue=True, fault=False,
+          lost_rx=("phy_errors", "length_errors"),
+          why="damaged frames or frames of wrong length; no setting of this host helps"),
     Stage("provider", "the provider's allowance",
           "the limit that the provider of a virtual machine sets", "PROVIDER", "a larger instance",
           precedence=10, sending=120, receiving=40, setting="link.mtu", queue=True, between=True),
     Stage("port", "the port", "the port of the NIC or of the switch", "PORT",
           "look at pause frames, bus, firmware", precedence=80, receiving=70, setting="pause.rx",
-          card=True, queue=True, arrives=True),
+          card=True, queue=True, arrives=True, lost_rx=("phy_discards",),
+          why="discarded at the port, before the ring"),
     Stage("ring", "the receive ring", "the receive ring of the NIC", "RING",
           "a larger ring, or a less loaded core", precedence=70, receiving=80, always=("rx",),
-          setting="ring.rx", card=True, queue=True, arrives=True),
+          setting="ring.rx", card=True, queue=True, arrives=True, lost_rx=("ring_drops",),
+          why="no free receive descriptor"),
 )  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
 SLOT: Final = 0.80  # of the slot's rate after coding that carries data
@@ -54,10 +59,8 @@ def _interface(look: Look, nic: Nic) -> Iterator[Reading]:
         yield from _wire(look, nic)
         yield from _slot(look, nic)
     if not look.sends:
-        yield from _lost("ring", f"receive ring of {nic.name}", look.counted("ring_drops"),
-                         "no receive descriptor free")  # fmt: skip
-        yield from _lost("port", f"port of {nic.name}", look.counted("phy_discards"),
-                         "discarded before the ring")  # fmt: skip
+        yield from _lost(look, "ring", f"receive ring of {nic.name}")
+        yield from _lost(look, "port", f"port of {nic.name}")
 
 
 def _elsewhere(look: Look) -> Iterator[Reading]:
@@ -115,10 +118,12 @@ def _moved(look: Look, what: str) -> float | None:
     return look.counted(f"{look.direction}_{what}")
 
 
-def _lost(stage: str, name: str, lost: float | None, what: str) -> Iterator[Reading]:
+def _lost(look: Look, stage: str, name: str) -> Iterator[Reading]:
+    (known,) = (one for one in STAGES if one.name == stage)
+    lost = total(map(look.counted, known.lost_rx))
     if not lost:
         return
     full = lost >= COUNTED
-    why = f"{units.per_second(lost, 'packets')} lost: {what}"
+    why = f"{units.per_second(lost, 'packets')} lost: {known.why}"
     yield Reading(stage, "here", name, "reported", why, 1.0 if full else None, None,
                   0.8 if full else 0.0)  # fmt: skip

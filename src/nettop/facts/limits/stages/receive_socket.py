@@ -19,7 +19,7 @@ from . import cpu
 STAGES: Final = (
     Stage("rcvbuf", "the receive buffer", "the receive buffer of the socket", "SOCKET",
           "a larger buffer, or read sooner", precedence=130, receiving=110, always=("rx",),
-          implies="application"),
+          implies="application", why="socket buffers full"),
 )  # fmt: skip
 UNREAD: Final = 0.25  # of the receive buffer: as the rule application-does-not-read
 REPEATED: Final = 0.25  # of the samples: it is behind again and again, not once by chance

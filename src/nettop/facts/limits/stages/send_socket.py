@@ -24,7 +24,7 @@ STAGES: Final = (
           fault=False, implies="rcvbuf"),
     Stage("sndbuf", "the send buffer", "the send buffer of the socket is full", "SOCKET",
           "larger net.ipv4.tcp_wmem or SO_SNDBUF", precedence=120, sending=30, always=("tx",),
-          fed=True),
+          fed=True, why="UDP send buffers full"),
     Stage("pacing", "the pacing limit",
           "the rate that the program or the congestion control allows", "PACING",
           "the program or the qdisc paces it", precedence=100, sending=40),
