@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from ..facts import Facts
 from ..facts.flow_words import MOST, QUIET
 from ..facts.limits import Limit, Reading
-from ..facts.limits.stage import Stage
 from ..facts.limits.stages import declared, way
 from ..terms.dataclass import dataclass
 from .once import once
@@ -22,6 +21,7 @@ from .view import View
 
 if TYPE_CHECKING:
     from ..facts.kinds.path import PathStage
+    from ..facts.limits.stage import Stage
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
