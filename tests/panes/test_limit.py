@@ -84,7 +84,7 @@ def test_a_program_that_loses_datagrams_is_at_fault_and_has_its_fix() -> None:
 
 
 def test_the_flow_of_an_interface_is_not_part_of_the_sentence() -> None:
-    stage = replace(SENDERS, because="its largest flow, [::1]:5201>[::1]:9: its window was full")
+    stage = replace(SENDERS, because="its flow [::1]:5201>[::1]:9: its window was full")
     told = text_of(limit.verdict(replace(RX, stage=stage), 118))
     assert told.rstrip() == " ● Limited by the peer: its window was full"
 

@@ -84,12 +84,13 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     """Print what both hosts see."""
     from ..facts.joined import needs
     from ..facts.pair import words
+    from ..facts.pair.seen import with_ends
     from ..views import both
 
     observers = both.Observers(here, there)
     hosts = observers.hosts
     *_, (frames, sides) = observers.watch(args.seconds, set(needs()))
-    limits = chosen(sides.here, args.target)
+    limits = chosen(with_ends(sides.here, sides.joined), args.target)
     if args.json:
         values = document(here, limits, frames.here, args.seconds)
         emit({**values, "peer": both.document(sides, there.host, frames.there)})

@@ -51,7 +51,7 @@ def head(one: Joined, peer: Peer, width: int) -> Line:
     """
     limit = one.limit
     where = {HERE: f", at {peer.hosts[0]}", THERE: f", at {peer.hosts[1]}"}
-    text = f"{words.limited(limit)}{where.get(limit.stage.end, '')}"
+    text = words.limited(limit, where.get(limit.stage.end, ""))
     programs = f"{one.writer} → {one.reader} "
     for ways in (programs, _NUMBER.sub("", programs), ""):
         row = line((" ⇄ ", "accent"), (f"{ways}{words.rate(limit)} ", ""), (text, "strong"))

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 CROWDED: Final = "other programs run on its core: move it, or them"
 BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
-_FLOW: Final = (
-    "its largest flow, "  # before the measurement of a flow that stands for its interface
-)
+_FLOW: Final = "its flow "  # before the measurement of a flow that stands for its interface
 WARM: Final = 0.7  # of a bar: what is above is in another colour
 HOT: Final = 0.9
 SERIOUS: Final = ("critical", "warning", "advice")

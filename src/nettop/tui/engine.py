@@ -286,9 +286,14 @@ class Engine(threading.Thread):
         if self.pace > self.interval:
             waits = {**observation.stretched, LOOK: self.pace}
             observation = replace(observation, stretched=waits)
+        peer = self.peering.shown if self.peering is not None else None
+        if peer is not None and peer.joined and not peer.message:
+            from ..facts.pair.seen import with_ends
+
+            observation = replace(observation, facts=with_ends(observation.facts, peer.joined))
         return replace(
             scene_of(observation, self.past, self.plans, lazy),
             interval=self.interval,
             recording=self.recording.path if self.recording is not None else "",
-            peer=self.peering.shown if self.peering is not None else None,
+            peer=peer,
         )

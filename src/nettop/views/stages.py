@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..facts.flow_words import MOST, QUIET
-from ..facts.limits import Limit, Reading
+from ..facts.limits import Limit, Reading, words
 from ..facts.limits.stages import declared, way
 from ..terms.dataclass import dataclass
 from .once import once
@@ -107,17 +107,19 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
     alone = flow is limit or (flow.rate or 0.0) >= MOST * (limit.rate or 0.0)
     readings: dict[str, Reading] = {}
     for reading in (*limit.ladder, *flow.ladder) if alone else limit.ladder:
-        readings.setdefault(reading.stage, reading)
+        if not words.away(reading):
+            readings.setdefault(reading.stage, reading)
     owner = ""
     if alone and flow.process is not None:
         owner = flow.process if flow.pid is None else f"{flow.process}[{flow.pid}]"
     out = []
+    limiting = _limiting(limit)
     for place in places(limit.direction):
-        stage = next((one for one in place if one.name == limit.stage.stage), None)
+        stage = next((one for one in place if one.name == limiting), None)
         stage = stage or next((one for one in place if one.name in readings), place[0])
         known, first = readings.get(stage.name), place[0].name
         passing = passed.get(first)
-        limits = stage.name == limit.stage.stage
+        limits = stage.name == limiting
         bar = Bar(stage.name, limits, known, passing, _full(stage.name, known, passing),
                   _lost(facts, first, passing), owner)  # fmt: skip
         always = any(limit.direction in one.always for one in place) or first == "wire"
@@ -125,6 +127,13 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
         if (seldom or always) and (card or not place[0].card or known is not None):
             out.append(bar)
     return out
+
+
+def _limiting(limit: Limit) -> str:
+    """The stage on this way that stands for the limit: the peer for a stage of the other end."""
+    stage = declared()[limit.stage.stage]
+    own = stage.place(limit.direction) and not words.away(limit.stage)
+    return stage.name if own else "peer"
 
 
 @cache
@@ -160,9 +169,9 @@ def _lost(facts: Facts, place: str, way: PathStage | None) -> float | None:
 
 
 def flow_of(facts: Facts, limit: Limit) -> Limit:
-    """The limit of the largest flow of an interface's direction; the limit itself without one."""
+    """The limit of the flow that stands for an interface's direction; itself without one."""
     if limit.over != "nic":
         return limit
     flows = [one for one in facts.limits if one.over == "flow" and one.nic == limit.nic
-             and one.direction == limit.direction and limit.pid in (None, one.pid)]  # fmt: skip
+             and one.direction == limit.direction and limit.flow in (None, one.target)]  # fmt: skip
     return max(flows, key=lambda one: one.rate or 0.0, default=limit)

@@ -121,7 +121,7 @@ def test_where_a_verdict_changes(case: str, update: bool) -> None:
 def test_a_loss_tells_a_capacity_where_it_is_counted_and_small(
     again: int, sent: int, seconds: int, known: bool
 ) -> None:
-    case = {"unacked": 100, "min_rtt": 4000, "rtt": 4500}
+    case = {"unacked": 100, "min_rtt": 80, "rtt": 90}
     rates = {"total_retrans": again, "segs_out": sent}
     limits = every(lambda s: moment(s, gauges=case, rates=rates), seconds)[-1].limits
     flow = next(one for one in limits if one.over == "flow")

@@ -370,8 +370,8 @@ def test_a_window_that_grows_is_not_what_limits_next(stage: str) -> None:
 
 def test_loss_in_a_full_queue_of_this_host_says_nothing_of_the_path() -> None:
     lossy: dict[str, Any] = {
-        "rates": {"total_retrans": 800},
-        "gauges": {"min_rtt": 4000, "rtt": 4500},
+        "rates": {"total_retrans": 80},
+        "gauges": {"min_rtt": 400, "rtt": 450},
     }
 
     full = flow(limits(lambda s: moment(s, **lossy, queue=tbf(s, 1.05e9, 1.0, 90_000))))

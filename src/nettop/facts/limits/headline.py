@@ -8,13 +8,11 @@ take turns as the busiest one, and short connections come and go.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from ...terms.dataclass import dataclass
 from . import Limit, words
+from .interfaces import foremost
 from .steady import LASTS
-
-SHARE: Final = 0.5  # of the highest rate: a flow that was named stays while it moves this much
 
 
 @dataclass(slots=True)
@@ -41,19 +39,8 @@ class Headline:
 
     def _choose(self, limits: Sequence[Limit]) -> Limit | None:
         """The flow of the sample before while it moves enough; else the busiest."""
-        busiest, last = words.busiest(limits), self._last
-        if busiest is None or last is None:
-            return busiest
-        name = (last.target, last.direction, last.namespace)
-        same = next(
-            (
-                one for one in limits
-                if one.over == "flow" and (one.target, one.direction, one.namespace) == name
-            ),
-            None,
-        )  # fmt: skip
-        enough = (busiest.rate or 0.0) * SHARE
-        return same if same is not None and (same.rate or 0.0) >= enough else busiest
+        last = self._last.target if self._last is not None else None
+        return foremost(words.moving(limits), last)
 
 
 def _same(one: Limit | None, other: Limit | None) -> bool:

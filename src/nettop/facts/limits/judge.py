@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
-from ..flow_words import MOST
 from . import Limit, Reading
 from .following import BINDS, following, independent
 from .looks import Look
@@ -183,63 +181,3 @@ def _other_end(one: Limit, flows: Mapping[tuple[str, str], Sequence[Limit]]) -> 
     if same is not None or len(ends) != 1 or local.startswith(("127.", "[::1]")):
         return same
     return ends[0] if len(flows.get((one.target, one.direction), ())) == 1 else None
-
-
-def of_interfaces(limits: Sequence[Limit]) -> list[Limit]:
-    """Interfaces whose own stages are not full; each is limited as its largest flow."""
-    largest: dict[object, Limit] = {}
-    for one in limits:
-        if one.over != "flow":
-            continue
-        key = _way(one)
-        if key not in largest or (one.rate or 0.0) > (largest[key].rate or 0.0):
-            largest[key] = one
-    out = []
-    for one in limits:
-        flow = largest.get(_way(one))
-        if one.over != "nic" or one.stage.stage != "unknown":
-            out.append(one)
-        elif flow is not None:
-            out.append(_as_flow(one, flow))
-        else:
-            out.append(_idle(one))
-    return out
-
-
-def _way(limit: Limit) -> object:
-    """A direction of an interface, in its namespace; of a flow, that of its interface."""
-    return limit.namespace, limit.nic, limit.device, limit.direction
-
-
-def _as_flow(one: Limit, flow: Limit) -> Limit:
-    """An interface that is limited as its largest flow.
-
-    The capacities are those of the interface only if that flow is most of its rate.
-    """
-    own = {step.stage: step for step in one.ladder if step.stage != "unknown"}
-    alone = (flow.rate or 0.0) >= MOST * (one.rate or 0.0)
-
-    def shown(step: Reading) -> Reading:
-        return own.pop(step.stage, None) or (step if alone else replace(step, capacity=None))
-
-    why = f"its largest flow, {flow.target}: {flow.stage.because}"
-    first = replace(shown(flow.stage), because=why, name=flow.stage.name)
-    rest = [shown(step) for step in flow.ladder if step is not flow.stage]
-    ladder = (first, *rest, *own.values())
-    whole = replace(one, stage=first, joint=flow.joint, ladder=ladder,
-                    pid=flow.pid, process=flow.process)  # fmt: skip
-    return replace(whole, next=flow.next if alone else following(whole))
-
-
-@lru_cache(maxsize=256)  # on a quiet host the same verdicts come back each second
-def _idle(one: Limit) -> Limit:
-    """An interface on which no flow of this host wants to move more."""
-    if one.direction == "tx":
-        why = "nothing waits to be sent: no TCP flow of this host wants more"
-        stage = Reading("application", "here", "programs of this host", "inferred", why, None)
-    else:
-        why = "no data waits at this end: the senders send no more"
-        stage = Reading("peer", "there", "senders", "inferred", why, None)
-    rest = tuple(step for step in one.ladder if step.stage != "unknown")
-    idle = replace(one, stage=stage, ladder=(stage, *rest))
-    return replace(idle, next=following(idle))

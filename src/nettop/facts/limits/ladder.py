@@ -15,7 +15,9 @@ from ..flow_words import name
 from ..kinds.core import Load
 from ..kinds.flow import Flow
 from . import Limit, elsewhere
-from .judge import judge, of_interfaces, paired
+from .bounds import bounded
+from .interfaces import Interfaces
+from .judge import judge, paired
 from .looks import FLOWS, Look, looks
 from .steady import Steady
 from .window import Window
@@ -33,7 +35,9 @@ class Ladder:
     """Remembers ten seconds, and the verdicts held."""
 
     window: Window = field(default_factory=Window)
-    steady: Steady = field(default_factory=Steady)
+    steady: Steady = field(default_factory=Steady)  # of flows and sockets
+    interfaces: Interfaces = field(default_factory=Interfaces)
+    steady_nics: Steady = field(default_factory=Steady)
     repeats: bool = False  # the host is quiet, and most tables are read every few seconds only
     resting: dict[_Key, Limit] = field(default_factory=dict)  # verdicts on resting interfaces
     sockets: object = None  # the TCP sockets with which these were judged
@@ -48,7 +52,12 @@ class Ladder:
         self.window.add(frame, facts.nics, load)
         every = [*looks(self.window, facts), *elsewhere.looks(self.window, facts)]
         found = self._judged(sorted(every, key=lambda look: look.over == "nic"))
-        return self.steady.hold(of_interfaces(paired(found)), frame.at, frame.wall)
+        both = paired(found)
+        flows = [one for one in both if one.over != "nic"]
+        flows = list(self.steady.hold(flows, frame.at, frame.wall))
+        nics = self.interfaces.build([one for one in both if one.over == "nic"], flows)
+        held = self.steady_nics.hold(nics, frame.at, frame.wall)
+        return tuple(map(bounded, (*flows, *held)))
 
     def _judged(self, every: Sequence[Look]) -> list[Limit]:
         """The verdict on each look.

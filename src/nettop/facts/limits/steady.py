@@ -60,7 +60,7 @@ class Steady:
                 held = _Held(seen, wall, limit, begun=at)
             elif seen == held.stage:
                 held.rival = None
-            elif not _settled(held, seen, limit, at):
+            elif not _same_flow(held.limit, limit) and not _settled(held, seen, limit, at):
                 now[key] = held
                 out.append(_kept(held, limit))
                 continue
@@ -74,6 +74,11 @@ class Steady:
             out.append(held.shown)
         self.held = now
         return tuple(out)
+
+
+def _same_flow(held: Limit, limit: Limit) -> bool:
+    """Whether an interface follows the verdict of one flow, which was held itself."""
+    return limit.flow is not None and limit.flow == held.flow
 
 
 def _settled(held: _Held, seen: Stage, limit: Limit, at: float) -> bool:

@@ -24,19 +24,27 @@ def stage(one: Reading) -> str:
     return f"{words} {one.name}" if one.stage == "application" and "[" in one.name else words
 
 
-def limited(limit: Limit) -> str:
-    """`limited by the qdisc or the congestion window`."""
+def away(one: Reading) -> str:
+    """` at the other end` for a stage that both hosts have, where it is there."""
+    known = declared()[one.stage]
+    return " at the other end" if one.end == "there" and not (known.beyond or known.between) else ""
+
+
+def limited(limit: Limit, where: str | None = None) -> str:
+    """`limited by the qdisc or the congestion window`; `where`: the words for its end."""
+    place = away(limit.stage) if where is None else where
     others = " or ".join(declared()[name].words for name in limit.joint)
-    return f"limited by {stage(limit.stage)}" + (f" or {others}" if others else "")
+    return f"limited by {stage(limit.stage)}" + (f" or {others}" if others else "") + place
 
 
-def verdict(limit: Limit) -> str:
+def verdict(limit: Limit, where: str | None = None) -> str:
     """`limited by the link (9.3–9.4 Gb/s); next: the slot (25–31 Gb/s)`."""
-    text = limited(limit)
+    text = limited(limit, where)
     if limit.stage.capacity is not None:
         text += f" ({interval(limit.stage.capacity)})"
     if limit.next is not None:
-        return f"{text}; next: {stage(limit.next)} ({interval(limit.next.capacity)})"
+        later = f"{stage(limit.next)}{away(limit.next)}"
+        return f"{text}; next: {later} ({interval(limit.next.capacity)})"
     most = bound(limit)
     if most is None or most.capacity is None:
         return f"{text}; next: not known"
@@ -60,9 +68,9 @@ def owner(limit: Limit) -> str:
     return name if named else f"{name} in {limit.namespace}"
 
 
-def line(limit: Limit) -> str:
+def line(limit: Limit, where: str | None = None) -> str:
     """`iperf3 sends 9.41 Gb/s, limited by the link (9.3–9.4 Gb/s)`; without what is next."""
-    text = f"{owner(limit)} {rate(limit)}, {limited(limit)}"
+    text = f"{owner(limit)} {rate(limit)}, {limited(limit, where)}"
     known = limit.stage.capacity
     return text if known is None else f"{text} ({interval(known)})"
 
@@ -73,14 +81,18 @@ def ended(limit: Limit) -> str:
 
 
 def busiest(limits: Iterable[Limit]) -> Limit | None:
-    """The limit of the flow that moves most; None where no flow wants to move more.
+    """The limit of the flow that moves most; None where no flow wants to move more."""
+    return max(moving(limits), key=lambda one: one.rate or 0.0, default=None)
+
+
+def moving(limits: Iterable[Limit]) -> list[Limit]:
+    """The limits of the flows that want to move more.
 
     A flow that receives nothing from its peer is none: nobody knows whether there is more.
     """
-    flows = [
+    return [
         one for one in limits if one.over == "flow" and (one.rate != 0 or one.stage.stage != "peer")
     ]
-    return max(flows, key=lambda one: one.rate or 0.0, default=None)
 
 
 def interval(capacity: Interval | None) -> str:

@@ -61,7 +61,7 @@ def headline(sides: Sides, hosts: tuple[str, str]) -> Iterator[str]:
     """The limit of the busiest flow of both hosts, or why there is none."""
     if sides.joined:
         limit = max((one.limit for one in sides.joined), key=lambda one: one.rate or 0.0)
-        yield f"{words.line(limit)}{_at(limit.stage, hosts)}"
+        yield words.line(limit, _at(limit.stage, hosts))
     yield from gone(sides)
     yield from unmatched(sides, hosts)
 
@@ -71,7 +71,7 @@ def flow(one: Joined, hosts: tuple[str, str]) -> Iterator[str]:
     limit = one.limit
     yield ""
     yield f"{limit.target} {words.rate(limit)} ({one.writer} writes, {one.reader} reads)"
-    sentences = [f"{words.verdict(limit)}{_at(limit.stage, hosts)}", limit.stage.because]
+    sentences = [words.verdict(limit, _at(limit.stage, hosts)), limit.stage.because]
     for sentence in sentences:
         yield from _wrapped(sentence)
     yield from _wrapped(_line(one))

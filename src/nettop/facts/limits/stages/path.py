@@ -86,6 +86,8 @@ def _modelled(look: Look) -> Iterator[Reading]:
     known = bbr or held or (_counted(look) >= COUNTED and ratio <= HEAVY)
     capacity = (speed / SPREAD, speed * SPREAD) if speed and known else None
     used = min(1.0, look.rate / speed) if speed else None
+    if not held and used == 1.0:  # more passes than the model allows, and nothing waits
+        used = None
     queue = queues.dropping(look, OWN * lost) if lossy and held else None
     if queue is not None:
         around = (0.9 * look.rate, 1.1 * look.rate) if held >= BINDS else None

@@ -1,0 +1,70 @@
+"""What must be true of the verdicts on one moment of a host, and of what draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nettop.facts import Facts
+from nettop.facts.flow_words import name
+from nettop.facts.limits import Limit, words
+from nettop.panes import flowpage, limit
+from nettop.terms.text import text_of
+from nettop.views.stages import bars
+
+WIDE = 400  # columns: nothing is cut
+FULL = 0.95  # utilisation of a stage that stands full
+
+
+def broken(facts: Facts) -> Iterator[str]:
+    """A sentence for each statement that does not hold."""
+    flows = {(one.target, one.namespace): one for one in facts.limits if one.over == "flow"}
+    for one in facts.limits:
+        about = f"{one.over} {one.target} {one.direction} {one.stage.stage}"
+        yield from (f"{about}: {fault}" for fault in _of_limit(one))
+        yield from (f"{about}: {fault}" for fault in _drawn(facts, one))
+        if one.flow is not None and (one.flow, one.namespace) in flows:
+            followed = flows[one.flow, one.namespace]
+            if _called(followed) != _called(one):
+                yield f"{about}: its flow is {words.limited(followed)}"
+    for flow in facts.flows:
+        known = flows.get((name(flow), flow.namespace))
+        if known is not None and (flow.limit, flow.limit_why) != (
+            known.stage.stage, known.stage.because,
+        ):  # fmt: skip
+            yield f"flow {name(flow)}: its row says {flow.limit}, its limit {known.stage.stage}"
+
+
+def _called(one: Limit) -> tuple[str, str, tuple[str, ...]]:
+    return one.stage.stage, one.stage.end, one.joint
+
+
+def _of_limit(one: Limit) -> Iterator[str]:
+    rate, own = one.rate or 0.0, one.stage.capacity
+    for step in (one.stage, *one.ladder, *((one.next,) if one.next else ())):
+        if step.capacity is not None and step.capacity[1] < rate:
+            yield f"{step.stage} carries at most {step.capacity[1]:g}, and {rate:g} passes"
+    if own and one.next and one.next.capacity and sum(own) > sum(one.next.capacity):
+        yield f"carries more than the next one, {one.next.stage}"
+    for step in one.ladder if one.stage.stage == "unknown" else ():
+        used = 0.0 if step.stage == "core" else step.utilisation or 0.0  # programs use it too
+        if step.stage != "unknown" and max(step.held, used) >= FULL:
+            yield f"nothing is visible, and {step.stage} stands full"
+    if one.over == "flow" and one.stage.held <= 0.0 and one.stage.kind != "inferred":
+        yield "nothing waits there"
+    if one.ladder and one.ladder[0] != one.stage:
+        yield "the ladder does not begin with it"
+
+
+def _drawn(facts: Facts, one: Limit) -> Iterator[str]:
+    """The flow page, and the band of the overview."""
+    for row in flowpage.checklist(one, WIDE):
+        mark, _, rest = text_of(row).strip().partition(" ")
+        if mark == "✓" and rest.split()[0] == one.stage.stage:
+            yield "✓ stands beside the limit"
+    told = text_of(limit.verdict(one, WIDE)).strip()
+    said = words.limited(one)
+    if told[2 : 2 + len(said)].lower() != said.lower():
+        yield f"the headline says {told}"
+    limiting = [bar.stage for bar in bars(facts, one) if bar.limits]
+    if len(limiting) != 1:
+        yield f"{len(limiting)} bars limit: {limiting}"
