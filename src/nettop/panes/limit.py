@@ -16,6 +16,7 @@ from .parts import apart, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
+    from ..views.scene import Peer
 
 CROWDED: Final = "other programs run on its core: move it, or them"
 BOTH: Final = "both ends were read: see ⇄ below"
@@ -43,10 +44,11 @@ def about(finding: Finding, limit: Limit, flow: Limit) -> bool:
     return name.partition("/")[0] in near or name.endswith(f":{flow.target.replace('>', '-')}")
 
 
-def verdict(limit: Limit, width: int, keys: Line = ()) -> Line:
+def verdict(limit: Limit, width: int, keys: Line = (), peer: Peer | None = None) -> Line:
     """One line: the limit in words, its measurement, and the keys of its finding."""
     glyph, role = mark(limit)
-    text = words.limited(limit)
+    at = f", at {peer.hosts[1]}" if peer is not None and words.away(limit.stage) else None
+    text = words.limited(limit, at)
     head = line((f" {glyph} {text[0].upper()}{text[1:]}", role if role == "bad" else "strong"))
     because = _because(limit)
     if limit.stage.kind == "reported" and because[:1].isdigit():  # the stages show the last second
@@ -233,7 +235,7 @@ def lines(
     scene: Scene, limit: Limit, finding: Finding | None, width: int, keys: Line = ()
 ) -> list[Line]:
     """The whole band: verdict, what to do, and the stages in three lines."""
-    out = [verdict(limit, width, keys), remedy(scene, limit, finding, width)]
+    out = [verdict(limit, width, keys, scene.peer), remedy(scene, limit, finding, width)]
     return [*(fit_line(row, width) for row in out), *stages(scene, limit, width)]
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ..facts.flow_words import together
-from ..facts.limits import Limit
+from ..facts.limits import SECONDS, Limit
 from ..terms.text import Line, crop, fit, fit_line, line, text_of
 from ..terms.units import per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
@@ -162,6 +162,8 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
     remarks = [verdict.problems(scene)]
     if found is not None and moves(found) and scene.wall > found.since > 0:
         remarks.append(_since(scene.wall - found.since))
+    if found is not None and inner >= BESIDE:  # other rates on the screen are of the last second
+        remarks.append(f"mean of {SECONDS:g} s")
     if found is not None and inner >= 70:
         remarks.append(f"I: {'send' if found.direction == 'rx' else 'receive'}")
     return part(name, " · ".join(filter(None, remarks)), rows, width, framed=framed)
@@ -192,7 +194,10 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
     keys: Line = ()
     if finding is not None and 0 <= at < len(every) and every[at].id == finding.id:
         keys = line((findinglist.keys_of(scene, every[at]), "key"))
-    words = [limit.verdict(found, width, keys), limit.remedy(scene, found, finding, width)]
+    words = [
+        limit.verdict(found, width, keys, scene.peer),
+        limit.remedy(scene, found, finding, width),
+    ]
     return [fit_line(row, width) for row in words], f"WHAT LIMITS {name} · {way}"
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from ...frame.fields import gauge, label
 from ...terms.dataclass import dataclass
 
+SECONDS: Final = 10.0  # over which limits are judged, at the most
 KINDS: Final = ("reported", "measured", "computed", "inferred")
 
 Interval = tuple[float, float]

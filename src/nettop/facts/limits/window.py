@@ -19,8 +19,8 @@ from .. import elsewhere, port
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 from ..wiring import Routes
+from . import SECONDS
 
-SECONDS: Final = 10.0
 INTERFACES: Final = 64  # if there are more, resting virtual ones are not judged
 CROWD: Final = 1000  # TCP sockets: of more, only those that may be limited are followed
 LITTLE: Final = 1000.0  # bytes/s, both directions: an interface that moves less rests

@@ -11,9 +11,9 @@ from ...frame.both import Both
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..kinds.flow import Flow
-from ..limits import Limit
+from ..limits import SECONDS, Limit
 from ..limits.following import BINDS
-from ..limits.window import SECONDS, share
+from ..limits.window import share
 from . import HERE, THERE, Joined, Losses, Unmatched, counts, ends, match
 from .line import stages
 from .losses import COUNTED, FlowRows, losses
