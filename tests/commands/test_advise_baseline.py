@@ -16,6 +16,7 @@ from nettop.cli import main
 from nettop.commands import _baseline, _nagios, advise
 from nettop.commands._baseline import Baseline, Known, key, since
 from nettop.config import ConfigError
+from nettop.frame.rates import Frame
 from nettop.terms.errors import Refused
 
 DEMO = str(Path(__file__).parents[2] / "rules/demo.host.gz")
@@ -148,7 +149,7 @@ def plugin(
 ) -> tuple[int, list[str]]:  # fmt: skip
     """The state and the lines, whose grammar is checked."""
     difference = None if before is None else change(before, findings)
-    code = _nagios.report(findings, level, lacking, 5.0, difference)
+    code = _nagios.report(findings, level, Frame(0.0, 0.0, {}), lacking, 5.0, difference)
     lines = capsys.readouterr().out.splitlines()
     text, _, data = lines[0].partition(" | ")
     assert text.startswith(f"NETTOP {_nagios.STATES[code]} - ")

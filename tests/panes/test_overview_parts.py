@@ -40,7 +40,8 @@ def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_ar
         Silent("no-data", "flow", "not evaluated: no data"),
         Silent("elsewhere", "eth0", "not evaluated: no data", applies=False),
     )
-    scene = replace(lossy(), findings=(), ended=(), muted=(), mutes=(), silent=silent, journal=())
+    scene = replace(lossy(), findings=(), ended=(), muted=(), mutes=(), silent=silent, journal=(),
+                    frame=None)  # fmt: skip
     rows = findinglist.lines(scene, View(), 60, 2, framed=False)
     assert "none; 2 rules do not hold, 1 not evaluated (5: why)" in text_of(rows[1])
 

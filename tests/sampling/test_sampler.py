@@ -32,7 +32,8 @@ class Slow(Live):
     def data(self, path: str) -> bytes:
         """A datagram a millisecond, and nothing else."""
         if path == "/proc/net/snmp":
-            return b"Udp: InDatagrams\nUdp: %d\n" % round(self.clock * EACH_SECOND)
+            udp = b"Udp: InDatagrams\nUdp: %d\n" % round(self.clock * EACH_SECOND)
+            return b"Tcp: InSegs\nTcp: 0\n" + udp
         self.clock += self.late
         self.late = 0.0
         raise FileNotFoundError(path)

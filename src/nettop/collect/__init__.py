@@ -12,6 +12,10 @@ A module may also declare:
 
     EVERY = 10.0          seconds between readings (default: each frame)
     ON_REQUEST = True     reading changes something: read only when asked for by name
+    NEEDED = "phrase"     what nobody can judge without this table: a host that lacks it is not
+                          called sound; a table that lacks it is a witness: that it was not read is
+                          said beside the verdict
+    MAY_BE_EMPTY = True   a needed table without rows was read
     ELSE = "name"         the collector to read if this one fails
     OPTIONAL = True       most hosts lack it: reports do not list it as missing
     MAY_REST = True       read every other second while no pane shows the table
@@ -30,7 +34,7 @@ from types import ModuleType
 from ..terms.modules import modules
 from ._memory import Memory
 
-__all__ = ["Memory", "always", "collector", "names", "prompt", "resting", "timeless"]
+__all__ = ["Memory", "always", "collector", "names", "needed", "prompt", "resting", "timeless"]
 
 
 @cache
@@ -53,6 +57,13 @@ def timeless(name: str) -> bool:
 def resting() -> frozenset[str]:
     """The collectors with `MAY_REST`."""
     return frozenset(n for n in names() if getattr(collector(n), "MAY_REST", False))
+
+
+@cache
+def needed() -> dict[str, str]:
+    """What each collector with `NEEDED` is needed for."""
+    every = {name: getattr(collector(name), "NEEDED", "") for name in names()}
+    return {name: words for name, words in every.items() if words}
 
 
 @cache

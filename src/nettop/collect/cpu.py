@@ -23,6 +23,7 @@ from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/stat",)
 PROMPT = True
+NEEDED = "the load of the CPUs"
 
 USER_HZ: Final = 100
 _WORDS: Final = 11  # of a line since Linux 2.6.33

@@ -78,7 +78,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
     data = source.data("/proc/interrupts")
     first = data[: data.find(b"\n")] if b"\n" in data else data
     last = recall(memory, _Last)
-    if last.header != first:  # a CPU came or went
+    if not first or last.header != first:  # a CPU came or went
         last = memory[_Last] = _Last(first, header(first.decode("utf-8", "replace")))
     cpus, fixed, names = last.cpus, last.fixed, last.names
     lines, rows = list(last.lines), list(last.rows)

@@ -17,6 +17,7 @@ from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed, recall
 
 MAY_REST = True
+NEEDED = "the state of the interfaces"
 
 EVERY = 0.9
 

@@ -15,6 +15,7 @@ from . import _shaping
 from ._memory import Memory, parsed
 
 MAY_REST = True
+NEEDED = "drops of the queues"
 
 EVERY = 0.9
 

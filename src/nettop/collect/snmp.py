@@ -7,16 +7,17 @@ counts. Documentation/networking/snmp_counter.rst defines the counters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache, partial
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge
+from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sysfs
+from ..terms.errors import sentence
 from ._memory import Memory, parsed, recall
 from ._pairs import sections, singles
 
@@ -28,6 +29,7 @@ KEEP_OPEN = (
     "/proc/net/sockstat6",
 )
 MAY_REST = True
+NEEDED = "losses and errors of TCP, UDP and IP"
 
 # What each field adds up, as `Section.Name`.
 _SUMS: Final[Mapping[str, str]] = {
@@ -199,15 +201,30 @@ class _Last:
     rows: list[Row] = field(default_factory=list)
 
 
-def update(source: Source, memory: Memory) -> list[Row]:
-    """One row. OSError without /proc/net/snmp, ValueError for another format."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """One row. OSError without /proc/net/snmp, ValueError for another format.
+
+    A kernel without IPv6 lacks some of the other files; one that is empty or forbidden is said.
+    """
     last = recall(memory, _Last)
     texts = {"snmp": source.text("/proc/net/snmp")}
-    texts |= {name: _sysfs.word(source, f"/proc/net/{name}") or "" for name in _MORE}
+    if "Tcp:" not in texts["snmp"]:
+        raise ValueError("/proc/net/snmp has no line Tcp:")
+    unread = []
+    for name in _MORE:
+        try:
+            texts[name] = source.text(f"/proc/net/{name}").strip(" \t\n\0")
+        except FileNotFoundError:
+            texts[name] = ""
+        except OSError as error:
+            texts[name] = ""
+            unread.append(sentence(error))
+        else:
+            unread += [] if texts[name] else [f"/proc/net/{name} is empty"]
     parts = [parsed(memory, name, text, _PARSE[name]) for name, text in texts.items()]
     if not last.rows or any(new is not old for new, old in zip(parts, last.parts, strict=True)):
         last.parts, last.rows = parts, [row({k: v for part in parts for k, v in part.items()})]
-    return last.rows
+    return Partly(last.rows, "; ".join(unread)) if unread else last.rows
 
 
 def row(figures: Mapping[str, int]) -> Row:

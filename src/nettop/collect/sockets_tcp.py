@@ -39,6 +39,8 @@ from ._tcp_runs import Behind, new
 __all__ = ["Row"]
 
 MAY_REST = True
+NEEDED = "what limits TCP flows"
+MAY_BE_EMPTY = True
 MEMORY = "sockets"  # `threads` looks at the processes whose sockets move data
 
 MANY: Final = 400_000  # bytes of an answer, about a thousand sockets: the rows of more are packed

@@ -21,6 +21,8 @@ from ._memory import Memory, parsed, recall
 
 KEEP_OPEN = ("/proc/net/udp", "/proc/net/udp6")
 MAY_REST = True
+NEEDED = "drops of UDP sockets"
+MAY_BE_EMPTY = True
 MEMORY = "sockets"  # `threads` looks at the processes whose sockets lose data
 
 EVERY: Final = 1.0
@@ -60,9 +62,12 @@ def update(source: Source, memory: Memory) -> list[Row]:
 
 
 def parse(text: str) -> list[Row]:
-    """The sockets of the text of one file; ValueError for a short line or a wrong number."""
+    """The sockets of the text of one file; ValueError for another format, also an empty one."""
+    head, *lines = text.splitlines() or [""]
+    if head.split()[:1] != ["sl"]:
+        raise ValueError("/proc/net/udp has no header")
     rows = []
-    for line in text.splitlines()[1:]:
+    for line in lines:
         words = line.split()
         if len(words) < 13:
             raise ValueError(f"/proc/net/udp has a short line: {line[:60]!r}")

@@ -23,6 +23,7 @@ from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/net/softnet_stat",)
 PROMPT = True
+NEEDED = "drops of the backlogs"
 
 _LEAST: Final = 9  # columns, since before 2.6.32
 _NAMED: Final = 12  # columns before the one that names the CPU
@@ -54,11 +55,13 @@ _FIELDS: Final = (12, 0, 1, 2, 9, 10, 11, 13, 14)  # the column of each field of
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """Every online CPU. OSError without the file, ValueError if a line's CPU is not known.
+    """Every online CPU. OSError without the file, ValueError if a line's CPU is not known, or none.
 
     Most columns of most hosts do not change: they stay the same objects.
     """
     text = source.text("/proc/net/softnet_stat")
+    if not text.strip():
+        raise ValueError("/proc/net/softnet_stat is empty")
     last = recall(memory, _Last)
     columns = _columns(text)
     if columns is not None:

@@ -17,6 +17,7 @@ from . import print_lines
 
 if TYPE_CHECKING:  # each refused command line asks `wanted`
     from ..advice.rules.rule import Finding
+    from ..frame.rates import Frame
     from ._baseline import Since
 
 STATES: Final = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
@@ -46,6 +47,7 @@ def unknown(message: str) -> int:
 def report(
     findings: Sequence[Finding],
     level: int,
+    frame: Frame,
     lacking: str | None,
     seconds: float,
     since: Since | None,
@@ -57,16 +59,21 @@ def report(
         state = 2 if any(one.severity == "critical" for one in alarming) else 1
     elif lacking is not None:
         state = UNKNOWN
-    text = _summary(findings, since) if state != UNKNOWN else f"not enough to judge: {lacking}"
+    text = (
+        _summary(findings, frame, since) if state != UNKNOWN else f"not enough to judge: {lacking}"
+    )
     first = f"NETTOP {STATES[state]} - {_cut(_plain(text))} | {_data(findings, level, seconds)}"
     print_lines(*_fitting([first, *map(_plain, _more(findings, since))]))
     return state
 
 
-def _summary(findings: Sequence[Finding], since: Since | None) -> str:
+def _summary(findings: Sequence[Finding], frame: Frame, since: Since | None) -> str:
     new = "" if since is None else f" new since {since.baseline.when}"
     if not findings:
-        return f"nothing{new}" if new else "no problem found"
+        from ..views.enough import all_clear
+
+        clear = all_clear(frame).removesuffix(".")
+        return f"nothing{new}" if new else clear[0].lower() + clear[1:]
     counts = [(sum(one.severity == name for one in findings), name) for name in SEVERITIES]
     total = ", ".join(f"{count} {name}" for count, name in counts if count)
     few = "; ".join(f"{one.id}: {one.title}" for one in findings[:FEW])

@@ -51,6 +51,7 @@ from ._unread import link_only, unread
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
     from ..facts.pair.model import Sides
+    from ..frame.rates import Frame
     from ..host.source import Source
     from ..views.observer import Observation, Observer
     from ._baseline import Since
@@ -117,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format:
         from . import _nagios
 
-        return _nagios.report(findings, _level(args), lacking, args.seconds, since)
+        return _nagios.report(findings, _level(args), last.frame, lacking, args.seconds, since)
     prepare(source, lambda: [changes_of(source, finding) for finding in findings])
     if args.json:
         values = document(source, last, args.seconds, everything=args.all)
@@ -171,7 +172,7 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
         ]
         emit({**values, "peer": both.document(sides, there.host, frames.there)})
     else:
-        _print_both(findings, sides, view.hosts)
+        _print_both(findings, sides, view.hosts, [last.frame for last in judged])
     if _severe([finding for finding, _, _ in findings], args):
         return 1
     enough = (shortfall(last.frame, live=True) is None for last in judged)
@@ -179,13 +180,15 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
 
 
 def _print_both(
-    findings: Sequence[tuple[Finding, Source, str]], sides: Sides, hosts: tuple[str, str]
-) -> None:
+    findings: Sequence[tuple[Finding, Source, str]], sides: Sides, hosts: tuple[str, str],
+    frames: Sequence[Frame],
+) -> None:  # fmt: skip
     from ..facts.pair import words
+    from ..views.enough import all_clear
 
     print_lines(f"{hosts[0]} and {hosts[1]}", *words.headline(sides, hosts))
     if not findings:
-        print("No problem found.")
+        print_lines(all_clear(*frames))
     totals, printed = Counter((one.rule, host) for one, _, host in findings), Counter[object]()
     for finding, source, host in findings:
         key = finding.rule, host
@@ -297,7 +300,7 @@ def _print(
     since: Since | None,
 ) -> None:  # fmt: skip
     from ..facts.limits import words
-    from ..views.enough import shortfall
+    from ..views.enough import all_clear, shortfall
 
     facts = last.facts
     profile = facts.profile
@@ -312,7 +315,7 @@ def _print(
         count = f"{len(findings)}" if findings else "Nothing"
         print_lines(f"{count} new since {since.baseline.when}, {len(since.gone)} gone.")
     elif not findings:
-        print("No problem found.")
+        print_lines(all_clear(last.frame))
     totals, printed = Counter(finding.rule for finding in findings), Counter[str]()
     for finding in findings:
         printed[finding.rule] += 1

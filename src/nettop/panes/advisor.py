@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over, wrap
 from ..terms.units import seconds
 from ..views.ask import Hint, Key, Next, Pointer
-from ..views.enough import unjudged
+from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import Scene
 from ..views.view import View, under
 from . import listed, origins, pane, silence
@@ -266,6 +266,8 @@ def nothing(scene: Scene, view: View) -> Line:
         return line((" ✓ no finding matches the filter", "good"))
     if scene.shortfall:
         return line((f" ? {unjudged(scene.shortfall)}", "warn"))
+    if scene.frame is not None and witnesses(scene.frame):
+        return line((f" · {all_clear(scene.frame)}", ""))
     return line((" ✓ no findings on this host now", "good"))
 
 

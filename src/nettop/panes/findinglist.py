@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..terms.text import Line, fit, line
 from ..terms.units import count
-from ..views.enough import unjudged
+from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import Scene
 from ..views.view import View, under
 from . import listed
@@ -37,6 +37,8 @@ def lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     if not rows:
         judged = f"{unheld(scene.silent)} (5: why)" if scene.silent else "5 shows what was judged"
         text = f" none; {judged}"
+        if scene.frame is not None and witnesses(scene.frame):
+            text = f" {all_clear(scene.frame)}"
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         shown = [line((text, role))]

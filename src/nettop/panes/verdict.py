@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts import Facts
 from ..terms.text import Line, clauses, line
 from ..terms.units import per_second
-from ..views.enough import unjudged
+from ..views.enough import unjudged, witnesses
 from ..views.past import lost
 from ..views.scene import Scene
 from . import path
@@ -98,6 +98,7 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     if nic is not None and path.state(nic):
         return ((f" · {nic.name}: {path.state(nic)}; it carries nothing", "warn"),)
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
+    unknown += witnesses(scene.frame) if scene.frame is not None else []
     idle = facts.host.idle
     sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
     if idle is not None and idle < BUSY:

@@ -1,7 +1,9 @@
 """Whether what was read of a host is enough to judge it by.
 
-Rules need rates. A copy of /proc and /sys does not change, a single sample has nothing to compare
-with, and half a recording lacks counters. A host without findings is then not known to be healthy.
+Tables without which a class of faults cannot be seen are needed (`NEEDED` in `collect`); the others
+are witnesses. Rules need rates. A copy of /proc and /sys does not change, a single sample has
+nothing to compare with, and half a recording lacks counters. A host without findings is then not
+known to be healthy.
 """
 
 from __future__ import annotations
@@ -9,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from ..collect import collector, needed
 from ..frame.rates import Entry, Frame
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
+_ABSENT: Final = ("No such file", "not in the recording")  # without that hardware or module
 _MOVES: Final = (
     "idle", "user", "nice", "system", "softirq", "steal", "rx_packets", "tx_packets",
 )  # fmt: skip
@@ -31,13 +35,51 @@ def shortfall(frame: Frame, *, live: bool) -> str | None:
     counted = False
     for rate in _rates((*ports, *frame.tables.get("cpu", ()))):
         if rate or live:
-            return None
+            return _lacking(frame)
         counted = True
     if not counted:
         return "one sample has no rates"
     if not frame.tables.get("cpu"):
         return "no packet was counted, and the CPU times could not be read"
     return "no counter changed between the samples: this is a copy, not a running host"
+
+
+def _lacking(frame: Frame) -> str | None:
+    """What cannot be judged since a needed table is missing."""
+    lacking = [words for name, words in needed().items() if _lacks(frame, name)]
+    return f"{', '.join(lacking)} could not be read" if lacking else None
+
+
+def _lacks(frame: Frame, name: str) -> bool:
+    """Whether a table and the one that replaces it were not read, or are empty and never are."""
+    module = collector(name)
+    tables = {name, getattr(module, "ELSE", name)}
+    if not tables & {*frame.tables, *frame.missing}:
+        return False  # not asked for
+    if getattr(module, "MAY_BE_EMPTY", False):
+        return not tables & frame.tables.keys()
+    return not any(frame.tables.get(one) for one in tables)
+
+
+def witnesses(frame: Frame) -> list[str]:
+    """The tables that could not be read, or not whole: nobody knows what they would show.
+
+    Without those that a table of the same counters replaces, and those that the host does not have.
+    """
+    return sorted(
+        name for name, why in frame.missing.items()
+        if getattr(collector(name), "ELSE", None) not in frame.tables
+        and not getattr(collector(name), "OPTIONAL", False)
+        and not any(words in why for words in _ABSENT)
+    )  # fmt: skip
+
+
+def all_clear(*frames: Frame) -> str:
+    """The sentence where there is no finding on hosts that could be judged."""
+    unread = sorted({name for frame in frames for name in witnesses(frame)})
+    if not unread:
+        return "No problem found."
+    return f"Nothing above its threshold; not looked at: {', '.join(unread)}."
 
 
 def unjudged(lacking: str) -> str:

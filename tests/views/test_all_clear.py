@@ -1,0 +1,158 @@
+"""No false all-clear: each table, and each pair of tables, removed from a sound host."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from generated import score
+from generated.archive import archive
+
+from nettop.cli import main
+from nettop.collect import collector, needed
+from nettop.facts.joined import Joiner, needs
+from nettop.frame.rates import Frame
+from nettop.host.recording import Replay
+from nettop.sampling.sampler import Sampler
+from nettop.views.enough import all_clear, shortfall
+
+WHY = "Operation not permitted: /proc/x"
+CLEAR = "No problem found."
+
+
+@cache
+def sound() -> Frame:
+    """The last moment of a host on which nothing is wrong."""
+    source = Replay(archive(score.sound("raspberry-pi", 1)))
+    sampler = Sampler(source)
+    frame = sampler.take(set(needs()))
+    while source.wait(1.0):
+        frame = sampler.take(set(needs()))
+    return frame
+
+
+def without(*names: str) -> Frame:
+    frame = sound()
+    tables = {name: rows for name, rows in frame.tables.items() if name not in names}
+    return replace(frame, tables=tables, missing={**frame.missing, **dict.fromkeys(names, WHY)})
+
+
+def said(frame: Frame) -> str:
+    return shortfall(frame, live=False) or all_clear(frame)
+
+
+READ = sorted(name for name in needs() if not getattr(collector(name), "OPTIONAL", False))
+
+
+def test_a_host_of_which_all_was_read_may_be_called_sound() -> None:
+    assert said(sound()) == CLEAR
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_host_without_a_table_is_not_called_sound(name: str) -> None:
+    frame = without(name)
+    Joiner().build(frame)  # no exception
+    told = said(frame)
+    if name in needed() or name == "link_stats":
+        assert told == shortfall(frame, live=False)
+    assert told != CLEAR
+    assert needed().get(name, name) in told or "interfaces" in told
+
+
+def test_no_pair_of_tables_makes_a_host_sound() -> None:
+    for one, other in combinations(READ, 2):
+        told = said(without(one, other))
+        assert told != CLEAR, (one, other)
+        lacking = {one, other} & needed().keys()
+        assert not lacking or "could not be read" in told, (one, other)
+
+
+@pytest.mark.parametrize("name", sorted({*needed()} - {"sockets_tcp", "sockets_udp"}))
+def test_an_empty_table_was_not_read(name: str) -> None:
+    frame = sound()
+    tables = {**frame.tables, name: (), "netdev": ()}
+    assert said(replace(frame, tables=tables)) == shortfall(
+        replace(frame, tables=tables), live=False
+    )
+    assert said(replace(frame, tables=tables)) != CLEAR
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/proc/stat", "/proc/interrupts", "/proc/softirqs", "/proc/net/softnet_stat", "/proc/net/snmp",
+     "/proc/net/netstat", "/proc/net/sockstat", "/proc/net/udp"],
+)  # fmt: skip
+def test_a_file_that_is_masked_was_not_read(path: str) -> None:
+    """Containers put an empty file or /dev/null over what they hide."""
+    text = archive(score.sound("raspberry-pi", 1))
+    source = Replay(
+        re.sub(rf"(^-- {path} --\n).*?(?=^-- )", r"\1\n", text, flags=re.MULTILINE | re.DOTALL)
+    )
+    sampler = Sampler(source)
+    frame = sampler.take(set(needs()))
+    while source.wait(1.0):
+        frame = sampler.take(set(needs()))
+    assert any(path in why for why in frame.missing.values())
+    assert said(frame) != CLEAR
+
+
+@pytest.fixture
+def hidden(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> set[str]:
+    """The names of tables that cannot be read."""
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    names: set[str] = set()
+    read = Sampler._read
+
+    def refuse(self: Sampler, name: str, *rest: object) -> object:
+        if name in names:
+            raise PermissionError(1, "Operation not permitted", "/proc/x")
+        return read(self, name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Sampler, "_read", refuse)
+    return names
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("sound") / "sound.host"
+    path.write_text(archive(score.sound("raspberry-pi", 1)))
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main([*words])
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [*sorted(needed()), "interrupts", "drvinfo"])
+def test_every_surface_says_the_same(
+    name: str, host: str, hidden: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacks = name in needed()
+    words = needed().get(name, name)
+    hidden |= {name, "netdev"} if name == "link_stats" else {name}
+    if name == "link_stats":
+        words = "interfaces"
+    code, text = run(capsys, "advise", "--replay", host)
+    assert (code, CLEAR in text, words in text) == (3 if lacks else 0, False, True)
+    code, text = run(capsys, "advise", "--replay", host, "--json")
+    assert (code, words in json.loads(text).get("shortfall", "")) == (3 if lacks else 0, lacks)
+    code, text = run(capsys, "advise", "--replay", host, "--format", "nagios")
+    state = "UNKNOWN" if lacks else "OK"
+    assert (code, text.startswith(f"NETTOP {state} - "), words in text) == (3 * lacks, True, True)
+    assert "no problem found" not in text
+    code, text = run(capsys, "watch", "--replay", host)
+    assert (code, words in text) == (3 * lacks, lacks)
+    code, text = run(capsys, "metrics", "--replay", host)
+    assert f"nettop_judged {0 if lacks else 1}" in text
+    for pane in ("overview", "advisor"):
+        _, text = run(capsys, "show", pane, "--once", "--width", "200", "--replay", host)
+        assert ("✓ no" if lacks else "✓ no loss;") not in text
+        assert "✓ no findings" not in text
+        assert words in text
