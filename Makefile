@@ -9,7 +9,8 @@ WORKERS ?= auto
 .PHONY: run quick fast test tests package live nightly check map golden mutants chain lab lab-full lab-shell bench zipapp limits clean help
 .DEFAULT_GOAL := help
 
-help: ## list the targets
+# list the targets
+help:
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml
@@ -24,10 +25,12 @@ $(READY): pyproject.toml
 run: $(READY) ## start nettop on this host
 	@$(VENV)/bin/nettop $(ARGS)
 
-map: $(READY) ## print the layers of the code
+# print the layers of the code
+map: $(READY)
 	@$(PY) tests/layers.py
 
-check: $(READY) ## check format, lint and types
+# check format, lint and types
+check: $(READY)
 	$(PY) -m ruff format --check src tests
 	$(PY) -m ruff check src tests
 	$(PY) -m mypy
@@ -63,32 +66,38 @@ nightly: $(READY) ## run what takes hours: seeds, long properties, mutants, all 
 golden: $(READY) ## rewrite golden files and screenshots
 	$(PY) -m pytest -n $(WORKERS) --dist loadfile tests --update
 
-mutants: $(READY) ## list small changes of the code that no test notices (COUNT=25 SEED=1); by hand
+# list small changes of the code that no test notices (COUNT=25 SEED=1); by hand
+mutants: $(READY)
 	@$(PY) tests/mutants.py --count $(or $(COUNT),25) --seed $(or $(SEED),1) $(FOLDERS)
 
-chain: $(READY) ## play fault, alert, rollout and undo on three hosts with Ansible and Prometheus
+# play fault, alert, rollout and undo on three hosts with Ansible and Prometheus
+chain: $(READY)
 	@$(PY) tests/chain/run.py --out lab-out/chain
 
 lab: $(READY) ## test settings of real drivers and two NUMA nodes in a virtual machine
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@sh tests/lab/run.sh $(PY) two-nodes
 
-lab-full: $(READY) ## run the lab in every topology
+# run the lab in every topology
+lab-full: $(READY)
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@NETTOP_LAB_FULL=1 sh tests/lab/run.sh $(PY) two-nodes virtio-rss one-core bond-vlan many-cores no-numa
 
-lab-shell: $(READY) ## open a shell in the lab (TOPOLOGY=two-nodes)
+# open a shell in the lab (TOPOLOGY=two-nodes)
+lab-shell: $(READY)
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@$(PY) tests/lab/boot.py $(or $(TOPOLOGY),two-nodes) --shell
 
 bench: $(READY) ## measure speed and cost, as root; print a table of all goals; assert nothing (MINUTES=20 now)
 	@$(PY) tests/benchmarks/every.py $(if $(MINUTES),--minutes $(MINUTES))
 
-limits: $(READY) ## play every staged limit and rewrite docs/limits.md; by hand, as root (ONLY="words")
+# play every staged limit and rewrite docs/records/limits.md; by hand, as root (ONLY="words")
+limits: $(READY)
 	$(PY) tests/live/limits/page.py --write --only "$(ONLY)"
 
 zipapp: $(READY) ## build one file for hosts without a package index
 	@$(PY) tests/pyz.py
 
-clean: ## remove all generated files
+# remove all generated files
+clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis lab-out

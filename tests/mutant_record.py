@@ -1,4 +1,4 @@
-"""The mutants that were played, one JSON line each, and the page made of them: docs/mutants.md.
+"""The mutants that were played, one JSON line each, and their page: docs/records/mutants.md.
 
 `tests/mutants.py --record` adds what it plays; `--again` plays the survivors once more. The reason
 of a survivor is written into its line by hand: `why`, and `"same": true` where the changed program
@@ -15,7 +15,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 RECORD: Final = Path(__file__).with_name("mutants.jsonl")
-PAGE: Final = ROOT / "docs/mutants.md"
+PAGE: Final = ROOT / "docs/records/mutants.md"
 _HEAD: Final = """\
 # Small changes of the code that tests notice
 

@@ -11,8 +11,8 @@ folder. A mutant that passes all of them survived: a test is missing, or the cha
 The map takes some minutes. `--map` keeps it in a folder and uses it again; it holds as long as
 src/nettop is unchanged. With `--seconds` only the fastest tests run, as long as they take so many
 seconds together: a mutant that only slower tests notice counts as a survivor. `--record` adds each
-mutant to the record (mutant_record.py) and rewrites docs/mutants.md; `--again` plays the survivors
-of the record again.
+mutant to the record (mutant_record.py) and rewrites docs/records/mutants.md; `--again` plays the
+survivors of the record again.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Run the studies between two namespaces and write docs/studies; root. By hand.
+"""Run the studies between two namespaces and write docs/records/studies; root. By hand.
 
     study_pages.py [ID ...] [--seconds 2] [--repeats 1] [--pages]
 
 Each study runs between two network namespaces of its own (veth, MTU 9000): with the rate that
 study_links.toml names, by tbf, or the round trip of the study, by netem where the kernel has it and
 by tests/support/delay_line.py elsewhere.
-Its result is kept in docs/studies/results, from which all pages and figures are written; `--pages`
-runs nothing. Without IDs all studies run, in about 40 minutes.
+Its result is kept in docs/records/studies/results, from which all pages and figures are written;
+`--pages` runs nothing. Without IDs all studies run, in about 40 minutes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nettop.reports.kinds.study import report as drawn
 from nettop.trials import report, study
 
 HERE = Path(__file__).parent
-FOLDER = HERE.parent / "docs" / "studies"
+FOLDER = HERE.parent / "docs" / "records" / "studies"
 RESULTS = FOLDER / "results"
 LINKS = tomllib.loads((HERE / "study_links.toml").read_text(encoding="utf-8"))
 # the colours of a page, fixed for a picture in light and in dark documents

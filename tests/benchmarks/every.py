@@ -5,7 +5,7 @@
 What has ended is kept in lab-out/bench.json with a digest of the code, so a run that was stopped
 goes on where it was. After a change of the code all run anew. `--minutes`: begin none after these.
 Exit code 3: some have still to run. A benchmark that fails is told and counts as run. When all have
-run, docs/benchmarks.md is written: the goals, and what each program printed.
+run, docs/records/benchmarks.md is written: the goals, and what each program printed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import goals
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
 INPUTS: Final = ("src/nettop", "rules", "tests/benchmarks", "tests/hosts", "tests/support")
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
+PAGE: Final = ROOT / "docs" / "records" / "benchmarks.md"
 KEPT: Final = goals.FILE.with_name("bench")  # what each benchmark printed
 OTHERS: Final = ("every.py", "goals.py", "record_seconds.py")  # measure nothing
 
@@ -78,7 +78,7 @@ def _run(name: str) -> bool:
 
 
 def page(names: list[str], told: Callable[[str], str], machine: str) -> Iterator[str]:
-    """The lines of docs/benchmarks.md; `told` gives what a benchmark printed."""
+    """The lines of docs/records/benchmarks.md; `told` gives what a benchmark printed."""
     yield "# Benchmarks\n"
     yield (
         "What `make bench` measured last; it writes this page. A goal that is missed is marked.\n"

@@ -2,11 +2,11 @@
 
     verdict_errors.py [--tests 2000] [--no-generated] [--seconds FILE] [--run 10]
 
-Prints the table of docs/statistics.md: false verdicts of a state against itself, and the share of
-5 % effects that are found, on generated noise with a seed, beside the exact power of a fixed number
-of pairs. FILE has one figure a line, one line a second: rates of a link from `nettop rate IF
---json`, or as record_seconds.py writes them (recorded_seconds.txt has those of the page). Then a
-state is compared with itself on that noise too. Its seconds depend on each other, so that
+Prints the table of docs/records/statistics.md: false verdicts of a state against itself, and the
+share of 5 % effects that are found, on generated noise with a seed, beside the exact power of a
+fixed number of pairs. FILE has one figure a line, one line a second: rates of a link from `nettop
+rate IF --json`, or as record_seconds.py writes them (recorded_seconds.txt has those of the page).
+Then a state is compared with itself on that noise too. Its seconds depend on each other, so that
 experiments are made of blocks of consecutive seconds (moving block bootstrap), each as long as the
 experiment, and the number of independent seconds is printed. Asserts nothing.
 """

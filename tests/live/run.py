@@ -5,8 +5,9 @@
 Without names the quick plays, and the tests of this folder that have the mark `live`. NAME is a
 part of names of plays: their recordings are stored anew in tests/live/recordings. What is not right
 is played again with nothing beside it. The rows are in lab-out/live.json; `--write` puts them into
-scores.json and docs/live.md as well. Exit code 0 whatever is found; with `--strict` 1 where a play
-was not right in three undisturbed plays. `--cures` applies nettop's fixes and looks again.
+scores.json and docs/records/live.md as well. Exit code 0 whatever is found; with `--strict` 1
+where a play was not right in three undisturbed plays. `--cures` applies nettop's fixes and looks
+again.
 """
 
 from __future__ import annotations
@@ -194,7 +195,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e6, help="begin no more after these")
     parser.add_argument("--strict", action="store_true", help="exit code 1 where there is a fault")
     parser.add_argument("--cures", action="store_true", help="apply fixes and look again")
-    parser.add_argument("--write", action="store_true", help="write scores.json and docs/live.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write scores.json and docs/records/live.md"
+    )
     args = parser.parse_args()
     if os.geteuid() != 0 or not shutil.which("unshare"):
         print("live: left out: needs root and unshare (util-linux): it makes network namespaces")

@@ -1,4 +1,4 @@
-"""What plays came to: one JSON file, and the page docs/live.md made of it.
+"""What plays came to: one JSON file, and the page docs/records/live.md made of it.
 
 A row is one play: `group` (the file of cases, or the kind), `verdict`, what was `said`, what
 `disturbed` it (empty: nothing), how often `in_a_row` it was not right and undisturbed, and what
@@ -16,7 +16,7 @@ from live.play import LATER, RIGHT, SILENT, WRONG
 
 ROOT: Final = Path(__file__).parents[2]
 SCORES: Final = Path(__file__).with_name("scores.json")
-PAGE: Final = ROOT / "docs" / "live.md"
+PAGE: Final = ROOT / "docs" / "records" / "live.md"
 DISTURBED, LEFT_OUT = "disturbed", "left out"
 COLUMNS: Final = (RIGHT, LATER, WRONG, SILENT, DISTURBED, LEFT_OUT)
 MOST: Final = 0.2  # of the plays disturbed: more is no measurement
@@ -88,7 +88,7 @@ def aligned(lines: Sequence[tuple[str, ...]]) -> str:
 
 
 def page(rows: Sequence[Row]) -> str:
-    """docs/live.md."""
+    """docs/records/live.md."""
     fixes = [row for row in rows if row.get("fix")]
     cured = sum(not row["fix"]["remains"] for row in fixes)
     parts = [Path(__file__).with_name("about.md").read_text(), _markdown(table(rows))]

@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING.md are carried out: written into a copy of the tree, listed, run."""
+"""The examples of docs/parts.md are carried out: written into a copy of the tree, listed, run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 from hang import HANG
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+NAMES = ("CONTRIBUTING.md", "docs/parts.md")
+PAGE = "".join((ROOT / name).read_text(encoding="utf-8") for name in NAMES)
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 RUNS = re.findall(r"<!-- run: (.+?) -->\n```\n(.*?)\n```", PAGE, re.DOTALL)
 
@@ -203,6 +204,7 @@ def test_the_project_s_own_tests_accept_the_rule_and_the_pane(tree: Path, tmp_pa
         own = tree if folder in ("src", "rules") else ROOT
         leave = shutil.ignore_patterns("__pycache__")
         shutil.copytree(own / folder, tmp_path / folder, ignore=leave)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("records"))
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path)
     steps: tuple[tuple[list[str], str, list[str]], ...] = (

@@ -20,6 +20,7 @@ from nettop.tui.keys import BY_KEY, GROUPS, KEYS, shown_as
 
 REPO = Path(__file__).parents[2]
 README = REPO / "README.md"
+PAGES = [README, *sorted((REPO / "docs").glob("*.md"))]  # what users read; docs/records are records
 WIDE = "…"  # a line of an example that stands for any number of lines
 AGAIN = "`pytest tests/project/test_docs.py --update` writes it anew"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -97,19 +98,25 @@ TABLES = {
 def test_a_table_of_the_readme_is_what_the_program_says(name: str, update: bool) -> None:
     place = re.compile(rf"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
     made = "\n" + "\n".join(TABLES[name]()) + "\n\n"
-    text = README.read_text()
-    assert place.search(text), f"README.md has no place for the table of {name}"
+    (page,) = (page for page in PAGES if place.search(page.read_text()))
+    text = page.read_text()
     if update:
         text = place.sub(lambda hit: hit[1] + made + hit[3], text)
-        README.write_text(text)
+        page.write_text(text)
     found = place.search(text)
     assert found is not None
     assert found[2] == made, AGAIN
 
 
-def examples(language: str) -> list[str]:
-    """The fenced blocks of a language."""
-    return [body for kind, body in FENCE.findall(README.read_text()) if kind == language]
+def examples(language: str) -> list[tuple[Path, str]]:
+    """The pages and the fenced blocks of a language; parts.md has tests of its own."""
+    return [
+        (page, body)
+        for page in PAGES
+        if page.name != "parts.md"
+        for kind, body in FENCE.findall(page.read_text())
+        if kind == language
+    ]
 
 
 def output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -122,7 +129,7 @@ def output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
     return out
 
 
-@pytest.mark.parametrize("file", ["README.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("file", ["docs/far.md", "CHANGELOG.md"])
 def test_the_number_of_rules_about_both_ends_is_theirs(file: str) -> None:
     counted = re.findall(r"(\d+) rules (?:\(`rules/ends`\) )?compare", (REPO / file).read_text())
     rules = list((REPO / "rules/ends").glob("*.toml"))
@@ -144,13 +151,14 @@ def anew(shown: str, made: str) -> str:
 def test_an_example_prints_what_the_readme_shows(
     number: int, update: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, _, shown = examples("console")[number].partition("\n")
+    page, body = examples("console")[number]
+    first, _, shown = body.partition("\n")
     assert first.startswith("$ ")
     made = output(first[2:], capsys)
     if update:
-        text, old = README.read_text(), f"```console\n{first}\n{shown}```"
+        text, old = page.read_text(), f"```console\n{first}\n{shown}```"
         shown = anew(shown, made)
-        README.write_text(text.replace(old, f"```console\n{first}\n{shown}```"))
+        page.write_text(text.replace(old, f"```console\n{first}\n{shown}```"))
     pattern = ".*".join(re.escape(part) for part in shown.split(f"{WIDE}\n"))
     assert len(pattern) > 80
     assert re.fullmatch(pattern, made, re.DOTALL), f"{AGAIN}\n{made}"
@@ -160,7 +168,7 @@ def shell_lines() -> list[str]:
     """The commands of `sh` examples, without their remarks."""
     return [
         line.partition("  #")[0].strip()
-        for body in examples("sh")
+        for _, body in examples("sh")
         for line in body.splitlines()
         if line.strip()
     ]
@@ -182,13 +190,30 @@ def test_a_command_of_the_readme_is_understood(line: str) -> None:
 def test_the_readme_begins_with_an_answer_and_a_picture() -> None:
     lines = README.read_text().splitlines()
     assert lines[0] == "# nettop"
-    assert "$ nettop advise --replay rules/demo.host.gz" in lines[:30]
-    assert any("](screenshots/" in line for line in lines[:50])
+    assert any("](screenshots/" in line for line in lines[:10])
+    assert any('nettop --host "ssh web1"' in line for line in lines[:20])
+    assert "$ nettop advise --replay rules/demo.host.gz" in lines[:40]
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("README", 250), ("CONTRIBUTING", 250), ("CHANGELOG", 30)]
+)
+def test_a_front_page_is_short(name: str, most: int) -> None:
+    assert len((REPO / f"{name}.md").read_text().splitlines()) <= most
+
+
+def test_each_page_is_reached_from_the_front_page() -> None:
+    text = README.read_text() + (REPO / "CONTRIBUTING.md").read_text()
+    assert [page.name for page in PAGES[1:] if f"](docs/{page.name}" not in text] == []
+
+
+def test_make_help_has_ten_targets_at_most() -> None:
+    assert len(make_table()) - 2 <= 10
 
 
 def links() -> list[tuple[Path, str]]:
     """Every relative link of the pages."""
-    pages = [README, REPO / "CHANGELOG.md", REPO / "rules/README.md"]
+    pages = [*PAGES, REPO / "CONTRIBUTING.md", REPO / "CHANGELOG.md", REPO / "rules/README.md"]
     found = [
         (page, target.partition("#")[0])
         for page in pages

@@ -1,4 +1,4 @@
-"""docs/studies: each study has a page of its kept result, and a row that says how it ran."""
+"""docs/records/studies: each study has a page of its kept result, and a row on how it ran."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from nettop.trials import report, study
 
-FOLDER = Path(__file__).parents[2] / "docs" / "studies"
+FOLDER = Path(__file__).parents[2] / "docs" / "records" / "studies"
 
 
 @pytest.mark.parametrize("name", study.names())

@@ -74,6 +74,9 @@ def test_its_description_is_the_readme_without_what_an_index_cannot_show(wheel: 
     assert "Classifier: Typing :: Typed" in head
     assert text.startswith("# nettop\n\n`nettop` finds what limits")
     assert not re.findall(r"!\[|\]\((?!https?://|#)", text)
+    assert not re.findall(r"(?m)^\|.*(?:screenshots|story|!The|1\. The overview|\*\*3\.)", text)
+    lone = re.findall(r"(?m)^\|(?:---\|)+\n(?!\|)", text)  # a table without a row
+    assert not lone
     readme = (REPO / "README.md").read_text()
     for title in re.findall(r"^## .*$", readme, re.MULTILINE):
         assert title in text

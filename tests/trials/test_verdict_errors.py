@@ -1,4 +1,4 @@
-"""The figures of docs/statistics.md: dependent seconds, and the program that prints them."""
+"""The figures of docs/records/statistics.md: dependent seconds, and the program for them."""
 
 from __future__ import annotations
 

@@ -301,13 +301,13 @@ def test_a_configuration_that_cannot_be_is_one_sentence(
     assert "\n" not in fault
 
 
-def test_the_configuration_of_the_readme_is_whole_and_taken(
+def test_the_documented_configuration_is_whole_and_taken(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nettop import config
 
-    readme = (SHOTS.parent / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```toml\n(theme = .*?)```", readme, re.DOTALL)
+    page = (SHOTS.parent / "docs/screen.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(theme = .*?)```", page, re.DOTALL)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "nettop").mkdir()
     (tmp_path / "nettop" / "config.toml").write_text(block)

@@ -2,7 +2,7 @@
 
 `BOUNDS` is the only table. Each bound is far above real hosts, recordings and rules, and low enough
 that reading takes seconds and less than 1 GiB of memory. `make golden` copies the table into
-README.md. Larger input is refused with one sentence that names the bound.
+docs/bounds.md. Larger input is refused with one sentence that names the bound.
 
 A reader never blocks: files are opened with O_NONBLOCK, and only regular files are accepted.
 """

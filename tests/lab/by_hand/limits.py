@@ -7,8 +7,8 @@ tests/live/limits/page.py does; a case takes about a minute. The rows are in FOL
 
     python tests/lab/by_hand/limits.py --page FOLDER/limits.txt…
 
-writes docs/limits-guest.md of them. Nothing here depends on CPUs: those of a guest are emulated.
-Exit code 1 when a look is wrong.
+writes docs/records/limits-guest.md of them. Nothing here depends on CPUs: those of a guest are
+emulated. Exit code 1 when a look is wrong.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MODULES = (
     "tcp_bbr", "sch_fq_codel", "veth", "bonding", "8021q", "ipip", "ip_gre", "vxlan",
     "sch_hfsc", "sch_drr", "sch_ets", "cls_u32", "act_mirred", "ifb",
 )  # fmt: skip
-PAGE = Path(__file__).parents[3] / "docs" / "limits-guest.md"
+PAGE = Path(__file__).parents[3] / "docs" / "records" / "limits-guest.md"
 ABOUT = (
     "As [limits.md](limits.md), for limits that need a queue, policer or kind of interface that "
     "an ordinary kernel has as a module: played with Debian's kernel in an emulated guest "

@@ -2,8 +2,8 @@
 
     python tests/live/limits/page.py [--only TEXT] [--looks 5] [--seconds MOST] [--new] [--write]
 
-The page is docs/limits.md; cases that are not played keep their row. Exit code 1 when a look is
-wrong. As root, on a machine with little else to do.
+The page is docs/records/limits.md; cases that are not played keep their row. Exit code 1 when a
+look is wrong. As root, on a machine with little else to do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from live.limits.table import CASES
 
 from nettop.terms import units
 
-PAGE = Path(__file__).parents[3] / "docs" / "limits.md"
+PAGE = Path(__file__).parents[3] / "docs" / "records" / "limits.md"
 HEAD = (
     "| limit | end | right stages | right looks | stages named | rate | next | lifted | error "
     "| inside |"
