@@ -278,3 +278,19 @@ def test_what_cannot_be_muted(
     code, _, err = run(capsys, *words)
     assert code == 2
     assert said in err
+
+
+def test_the_language_is_printed_with_the_fields_of_a_kind(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["rules", "language"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Rules, findings and silences")
+    assert "when*     a condition" in text
+    assert main(["rules", "language", "nic"]) == 0
+    fields = capsys.readouterr().out
+    assert "nic.ring.rx " in fields
+    assert " bytes " in next(line for line in fields.splitlines() if line.startswith("nic.mtu "))
+    assert main(["rules", "language", "nick"]) == 2
+    assert "no kind of fact 'nick' (did you mean nic?)" in capsys.readouterr().err
+    assert main(["rules", "language", "--json"]) == 2

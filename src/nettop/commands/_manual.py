@@ -1,6 +1,6 @@
 """Commands and their options as data, taken from their argument parsers.
 
-The help overview, the manual page, the shell completions and docs/commands.md are generated from it.
+The help overview, manual page, shell completions and docs/commands.md are generated from it.
 """
 
 from __future__ import annotations

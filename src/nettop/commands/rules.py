@@ -4,6 +4,7 @@
     nettop rules show RULE               one rule as text, with its sources
     nettop rules check [PATH…]           validate files (a file or a folder; default: all)
     nettop rules test [PATH…]            validate files and run the tests of each rule
+    nettop rules language [KIND…]        how a rule is written; the fields of a kind of fact
 
 Put your own rules into ~/.config/nettop/rules/ or /etc/nettop/rules/. A rule with the id of a
 packaged rule replaces it. Exit code 1: a test failed; 2: a file is invalid.
@@ -13,26 +14,28 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
-from . import emit, json_argument, report_faults
+from . import emit, json_argument, print_lines, report_faults
 
 if TYPE_CHECKING:
     from ..advice.judge.rule_tests import Recorded, RuleTestResult
+    from ..advice.language.vocabulary import Word
     from ..advice.rules.rule import Rule
     from ..facts import Facts
 
-HELP = "list, show, check and test the rules"
+HELP = "list, show, check and test the rules; how one is written"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("what", choices=("list", "show", "check", "test"))
-    parser.add_argument("names", nargs="*", metavar="RULE|PATH")
+    parser.add_argument("what", choices=("list", "show", "check", "test", "language"))
+    parser.add_argument("names", nargs="*", metavar="RULE|PATH|KIND")
     parser.add_argument(
         "--markdown",
         action="store_true",
@@ -47,7 +50,38 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.what == "show":
         return _show(args)
+    if args.what == "language":
+        return _language(args)
     return _check(args)
+
+
+def _language(args: argparse.Namespace) -> int:
+    """Print the format of a rule file, or the fields of kinds of fact."""
+    from ..advice.language.vocabulary import KINDS, words
+    from ..advice.rules import rule
+
+    if args.json:
+        raise Refused("rules language prints text: leave out --json", 2)
+    for name in args.names:
+        if name not in KINDS:
+            raise Refused(f"no kind of fact {name!r}{nearest(name, KINDS)}", 2)
+        print_lines(*_fields(name, words(KINDS[name])))
+    if not args.names:
+        print_lines(*(rule.__doc__ or "").rstrip().splitlines(), "")
+        print_lines("`nettop rules language KIND` lists the fields of a kind of fact:")
+        print_lines(*wrap(" ".join(KINDS), 96))
+    return 0
+
+
+def _fields(base: str, known: Mapping[str, Word]) -> Iterator[str]:
+    """`nic.mtu  bytes  maximum transmission unit`, those of nested facts too."""
+    from ..advice.language.vocabulary import words
+
+    for name, word in known.items():
+        if word.kind is not None:
+            yield from _fields(f"{base}.{name}", words(word.kind))
+        else:
+            yield f"{base}.{name:<24} {word.unit or word.type:<12} {word.help}"
 
 
 def every_rule() -> tuple[Rule, ...]:
