@@ -1,4 +1,4 @@
-"""What must be true of the fixes that one host is offered, whatever is wrong with it.
+"""What must be true of the verdicts on one host and of its fixes, whatever is wrong with it.
 
 Fixes are applied to facts: the settings change, what was measured stays. A measured loss outlives
 its fix there, so only findings of settings alone must end (`applied.quiet`).
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
+import verdicts
 from applied import after, held, quiet
 
 from nettop.advice.judge.judge import Judge
@@ -21,7 +22,8 @@ from nettop.facts import Facts
 TWO_VALUES: Final = "two values for one setting"
 REMAINS: Final = "a fix does not end its finding"
 BEGINS: Final = "a fix begins another finding"
-INVARIANTS: Final = (TWO_VALUES, REMAINS, BEGINS)
+CONTRADICTS: Final = "a verdict contradicts another figure"
+INVARIANTS: Final = (TWO_VALUES, REMAINS, BEGINS, CONTRADICTS)
 
 
 @cache
@@ -32,6 +34,7 @@ def rules() -> Sequence[Rule]:
 
 def broken(facts: Facts, found: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     """(invariant, finding or setting) for each that does not hold on this host."""
+    yield from ((CONTRADICTS, fault) for fault in verdicts.broken(facts))
     values: dict[str, set[str]] = {}
     for finding in found:
         for wanted in finding.wanted:
