@@ -9,6 +9,7 @@ import pytest
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.bounds import ABOUT, bounded
 from nettop.facts.limits.interfaces import SHARE, Interfaces, foremost
+from nettop.facts.limits.judge import _rank
 
 G = 1e9
 
@@ -65,3 +66,10 @@ def test_the_flow_that_stands_for_an_interface_stays_while_it_moves_half_as_much
     assert [found.flow for found in memory.build([nic], [other, replace(one, rate=0.6 * G)])] == [
         "a"
     ]
+
+
+def test_a_busy_core_alone_does_not_hide_what_the_program_does() -> None:
+    thread, program = (Reading(name, "here", held=1.0) for name in ("thread", "application"))
+    assert _rank(program) < _rank(thread)
+    assert _rank(replace(thread, kind="measured")) < _rank(program)
+    assert _rank(thread) < _rank(Reading("peer", "there", held=1.0))

@@ -78,7 +78,8 @@ def _rank(one: Reading) -> float:
     the shrinking window ranks after a busy thread, which may explain that. So does a send buffer
     that was measured: bursts of a busy writer fill it, while a writer that waits for room sleeps.
     The full buffer of a UDP socket that drops is last: a reader that is always behind explains it.
-    So are filters that drop: they may drop other packets.
+    So are filters that drop: they may drop other packets. A thread of which only the busy core is
+    known comes after a program that is seen to hand over too little: others may use that core.
     """
     stages = declared()
     if one.stage == "sndbuf" and one.kind == "measured":
@@ -86,6 +87,8 @@ def _rank(one: Reading) -> float:
     if one.stage == "peer" and one.kind in ("reported", "measured"):
         reported = one.kind == "reported"
         return stages["rwnd"].precedence if reported else stages["path"].precedence - 0.5
+    if (one.stage, one.kind) == ("thread", "inferred"):
+        return stages["application"].precedence + 0.5
     if (one.stage, one.kind) in (("rcvbuf", "reported"), ("qdisc", "inferred")):
         return stages["unknown"].precedence
     return stages[one.stage].precedence
