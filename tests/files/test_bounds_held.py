@@ -1,28 +1,16 @@
-"""Bounds of input: each has its value and its reason, and holds for one more and one less."""
+"""Bounds of input: each holds for one more and one less."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from golden_text import same
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.files import bounds, draft
-
-GOLDEN = Path(__file__).parents[1] / "golden/declared"
-
-
-def test_what_is_bounded(update: bool) -> None:
-    """`pytest tests/files/test_bounds_declared.py --update` writes it anew."""
-    out = []
-    for name, bound in bounds.BOUNDS.items():
-        values = [str(getattr(bound, field.name)) for field in fields(bound)]
-        out.append(f"{name}: {' | '.join(values)}")
-    same(GOLDEN / "bounds.txt", "\n".join(out) + "\n", update)
 
 
 @given(st.lists(st.integers(0, 25), max_size=8), st.booleans())
