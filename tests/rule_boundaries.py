@@ -4,10 +4,11 @@
 
 A rule's own tests say what it is for; they seldom lie near its limits. From each test that finds,
 `search` varies one value at a time (numbers by bisection to neighbouring floats, switches, texts,
-values left out, profiles) and keeps what lies on both sides of every place where the rule's answer
-changes. tests/golden/rules holds these points as text; `pytest --update` writes them anew. Run as a
-program it prints which changes of a rule neither a point nor a test of the rule notices: a limit
-doubled or halved, `hold`, `profiles` or a fix's `if` dropped, `>` for `>=`.
+values left out, profiles) and finds what lies on both sides of every place where the rule's answer
+changes. tests/golden/rules has one file for each folder of rules: of each rule the few points that
+notice a change which its own tests do not (a limit doubled or halved, `hold`, `profiles` or a fix's
+`if` dropped, `>` for `>=`); `pytest --update` writes them anew. Run as a program it prints what
+neither a point nor a test of the rule notices.
 """
 
 from __future__ import annotations
@@ -219,11 +220,10 @@ def numeric(keys: Keys, value: Any) -> bool:
 
 def search(rule: Rule, path: Path) -> list[str]:
     """The points of a rule as lines: test, change, answer."""
-    out = [f"hold {rule.hold:g}", f"profiles {' '.join(sorted(rule.profiles or PROFILES))}"]
+    out: dict[str, None] = {}
     seen: set[tuple[Keys, str, str]] = set()  # by an earlier test
     for name, table in bases(path).items():
         base = answer(rule, table)
-        out.append(_line(name, (), None, base))
         found: list[tuple[Keys, Any]] = [(("profile",), profile) for profile in PROFILES]
         numbers: list[tuple[Keys, Any]] = []
         for keys, value in leaves(table):
@@ -241,36 +241,54 @@ def search(rule: Rule, path: Path) -> list[str]:
         for keys, one, heard in said:
             if (keys, json.dumps(one), heard) not in seen:
                 seen.add((keys, json.dumps(one), heard))
-                out.append(_line(name, keys, one, heard))
-    return list(dict.fromkeys(out))
+                out[" | ".join((name, json.dumps(keys), json.dumps(one), heard))] = None
+    return list(out)
 
 
-def _line(name: str, keys: Keys, value: Any, said: str) -> str:
-    return " | ".join((name, json.dumps(keys), json.dumps(value), said))
-
-
-def differences(rule: Rule, path: Path, lines: list[str]) -> list[str]:
-    """The lines that are no longer so."""
-    tables, out = bases(path), []
+def differences(rule: Rule, path: Path, lines: list[str]) -> dict[str, str]:
+    """The lines that are no longer so, each with the answer of now."""
+    tables, out = bases(path), {}
     for line in lines:
-        if line.startswith(("hold ", "profiles ")):
-            hold, profiles = f"hold {rule.hold:g}", sorted(rule.profiles or PROFILES)
-            if line not in (hold, f"profiles {' '.join(profiles)}"):
-                out.append(line)
-            continue
         name, keys, value, was = line.rsplit(" | ", 3)
         table = tables.get(name)
-        if table is not None and keys != "[]":
+        if table is not None:
             table = changed(table, tuple(json.loads(keys)), json.loads(value))
         said = "no such test" if table is None else answer(rule, table)
         if said != was:
-            out.append(f"{line}, now: {said}")
+            out[line] = said
     return out
 
 
-def golden(rule: Rule) -> Path:
-    """Where the points of a rule are kept."""
-    return GOLDEN / f"{rule.id}.txt"
+def needed(rule: Rule, path: Path) -> list[str]:
+    """The fewest points that notice what the rule's own tests do not."""
+    points = search(rule, path)
+    changes = [one for _, _, one in mutants(rule) if not fails(one, path)]
+    left = [noticed for one in changes if (noticed := differences(one, path, points))]
+    chosen: list[str] = []
+    while left:
+        count = Counter(point for noticed in left for point in noticed)
+        chosen.append(min(count, key=lambda point: (-count[point], len(point), point)))
+        left = [noticed for noticed in left if chosen[-1] not in noticed]
+    return sorted(chosen)
+
+
+def golden(path: Path) -> Path:
+    """The file that has the points of the rules in this folder."""
+    return GOLDEN / f"{path.parent.name}.txt"
+
+
+def kept(file: Path) -> dict[str, list[str]]:
+    """Rule → its points."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    parts = (part.splitlines() for part in re.split(r"^(?=\S)", text, flags=re.MULTILINE) if part)
+    return {name: [line.strip() for line in lines] for name, *lines in parts}
+
+
+def keep(file: Path, rules: Mapping[str, list[str]]) -> None:
+    """Write the points of these rules."""
+    lines = [line for name in sorted(rules) for line in (name, *(f"    {p}" for p in rules[name]))]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def mutants(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
@@ -315,7 +333,7 @@ def main() -> int:
     all_: Counter[str] = Counter()
     for path in paths:
         rule = read(path)
-        lines = golden(rule).read_text().splitlines()
+        lines = kept(golden(path))[rule.id]
         for kind, what, mutant in mutants(rule):
             all_[kind] += 1
             if differences(mutant, path, lines) or fails(mutant, path):

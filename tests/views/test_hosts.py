@@ -1,4 +1,4 @@
-"""Recorded hosts: what every table, fact, limit and finding makes of them, held as golden text.
+"""Recorded hosts as golden text: the verdicts and findings of all, every value of one.
 
 `pytest tests/views/test_hosts.py --update` writes the golden files anew; read the difference before
 committing it. Tables are cut to their first rows: the rest is counted.
@@ -7,15 +7,15 @@ committing it. Tables are cut to their first rows: the rest is counted.
 import dataclasses
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded_hosts import HERE, HOSTS, golden, last, name
+from golden_text import same
+from recorded_hosts import GOLDEN, HERE, HOSTS, WHOLE, last, name
 
 from nettop import collect
-from nettop.facts import Facts
 from nettop.facts.limits import Reading
 from nettop.host.recording import Record, Replay, load
 from nettop.sampling.sampler import Sampler
@@ -67,7 +67,8 @@ def tables(seen: Observation) -> str:
     return "\n".join(out) + "\n"
 
 
-def facts(told: Facts) -> str:
+def facts(seen: Observation) -> str:
+    told = seen.facts
     kinds = ("nics", "queues", "cores", "flows", "processes", "captures", "paths")
     out = [f"profile: {told.profile.name}: {told.profile.why}", f"host: {shown(told.host)}"]
     for kind in kinds:
@@ -77,8 +78,9 @@ def facts(told: Facts) -> str:
     return "\n".join(out) + "\n"
 
 
-def limits(told: Facts) -> str:
+def limits(seen: Observation) -> str:
     """What limits each target, and the facts of the other kinds."""
+    told = seen.facts
     out = [f"limits: {len(told.limits)}"]
     for limit in told.limits[:ROWS]:
         plain = dataclasses.replace(limit, since=0.0, ladder=(), stage=Reading("", ""), next=None)
@@ -92,19 +94,39 @@ def limits(told: Facts) -> str:
     return "\n".join(out) + "\n"
 
 
-@pytest.mark.parametrize("path", HOSTS, ids=name)
-def test_tables_facts_and_findings(path: Path, update: bool) -> None:
-    seen = last(path)
-    golden(path, "tables", tables(seen), update)
-    golden(path, "facts", facts(seen.facts), update)
-    golden(path, "limits", limits(seen.facts), update)
-    findings = [
-        f"{found.severity} {found.id}: {found.title}\n"
-        + "".join(f"  {line['field']} = {shown(line['value'])}\n" for line in found.evidence)
-        + "".join(f"  {wanted.setting} -> {wanted.value}\n" for wanted in found.wanted)
-        for found in seen.judgement.findings
+@pytest.mark.parametrize("told", [tables, facts, limits], ids=lambda told: told.__name__)
+def test_every_value_of_one_host(told: Callable[[Observation], str], update: bool) -> None:
+    seen = last(HERE / f"hosts/{WHOLE}.host")
+    same(GOLDEN / f"{WHOLE}-{told.__name__}.txt", told(seen), update)
+
+
+def verdicts(seen: Observation) -> Iterator[str]:
+    """A line for each limit."""
+    for limit in seen.facts.limits[:ROWS]:
+        then = f", then {limit.next.stage}" if limit.next is not None else ""
+        joint = f" with {' '.join(limit.joint)}" if limit.joint else ""
+        what = f"{limit.over} {limit.target} {limit.direction}, {shown(limit.rate)} b/s"
+        yield f"{what}: {limit.stage.stage}{joint}{then}"
+
+
+def findings(seen: Observation) -> Iterator[str]:
+    """Each finding with its evidence and what it would set."""
+    for found in seen.judgement.findings:
+        yield f"{found.severity} {found.id}: {found.title}"
+        yield from (f"  {line['field']} = {shown(line['value'])}" for line in found.evidence)
+        yield from (f"  {wanted.setting} -> {wanted.value}" for wanted in found.wanted)
+
+
+@pytest.mark.parametrize("told", [verdicts, findings], ids=lambda told: told.__name__)
+def test_what_is_said_of_all_hosts(
+    told: Callable[[Observation], Iterator[str]], update: bool
+) -> None:
+    out = [
+        text
+        for path in HOSTS
+        for text in (name(path), *(f"    {line}" for line in told(last(path))))
     ]
-    golden(path, "findings", "".join(findings) or "none\n", update)
+    same(GOLDEN / f"{told.__name__}.txt", "\n".join(out) + "\n", update)
 
 
 @pytest.mark.parametrize("path", HOSTS, ids=name)
