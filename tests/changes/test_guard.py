@@ -123,6 +123,20 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     end_guards(Path(book.folder))
 
 
+def test_a_confirmation_has_been_read_by_the_guard_when_it_is_said(
+    book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the loss of the journal reverts nothing: each guard looks four times a second."""
+    monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
+    for group in (1, 2):
+        nowhere(book, 600)
+        book.note(group, "end", state="pending", after="1")
+        guard.arm(book, group, since_boot() + 600)
+    assert len(guards(book)) == 2
+    guard.confirm(book)
+    assert guards(book) == []
+
+
 def test_it_reverts_once_and_never_after_a_confirm(
     host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,9 @@ def survey(*spaces: Namespace, complete: bool = True) -> Any:
         every = ((space, n, i) for space in spaces for n, i in space.devices.items())
         return next(((space, n) for space, n, i in every if wanted(n, i)), None)
 
-    return SimpleNamespace(found=spaces, complete=complete, device=device)
+    return SimpleNamespace(
+        found=spaces, complete=complete, device=device, unseen="only root sees all of them"
+    )
 
 
 def space(cookie: str = "1", inode: str = "4026", **devices: str) -> Namespace:
@@ -143,8 +145,8 @@ def test_a_device_that_is_not_here(found: Any) -> None:
     assert found(RING, {"eth0": OTHER}, survey=survey()) == (None, anew, True)
     assert found(RING, {"eth0": OTHER}, real=False) == (None, anew, True)
     only = (
-        "eth0 is not in this network namespace; "
-        "only root can see whether it was moved to another one"
+        "eth0 is not in this network namespace, and may be in another one: "
+        "only root sees all of them"
     )
     assert found(RING, {}, survey=survey(complete=False)) == (None, only, False)
     ban = replace(RING, setting="irqbalance.ban@eth0")

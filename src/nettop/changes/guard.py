@@ -16,6 +16,7 @@ elsewhere, or another program changed the value, it records that and ends.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import select
 import signal
@@ -42,6 +43,7 @@ STOPS: Final = tuple(
 _PATIENCE = 3.0  # seconds after the deadline to wait for a nettop that holds the lock
 _HELD = 3600.0  # seconds to wait for that nettop to end, after the revert
 _LOOK = 0.25  # seconds between two looks at the journal
+_HEARD = 5.0  # seconds at most until a guard has read a confirmation
 _AGAIN = 60.0  # seconds at most between two tries to revert
 _TRIES = 4  # until it gives up where nothing more can be reverted: after 1, 2 and 4 seconds
 _SYSTEMD = "/run/systemd/system"
@@ -106,6 +108,7 @@ def confirm(
     """Confirm all pending changes, or these numbers and the earlier ones of their chains.
 
     An entry that was reverted before has state `reverted`, with the current value of the host.
+    Returns when the guards have ended: until they have read it, a journal that is lost reverts.
     """
     from ..settings import Host
     from .namespaces import Survey
@@ -117,12 +120,33 @@ def confirm(
             journal.note(kept[-1], "confirmed", also=kept[:-1])
         groups = {e.group for e in entries if e.id in numbers}
         entries = journal.entries()
+    _ended(journal, {e.group for e in entries if e.id in kept})
     host, survey = host or Host.at(), Survey()
     return tuple(
         status.confirmed(e, entries, host, survey, kept=e.id in kept)
         for e in entries
         if e.id in kept or e.group in groups
     )
+
+
+def _ended(journal: Journal, groups: Collection[int]) -> None:
+    """Wait until no guard of these groups is seen, at most _HEARD seconds."""
+    end = time.monotonic() + _HEARD
+    guards = glob.glob("/proc/[0-9]*/cmdline")
+    mine = [[__name__, journal.folder, str(group)] for group in groups]
+    while guards := [path for path in guards if _words(path)[-5:-2] in mine]:
+        if time.monotonic() >= end:
+            return
+        time.sleep(_LOOK / 10)
+
+
+def _words(path: str) -> list[str]:
+    """The words of a command line, and an empty one; none if the process has ended."""
+    try:
+        with open(path, "rb") as file:
+            return os.fsdecode(file.read()).split("\0")
+    except OSError:
+        return []
 
 
 def notices(journal: Journal) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from . import context
 _NEWNS, _NEWNET = 0x00020000, 0x40000000  # include/uapi/linux/sched.h
 _PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2  # include/uapi/linux/mount.h, umount2(2)
 _SECONDS = 30.0
+_LOOKS = 3  # at most; a namespace that comes or goes meanwhile is looked for again
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,11 @@ class Survey:
         """Whether every namespace that is held by a name, a mount or a process was entered."""
         return self._seen[1]
 
+    @property
+    def unseen(self) -> str:
+        """Why it is not complete."""
+        return "only root sees all of them" if os.geteuid() else "not all of them could be entered"
+
     def device(self, wanted: Callable[[str, str], bool]) -> tuple[Namespace, str] | None:
         """The namespace and name of the first device whose name and identity are `wanted`."""
         for space in self.found:
@@ -88,18 +94,20 @@ class Survey:
     def _seen(self) -> tuple[tuple[Namespace, ...], bool]:
         if os.geteuid() != 0:
             return (), False
-        paths = dict(_paths())
-        paths.pop(context.netns().inode, None)
-        contents = _contents(list(paths.values()))
-        spaces = [
-            Namespace(
-                path, inode, contents[path]["cookie"], _named(path), contents[path]["devices"]
-            )
-            for inode, path in paths.items()
-            if path in contents
-        ]
-        missing = [p for p in paths.values() if p not in contents and os.path.exists(p)]
-        return tuple(spaces), not missing
+        spaces: dict[str, Namespace] = {}
+        left: dict[str, str] = {}
+        for _ in range(_LOOKS):
+            left = {inode: path for inode, path in _paths() if inode not in spaces}
+            left.pop(context.netns().inode, None)
+            contents = _contents(list(left.values()))
+            for inode, path in left.items():
+                if (there := contents.get(path)) is not None:
+                    cookie, devices = there["cookie"], there["devices"]
+                    spaces[inode] = Namespace(path, inode, cookie, _named(path), devices)
+            left = {inode: path for inode, path in left.items() if inode not in spaces}
+            if not left:
+                break
+        return tuple(spaces.values()), not left
 
 
 def _named(path: str) -> str:
@@ -116,11 +124,14 @@ def _paths() -> Iterator[tuple[str, str]]:
         *(f"/proc/{pid}/ns/net" for pid in processes),
         *(os.path.join(context.NAMESPACES, name) for name in _listing(context.NAMESPACES)),
     ]
+    namespaces = os.stat("/proc/self/ns/net").st_dev
     for path in paths:
         try:
-            yield str(os.stat(path).st_ino), path
-        except OSError:  # ended, or a name without a namespace
+            known = os.stat(path)
+        except OSError:  # ended
             continue
+        if known.st_dev == namespaces:  # else a name that has no namespace yet, or no longer
+            yield str(known.st_ino), path
 
 
 def _held(pid: str) -> list[str]:

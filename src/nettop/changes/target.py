@@ -110,7 +110,7 @@ def _namespace(entry: JournaledChange, survey: Survey | None) -> Target:
         if same:
             return Target(None, f"made in {space.called}: {space.way(f'undo {entry.id}')}")
     if not survey.complete:
-        return Target(None, f"{origin}, which cannot be seen from here: only root sees all of them")
+        return Target(None, f"{origin}, which cannot be seen from here: {survey.unseen}")
     return _gone(f"network namespace{name} is gone, and the change with it")
 
 
@@ -126,7 +126,7 @@ def _moved(entry: JournaledChange, address: Address, host: Host, survey: Survey 
         if there is not None:
             return Target(None, _there(entry, nic, *there))
         if not survey.complete:
-            return Target(None, f"{away}; only root can see whether it was moved to another one")
+            return Target(None, f"{away}, and may be in another one: {survey.unseen}")
         hardware = settings.hardware(entry.identity)
         if hardware and _driven(hardware) and not _shown(hardware, host, survey):
             because = f"{nic} ({hardware}) is in a network namespace that cannot be seen from here"
