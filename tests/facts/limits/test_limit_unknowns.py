@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_text import same
+from golden_text import parts, same
 from limit_frames import every
 from limit_situations import SITUATIONS, line, sender
 
 from nettop.collect import sockets_tcp
 
-GOLDEN = Path(__file__).parents[2] / "golden/unknowns"
+GOLDEN = Path(__file__).parents[2] / "golden/limits/unknowns.txt"
 NAMES = [one.name for one in fields(sockets_tcp.Row) if one.default is None]
 OF_THREAD = ("ran", "waited", "runs")
 
@@ -64,4 +64,8 @@ def different(fixed: Any) -> Iterator[str]:
 @pytest.mark.parametrize("case", SITUATIONS)
 def test_a_measurement_that_is_not_known(case: str, update: bool) -> None:
     text = "\n".join(different(SITUATIONS[case][0]))
-    same(GOLDEN / f"{case.replace(' ', '-')}.txt", text + "\n", update)
+    same(GOLDEN, text + "\n", update, case)
+
+
+def test_no_situation_is_left_that_is_gone() -> None:
+    assert set(parts(GOLDEN)) == set(SITUATIONS)
