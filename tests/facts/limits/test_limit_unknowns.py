@@ -2,7 +2,8 @@
 
 An older kernel does not report a field, and a socket that has just been opened has counted nothing.
 No field may be missed by an error, and none may be taken for a value that it does not have. The
-file has each field whose absence changes the verdict or a reading, with the lines that differ.
+file has each field whose absence changes the verdict or a reading: which no longer hold, and what
+is said instead.
 `pytest tests/facts/limits/test_limit_unknowns.py --update` writes it anew.
 """
 
@@ -56,9 +57,9 @@ def different(fixed: Any) -> Iterator[str]:
         found = [(value, without(fixed, table, name, value)) for value in (None, 0)]
         for value, now in found[: 1 if found[0][1] == found[1][1] else 2]:
             if now != known:
-                yield f"{table}.{name} = {value}"
-                yield from [f"    - {one}"[:160] for one in known if one not in now]
-                yield from [f"    + {one}"[:160] for one in now if one not in known]
+                gone = [" ".join(one.split()[:3]) for one in known if one not in now]
+                yield f"{table}.{name} = {value}: otherwise {', '.join(gone) or 'nothing'}"
+                yield from [f"    {one}"[:160] for one in now if one not in known]
 
 
 @pytest.mark.parametrize("case", SITUATIONS)
