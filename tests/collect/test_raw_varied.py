@@ -1,7 +1,7 @@
 """What each file and message of a recorded host changes in the rows, one change at a time.
 
 An answer of the kernel is absent, empty, cut off, without a line, or has another figure. A line of
-the expected output has the change and the fields that differ, or the error. A collector that
+the expected output has the changes and the fields that differ, or the error. A collector that
 remembers is asked a second time, too: after the plain answers it sees the changed one.
 `pytest tests/collect/test_raw_varied.py --update` writes it anew.
 """
@@ -9,7 +9,6 @@ remembers is asked a second time, too: after the plain answers it sees the chang
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cache
@@ -57,7 +56,7 @@ def fields_of(found: Sequence[Any] | str) -> dict[str, str]:
 
 
 def told(was: dict[str, str], found: Sequence[Any] | str) -> str:
-    """What differs: the first fields, and a checksum where there are more."""
+    """What differs: the first fields, and how many there are."""
     now = fields_of(found)
     changes = [
         f"{name} {was.get(name, '-')[:40]} → {now.get(name, '-')[:120]}"
@@ -66,10 +65,8 @@ def told(was: dict[str, str], found: Sequence[Any] | str) -> str:
     ]
     if isinstance(found, str):
         return found[:160]
-    text = "; ".join(changes[:SHOWN])
-    if changes[SHOWN:]:
-        text += f"; {len(changes)} in all, {zlib.crc32(repr(changes).encode()):08x}"
-    return text
+    more = [f"{len(changes)} in all"] if changes[SHOWN:] else []
+    return "; ".join([*changes[:SHOWN], *more])
 
 
 def varied(host: str, name: str) -> Iterator[str]:
@@ -83,21 +80,28 @@ def varied(host: str, name: str) -> Iterator[str]:
     for answer in plain.kept:
         groups.setdefault(re.sub(r"\d+|(?<=/net/)[^/ ]+", "#", answer), answer)
     for answer in list(groups.values())[:GROUPS]:
+        found: dict[str, list[str]] = {}  # what differs → changes
         for what, other in others(answer, plain.kept[answer]):
             once = told(was, rows(name, Altered(first(host), answer, other), {}))
             memory: dict[type, object] = {}
             rows(name, Altered(first(host)), memory)
             again = told(was, rows(name, Altered(first(host), answer, other), memory))
-            if once:
-                yield f"  {answer} {what}: {once}"
-            if again != once:
-                yield f"  {answer} {what}, the second time: {again or 'the same'}"
+            later = f"; the second time: {again or 'the same'}" if again != once else ""
+            if once or later:
+                found.setdefault((once or "the same") + later, []).append(what)
+        yield from (f"  {answer} {', '.join(changes)}: {text}" for text, changes in found.items())
+
+
+def has_rows(host: str, name: str) -> bool:
+    found = rows(name, first(host), {})
+    return not isinstance(found, str) and bool(found)
 
 
 # `nicstats_raw` reads as `nicstats` does
 @pytest.mark.parametrize("name", [one for one in collect.always() if one != "nicstats_raw"])
 def test_what_a_changed_answer_changes(name: str, update: bool) -> None:
-    text = "\n".join(line for host in HOSTS for line in varied(host, name)) + "\n"
+    host = next((host for host in HOSTS if has_rows(host, name)), HOSTS[0])
+    text = "\n".join(varied(host, name)) + "\n"
     same(GOLDEN / f"{name}.txt", text, update)
 
 

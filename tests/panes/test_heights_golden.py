@@ -1,17 +1,17 @@
-"""What each further row of the screen, and each further column, adds to a pane, as golden text.
+"""Which rows a pane has at each height of the screen, and which words at each width, golden text.
 
-`pytest tests/panes/test_heights_golden.py --update` writes the files anew. A height lists the rows
-that the next smaller height did not have; a width the words that no smaller width had.
+`pytest tests/panes/test_heights_golden.py --update` writes the files anew. A row has the heights at
+which it is shown; a width has the words that no smaller width had.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 from golden_text import same
-from scenes import big, lossy, storied
+from scenes import lossy, storied
 
 from nettop import panes
 from nettop.panes import page
@@ -23,27 +23,32 @@ GOLDEN = Path(__file__).parents[1] / "golden/panes-heights"
 WIDTH = 100
 HEIGHTS = range(4, 56)
 WIDTHS = range(30, 211, 2)
-SCENES: dict[str, Callable[[], Scene]] = {
-    "storied": storied, "lossy": lossy, "big": lambda: big(64),
-}  # fmt: skip
 
 
 def rows(scene: Scene, name: str, width: int, height: int) -> list[str]:
     return [text_of(row).rstrip() for row in page.compose(scene, View(pane=name), width, height)]
 
 
-def heights(scene: Scene, name: str) -> list[str]:
-    """Graphs and lines of keys change with every height: only their first letters are compared."""
-    out: list[str] = []
-    before: set[str] = set()
+def heights(scene: Scene, name: str) -> dict[str, str]:
+    """Each row with the heights that have it; of graphs none, of the others the first letters."""
+    seen: dict[str, list[int]] = {}
     for height in HEIGHTS:
-        now = [row[:48].rstrip() for row in rows(scene, name, WIDTH, height)]
-        gone = len(before - set(now))
-        new = [row for row in now if row not in before and not braille(row)]
-        if new or gone:
-            out += [f"── {height}: {gone} less", *new]
-        before = set(now)
-    return out
+        for row in rows(scene, name, WIDTH, height):
+            short = row.strip("│├╭─ ")[:48].rstrip()
+            if short and not braille(row) and height not in seen.setdefault(short, []):
+                seen[short].append(height)
+    return {("╰─ frame" if "╰" in row else row): ranges(found) for row, found in seen.items()}
+
+
+def ranges(numbers: list[int]) -> str:
+    """Numbers next to each other as one range; the last of HEIGHTS is open."""
+    out = []
+    for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        first, *rest = (number for _, number in group)
+        last = rest[-1] if rest else first
+        open_ = last == HEIGHTS[-1]
+        out.append(f"{first}–" if open_ else f"{first}–{last}" if rest else f"{first}")
+    return ",".join(out)
 
 
 def braille(row: str) -> bool:
@@ -64,11 +69,9 @@ def widths(scene: Scene, name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", panes.names())
 def test_golden(name: str, update: bool) -> None:
-    out = []
-    for host, scene in SCENES.items():
-        made = scene()
-        out += [f"== {host}", *(heights(made, name) if host != "big" else ())]
-        out += [f"== {host} by width", *widths(made, name)]
-    text = "\n".join(out) + "\n"
-    path = GOLDEN / f"{name}.txt"
-    same(path, text, update)
+    first, second = (heights(scene, name) for scene in (storied(), lossy()))
+    other = {row: at for row, at in second.items() if row not in first}
+    told = [[f"{at:10} {row}" for row, at in found.items()] for found in (first, other)]
+    out = ["== storied", *told[0], "== lossy", *told[1]]
+    out += ["== storied by width", *widths(storied(), name)]
+    same(GOLDEN / f"{name}.txt", "\n".join(out) + "\n", update)

@@ -7,8 +7,8 @@ that are made of matplotlib, so that another version of it changes nothing here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ TESTS = Path(__file__).parents[1]
 GOLDEN = TESTS / "golden/reports"
 RESULTS = sorted((TESTS / "results").glob("*.json"))
 MARKS = ("line", "dots", "bar", "stack", "histogram")
-MOST = 60  # rows of data
+MOST = 6  # rows of a table, and of data
 
 
 class Calls:
@@ -74,10 +74,19 @@ def told(report: Report) -> str:
     page = html.page(report, picture)
     page = page[page.index("<body") :] if "<body" in page else page
     rows = csv.text(report).splitlines()
-    out = [page, "", *rows[:MOST], f"… {len(rows)} rows"]
+    out = [*short(page), "", *rows[:MOST], f"… {len(rows)} rows"]
     for prefix, figure in figures.items():
         out += ["", f"{prefix}: {figure.title}", *drawn(figure)]
     return "\n".join(out) + "\n"
+
+
+def short(page: str) -> Iterator[str]:
+    """The lines of a page; of a long table the first rows and the last."""
+    for rows, lines in groupby(page.splitlines(), lambda line: line.startswith("<tr><td>")):
+        found = list(lines)
+        if rows and len(found) > MOST + 1:
+            found[MOST:-1] = [f"… {len(found) - MOST - 1} rows"]
+        yield from found
 
 
 def golden(name: str, text: str, update: bool) -> None:

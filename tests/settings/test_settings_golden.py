@@ -98,17 +98,21 @@ def told(source: Source, address: settings.Address) -> Iterator[str]:
     yield f"  {settings.risk(address)} {effects} {shown[:200]}" + "".join(
         f" {getattr(settings, name)(address)}" for name in ("namespaced", "runtime", "rounds")
     )
+    answers: dict[str, list[str]] = {}
     for value in TRIED[address.kind]:
         canonical = attempt(lambda: settings.check(source, address, value))  # noqa: B023
         if "Error" in canonical:
-            yield f"  {value!r}: {canonical}"
+            error = canonical.removeprefix("ValueError: ").replace(repr(value), "it", 1)
+            answers.setdefault(error, []).append(repr(value))
             continue
         here = attempt(lambda: lines(settings.commands(source, address, canonical)))  # noqa: B023
         there = attempt(lambda: lines(settings.portable(source, address, canonical)))  # noqa: B023
-        yield f"  {canonical}: {here}" + (f" | {there}" if there != here else "")
+        text = f"{canonical}: {here}" + (f" | {there}" if there != here else "")
         kept = settings.keep(address, canonical), settings.rank(address, canonical)
-        if kept != (settings.Keep("unit"), 0):
-            yield f"    {kept[0]} {kept[1]}"
+        text += f"; {kept[0]} {kept[1]}" if kept != (settings.Keep("unit"), 0) else ""
+        answers.setdefault(text, []).append("" if value == canonical else repr(value))
+    for text, values in answers.items():
+        yield f"  {', '.join([*filter(None, values), ''])}{text}"
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
 from limit_frames import AWAY, RECEIVES, moment
@@ -26,6 +27,12 @@ def line(one: Reading) -> str:
     """All that a reading says."""
     shares = " ".join(map(figure, (one.utilisation, one.capacity, one.reach, one.held)))
     return f"{one.stage} {one.end} {one.kind} {one.name}: {one.because} | {shares}"
+
+
+def series(found: Iterable[tuple[Any, str]]) -> str:
+    """Values with what they give; values next to each other that give the same, together."""
+    groups = groupby(found, lambda pair: pair[1])
+    return " | ".join(f"{', '.join(str(v) for v, _ in of)}: {told}" for told, of in groups)
 
 
 def counters(kind: type, **counts: Any) -> Any:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from whole_host import GROWTH, Vary, declared
@@ -67,21 +67,33 @@ def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def names(was: Known, now: Known) -> Iterator[str]:
-    """A line for each kind of fact: which are gone, which are new, what differs."""
-    found: dict[str, set[str]] = defaultdict(set)
+def names(was: Known, now: Known) -> set[str]:
+    """The fields that differ, and the targets that are gone or new."""
+    found = set()
     for key in {*was, *now}:
         kind, _, target = key.partition(" ")
         left, right = was.get(key), now.get(key)
         if left is None or right is None:
-            found[kind].add(f"-{target}" if right is None else f"+{target}")
+            found.add(f"{kind} {'-' if right is None else '+'}{target}")
         elif left != right:
             fields = set(flat("", left)) ^ set(flat("", right))
             parts = (re.sub(r"\[\d+\]", "", name).strip(".").split(".") for name, _ in fields)
-            found[kind] |= {".".join(one[:2]) for one in parts}
-    for kind in sorted(found):
-        text = f"{kind}: {' '.join(sorted(found[kind]))}"
-        yield from textwrap.wrap(text, 100, initial_indent="    ", subsequent_indent="      ")
+            found |= {".".join([kind, *one[:2]]).rstrip(".") for one in parts}
+    return found
+
+
+def by_field(tables: Iterable[str], found: Callable[[str], Mapping[str, set[str]]]) -> str:
+    """Each field with the tables whose change changes it; in brackets the ways of that change."""
+    told: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for table in tables:
+        for way, fields in found(table).items():
+            for field in fields:
+                told[field][table].append(way.removeprefix("other "))
+    lines = []
+    for field, of in sorted(told.items()):
+        text = ", ".join(f"{name} ({' '.join(ways)})" for name, ways in sorted(of.items()))
+        lines += textwrap.wrap(f"{field}: {text}", 100, subsequent_indent="    ")
+    return "\n".join(lines) + "\n"
 
 
 def other(field: Any, now: Any) -> tuple[str, Any]:

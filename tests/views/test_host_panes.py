@@ -20,8 +20,8 @@ def quiet_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path))
 
 
-# a small host at the widths where panes change their form, and a large one
-SCREENS = [("guest-transfer", 80), ("guest-transfer", 200), ("big-256", 120)]
+# at the widths where panes change their form
+SCREENS = [("guest-transfer", 80), ("guest-transfer", 200)]
 
 
 @pytest.mark.parametrize(("host", "width"), SCREENS)

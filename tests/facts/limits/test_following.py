@@ -16,7 +16,7 @@ from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.following import following, independent
 from nettop.facts.limits.stages import declared
 
-GOLDEN = Path(__file__).parents[2] / "golden/boundaries"
+GOLDEN = Path(__file__).parents[2] / "golden/limits"
 PACED = {"max_pacing_rate": 130_000_000}  # bytes/s: it limits a flow of 1 Gb/s
 G = 1e9
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_text import same
+from golden_text import parts, same
 from limit_frames import AWAY, RECEIVES, every, moment
 from limit_situations import COUNTS, PARTS, QUEUES, SHARES, SITUATIONS, device, sender
 
 from nettop.collect import sockets_udp
 
-GOLDEN = Path(__file__).parents[2] / "golden/boundaries"
+GOLDEN = Path(__file__).parents[2] / "golden/limits/boundaries.txt"
 FIGURE = re.compile(r"<?[0-9.]+ ?([KMGT]i?B|B|[KMG]?b/s|ms|us|s|%)?")
 
 
@@ -77,8 +77,8 @@ def test_where_a_device_limits(sends: bool, update: bool) -> None:
             return sender(s, **SENT[sends], more=device(s, **{k: v / u}))
 
         out += boundaries(knob, values, make)
-    name = "device-sends" if sends else "device-receives"
-    same(GOLDEN / f"{name}.txt", "\n".join(out) + "\n", update)
+    name = "device sends" if sends else "device receives"
+    same(GOLDEN, "\n".join(out) + "\n", update, name)
 
 
 @pytest.mark.parametrize("kind", QUEUES)
@@ -88,7 +88,7 @@ def test_where_a_queue_limits(kind: str, backlog: int, update: bool) -> None:
         return sender(second, **QUEUES[kind](second, value / 100, backlog))
 
     out = list(boundaries("load", (*PARTS, 150, 300), make))
-    same(GOLDEN / f"queue-{kind}-{backlog}.txt", "\n".join(out) + "\n", update)
+    same(GOLDEN, "\n".join(out) + "\n", update, f"queue {kind}, backlog {backlog}")
 
 
 @pytest.mark.parametrize("unread", [0, 9000])
@@ -99,7 +99,7 @@ def test_where_a_datagram_socket_limits(unread: int, update: bool) -> None:
         return moment(second, more={"sockets_udp": [row], "sockets_tcp": []})
 
     out = list(boundaries("tenths of a drop", (*COUNTS[:4], 200), make))
-    same(GOLDEN / f"datagrams-{unread}.txt", "\n".join(out) + "\n", update)
+    same(GOLDEN, "\n".join(out) + "\n", update, f"datagrams, {unread} unread")
 
 
 @pytest.mark.parametrize("case", SITUATIONS)
@@ -111,7 +111,11 @@ def test_where_a_verdict_changes(case: str, update: bool) -> None:
         out += boundaries(
             knob, values, lambda s, v, k=knob, u=unit: sender(s, **{**fixed, k: v / u})
         )
-    same(GOLDEN / f"{case.replace(' ', '-')}.txt", "\n".join(out) + "\n", update)
+    same(GOLDEN, "\n".join(out) + "\n", update, case)
+
+
+def test_no_situation_is_left_that_is_gone() -> None:
+    assert len(parts(GOLDEN)) == len(SITUATIONS) + 2 + 2 * len(QUEUES) + 2
 
 
 @pytest.mark.parametrize(("again", "sent", "seconds", "known"), [

@@ -2,7 +2,8 @@
 
 An older kernel does not report a field, and a socket that has just been opened has counted nothing.
 No field may be missed by an error, and none may be taken for a value that it does not have. The
-file has each field whose absence changes the verdict or a reading, with the lines that differ.
+file has each field whose absence changes the verdict or a reading: which no longer hold, and what
+is said instead.
 `pytest tests/facts/limits/test_limit_unknowns.py --update` writes it anew.
 """
 
@@ -14,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_text import same
+from golden_text import parts, same
 from limit_frames import every
 from limit_situations import SITUATIONS, line, sender
 
 from nettop.collect import sockets_tcp
 
-GOLDEN = Path(__file__).parents[2] / "golden/unknowns"
+GOLDEN = Path(__file__).parents[2] / "golden/limits/unknowns.txt"
 NAMES = [one.name for one in fields(sockets_tcp.Row) if one.default is None]
 OF_THREAD = ("ran", "waited", "runs")
 
@@ -56,12 +57,16 @@ def different(fixed: Any) -> Iterator[str]:
         found = [(value, without(fixed, table, name, value)) for value in (None, 0)]
         for value, now in found[: 1 if found[0][1] == found[1][1] else 2]:
             if now != known:
-                yield f"{table}.{name} = {value}"
-                yield from [f"    - {one}"[:160] for one in known if one not in now]
-                yield from [f"    + {one}"[:160] for one in now if one not in known]
+                gone = [" ".join(one.split()[:3]) for one in known if one not in now]
+                yield f"{table}.{name} = {value}: otherwise {', '.join(gone) or 'nothing'}"
+                yield from [f"    {one}"[:160] for one in now if one not in known]
 
 
 @pytest.mark.parametrize("case", SITUATIONS)
 def test_a_measurement_that_is_not_known(case: str, update: bool) -> None:
     text = "\n".join(different(SITUATIONS[case][0]))
-    same(GOLDEN / f"{case.replace(' ', '-')}.txt", text + "\n", update)
+    same(GOLDEN, text + "\n", update, case)
+
+
+def test_no_situation_is_left_that_is_gone() -> None:
+    assert set(parts(GOLDEN)) == set(SITUATIONS)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -22,6 +23,7 @@ from nettop.facts.pair.losses import losses
 from nettop.facts.pair.verdict import verdict
 from nettop.facts.pair.words import lost as in_words
 
+OTHER = {HERE: THERE, THERE: HERE}
 GOLDEN = Path(__file__).parents[2] / "golden/pair"
 COUNTED: dict[str, tuple[Any, ...]] = {
     "lost": (0, 1, 200), "flying": (0, 40), "refused": (0, 1, 300), "ahead": (0, 30),
@@ -55,16 +57,21 @@ def pairs() -> Iterator[dict[str, Any]]:
                 yield {"lost": 200, one: first, other: second}
 
 
-@pytest.mark.parametrize("sends", [True, False])
-def test_what_two_hosts_count_is_a_loss_at_a_place(sends: bool, update: bool) -> None:
+def lost(counts: Mapping[str, Any], *, sends: bool) -> Losses | None:
+    first = look(0.0, sent=1000, flying=counts.get("flying", 0))
+    return losses(first, look(5.0, sent=9000, **counts), sends=sends)
+
+
+def test_what_two_hosts_count_is_a_loss_at_a_place(update: bool) -> None:
+    """The same holds for data that this host receives, with the ends turned."""
     out = []
     for counts in pairs():
-        first = look(0.0, sent=1000, flying=counts.get("flying", 0))
-        found = losses(first, look(5.0, sent=9000, **counts), sends=sends)
+        told = text(lost(counts, sends=True))
         given = " ".join(f"{k}={v}" for k, v in counts.items())
-        out.append(f"{given}\n    {text(found)}")
-    name = "losses-sends" if sends else "losses-receives"
-    same(GOLDEN / f"{name}.txt", "\n".join(out) + "\n", update)
+        out.append(f"{given}\n    {told}")
+        turned = text(lost(counts, sends=False))
+        assert re.sub(r"\bt?here\b", lambda end: OTHER[end[0]], turned) == told
+    same(GOLDEN / "losses.txt", "\n".join(out) + "\n", update)
 
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])

@@ -7,13 +7,14 @@ each table the unknown, the numbers, the switches or the words are others, as in
 
 from __future__ import annotations
 
+import textwrap
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from golden_text import same
-from varied import flat, names, ways
+from varied import by_field, flat, names, ways
 from whole_host import Vary, tables
 
 from nettop.facts import Facts
@@ -118,13 +119,13 @@ def base() -> dict[str, Any]:
     return every(sides())
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_what_a_table_of_a_host_tells(table: str, update: bool) -> None:
+def test_what_each_table_of_a_host_tells(update: bool) -> None:
     """This host sends one flow and receives the other."""
-    out = []
-    for way, vary in ways(table, HERE).items():
-        out += [way, *names(base(), every(sides(vary)))]
-    same(GOLDEN / f"varied/{table}.txt", "\n".join(out) + "\n", update)
+
+    def found(table: str) -> dict[str, set[str]]:
+        return {way: names(base(), every(sides(vary))) for way, vary in ways(table, HERE).items()}
+
+    same(GOLDEN / "told-by.txt", by_field(sorted(TABLES), found), update)
 
 
 SIX = {"local": "fd00::1", "remote": "fd00::2", "family": 6}
@@ -157,14 +158,18 @@ CASES: dict[str, tuple[Vary, Vary]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_what_both_hosts_show_together(case: str, update: bool) -> None:
-    here, there = CASES[case]
-    seen = every(sides(here, there))
-    lines = [f"joined {len(seen['joined'])}, same {seen['same']}", *names(base(), seen)]
-    lines += [f"{end}: {one.id}" for end in ("here", "there") for one in seen[end] or ()]
-    text = "\n".join([*lines, seen["words"]]) + "\n"
-    same(GOLDEN / f"varied/{case.replace(' ', '-')}.txt", text, update)
+def test_what_both_hosts_show_together(update: bool) -> None:
+    """Of each case the fields that differ, and the sentences that the base does not have."""
+    known = base()["words"].splitlines()
+    out = ["as it is", *(f"  {line}" for line in known)]
+    for case, (here, there) in CASES.items():
+        seen = every(sides(here, there))
+        ids = [f"{end} {one.id}" for end in ("here", "there") for one in seen[end] or ()]
+        out += ["", case, f"  joined {len(seen['joined'])}, same {seen['same']}: {', '.join(ids)}"]
+        fields = " ".join(sorted(names(base(), seen))) if seen["joined"] else ""
+        out += textwrap.wrap(fields, 98, initial_indent="  ", subsequent_indent="  ")
+        out += [f"  + {line}" for line in seen["words"].splitlines() if line not in known]
+    same(GOLDEN / "cases.txt", "".join(f"{line.rstrip()}\n" for line in out), update)
 
 
 @pytest.mark.parametrize(("last", "lost"), [(0, False), (1, True), (10, True), (11, True)])
@@ -197,8 +202,8 @@ def test_a_socket_that_took_the_place_of_another_has_lost_nothing() -> None:
 
 
 def test_what_both_hosts_show(update: bool) -> None:
-    """Every value that is known."""
+    """Every value that is known of each host."""
+    ends = [(end, name) for end in ("here", "there") for name in flat(end, base()[end])]
     plain = ("None", "", "()", "False", "0")
-    fields = [field for name, value in base().items() for field in flat(name, value)]
-    text = "".join(f"{name}: {value}\n" for name, value in fields if value not in plain)
-    same(GOLDEN / "varied/base.txt", text, update)
+    text = "".join(f"{name}: {value}\n" for _, (name, value) in ends if value not in plain)
+    same(GOLDEN / "ends.txt", text, update)
