@@ -66,7 +66,7 @@ def test_what_did_not_change_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch
         parsed.append(what)
         return told
 
-    monkeypatch.setattr(snmp, "row", lambda figures: told("row", dict(figures)))
+    monkeypatch.setattr(snmp, "row", lambda figures, **_: told("row", dict(figures)))
     monkeypatch.setattr(sockets_udp, "parse", lambda text: told("udp", [text]))
     assert all(new is old for new, old in zip(rows(), before, strict=True))
     assert parsed == []

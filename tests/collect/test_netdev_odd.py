@@ -16,7 +16,7 @@ def test_a_line_of_another_form_hides_no_other_interface() -> None:
     rows = netdev.parse(HEAD + odd)
     assert [row.name for row in rows] == ["eth0", "eth0:1", "lo"]
     assert isinstance(rows, Partly)
-    assert rows.why == "/proc/net/dev: 2 columns for 'x'"
+    assert rows.why == "/proc/net/dev: 2 columns for 'x'; lines left out: 2"
     assert not isinstance(netdev.parse(HEAD + f"  eth0: {SIXTEEN}\n"), Partly)
 
 

@@ -49,5 +49,5 @@ def test_counters_of_tls_that_this_kernel_has(tmp_path: Path) -> None:
 
 
 def test_another_format_of_tls_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not lines of a name and a count"):
+    with pytest.raises(ValueError, match="not a name and a count"):
         tls.read(host(tmp_path, "tls_stat", "TlsCurrTxSw\n"))

@@ -7,10 +7,12 @@ line per CPU. Without the files, connection tracking is not loaded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge
+from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -18,6 +20,7 @@ from . import _sysfs
 EVERY: Final = 2.0
 
 _SYSCTL: Final = "/proc/sys/net/netfilter/nf_conntrack_"
+_STAT: Final = "/proc/net/stat/nf_conntrack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +35,26 @@ class Row:
     failures: int | None = counter("entries not inserted", "entries", default=None)
 
 
-def read(source: Source) -> list[Row]:
+def read(source: Source) -> Sequence[Row]:
     """One row; OSError if connection tracking is not loaded."""
     count = _sysfs.whole(source.text(f"{_SYSCTL}count").strip())
     if count is None:
         raise ValueError("nf_conntrack_count is no number")
-    sums = totals(_sysfs.word(source, "/proc/net/stat/nf_conntrack") or "")
-    return [
-        Row(
-            count,
-            most=_sysfs.number(source, f"{_SYSCTL}max"),
-            buckets=_sysfs.number(source, f"{_SYSCTL}buckets"),
-            drops=sums.get("drop"),
-            early_drops=sums.get("early_drop"),
-            failures=sums.get("insert_failed"),
-        )
-    ]
+    sums: dict[str, int] = {}
+    why = ""
+    try:
+        sums = totals(_sysfs.word(source, _STAT) or "")
+    except ValueError as error:  # a sum without one CPU would be a wrong one
+        why = f"{_STAT}: {error}"
+    row = Row(
+        count,
+        most=_sysfs.number(source, f"{_SYSCTL}max"),
+        buckets=_sysfs.number(source, f"{_SYSCTL}buckets"),
+        drops=sums.get("drop"),
+        early_drops=sums.get("early_drop"),
+        failures=sums.get("insert_failed"),
+    )
+    return Partly([row], why) if why else [row]
 
 
 def totals(text: str) -> dict[str, int]:

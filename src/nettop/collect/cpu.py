@@ -8,7 +8,7 @@ CPU leaves idle (Documentation/filesystems/proc.rst); the previous value is kept
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import repeat
 from operator import gt, truediv
 from typing import Any, Final
@@ -16,9 +16,11 @@ from typing import Any, Final
 from ..files.bounds import BOUNDS, counts
 from ..frame.columns import Columns, columns
 from ..frame.fields import counter, label, light
+from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
+from . import _lines
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/stat",)
@@ -52,48 +54,54 @@ class _Last:
     rows: Columns[Row] | None = None
 
 
-def update(source: Source, memory: Memory) -> Columns[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every online CPU. OSError without the file, ValueError for another format."""
     last = recall(memory, _Last)
-    last.rows = parse(source.text("/proc/stat"), last.rows).like(last.rows)
-    return last.rows
+    rows = parse(source.text("/proc/stat"), last.rows)
+    if isinstance(rows, Columns):
+        last.rows = rows = rows.like(last.rows)
+    else:
+        last.rows = columns(Row, rows)
+    return rows
 
 
-def parse(text: str, before: Sequence[Row] | None = None) -> Columns[Row]:
+def parse(text: str, before: Sequence[Row] | None = None) -> Sequence[Row]:
     """The rows of the `cpuN` lines; `before` are the rows of the last reading.
 
-    ValueError for a short line, a wrong number, or a text without CPUs.
+    Columns if every line could be read. ValueError for a text without CPUs.
     """
     head = text[: text.find("\nintr ") + 1 or None]
     old = before if isinstance(before, Columns) else columns(Row, before or ())
     found = _by_column(head, old)
-    return (
-        found if found is not None else columns(Row, by_line(head, {row.cpu: row for row in old}))
-    )
+    if found is not None:
+        return found
+    rows = by_line(head, {row.cpu: row for row in old})
+    return rows if isinstance(rows, Partly) else columns(Row, rows)
 
 
-def by_line(head: str, before: dict[int, Row] | None = None) -> list[Row]:
+def by_line(head: str, before: dict[int, Row] | None = None) -> Sequence[Row]:
     """The rows, line by line; for any number of columns. Errors as `parse`."""
-    rows = []
-    for line in head.splitlines():
-        if not line.startswith("cpu"):
-            break
-        words = line.split()
-        if words[0] == "cpu":
-            continue
-        if len(words) < 5:
-            raise ValueError(f"/proc/stat has a short line: {line[:80]!r}")
-        cpu = cpulist.one(words[0][3:])
-        times: list[float | None] = [ticks / USER_HZ for ticks in counts(words[1:10])]
-        times += [None] * (9 - len(times))
-        old = before.get(cpu) if before else None
-        if old is not None:
-            times[3] = _held(old.idle, times[3])
-            times[4] = _held(old.iowait, times[4])
-        rows.append(Row(cpu, *times))  # type: ignore[arg-type]
+    rows = _lines.rows(head.splitlines(), partial(_row, before=before or {}), "/proc/stat")
     if not rows:
         raise ValueError("/proc/stat names no CPU")
     return rows
+
+
+def _row(line: str, before: dict[int, Row]) -> Row | None:
+    """The CPU of a line; None for the line of all CPUs."""
+    words = line.split()
+    if words[:1] == ["cpu"]:
+        return None
+    if len(words) < 5 or not line.startswith("cpu"):
+        raise ValueError(f"not the times of a CPU: {line[:80]!r}")
+    cpu = cpulist.one(words[0][3:])
+    times: list[float | None] = [ticks / USER_HZ for ticks in counts(words[1:10])]
+    times += [None] * (9 - len(times))
+    old = before.get(cpu)
+    if old is not None:
+        times[3] = _held(old.idle, times[3])
+        times[4] = _held(old.iowait, times[4])
+    return Row(cpu, *times)  # type: ignore[arg-type]
 
 
 def _by_column(head: str, before: Columns[Row]) -> Columns[Row] | None:

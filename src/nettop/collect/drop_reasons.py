@@ -14,6 +14,7 @@ from ..files.bounds import count
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from . import _lines
 
 EVERY: Final = 0.9
 ON_REQUEST: Final = True
@@ -33,12 +34,13 @@ def read(source: Source) -> Sequence[Row]:
     return parse(source.drops())
 
 
-def parse(text: str) -> list[Row]:
+def parse(text: str) -> Sequence[Row]:
     """The rows of `REASON COUNT` lines; ValueError for any other."""
-    rows = []
-    for line in text.splitlines():
-        reason, _, number = line.partition(" ")
-        if not reason or not (number.isascii() and number.isdigit()):
-            raise ValueError(f"not a reason with its count: {line[:60]!r}")
-        rows.append(Row(reason, count(number)))
-    return rows
+    return _lines.rows(text.splitlines(), _row, "drop reasons")
+
+
+def _row(line: str) -> Row:
+    reason, _, number = line.partition(" ")
+    if not reason or not (number.isascii() and number.isdigit()):
+        raise ValueError(f"not a reason with its count: {line[:60]!r}")
+    return Row(reason, count(number))

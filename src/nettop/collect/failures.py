@@ -14,6 +14,7 @@ from typing import Final
 
 from .. import config
 from ..frame.fields import counter, gauge, label
+from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -80,9 +81,17 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     return parsed(memory, "failures", texts, _rows)
 
 
-def _rows(texts: Mapping[str, str]) -> list[Row]:
+def _rows(texts: Mapping[str, str]) -> Sequence[Row]:
     figures: dict[str, int] = {}
+    wrong: list[str] = []
     for name, text in texts.items():
-        figures |= _FILES[name](text, _asked())
-    sums = [(group.row, sum(figures.get(name, 0) for name in group.names)) for group in groups()]
-    return [replace(row, events=events) for row, events in sums if events]
+        part = _FILES[name](text, _asked())
+        figures |= part
+        wrong += [f"/proc/net/{name}: {why}" for why in part.wrong[:1]]
+    sums = [
+        (group.row, sum(figures.get(name, 0) for name in group.names))
+        for group in groups()
+        if not wrong or figures.keys() >= set(group.names)  # else a sum without a line's figures
+    ]
+    rows = [replace(row, events=events) for row, events in sums if events]
+    return Partly(rows, "; ".join(wrong)) if wrong else rows

@@ -17,7 +17,8 @@ CPUs), and it lacks lines without a number (NMI, LOC, RES), which the sum of a C
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from itertools import pairwise
 from typing import Final
@@ -26,6 +27,7 @@ from ..files.bounds import BOUNDS, count, exceeded
 from ..frame.fields import counter, gauge, label, light, vector
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from . import _lines
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/interrupts",)
@@ -73,7 +75,7 @@ class _Last:
     rows: list[Row | None] = field(default_factory=list)
 
 
-def update(source: Source, memory: Memory) -> list[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every line. OSError without the file, ValueError for another format."""
     data = source.data("/proc/interrupts")
     first = data[: data.find(b"\n")] if b"\n" in data else data
@@ -95,7 +97,8 @@ def update(source: Source, memory: Memory) -> list[Row]:
             if new is None:
                 if (place + 1) * max(8, len(cpus)) > BOUNDS["counts"].most:
                     raise exceeded("counts", "/proc/interrupts")
-                new = row(line, cpus, names)
+                with suppress(ValueError):
+                    new = row(line, cpus, names)
                 fixed.discard(place)
                 if _is_fixed(line, cpus):
                     fixed.add(place)
@@ -106,15 +109,26 @@ def update(source: Source, memory: Memory) -> list[Row]:
     last.lines, last.rows = lines, rows
     if len(names) > 2 * len(lines) + _SPARE:
         names.clear()
-    return [one for one in rows if one is not None]
+    return _known(lines, rows)
 
 
-def parse(text: str) -> list[Row]:
+def _known(lines: list[bytes], rows: list[Row | None]) -> Sequence[Row]:
+    """The rows; a line that has none, and is not empty, could not be read."""
+    known = [one for one in rows if one is not None]
+    if len(known) == len(rows):
+        return known
+    wrong = [line for line, one in zip(lines, rows, strict=True) if one is None and line.strip()]
+    return _lines.without(
+        known, [f"/proc/interrupts: not a line of counts: {line[:60]!r}" for line in wrong]
+    )
+
+
+def parse(text: str) -> Sequence[Row]:
     """The rows of the whole text; ValueError without a header of CPUs."""
     lines = text.encode("utf-8", "surrogateescape").split(b"\n")
     cpus = header(lines[0].decode("utf-8", "replace"))
     names: _Names = {}
-    return [one for line in lines[1:] if (one := row(line, cpus, names)) is not None]
+    return _lines.rows(lines[1:], lambda line: row(line, cpus, names), "/proc/interrupts")
 
 
 def header(text: str) -> tuple[int, ...]:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from ..files.bounds import counts
 from ..frame.fields import counter, label, light
-from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from . import _lines
 
 PROMPT = True
 
@@ -56,21 +56,13 @@ def parse(text: str) -> Sequence[Row]:
     lines = text.splitlines()
     if len(lines) < 2 or lines[1].count("|") != 2:
         raise ValueError("/proc/net/dev has no header")
-    rows, wrong = [], []
-    for line in lines[2:]:
-        name, _, rest = line.rpartition(":")
-        if not line.strip():
-            continue
-        shown = (name or line).strip()[:20]
-        try:
-            numbers = counts(rest.split())
-        except ValueError as error:
-            wrong.append(f"/proc/net/dev: {shown!r}: {error}")
-            continue
-        if len(numbers) != 16:
-            wrong.append(f"/proc/net/dev: {len(numbers)} columns for {shown!r}")
-            continue
-        rows.append(Row(name.strip(), *numbers))
-    if wrong and not rows:
-        raise ValueError(wrong[0])
-    return Partly(rows, wrong[0]) if wrong else rows
+    shown = (line for line in lines[2:] if line.strip())
+    return _lines.rows(shown, _row, "/proc/net/dev")
+
+
+def _row(line: str) -> Row:
+    name, _, rest = line.rpartition(":")
+    shown, words = (name or line).strip()[:20], rest.split()
+    if len(words) != 16:
+        raise ValueError(f"{len(words)} columns for {shown!r}")
+    return Row(name.strip(), *counts(words))

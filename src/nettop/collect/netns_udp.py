@@ -5,14 +5,16 @@ The files are those of `sockets_udp`, seen from that process (fs/proc/proc_net.c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import field
 from typing import Final
 
 from ..frame.fields import counter, gauge, label, light
+from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import namespaces, sockets_udp
+from . import _lines, namespaces, sockets_udp
 from ._memory import Memory, recall
 
 EVERY: Final = 1.0
@@ -41,17 +43,17 @@ class Row:
 class Known:
     """The sockets of the last reading, for `threads`, and the texts that they come from."""
 
-    rows: list[Row] = field(default_factory=list)
-    texts: dict[str, tuple[str, list[Row]]] = field(default_factory=dict)  # by path
+    rows: Sequence[Row] = ()
+    texts: dict[str, tuple[str, Sequence[Row]]] = field(default_factory=dict)  # by path
 
 
-def update(source: Source, memory: Memory) -> list[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every UDP socket of other namespaces; none of a namespace whose process ended.
 
     The number of a process that ended may be that of one in this namespace now.
     """
     last = recall(memory, Known)
-    texts: dict[str, tuple[str, list[Row]]] = {}
+    texts: dict[str, tuple[str, Sequence[Row]]] = {}
     for row in namespaces.known_of(memory).rows.values():
         for name in ("udp", "udp6"):
             path = f"/proc/{row.pid}/net/{name}"
@@ -63,13 +65,18 @@ def update(source: Source, memory: Memory) -> list[Row]:
                 same = old is not None and old[0] == text
                 texts[path] = old if old is not None and same else (text, _rows(text, row.inode))
     last.texts = texts
-    last.rows = [row for _, rows in texts.values() for row in rows]
+    last.rows = _lines.together(*(rows for _, rows in texts.values()))
     return last.rows
 
 
-def _rows(text: str, namespace: int) -> list[Row]:
-    return [
+def _rows(text: str, namespace: int) -> Sequence[Row]:
+    try:
+        known = sockets_udp.parse(text)
+    except ValueError as error:  # of this namespace only
+        return Partly((), str(error))
+    rows = [
         Row(namespace, one.inode, one.local, one.local_port, one.recv_q, one.drops,
             one.remote, one.remote_port, one.send_q)
-        for one in sockets_udp.parse(text)
+        for one in known
     ]  # fmt: skip
+    return Partly(rows, known.why) if isinstance(known, Partly) else rows

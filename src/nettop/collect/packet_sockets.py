@@ -8,7 +8,7 @@ here.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..files.bounds import count
@@ -16,7 +16,7 @@ from ..frame.fields import counter, gauge, label
 from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sock_diag
+from . import _lines, _sock_diag
 
 MAY_REST = True
 
@@ -48,7 +48,7 @@ class Row:
     fanout_type: str | None = gauge("fanout mode", default=None)
 
 
-def read(source: Source) -> list[Row]:
+def read(source: Source) -> Sequence[Row]:
     """Every packet socket of this namespace; OSError or ValueError if both ways fail."""
     try:
         return decode(source.netlink(_REQUEST))
@@ -99,20 +99,19 @@ def _first(words: tuple[int, ...] | None, count: int) -> tuple[int | None, ...]:
     return (None,) * count if words is None or len(words) < count else words[:count]
 
 
-def parse(text: str) -> list[Row]:
+def parse(text: str) -> Sequence[Row]:
     """The lines of /proc/net/packet (net/packet/af_packet.c, packet_seq_show())."""
-    rows = []
-    for line in text.splitlines()[1:]:
-        words = line.split()
-        if len(words) < 9:
-            raise ValueError(f"/proc/net/packet has a short line: {line[:60]!r}")
-        rows.append(
-            Row(
-                count(words[8]),
-                count(words[4]) or None,
-                _TYPES.get(count(words[2])),
-                count(words[3], 16),
-                queued=count(words[6]),
-            )
-        )
-    return rows
+    return _lines.rows(text.splitlines()[1:], _line, "/proc/net/packet")
+
+
+def _line(line: str) -> Row:
+    words = line.split()
+    if len(words) < 9:
+        raise ValueError(f"a short line: {line[:60]!r}")
+    return Row(
+        count(words[8]),
+        count(words[4]) or None,
+        _TYPES.get(count(words[2])),
+        count(words[3], 16),
+        queued=count(words[6]),
+    )

@@ -19,7 +19,7 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from ._memory import Memory, parsed, recall
-from ._pairs import sections, singles
+from ._pairs import Figures, by_line, sections, singles
 
 KEEP_OPEN = (
     "/proc/net/netstat",
@@ -197,7 +197,7 @@ class Row:
 
 @dataclass
 class _Last:
-    parts: list[dict[str, int]] = field(default_factory=list)  # the figures of each file
+    parts: list[Figures] = field(default_factory=list)  # the figures of each file
     rows: list[Row] = field(default_factory=list)
 
 
@@ -222,16 +222,26 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         else:
             unread += [] if texts[name] else [f"/proc/net/{name} is empty"]
     parts = [parsed(memory, name, text, _PARSE[name]) for name, text in texts.items()]
+    unread += [
+        f"/proc/net/{name}: {why}"
+        for name, part in zip(texts, parts, strict=True) for why in part.wrong[:1]
+    ]  # fmt: skip
     if not last.rows or any(new is not old for new, old in zip(parts, last.parts, strict=True)):
-        last.parts, last.rows = parts, [row({k: v for part in parts for k, v in part.items()})]
+        figures = {k: v for part in parts for k, v in part.items()}
+        last.parts = parts
+        last.rows = [row(figures, whole=not any(part.wrong for part in parts))]
     return Partly(last.rows, "; ".join(unread)) if unread else last.rows
 
 
-def row(figures: Mapping[str, int]) -> Row:
-    """The row of these figures, by `Section.Name`; a field without any is None."""
+def row(figures: Mapping[str, int], *, whole: bool = True) -> Row:
+    """The row of these figures, by `Section.Name`; a field without any is None.
+
+    If lines could not be read (not `whole`), so is a sum that lacks a figure.
+    """
     values: list[int | None] = []
     for names in _parts():
         known = [figures[name] for name in names if name in figures]
+        known = known if whole or len(known) == len(names) else []
         values.append(sum(known) if len(known) > 1 else known[0] if known else None)
     return Row(*values)
 
@@ -244,18 +254,21 @@ def _parts() -> tuple[tuple[str, ...], ...]:
 _ASKED: Final = frozenset(name for names in _SUMS.values() for name in names.split())
 
 
-def sockets(text: str) -> dict[str, int]:
-    """The figures of lines such as `TCP: inuse 1 orphan 0`, by `TCP.inuse`. ValueError."""
-    result: dict[str, int] = {}
-    for line in text.splitlines():
-        section, _, rest = line.partition(":")
-        words = rest.split()
-        for name, word in zip(words[::2], words[1::2], strict=False):
-            result[f"{section}.{name}"] = count(word)
-    return result
+def sockets(text: str) -> Figures:
+    """The figures of lines such as `TCP: inuse 1 orphan 0`, by `TCP.inuse`."""
+    return by_line(text.splitlines(), _sockets)
 
 
-_PARSE: Final[Mapping[str, Callable[[str], dict[str, int]]]] = {
+def _sockets(line: str) -> list[tuple[str, int]]:
+    section, colon, rest = line.partition(":")
+    words = rest.split()
+    if not colon or len(words) % 2:
+        raise ValueError(f"not names with their figures: {line[:60]!r}")
+    pairs = zip(words[::2], words[1::2], strict=True)
+    return [(f"{section}.{name}", count(word)) for name, word in pairs]
+
+
+_PARSE: Final[Mapping[str, Callable[[str], Figures]]] = {
     "snmp": partial(sections, asked=_ASKED), "netstat": partial(sections, asked=_ASKED),
     "sockstat": sockets, "sockstat6": sockets, "snmp6": partial(singles, asked=_ASKED),
 }  # fmt: skip

@@ -7,8 +7,8 @@ and queues hexadecimal; `drops` is the last column. Sockets of this network name
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
@@ -17,6 +17,7 @@ from ..files.bounds import count, counts
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from . import _lines
 from ._memory import Memory, parsed, recall
 
 KEEP_OPEN = ("/proc/net/udp", "/proc/net/udp6")
@@ -49,40 +50,38 @@ class Row:
 class Known:
     """The sockets of the last reading, for `threads`."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: Sequence[Row] = ()
 
 
-def update(source: Source, memory: Memory) -> list[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every socket. OSError without /proc/net/udp, ValueError for another format."""
     rows = parsed(memory, "udp", source.text("/proc/net/udp"), parse)
     with suppress(FileNotFoundError):  # a kernel without IPv6
-        rows = rows + parsed(memory, "udp6", source.text("/proc/net/udp6"), parse)
+        rows = _lines.together(rows, parsed(memory, "udp6", source.text("/proc/net/udp6"), parse))
     recall(memory, Known).rows = rows
     return rows
 
 
-def parse(text: str) -> list[Row]:
+def parse(text: str) -> Sequence[Row]:
     """The sockets of the text of one file; ValueError for another format, also an empty one."""
     head, *lines = text.splitlines() or [""]
     if head.split()[:1] != ["sl"]:
         raise ValueError("/proc/net/udp has no header")
-    rows = []
-    for line in lines:
-        words = line.split()
-        if len(words) < 13:
-            raise ValueError(f"/proc/net/udp has a short line: {line[:60]!r}")
-        local, local_port = end(words[1])
-        remote, remote_port = end(words[2])
-        send_q, _, recv_q = words[4].partition(":")
-        sent, received = counts((send_q, recv_q), 16)
-        inode, uid, drops = counts((words[9], words[7], words[12]))
-        rows.append(
-            Row(
-                inode, local, local_port, remote, remote_port, ":" in local,
-                sent, received, uid, drops,
-            )
-        )  # fmt: skip
-    return rows
+    return _lines.rows(lines, _row, "/proc/net/udp")
+
+
+def _row(line: str) -> Row:
+    words = line.split()
+    if len(words) < 13:
+        raise ValueError(f"a short line: {line[:60]!r}")
+    local, local_port = end(words[1])
+    remote, remote_port = end(words[2])
+    send_q, _, recv_q = words[4].partition(":")
+    sent, received = counts((send_q, recv_q), 16)
+    inode, uid, drops = counts((words[9], words[7], words[12]))
+    return Row(
+        inode, local, local_port, remote, remote_port, ":" in local, sent, received, uid, drops
+    )
 
 
 def end(word: str) -> tuple[str, int]:

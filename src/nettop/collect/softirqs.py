@@ -16,6 +16,7 @@ from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
+from . import _lines
 from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/softirqs",)
@@ -47,7 +48,7 @@ class _Last:
     columns: dict[str, Sequence[int]] = field(default_factory=dict)
 
 
-def update(source: Source, memory: Memory) -> Columns[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every possible CPU; a kind whose line did not change keeps its column.
 
     OSError without the file, ValueError for another format.
@@ -55,7 +56,7 @@ def update(source: Source, memory: Memory) -> Columns[Row]:
     return parse(source.text("/proc/softirqs"), recall(memory, _Last))
 
 
-def parse(text: str, last: _Last | None = None) -> Columns[Row]:
+def parse(text: str, last: _Last | None = None) -> Sequence[Row]:
     """The rows of the text: one per column of the file."""
     last = _Last() if last is None else last
     header, _, rest = text.partition("\n")
@@ -63,18 +64,26 @@ def parse(text: str, last: _Last | None = None) -> Columns[Row]:
         last.header, last.cpus, last.columns = header, _cpus(header), {}
     cpus, before, last.columns = last.cpus, last.columns, {}
     found: dict[str, Sequence[int]] = {}
+    wrong: list[str] = []
     for line in rest.splitlines():
-        kind, _, numbers = line.partition(":")
+        kind, colon, numbers = line.partition(":")
         kind = kind.strip()
         if kind in _KINDS:
             column = before.get(line)
-            if column is None:
-                column = counts(numbers.split())
+            try:
+                column = counts(numbers.split()) if column is None else column
+            except ValueError as error:
+                wrong.append(f"/proc/softirqs: {kind}: {error}")
+                continue
             if len(column) != len(cpus):
-                raise ValueError(f"/proc/softirqs: {kind} has {len(column)} of {len(cpus)} columns")
+                wrong.append(f"/proc/softirqs: {kind} has {len(column)} of {len(cpus)} columns")
+                continue
             found[kind] = last.columns[line] = column
+        elif not colon:
+            wrong.append(f"/proc/softirqs: not a kind with its counts: {line[:60]!r}")
     unknown: Sequence[None] = [None] * len(cpus)
-    return Columns(Row, [cpus, *(found.get(kind, unknown) for kind in _KINDS)])
+    rows = Columns(Row, [cpus, *(found.get(kind, unknown) for kind in _KINDS)])
+    return _lines.without(rows if found else (), wrong) if wrong else rows
 
 
 def _cpus(header: str) -> list[int]:

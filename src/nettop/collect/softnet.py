@@ -11,6 +11,8 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Sequence
+from functools import partial
+from itertools import repeat
 from typing import Final
 
 from ..files.bounds import counts
@@ -19,9 +21,11 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
+from . import _lines
 from ._memory import Memory, recall
 
-KEEP_OPEN = ("/proc/net/softnet_stat",)
+_FILE: Final = "/proc/net/softnet_stat"
+KEEP_OPEN = (_FILE,)
 PROMPT = True
 NEEDED = "drops of the backlogs"
 
@@ -59,16 +63,16 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
     Most columns of most hosts do not change: they stay the same objects.
     """
-    text = source.text("/proc/net/softnet_stat")
+    text = source.text(_FILE)
     if not text.strip():
-        raise ValueError("/proc/net/softnet_stat is empty")
+        raise ValueError(f"{_FILE} is empty")
     last = recall(memory, _Last)
     columns = _columns(text)
     if columns is not None:
         last.rows = Columns(Row, columns).like(last.rows)
         return last.rows
     words = split(text)
-    if all(len(line) > _NAMED for line in words):
+    if _named(words):
         return rows(words)
     return rows(words, cpulist.parse(source.text("/sys/devices/system/cpu/online")))
 
@@ -95,32 +99,40 @@ def _columns(text: str) -> list[Sequence[int | None]] | None:
 
 
 def split(text: str) -> list[list[str]]:
-    """The words of each line; ValueError for a line with fewer columns than any kernel writes."""
-    table = [words for line in text.splitlines() if (words := line.split())]
-    if any(len(line) < _LEAST for line in table):
-        raise ValueError("/proc/net/softnet_stat has a line with too few columns")
-    return table
+    """The words of each line."""
+    return [words for line in text.splitlines() if (words := line.split())]
 
 
-def rows(table: list[list[str]], online: tuple[int, ...] = ()) -> list[Row]:
+def _named(table: list[list[str]]) -> bool:
+    """Whether the lines name their CPUs: one that does not, as most do, cannot be read."""
+    return 2 * sum(len(line) > _NAMED for line in table) > len(table)
+
+
+def rows(table: list[list[str]], online: tuple[int, ...] = ()) -> Sequence[Row]:
     """The rows of these lines; `online` are their CPUs if the lines do not name them.
 
-    ValueError if both are missing, or for a wrong number.
+    ValueError if both are missing, or without a line that can be read.
     """
-    if any(len(line) <= _NAMED for line in table) and len(online) != len(table):
+    named = _named(table)
+    if not named and len(online) != len(table):
         raise ValueError(
-            f"/proc/net/softnet_stat: {len(table)} lines do not name their CPUs, of which "
-            f"{len(online)} are online"
+            f"{_FILE}: {len(table)} lines do not name their CPUs, of which {len(online)} are online"
         )
-    result = []
-    for place, line in enumerate(table):
-        more: list[int | None] = [*counts(line[9:15], 16)]
-        more += [None] * (6 - len(more))
-        rps, limited, backlog, cpu, waiting, processing = more
-        if cpu is None:
-            cpu = online[place]
-        elif cpu >= cpulist.LIMIT:
-            raise ValueError(f"/proc/net/softnet_stat: there is no CPU {cpu}")
-        done, lost, squeezed = counts(line[:3], 16)
-        result.append(Row(cpu, done, lost, squeezed, rps, limited, backlog, waiting, processing))
-    return result
+    least = _NAMED + 1 if named else _LEAST
+    cpus = repeat(None) if named else online
+    return _lines.rows(zip(cpus, table), partial(_row, least), _FILE)  # noqa: B905 - one is endless
+
+
+def _row(least: int, of: tuple[int | None, list[str]]) -> Row:
+    """The row of a line; its CPU, if it does not name it, is beside it."""
+    cpu, line = of
+    if len(line) < least:
+        raise ValueError(f"too few columns: {' '.join(line)[:60]!r}")
+    more: list[int | None] = [*counts(line[9:15], 16)]
+    more += [None] * (6 - len(more))
+    rps, limited, backlog, own, waiting, processing = more
+    cpu = own if cpu is None else cpu
+    if cpu is None or cpu >= cpulist.LIMIT:
+        raise ValueError(f"there is no CPU {cpu}")
+    done, lost, squeezed = counts(line[:3], 16)
+    return Row(cpu, done, lost, squeezed, rps, limited, backlog, waiting, processing)

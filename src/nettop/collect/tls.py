@@ -5,12 +5,14 @@ The file is there while the module `tls` is loaded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ..frame.fields import counter, gauge
+from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sysfs
+from . import _lines, _sysfs
 
 EVERY: Final = 2.0
 OPTIONAL = True
@@ -38,10 +40,17 @@ _NAMES: Final = {
 }  # fmt: skip
 
 
-def read(source: Source) -> list[Row]:
+def read(source: Source) -> Sequence[Row]:
     """One row; OSError without the file, ValueError for another format."""
-    lines = [line.split() for line in source.text(_FILE).splitlines() if line.strip()]
-    if not all(len(words) == 2 for words in lines):
-        raise ValueError(f"{_FILE}: not lines of a name and a count")
-    counts = {words[0]: _sysfs.whole(words[1]) for words in lines}
-    return [Row(**{field: counts.get(name) for field, name in _NAMES.items()})]
+    lines = (line for line in source.text(_FILE).splitlines() if line.strip())
+    pairs = _lines.rows(lines, _pair, _FILE)
+    counts = dict(pairs)
+    row = Row(**{field: counts.get(name) for field, name in _NAMES.items()})
+    return Partly([row], pairs.why) if isinstance(pairs, Partly) else [row]
+
+
+def _pair(line: str) -> tuple[str, int | None]:
+    words = line.split()
+    if len(words) != 2:
+        raise ValueError(f"not a name and a count: {line[:60]!r}")
+    return words[0], _sysfs.whole(words[1])

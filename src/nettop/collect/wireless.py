@@ -8,12 +8,13 @@ the figures.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sysfs
+from . import _lines, _sysfs
 
 EVERY: Final = 2.0
 OPTIONAL = True
@@ -33,23 +34,22 @@ class Row:
     misc: int | None = counter("frames dropped for other reasons", "frames", default=None)
 
 
-def read(source: Source) -> list[Row]:
+def read(source: Source) -> Sequence[Row]:
     """Every interface with a radio; OSError without the file, ValueError for another format."""
     return parse(source.text(_FILE))
 
 
-def parse(text: str) -> list[Row]:
+def parse(text: str) -> Sequence[Row]:
     """The rows of the file, whose first two lines are headings."""
-    rows = []
-    for line in text.splitlines()[2:]:
-        name, colon, rest = line.rpartition(":")
-        words = rest.split()
-        if not colon or len(words) < _FIELDS:
-            raise ValueError(f"{_FILE}: {line.strip()[:40]!r} is not a line of an interface")
-        level = _sysfs.whole(words[2].rstrip("."))
-        if level is not None and level > 0:
-            level -= _WRAP
-        rows.append(
-            Row(name.strip(), level or None, _sysfs.whole(words[7]), _sysfs.whole(words[8]))
-        )
-    return rows
+    return _lines.rows(text.splitlines()[2:], _row, _FILE)
+
+
+def _row(line: str) -> Row:
+    name, colon, rest = line.rpartition(":")
+    words = rest.split()
+    if not colon or len(words) < _FIELDS:
+        raise ValueError(f"{line.strip()[:40]!r} is not a line of an interface")
+    level = _sysfs.whole(words[2].rstrip("."))
+    if level is not None and level > 0:
+        level -= _WRAP
+    return Row(name.strip(), level or None, _sysfs.whole(words[7]), _sysfs.whole(words[8]))

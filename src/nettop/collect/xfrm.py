@@ -6,15 +6,20 @@ line. The file exists with CONFIG_XFRM_STATISTICS, also where no tunnel is set u
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from . import _lines
 
 EVERY: Final = 2.0
 OPTIONAL = True
+
+
+_FILE: Final = "/proc/net/xfrm_stat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +30,14 @@ class Row:
     packets: int = counter("packets dropped by IPsec", "packets")
 
 
-def read(source: Source) -> list[Row]:
+def read(source: Source) -> Sequence[Row]:
     """The counters that are not zero; OSError without the file, ValueError for another format."""
-    rows = []
-    for line in source.text("/proc/net/xfrm_stat").splitlines():
-        words = line.split()
-        if len(words) != 2:
-            raise ValueError("/proc/net/xfrm_stat: a line is not a name and a count")
-        packets = count(words[1])
-        if packets:
-            rows.append(Row(words[0], packets))
-    return rows
+    return _lines.rows(source.text(_FILE).splitlines(), _row, _FILE)
+
+
+def _row(line: str) -> Row | None:
+    words = line.split()
+    if len(words) != 2:
+        raise ValueError("a line is not a name and a count")
+    packets = count(words[1])
+    return Row(words[0], packets) if packets else None
