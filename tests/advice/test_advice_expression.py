@@ -130,12 +130,34 @@ def test_a_triple_keeps_what_is_there() -> None:
         ("worst(1 + 1, 60) > 1", "is a field"),
         ("increase(nic.mtu, nic.mtu) > 1", "seconds are a constant"),
         ("since_boot(nic.mtu) > 1", "nic.per_s"),
+        ("host.backlog_drops > 1", "it is host.socket_backlog_drops now"),
+        ("host.backlog_dropped > 1", "it is host.cpu_backlog_drops now"),
     ],
 )
 def test_mistakes_are_named(text: str, part: str) -> None:
     with pytest.raises(ExpressionError) as error:
         condition(text, "nic")
     assert part in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("over", "text", "part"),
+    [
+        (
+            "path",
+            "path.worst == 'socket'",
+            "path.worst is never 'socket': it is 'rcvbuf' on receive",
+        ),
+        ("path", "path.worst in ('ring', 'process')", "it is 'thread' now"),
+        ("flow", "'sndbuff' == flow.limit", "flow.limit is never 'sndbuff' (did you mean sndbuf?)"),
+    ],
+)
+def test_a_stage_that_does_not_exist_is_named(over: str, text: str, part: str) -> None:
+    with pytest.raises(ExpressionError) as error:
+        condition(text, over)
+    assert part in str(error.value)
+    known = text.replace("socket", "rcvbuf").replace("process", "thread").replace("buff", "buf")
+    condition(known, over)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ from functools import cache
 from typing import Final
 
 from ...facts.kinds.core import Core
+from ...facts.limits.stages import declared
 from ...files import bounds
 from ...terms.dataclass import dataclass
 from ...terms.errors import nearest
 from .functions import FUNCTIONS
 from .syntax import ExpressionError, Limit, Limits, called, path_of
-from .vocabulary import ANY, FACT, NUMBER, RENAMED, SWITCH, TEXT, TUPLE, find, names, words
+from .vocabulary import ANY, FACT, NUMBER, RENAMED, STAGES, SWITCH, TEXT, TUPLE, find, names, words
 
 _NONE: Final[Limits] = {}
 LONGEST: Final = 2000  # characters; a rule is read by people
@@ -223,6 +224,8 @@ class Checker:
 
     def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> None:
         one, two = self.type_of(left), self.type_of(right)
+        for name, value in ((left, right), (right, left)):
+            _stages(ast.unparse(name), value)
         if isinstance(op, _MEMBER):
             if two not in (TUPLE, TEXT, ANY) or (two == TEXT and one not in (TEXT, ANY)):
                 raise ExpressionError(f"{ast.unparse(right)} is a {two}; `in` requires a list")
@@ -257,3 +260,15 @@ class Checker:
             else:
                 self.want(arg, kind)
         return known.gives
+
+
+def _stages(field: str, value: ast.expr) -> None:
+    """Refuse a name of a stage that no stage has."""
+    if field not in STAGES:
+        return
+    known = (*declared(), "none")
+    for one in ast.walk(value):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value not in known:
+            said = RENAMED.get(f"{field} {one.value}")
+            rest = f": {said}" if said else nearest(one.value, known)
+            raise ExpressionError(f"{field} is never {one.value!r}{rest}")

@@ -24,9 +24,12 @@ ANY: Final = "any"
 KINDS: Final = {name: kind.type for name, kind in kinds().items()}
 PARENTS: Final = {name: tuple(kind.parents) for name, kind in kinds().items()}
 LABELS: Final = {word: path for kind in kinds().values() for word, path in kind.names.items()}
-RENAMED: Final = {  # old names of fields, and what a rule that has one is told
+STAGES: Final = ("flow.limit", "path.worst")  # fields whose values are names of stages
+RENAMED: Final = {  # old names of fields and stages, and what a rule that has one is told
     "host.backlog_drops": "it is host.socket_backlog_drops now (TCPBacklogDrop)",
     "host.backlog_dropped": "it is host.cpu_backlog_drops now (softnet_stat)",
+    "path.worst socket": "it is 'rcvbuf' on receive and 'sndbuf' on send now",
+    "path.worst process": "it is 'thread' now",
 }
 _TYPES: Final = {"int": NUMBER, "float": NUMBER, "str": TEXT, "bool": SWITCH}
 
