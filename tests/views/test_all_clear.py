@@ -13,8 +13,9 @@ import pytest
 from generated import score
 from generated.archive import archive
 
+from nettop import collect
 from nettop.cli import main
-from nettop.collect import collector, needed
+from nettop.collect import collector
 from nettop.facts.joined import Joiner, needs
 from nettop.frame.rates import Frame
 from nettop.host.recording import Replay
@@ -23,6 +24,7 @@ from nettop.views.enough import all_clear, shortfall
 
 WHY = "Operation not permitted: /proc/x"
 CLEAR = "No problem found."
+NEEDED = collect.needed(collect.names())
 
 
 @cache
@@ -58,21 +60,21 @@ def test_a_host_without_a_table_is_not_called_sound(name: str) -> None:
     frame = without(name)
     Joiner().build(frame)  # no exception
     told = said(frame)
-    if name in needed() or name == "link_stats":
+    if name in NEEDED or name == "link_stats":
         assert told == shortfall(frame, live=False)
     assert told != CLEAR
-    assert needed().get(name, name) in told or "interfaces" in told
+    assert NEEDED.get(name, name) in told or "interfaces" in told
 
 
 def test_no_pair_of_tables_makes_a_host_sound() -> None:
     for one, other in combinations(READ, 2):
         told = said(without(one, other))
         assert told != CLEAR, (one, other)
-        lacking = {one, other} & needed().keys()
+        lacking = {one, other} & NEEDED.keys()
         assert not lacking or "could not be read" in told, (one, other)
 
 
-@pytest.mark.parametrize("name", sorted({*needed()} - {"sockets_tcp", "sockets_udp"}))
+@pytest.mark.parametrize("name", sorted({*NEEDED} - {"sockets_tcp", "sockets_udp"}))
 def test_an_empty_table_was_not_read(name: str) -> None:
     frame = sound()
     tables = {**frame.tables, name: (), "netdev": ()}
@@ -130,12 +132,12 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", [*sorted(needed()), "interrupts", "drvinfo"])
+@pytest.mark.parametrize("name", [*sorted(NEEDED), "interrupts", "drvinfo"])
 def test_every_surface_says_the_same(
     name: str, host: str, hidden: set[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lacks = name in needed()
-    words = needed().get(name, name)
+    lacks = name in NEEDED
+    words = NEEDED.get(name, name)
     hidden |= {name, "netdev"} if name == "link_stats" else {name}
     if name == "link_stats":
         words = "interfaces"

@@ -27,6 +27,7 @@ A module may also declare:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -59,10 +60,9 @@ def resting() -> frozenset[str]:
     return frozenset(n for n in names() if getattr(collector(n), "MAY_REST", False))
 
 
-@cache
-def needed() -> dict[str, str]:
-    """What each collector with `NEEDED` is needed for."""
-    every = {name: getattr(collector(name), "NEEDED", "") for name in names()}
+def needed(asked: Iterable[str]) -> dict[str, str]:
+    """What each of these collectors that has `NEEDED` is needed for, by name."""
+    every = {name: getattr(collector(name), "NEEDED", "") for name in sorted({*asked} & {*names()})}
     return {name: words for name, words in every.items() if words}
 
 

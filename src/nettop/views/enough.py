@@ -46,7 +46,8 @@ def shortfall(frame: Frame, *, live: bool) -> str | None:
 
 def _lacking(frame: Frame) -> str | None:
     """What cannot be judged since a needed table is missing."""
-    lacking = [words for name, words in needed().items() if _lacks(frame, name)]
+    asked = frame.tables.keys() | frame.missing.keys()
+    lacking = [words for name, words in needed(asked).items() if _lacks(frame, name)]
     return f"{', '.join(lacking)} could not be read" if lacking else None
 
 
@@ -54,8 +55,6 @@ def _lacks(frame: Frame, name: str) -> bool:
     """Whether a table and the one that replaces it were not read, or are empty and never are."""
     module = collector(name)
     tables = {name, getattr(module, "ELSE", name)}
-    if not tables & {*frame.tables, *frame.missing}:
-        return False  # not asked for
     if getattr(module, "MAY_BE_EMPTY", False):
         return not tables & frame.tables.keys()
     return not any(frame.tables.get(one) for one in tables)
