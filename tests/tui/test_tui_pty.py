@@ -13,6 +13,10 @@ from hang import until
 from pty_terminal import Terminal, restored
 from warm import Warm
 
+from nettop.tui.gate import QUERY as ASKED
+
+QUERY = ASKED.encode()
+
 
 @pytest.fixture
 def cold(tmp_path: Path) -> Iterator[Terminal]:
@@ -87,6 +91,28 @@ def test_started_in_the_background_it_draws_in_the_foreground(tmp_path: Path) ->
         assert b"rror" not in shell.seen
     finally:
         shell.close()
+
+
+def test_the_last_reply_of_the_terminal_is_not_left_for_the_shell(
+    tmp_path: Path, warm: Warm
+) -> None:
+    one = Terminal(tmp_path, "--demo", warm=warm)
+    try:
+        one.read(b"FINDINGS")
+        while one.take(0.3):
+            pass
+        one.answers = False
+        mark = len(one.seen)
+        until(lambda: os.write(one.tty, b"21") and one.take() and QUERY in one.seen[mark:])
+        os.write(one.tty, b"q")
+        while one.take(0.3):
+            pass
+        assert b"\x1b[?1049l" not in one.seen  # it waits
+        os.write(one.tty, b"\x1b[1;1R" * one.seen[mark:].count(QUERY))
+        assert one.ended() == 0
+        restored(one.seen)
+    finally:
+        one.close()
 
 
 def test_a_terminal_that_answers_nothing_still_gets_frames(tmp_path: Path, warm: Warm) -> None:

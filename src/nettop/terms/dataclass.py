@@ -91,7 +91,9 @@ def _init(kind: Any, every: Iterable[Field[Any]], *, frozen: bool) -> Callable[.
 def _compiled(source: str, space: _Methods | None = None) -> Callable[..., Any]:
     """The function that the source defines; of what users write, nothing reaches it."""
     found: _Methods = {}
-    exec(source, {} if space is None else space, found)  # noqa: S102 - names of fields
+    # compiled first: an interrupt of exec(text) makes Python end by SIGINT even if it was caught
+    # (run_eval_code_obj of Python/pythonrun.c sets _Py_UnhandledKeyboardInterrupt)
+    exec(compile(source, "<dataclass>", "exec"), {} if space is None else space, found)  # noqa: S102
     (function,) = found.values()
     return function  # type: ignore[no-any-return]
 

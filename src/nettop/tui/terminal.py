@@ -12,15 +12,19 @@ import asyncio
 import os
 import select
 import signal
+import threading
+import time
 from typing import Final
 
-from textual import constants
+from textual import constants, events
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from . import internals
+from .gate import QUERY
 from .typed import Typed
 
+OWED: Final = 2.0  # seconds to wait for the last replies of a terminal, less than signals.PATIENCE
 ROUNDS: Final = 2  # timeouts after input: a lone Esc is a key only when nothing follows it
 
 
@@ -37,6 +41,9 @@ class Terminal(LinuxDriver):
         self._lent = False  # the shell has the terminal
         self._stops = False  # the process is about to stop itself
         self._rests = False  # it is closed, and will be used again
+        self._owed = 0  # queries without a reply
+        self._replies = threading.Condition()
+        self._answers = False  # the terminal has replied once
         self._rounds = asyncio.get_running_loop()
         self._rounds.add_signal_handler(signal.SIGTSTP, self._suspend)
         self._rounds.add_signal_handler(signal.SIGCONT, self._continue)
@@ -83,6 +90,8 @@ class Terminal(LinuxDriver):
     def write(self, data: str) -> None:
         """As LinuxDriver; nothing while the shell has the terminal: all is drawn afterwards."""
         if not self._lent:
+            with self._replies:
+                self._owed += data.count(QUERY)
             super().write(data)
 
     def run_input_thread(self) -> None:
@@ -102,13 +111,30 @@ class Terminal(LinuxDriver):
                     return
                 rounds = ROUNDS
                 for message in typed.feed(data):
+                    if isinstance(message, events.CursorPosition):
+                        self._replied()
                     self.process_message(message)
             for message in typed.tick():
                 self.process_message(message)
 
+    def _replied(self) -> None:
+        with self._replies:
+            self._owed = max(0, self._owed - 1)
+            self._answers = True
+            self._replies.notify()
+
+    def _settle(self) -> None:
+        """Wait for the last replies, which the shell would take for typed letters."""
+        end = time.monotonic() + OWED
+        with self._replies:
+            while self._answers and self._owed and self._runs and time.monotonic() < end:
+                self._replies.wait(0.1)
+            self._owed = 0
+
     def disable_input(self) -> None:
         """End the reader, so that LinuxDriver waits for it only shortly."""
         if self._runs and not self.exit_event.is_set():
+            self._settle()
             os.write(self._end, b"\n")
         super().disable_input()
 
