@@ -23,3 +23,8 @@ def test_a_line_of_another_form_hides_no_other_interface() -> None:
 def test_a_table_without_any_right_line_cannot_be_read() -> None:
     with pytest.raises(ValueError, match="2 columns for 'x'"):
         netdev.parse(HEAD + "  x: 1 2\n")
+
+
+def test_a_bad_count_names_its_interface() -> None:
+    with pytest.raises(ValueError, match="'x': "):
+        netdev.parse(HEAD + f"  x: {SIXTEEN.replace('16', 'a')}\n")

@@ -112,9 +112,9 @@ def test_what_the_peer_had_already_was_not_lost(
 def test_a_process_with_datagrams_is_not_at_the_end_of_a_path_with_no_bytes() -> None:
     (process,) = joined(*moving()).processes
     silent = replace(process, tx_per_s=0.0)
-    assert path._process("thread", silent, "tx").rate == 0.0
-    assert path._process("thread", replace(silent, udp=1), "tx").rate is None
-    assert path._process("thread", replace(process, udp=1), "tx").rate == 8e8
+    assert path._process(silent, "tx").rate == 0.0
+    assert path._process(replace(silent, udp=1), "tx").rate is None
+    assert path._process(replace(process, udp=1), "tx").rate == 8e8
 
 
 def test_its_process_and_the_sums() -> None:

@@ -21,7 +21,7 @@ from ._memory import Memory, recall
 
 ELSE = "netdev"
 PROMPT = True
-NEEDED = "losses of the interfaces"
+NEEDED = "the counters of the interfaces"
 
 _RENAMED: Final = 10.0  # seconds until the names are read again
 _BASE: Final = 23  # rtnl_link_stats64 of the first kernels; 4.6 added a 24th word, 5.19 a 25th

@@ -65,4 +65,7 @@ def _row(line: str) -> Row:
     shown, words = (name or line).strip()[:20], rest.split()
     if len(words) != 16:
         raise ValueError(f"{len(words)} columns for {shown!r}")
-    return Row(name.strip(), *counts(words))
+    try:
+        return Row(name.strip(), *counts(words))
+    except ValueError as error:
+        raise ValueError(f"{shown!r}: {error}") from None

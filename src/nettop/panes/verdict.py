@@ -41,14 +41,8 @@ def unknown(scene: Scene) -> Line | None:
     return None
 
 
-PLACES: Final = (
-    "ring",
-    "backlog",
-    "rcvbuf",
-    "sndbuf",
-    "tx-ring",
-    "qdisc",
-)  # where packets are lost
+# where packets are lost
+PLACES: Final = ("ring", "backlog", "rcvbuf", "sndbuf", "tx-ring", "qdisc")
 
 
 def uncounted(facts: Facts, nic: Nic) -> list[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
-SELDOM: Final = 0.25  # utilisation from which a bar that is not in ALWAYS is shown
+SELDOM: Final = 0.25  # utilisation from which a bar that is not always shown is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
         limits = stage.name == limiting
         bar = Bar(stage.name, limits, known, passing, _full(stage.name, known, passing),
                   _lost(facts, first, passing), owner)  # fmt: skip
-        always = any(limit.direction in one.always for one in place) or first == "wire"
+        always = any(limit.direction in one.always for one in place)
         seldom = bar.limits or bar.lost or (bar.full or 0.0) >= SELDOM
         if (seldom or always) and (card or not place[0].card or known is not None):
             out.append(bar)

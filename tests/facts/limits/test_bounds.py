@@ -8,7 +8,7 @@ import pytest
 
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.bounds import ABOUT, bounded
-from nettop.facts.limits.interfaces import SHARE, Interfaces, foremost
+from nettop.facts.limits.interfaces import SHARE, Interfaces, flow_key, foremost
 from nettop.facts.limits.judge import _rank
 
 G = 1e9
@@ -56,10 +56,13 @@ def test_a_next_stage_below_the_rate_is_none() -> None:
 
 def test_the_flow_that_stands_for_an_interface_stays_while_it_moves_half_as_much() -> None:
     one, other = (replace(limit(G, reading("cwnd", None)), target=name) for name in ("a", "b"))
-    assert foremost([], "a") is None
-    assert foremost([one, other], "b") is other
+    assert foremost([], flow_key(one)) is None
+    assert foremost([one, other], flow_key(other)) is other
     small = replace(other, rate=SHARE * G - 1)
-    assert foremost([one, small], "b") is one
+    assert foremost([one, small], flow_key(small)) is one
+    pod = replace(one, namespace="pod", rate=0.9 * G)  # another flow of the same addresses
+    assert foremost([one, pod], flow_key(pod)) is pod
+    assert foremost([pod, one], flow_key(one)) is one
     nic = replace(one, over="nic", target="eth0", stage=Reading("unknown", "there"))
     memory = Interfaces()
     assert [found.flow for found in memory.build([nic], [one, other])] == ["a"]

@@ -225,7 +225,7 @@ class Checker:
     def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> None:
         one, two = self.type_of(left), self.type_of(right)
         for name, value in ((left, right), (right, left)):
-            _stages(ast.unparse(name), value)
+            _stages(".".join(path_of(name) or ()), value)
         if isinstance(op, _MEMBER):
             if two not in (TUPLE, TEXT, ANY) or (two == TEXT and one not in (TEXT, ANY)):
                 raise ExpressionError(f"{ast.unparse(right)} is a {two}; `in` requires a list")

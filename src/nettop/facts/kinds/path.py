@@ -151,7 +151,7 @@ def _stage(stage: Stage, nic: Nic, ends: Ends, direction: str) -> PathStage | No
     if stage.name == "sndbuf":
         return _of_host(stage, ends, "", host.tcp_out if host else None, "segments/s",
                         lambda host: host.udp_sndbuf_errors)  # fmt: skip
-    return _process(stage.name, ends.process, direction) if stage.name == "thread" else None
+    return _process(ends.process, direction) if stage.name == "thread" else None
 
 
 def _of_host(
@@ -160,20 +160,26 @@ def _of_host(
 ) -> PathStage:  # fmt: skip
     """A stage whose losses the kernel counts for the whole host."""
     if ends.host is None:
-        return PathStage(stage.name, detail, rate, unit, None, f"{_WHOLE}: see {_BUSIEST}")
+        return PathStage(
+            stage.name, detail, rate, unit, None, f"{_WHOLE}: see the path with most traffic"
+        )
     return PathStage(stage.name, detail, rate, unit, gone(ends.host), f"{stage.why}; {_WHOLE}")
 
 
 def _detail(stage: str, nic: Nic) -> str:
     """The setting of a stage of the device."""
-    details = {
-        "wire": "" if nic.speed is None else f"{nic.speed / 1e9:g} Gb/s",
-        "port": "sends pause frames" if nic.per_s.pause_tx else "",
-        "ring": _ring(nic.ring.rx, nic.ring.rx_max),
-        "tx-ring": _ring(nic.ring.tx, nic.ring.tx_max),
-        "qdisc": nic.leaf_qdisc or nic.qdisc or "",
-    }
-    return details.get(stage, "")
+    match stage:
+        case "wire":
+            return "" if nic.speed is None else f"{nic.speed / 1e9:g} Gb/s"
+        case "port":
+            return "sends pause frames" if nic.per_s.pause_tx else ""
+        case "ring":
+            return _ring(nic.ring.rx, nic.ring.rx_max)
+        case "tx-ring":
+            return _ring(nic.ring.tx, nic.ring.tx_max)
+        case "qdisc":
+            return nic.leaf_qdisc or nic.qdisc or ""
+    return ""
 
 
 def _core(nic: Nic, ends: Ends) -> PathStage:
@@ -187,10 +193,10 @@ def _core(nic: Nic, ends: Ends) -> PathStage:
     return PathStage("core", f"core {cpu}{rest}{place}", core.softirq, "% softirq")
 
 
-def _process(stage: str, process: Process | None, way: str) -> PathStage:
+def _process(process: Process | None, way: str) -> PathStage:
     """The busiest process with sockets on the interface."""
     if process is None:
-        return PathStage(stage, "none seen")
+        return PathStage("thread", "none seen")
     detail = f"{process.name}[{process.pid}]"
     if process.cpu is not None:
         detail += f" core {process.cpu}"
@@ -201,11 +207,10 @@ def _process(stage: str, process: Process | None, way: str) -> PathStage:
     rate = process.rx_per_s if way == "rx" else process.tx_per_s
     if process.udp and not rate:  # bytes of datagrams are not counted: no rate is known
         rate = None
-    return PathStage(stage, detail, None if rate is None else 8 * rate, "bit/s")
+    return PathStage("thread", detail, None if rate is None else 8 * rate, "bit/s")
 
 
 _WHOLE: Final = "counted for the whole host"
-_BUSIEST: Final = "the path with most traffic"
 LINK_ONLY: Final = "this driver's drops are not known by kind: link statistics only"
 
 

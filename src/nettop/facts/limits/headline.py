@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...terms.dataclass import dataclass
 from . import Limit, words
-from .interfaces import foremost
+from .interfaces import flow_key, foremost
 from .steady import LASTS
 
 
@@ -39,7 +39,7 @@ class Headline:
 
     def _choose(self, limits: Sequence[Limit]) -> Limit | None:
         """The flow of the sample before while it moves enough; else the busiest."""
-        last = self._last.target if self._last is not None else None
+        last = flow_key(self._last) if self._last is not None else None
         return foremost(words.moving(limits), last)
 
 

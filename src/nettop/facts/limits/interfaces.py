@@ -18,11 +18,18 @@ from .following import following
 
 SHARE: Final = 0.5  # of the highest rate: a flow that was named stays while it moves this much
 
+_Flow = tuple[str, str, str | None]  # target, direction, namespace: two may use one address
 
-def foremost(flows: Sequence[Limit], last: str | None) -> Limit | None:
-    """The flow that stands for these; `last`: the target that did so before."""
+
+def flow_key(limit: Limit) -> _Flow:
+    """Which direction of which flow a limit is of."""
+    return limit.target, limit.direction, limit.namespace
+
+
+def foremost(flows: Sequence[Limit], last: _Flow | None) -> Limit | None:
+    """The flow that stands for these; `last`: the key of the one that did so before."""
     largest = max(flows, key=lambda one: one.rate or 0.0, default=None)
-    same = next((one for one in flows if one.target == last), None)
+    same = next((one for one in flows if flow_key(one) == last), None)
     if largest is None or same is None:
         return largest
     return same if (same.rate or 0.0) >= SHARE * (largest.rate or 0.0) else largest
@@ -32,7 +39,7 @@ def foremost(flows: Sequence[Limit], last: str | None) -> Limit | None:
 class Interfaces:
     """Remembers the flow that stands for each direction of an interface."""
 
-    last: dict[object, str] = field(default_factory=dict)
+    last: dict[object, _Flow] = field(default_factory=dict)
 
     def build(self, nics: Sequence[Limit], flows: Sequence[Limit]) -> list[Limit]:
         """The limits of the interfaces, from their own stages and the limits of flows."""
@@ -41,7 +48,7 @@ class Interfaces:
             if flow.over == "flow":
                 by_way.setdefault(_way(flow), []).append(flow)
         chosen = {way: foremost(some, self.last.get(way)) for way, some in by_way.items()}
-        self.last = {way: one.target for way, one in chosen.items() if one is not None}
+        self.last = {way: flow_key(one) for way, one in chosen.items() if one is not None}
         out = []
         for one in nics:
             named = chosen.get(_way(one))
@@ -56,7 +63,7 @@ def _way(limit: Limit) -> object:
 
 
 def as_flow(one: Limit, flow: Limit) -> Limit:
-    """An interface that is limited as its largest flow.
+    """An interface that is limited as the flow that stands for it.
 
     The capacities are those of the interface only if that flow is most of its rate.
     """

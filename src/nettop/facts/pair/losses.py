@@ -34,7 +34,6 @@ COUNTED: Final = (  # fields of tcp_info without which nothing is counted: of se
     ("data_segs_out", "bytes_sent", "bytes_retrans", "bytes_acked", "unacked"),
     ("data_segs_in", "bytes_received"),
 )
-FARTHER: Final = 1000  # above each place on the way of a sender
 FEW: Final = 0.1  # of a socket's drops: duplicates are reported a moment after they are dropped
 SOCKET: Final = "receiving socket"
 _MERGED: Final = ("backlog", "qdisc")  # of a receiver: what they drop may be merged segments
@@ -181,12 +180,13 @@ def _places(
         place = Place(receiver, "rcvbuf", SOCKET, (drops - spurious, drops), why)
         found.append((drops - spurious, place))
 
-    def likely_first(known: tuple[float, Place]) -> tuple[float, int]:
+    def likely_first(known: tuple[float, Place]) -> tuple[float, int, int]:
         """What explains most; of two equal places the farther one, the network last."""
         weight, place = known
         stage = declared()[place.stage]
-        far = {sender: stage.sending, receiver: FARTHER + stage.receiving}
-        return -weight, -far.get(place.end, 0)
+        if place.end == receiver:
+            return -weight, 0, -stage.receiving
+        return (-weight, 1, -stage.sending) if place.end == sender else (-weight, 2, 0)
 
     return tuple(place for _, place in sorted(found, key=likely_first))
 
