@@ -120,15 +120,30 @@ def test_a_completion_is_sound(shell: str, tmp_path: Path) -> None:
         (["rules", "te"], "test"),
         (["completion", "f"], "fish"),
         (["replay", "pyproject"], "pyproject.toml"),
+        (["--netns", "blue", "undo", "--al"], "--all"),
+        (["advise", "--interface", "l"], "lo"),
+        (["explain", "rx-ring-b"], "rx-ring-below-maximum"),
+        (["prove", "RULE@eth0", "--tool", "bul"], "bulk"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_bash_completes(typed: list[str], offered: str) -> None:
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_a_shell_completes(shell: str, typed: list[str], offered: str, tmp_path: Path) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
     words = " ".join(shlex.quote(word) for word in ["nettop", *typed])
-    asked = f'COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _nettop; echo "${{COMPREPLY[*]}}"'
-    script = completion.script("bash") + asked
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [offered]
+    asked = {
+        "bash": f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _shtab_nettop; "
+        'echo "${COMPREPLY[*]}"',
+        "fish": f"complete -C {shlex.quote(' '.join(['nettop', *typed]))}",
+    }[shell]
+    script = completion.script(shell) + asked
+    (tmp_path / "nettop").write_text(f'#!/bin/sh\nexec {sys.executable} -m nettop "$@"\n')
+    (tmp_path / "nettop").chmod(0o755)
+    paths = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(REPO / "src")}
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, check=True,
+                          env={**os.environ, **paths})  # fmt: skip
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [offered]
 
 
 # --- what no file may name ----------------------------------------------------------------------
