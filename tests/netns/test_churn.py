@@ -64,7 +64,8 @@ def test_as_many_objects_after_twice_as_many_interfaces_processes_and_sockets(
     turns: tuple[int, ...],
 ) -> None:
     with pair("churn") as spaces:
-        words = [*spaces.near, sys.executable, "-c", CHURN, *map(str, turns)]
+        alone = "unshare --pid --fork --mount-proc".split()  # sees no process of others
+        words = [*spaces.near, *alone, sys.executable, "-c", CHURN, *map(str, turns)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     grown = json.loads(done.stdout.splitlines()[-1])
