@@ -50,6 +50,20 @@ def test_a_reader_that_waits_for_a_cpu_is_the_cause_of_its_full_buffer() -> None
     assert (second.rule, second.cause) == ("socket-overrun", first.id)
 
 
+def test_what_the_kernel_says_follows_the_rule_that_its_words_name() -> None:
+    reader = {"pid": 7, "name": "reader", "networked": True, "udp_drops": 400.0}
+    full = {
+        "id": "SOCKET_RCVBUFF/udp_queue_rcv_one_skb", "reason": "SOCKET_RCVBUFF", "kind": "loss",
+        "means": "full", "advice": "look", "packets": 900, "per_s": 180.0,
+    }  # fmt: skip
+    host = {"udp_rcvbuf_errors": 400, "idle": 70.0}
+    told = {**full, "rule": "socket-overrun"}
+    found = {one.rule: one for one in findings(host=host, processes=[reader], drops=[told])}
+    assert found["packets-lost-by-reason"].cause == found["socket-overrun"].id
+    found = {one.rule: one for one in findings(host=host, processes=[reader], drops=[full])}
+    assert found["packets-lost-by-reason"].cause == ""
+
+
 def test_another_interface_is_not_explained() -> None:
     quiet = {**CARD, "per_s": {"ring_drops": 0, "rx_packets": 900000}}
     other = {**CARD, "name": "eth1", "irq_top_share": 0.3, "irq_top_cpu": 1}

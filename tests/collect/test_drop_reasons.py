@@ -6,6 +6,7 @@ import errno
 import os
 import struct
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -97,7 +98,7 @@ def test_a_changed_byte_gives_an_error_or_names(at: int, byte: int) -> None:
 
 def test_the_names_are_the_running_kernels_without_those_that_are_no_drop() -> None:
     assert drops.names(types(KERNEL)) == {
-        2: "NOT_SPECIFIED", 3: "NO_SOCKET", 6: "SOCKET_RCVBUFF", drops.SLOTS - 1: "OTHER",
+        2: "NOT_SPECIFIED", 3: "NO_SOCKET", 6: "SOCKET_RCVBUFF",
     }  # fmt: skip
 
 
@@ -157,9 +158,9 @@ def test_a_recording_of_a_recording_has_the_same_counts() -> None:
     record.wait(2.0)
     sampler.take(["drop_reasons"])
     again = Replay(record.archive())
-    assert again.drops() == Replay(TWO).drops()
+    assert again.counted("drops") == Replay(TWO).counted("drops")
     again.wait(2.0)
-    assert again.drops() == inner.drops()
+    assert again.counted("drops") == inner.counted("drops")
 
 
 def test_a_recorded_refusal_is_read_as_one() -> None:
@@ -169,42 +170,56 @@ def test_a_recorded_refusal_is_read_as_one() -> None:
 
 
 def test_nobody_counts_unasked() -> None:
-    assert "drop_reasons" in collect.names()
-    assert "drop_reasons" not in collect.always()
-    assert len(collect.always()) == len(collect.names()) - 1
-    source = _Asked("/nonexistent")
-    source.live = True
+    assert collect.counted() == {"drop_reasons": "drops", "failed_calls": "calls"}
+    assert {*collect.names()} == {*collect.always(), *collect.counted()}
+    source = _Asked()
     Observer(source).step()
-    assert source.asked == 0
+    assert source.asked == []
 
 
 class _Asked(Live):
-    asked = 0
-    ended = 0
+    def __init__(self) -> None:
+        super().__init__("/nonexistent")
+        self.live = True
+        self.asked: list[str] = []
+        self.ended: list[str] = []
 
-    def drops(self) -> str:
-        self.asked += 1
-        return "NO_SOCKET 1\n"
+    def counted(self, what: str) -> str:
+        self.asked.append(what)
+        return ""
 
-    def end_drops(self) -> None:
-        self.ended += 1
+    def end_counting(self, what: str) -> None:
+        self.ended.append(what)
 
 
 def test_who_asks_begins_and_who_asks_no_more_ends_it() -> None:
-    source = _Asked("/nonexistent")
-    source.live = True
+    source = _Asked()
     observer = Observer(source)
-    observer.drop_reasons = True
+    observer.deep = True
     observer.sampler.take(observer.tables())
-    assert (source.asked, source.ended) == (1, 0)
-    observer.drop_reasons = False
-    assert "drop_reasons" not in observer.tables()
-    assert source.ended == 1
+    assert (sorted(source.asked), source.ended) == (["calls", "drops"], [])
+    observer.deep = False
+    assert not observer.tables() & {*collect.counted()}
+    assert sorted(source.ended) == ["calls", "drops"]
+
+
+def test_the_configuration_can_forbid_a_look_that_nobody_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    looks = Observer(_Asked())
+    looks.look_deep()
+    assert looks.deep
+    (tmp_path / "nettop").mkdir()
+    (tmp_path / "nettop" / "config.toml").write_text("deep = false\n", encoding="utf-8")
+    other = Observer(_Asked())
+    other.look_deep()
+    assert not other.deep
 
 
 def test_a_recording_that_has_them_shows_them() -> None:
-    assert Observer(Replay(TWO)).drop_reasons
-    assert not Observer(Replay("-- /proc/stat --\n")).drop_reasons
+    assert Observer(Replay(TWO)).deep
+    assert not Observer(Replay("-- /proc/stat --\n")).deep
 
 
 def test_the_key_switches_it_on_and_off() -> None:

@@ -227,7 +227,7 @@ def test_files_are_read_as_by_this_host(far: Distant) -> None:
         assert errors[0][0] == (2 if work == near.text else 1)
         assert errors[1] == (2, "No such file or directory", "/sys/class/net/none/mtu")
     with pytest.raises(PermissionError, match="no program is loaded"):
-        far.drops()
+        far.counted("drops")
     with pytest.raises(PermissionError, match="other network namespaces are not entered"):
         diag.tcp(far, Space("/proc/1/ns/net", 4026531840))
 

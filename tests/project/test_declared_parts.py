@@ -51,7 +51,7 @@ EACH_FRAME = {
     "sockets_tcp_multipath", "softirqs", "softnet",
 }  # fmt: skip
 UNITS = set(
-    "% C CPUs GT/s Hz bit/s bits blocks buckets buffers bytes channels connections cores dBm "
+    "% C CPUs GT/s Hz bit/s bits blocks buckets buffers bytes calls channels connections cores dBm "
     "descriptors doublings entries errors events files flows fragments frames functions hops "
     "interfaces interrupts lanes lines ms neighbours nodes ns packages packets pages periods "
     "polls ports probes processes queues ratio records rings rules runs s segments sockets "

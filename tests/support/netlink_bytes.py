@@ -110,10 +110,10 @@ class Fake:
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
         return self._answer(self.ioctls, name)
 
-    def drops(self) -> str:
+    def counted(self, what: str) -> str:
         raise PermissionError(1, "Operation not permitted")
 
-    def end_drops(self) -> None:
+    def end_counting(self, what: str) -> None:
         """Nothing counts."""
 
     def keep_open(self, paths: Collection[str]) -> None:

@@ -239,7 +239,7 @@ class Observer:
     def __init__(self) -> None:
         self.calls: list[Any] = []
         self.profile: Any = None
-        self.drop_reasons = False
+        self.deep = False
         self.pairs: Any = None
         self.quiet = 0.0
 
@@ -268,7 +268,7 @@ def test_a_step_is_one_look_and_one_scene(stepping: tuple[Engine, Any, list[Scen
     one.profile = "bulk-lan"
     one._step(observer)
     assert observer.calls == ["glance"]
-    assert (observer.profile, observer.drop_reasons) == ("bulk-lan", False)
+    assert (observer.profile, observer.deep) == ("bulk-lan", False)
     assert said == [("scene", "overview")]  # type: ignore[comparison-overlap]
     assert one.past == ("facts", 5.0)  # type: ignore[comparison-overlap]
 
@@ -283,7 +283,7 @@ def test_after_a_change_every_table_is_read_again(
     one.view = replace(View(), profile="latency", reasons=True)
     one._step(observer)
     assert observer.calls == ["refresh", "glance"]
-    assert (one.fresh, cleared, observer.profile, observer.drop_reasons) == (
+    assert (one.fresh, cleared, observer.profile, observer.deep) == (
         False,
         [1],
         "latency",

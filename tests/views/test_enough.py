@@ -15,6 +15,9 @@ from jsonschema import Draft202012Validator
 
 from nettop.cli import main
 from nettop.commands import schema
+from nettop.host.recording import Replay
+from nettop.sampling.sampler import Sampler
+from nettop.views.enough import all_clear
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 
@@ -139,3 +142,16 @@ def test_a_critical_finding_counts_for_more(
     path.write_text(text.replace(mark, f"-- /proc/sys/{added}{mark}"))
     assert main(["advise", "--replay", str(path)]) == 1
     assert "Not enough to judge" in capsys.readouterr().out
+
+
+def test_what_is_too_small_to_report_is_said_instead_of_a_clean_bill() -> None:
+    drops = (
+        "1.0\nNO_SOCKET 2 f here 2 udp 53\nNO_SOCKET 9 f elsewhere - - -\n"
+        "OTHERHOST 9 f here 2 ip -\n"
+    )
+    calls = "1.0\nbind EADDRINUSE 1 7 here - - app\nconnection 0 9 7 here 192.0.2.1 80 app\n"
+    text = f"-- @0.000 --\n-- bpf/drops --\n{drops}-- bpf/calls --\n{calls}"
+    frame = Sampler(Replay(text)).take(["drop_reasons", "failed_calls"])
+    assert all_clear(frame) == (
+        "Nothing above its threshold; seen: 2 dropped (NO_SOCKET), 1 bind failed (EADDRINUSE, app)."
+    )

@@ -11,7 +11,8 @@ an `Unfinished`.
 A module may also declare:
 
     EVERY = 10.0          seconds between readings (default: each frame)
-    ON_REQUEST = True     reading changes something: read only when asked for by name
+    COUNTED = "drops"     the module of `host.bpf` whose programs count the rows in the kernel: read
+                          only when asked for by name
     NEEDED = "phrase"     what nobody can judge without this table: a host that lacks it is not
                           called sound; a table that lacks it is a witness: that it was not read is
                           said beside the verdict
@@ -27,7 +28,7 @@ A module may also declare:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -35,7 +36,17 @@ from types import ModuleType
 from ..terms.modules import modules
 from ._memory import Memory
 
-__all__ = ["Memory", "always", "collector", "names", "needed", "prompt", "resting", "timeless"]
+__all__ = [
+    "Memory",
+    "always",
+    "collector",
+    "counted",
+    "names",
+    "needed",
+    "prompt",
+    "resting",
+    "timeless",
+]
 
 
 @cache
@@ -45,8 +56,14 @@ def names() -> tuple[str, ...]:
 
 
 def always() -> tuple[str, ...]:
-    """The collectors whose reading changes nothing: all but those `ON_REQUEST`."""
-    return tuple(n for n in names() if not getattr(collector(n), "ON_REQUEST", False))
+    """The collectors whose reading changes nothing: all but those that are `counted`."""
+    return tuple(name for name in names() if name not in counted())
+
+
+@cache
+def counted() -> Mapping[str, str]:
+    """The collectors whose rows programs in the kernel count, and these programs (`COUNTED`)."""
+    return {n: what for n in names() if (what := getattr(collector(n), "COUNTED", ""))}
 
 
 def timeless(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Dropped packets of the whole host by reason: skb:kfree_skb (Linux 5.17).
+"""Dropped packets by reason and place: skb:kfree_skb (Linux 5.17).
 
 include/net/dropreason-core.h. Not every drop is a loss: the kernel also drops frames for other
 hosts, late duplicates and answers without a receiver. The first reading loads a program into the
@@ -7,40 +7,73 @@ kernel (`bpf.drops`), so the table is read on request only, and needs root.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Final
 
-from ..files.bounds import count
-from ..frame.fields import counter, label, light
+from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _lines
+from . import _counted, _words
 
 EVERY: Final = 0.9
-ON_REQUEST: Final = True
+COUNTED: Final = "drops"
 
 
 @light
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One reason as the running kernel calls it, e.g. NO_SOCKET, SOCKET_RCVBUFF."""
+    """One reason as the running kernel calls it, e.g. NO_SOCKET, SOCKET_RCVBUFF, at one place."""
 
-    reason: str = label("kernel name of the drop reason; OTHER: reasons of subsystems")
+    reason: str = label("kernel name of the drop reason; OTHER: what had no room in the table")
+    place: str = label("function of the kernel that drops; empty: hidden or not recorded")
+    where: str = label("network namespace: here, elsewhere or unknown")
+    interface: str = label("number of the interface that it came by; empty: sent by this host")
+    protocol: str = label("tcp, udp, icmp, arp and others; a number if it has no name")
+    port: str = label("port of this host; empty without one")
     packets: int = counter("packets dropped since nettop started to count", "packets")
+    seconds: float = gauge("counted for", "s", default=0.0)
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every reason of this kernel, also those with a count of 0; OSError as in `bpf.drops`."""
-    return parse(source.drops())
+    """The drops since the first call; OSError as in `bpf.drops`."""
+    return parse(source.counted(COUNTED))
 
 
 def parse(text: str) -> Sequence[Row]:
-    """The rows of `REASON COUNT` lines; ValueError for any other."""
-    return _lines.rows(text.splitlines(), _row, "drop reasons")
+    """The rows of `bpf.drops` lines, or of `REASON COUNT` alone; ValueError for any other."""
+    return _counted.rows(text, _row, "drop reasons")
 
 
-def _row(line: str) -> Row:
-    reason, _, number = line.partition(" ")
-    if not reason or not (number.isascii() and number.isdigit()):
+def _row(line: str, seconds: float) -> Row:
+    reason, number, *more = line.split(" ")
+    if not reason or len(more) not in {0, 5}:
         raise ValueError(f"not a reason with its count: {line[:60]!r}")
-    return Row(reason, count(number))
+    place, where, *rest = [_counted.told(word) for word in more] or ["", "unknown", "", "", ""]
+    interface, protocol, port = rest
+    packets = _counted.number(number)
+    return Row(reason, place, where, interface, protocol, port, packets, seconds)
+
+
+def words(reason: str, place: str = "") -> _words.Words:
+    """What a reason means, at a place; one that is not in the table says its name."""
+    known = _known()
+    return (
+        known.get((reason, place))
+        or known.get((reason, ""))
+        or _words.Words(
+            means=f"Packets are dropped: {reason}",
+            kind=_words.UNKNOWN,
+            cause="The place says which part of the kernel refuses them.",
+            advice=f"The kernel describes {reason} in include/net/dropreason-core.h. "
+            "`perf record -a -g -e skb:kfree_skb sleep 5` shows how the packets get there.",
+            rests="include/net/dropreason-core.h",
+        )
+    )
+
+
+@cache
+def _known() -> Mapping[tuple[str, str], _words.Words]:
+    """The words by reason and place; of most reasons the place decides nothing."""
+    table = _words.entries("drop-reasons.toml", "reason")
+    return {(one["name"], one.get("place", "")): words for one, words in table}

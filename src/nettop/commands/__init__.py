@@ -114,10 +114,10 @@ def json_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def drop_reasons_argument(parser: argparse.ArgumentParser) -> None:
-    """--drop-reasons: load the BPF program that counts drop reasons."""
+    """--drop-reasons: load the BPF programs that count drops and failed calls."""
     parser.add_argument(
         "--drop-reasons", action="store_true",
-        help="count packet drops by kernel drop reason; loads a small BPF program while it runs",
+        help="count drops by the kernel's reason, and failed calls, with programs in the kernel",
     )  # fmt: skip
 
 

@@ -71,6 +71,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="also list the rules that found nothing, and why"
     )
     parser.add_argument(
+        "--no-deep", action="store_true",
+        help="load no programs into the kernel that count drops and failed calls",
+    )  # fmt: skip
+    parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
         help="exit with 1 if a finding is at or above this severity (critical; with --baseline "
@@ -206,7 +210,7 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
     from ..views.observer import Observer
 
     try:
-        return Observer(
+        observer = Observer(
             source,
             profile=getattr(args, "profile", None),
             interface=None if other else getattr(args, "interface", None),
@@ -214,6 +218,9 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
         )
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
+    if not getattr(args, "no_deep", False):
+        observer.look_deep()
+    return observer
 
 
 def observe(source: Source, args: argparse.Namespace) -> Observation:

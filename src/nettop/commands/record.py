@@ -130,7 +130,7 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
 
     recorded = Ends(ends, comment, names)
     source = recorded.source
-    wanted = {*collect.always(), *(["drop_reasons"] if args.drop_reasons else ())}
+    wanted = {*collect.always(), *(collect.counted() if args.drop_reasons else ())}
     due = source.now()
     samples, most = 0, round(args.seconds / args.interval) + 1
     for number in STOPS:

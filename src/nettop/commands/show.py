@@ -132,7 +132,8 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
     report_faults((*observer.faults, *faults))
-    observer.drop_reasons = observer.drop_reasons or args.drop_reasons
+    if args.drop_reasons:
+        observer.deep = True
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     view = View(
         pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter or "")},

@@ -6,6 +6,7 @@
     drop_reasons = true                             # count them in the kernel (needs root)
     budget = 1.0                                    # percent of a core that sampling may take
     bell = true                                     # signal a new critical finding
+    deep = false                                    # `advise` loads no programs into the kernel
     [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
     [columns]                 flows = ["process", "peer", "limit", "rtt"]
 
@@ -33,7 +34,7 @@ from .folders import SYSTEM, ConfigError, must_be_ours, user_folder
 KNOWN = {
     "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
     "interface": str, "profile": str, "limits": dict, "ascii": bool, "columns": dict,
-    "drop_reasons": bool, "budget": (int, float), "bell": bool,
+    "drop_reasons": bool, "budget": (int, float), "bell": bool, "deep": bool,
 }  # fmt: skip
 CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
 

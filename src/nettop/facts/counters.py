@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..frame.rates import Entry
 from ..terms import formulas
@@ -153,6 +153,14 @@ def total(values: Iterable[float | None]) -> float | None:
     """The sum of the known values; None without any."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+def grown(entry: Entry[Any], counter: str) -> float | None:
+    """The rate of what nettop's programs count: a new row was 0 when they began."""
+    rate = entry.rate(counter)
+    if rate is None and entry.now.seconds:
+        return float(getattr(entry.now, counter) / entry.now.seconds)
+    return rate
 
 
 def largest(*values: float | None) -> float | None:

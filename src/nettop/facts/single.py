@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..frame.rates import Entry
-from .counters import total
+from .counters import grown, total
 from .kinds import path
 from .kinds.queue import CountedRates
 from .port import Port
@@ -99,7 +99,13 @@ def rdma(entries: Sequence[Entry[RdmaRow]]) -> dict[str, bool]:
 
 def drop_reasons(entries: Sequence[Entry[DropReasonRow]] | None) -> path.Reasons | None:
     """Drop reasons with packets per second, most frequent first; None if not counted."""
-    if entries is None or not any(entry.per_s is not None for entry in entries):
+    if entries is None:
         return None
-    reasons = [(entry.now.reason, rate) for entry in entries if (rate := entry.rate("packets"))]
-    return tuple(sorted(reasons, key=lambda pair: (-pair[1], pair[0])))
+    rates = [(entry.now.reason, grown(entry, "packets")) for entry in entries]
+    if rates and all(rate is None for _, rate in rates):
+        return None
+    sums: dict[str, float] = {}
+    for reason, rate in rates:
+        if rate:
+            sums[reason] = sums.get(reason, 0.0) + rate
+    return tuple(sorted(sums.items(), key=lambda pair: (-pair[1], pair[0])))

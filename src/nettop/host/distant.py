@@ -351,11 +351,11 @@ class Distant:
             raise ValueError("the driver's answer is cut off")
         return answer
 
-    def drops(self) -> str:
+    def counted(self, what: str) -> str:  # noqa: ARG002
         """Refused: that would load a program into the kernel there."""
         raise PermissionError(errno.EPERM, "no program is loaded into the kernel of another host")
 
-    def end_drops(self) -> None:
+    def end_counting(self, what: str) -> None:
         """No program was loaded."""
 
     def keep_ages(self, ages: Mapping[str, float]) -> None:

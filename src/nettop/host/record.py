@@ -16,7 +16,7 @@ from .request import Request
 from .source import Batches, Source
 
 _LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
-DROPS = "bpf/drops"
+COUNTED = "bpf/"
 
 
 def _lines(data: bytes) -> str:
@@ -199,19 +199,20 @@ class Record:
         self._keep(entry, _lines(answer))
         return answer
 
-    def drops(self) -> str:
+    def counted(self, what: str) -> str:
         """The kernel's counts."""
+        entry = COUNTED + what
         try:
-            counts = self.inner.drops()
+            counts = self.inner.counted(what)
         except OSError as error:
-            self._fail(DROPS, error)
+            self._fail(entry, error)
             raise
-        self._keep(DROPS, counts)
+        self._keep(entry, counts)
         return counts
 
-    def end_drops(self) -> None:
+    def end_counting(self, what: str) -> None:
         """End the counting of the recorded source."""
-        self.inner.end_drops()
+        self.inner.end_counting(what)
 
     def keep_open(self, paths: Collection[str]) -> None:
         """The recorded source opens them once."""

@@ -7,7 +7,7 @@ old recordings. It has a comment, then entries; each begins with a line `-- NAME
     -- /sys/class/net/ --             a listing, one name a line
     -- /sys/class/net/eth0/device@ -- where a link points
     -- netlink/ethtool/rings/eth0 --  an answer's bytes, base64
-    -- bpf/drops --                   the counts of nettop's program in the kernel
+    -- bpf/drops --                   the counts of nettop's programs in the kernel
     -- nettop/ages --                 the tables that were not read at this moment (`ages`)
     -- close/after/netlink/… --       the same request once more in this moment (`apart`)
     -- @1.000 wall 1700000000.0 --    a new moment: its entries replace earlier ones
@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Mapping
 from ..files import bounds
 from . import ages
 from .archive import RecordedMoment, RecordingError, load, parse
-from .record import DROPS, Record
+from .record import COUNTED, Record
 from .request import Request
 
 _ERROR = re.compile(r"!(\d{1,4}) (.*)\n?", re.ASCII)
@@ -202,15 +202,15 @@ class Replay:
         """The recorded answer."""
         return base64.b64decode(self._body(f"ioctl/{name}", "answer"))
 
-    def drops(self) -> str:
+    def counted(self, what: str) -> str:
         """The recorded counts."""
-        return self._body(DROPS).decode("utf-8", "surrogateescape")
+        return self._body(COUNTED + what).decode("utf-8", "surrogateescape")
 
-    def end_drops(self) -> None:
+    def end_counting(self, what: str) -> None:
         """Nothing counts here."""
 
     def keep_open(self, paths: Collection[str]) -> None:
         """A recording holds no file open."""
 
 
-__all__ = ["DROPS", "Record", "RecordedMoment", "RecordingError", "Replay", "load", "parse"]
+__all__ = ["Record", "RecordedMoment", "RecordingError", "Replay", "load", "parse"]

@@ -20,7 +20,7 @@ from .ages import NONE
 from .request import Request
 
 if TYPE_CHECKING:
-    from .bpf.drops import Counter
+    from .bpf import Counter
     from .netlink.kernel import Kernel
 
 
@@ -140,14 +140,14 @@ class Source(Protocol):
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
         """The answer of an ethtool ioctl (SIOCETHTOOL) whose buffer is `request`."""
 
-    def drops(self) -> str:
-        """Packets that the kernel dropped since the first call, as lines `REASON COUNT`.
+    def counted(self, what: str) -> str:
+        """What programs in the kernel counted since the first call; `what` is one of `host.bpf`.
 
-        The first call loads a small program into the kernel, which counts them.
+        The first call loads them.
         """
 
-    def end_drops(self) -> None:
-        """Remove that program from the kernel."""
+    def end_counting(self, what: str) -> None:
+        """Remove these programs from the kernel."""
 
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -177,7 +177,7 @@ class Live:
         self._kept_open: set[str] = set()
         self._large: set[str] = set()
         self._kernel: Kernel | None = None
-        self._drops: Counter | None = None
+        self._counters: dict[str, Counter] = {}
 
     def __del__(self) -> None:
         """Close the files that `keep_open` opened."""
@@ -280,21 +280,20 @@ class Live:
         """Send the ioctl to the driver."""
         return self._netlink().ioctl(interface, request)
 
-    def drops(self) -> str:
-        """Read the counters in the kernel; the first call loads the program."""
+    def counted(self, what: str) -> str:
+        """Read the counters in the kernel; the first call loads the programs."""
         if not self.live:
-            raise FileNotFoundError(2, "a directory drops no packets", self.root)
-        if self._drops is None:
-            from .bpf.drops import Counter
+            raise FileNotFoundError(2, "in a directory no kernel counts", self.root)
+        if what not in self._counters:
+            from . import bpf
 
-            self._drops = Counter()
-        return self._drops.text()
+            self._counters[what] = bpf.counter(what)
+        return self._counters[what].text()
 
-    def end_drops(self) -> None:
-        """Remove the program from the kernel. The end of the process removes it as well."""
-        if self._drops is not None:
-            self._drops.close()
-            self._drops = None
+    def end_counting(self, what: str) -> None:
+        """Remove the programs from the kernel. The end of the process removes them as well."""
+        if what in self._counters:
+            self._counters.pop(what).close()
 
     def _netlink(self) -> Kernel:
         if not self.live:

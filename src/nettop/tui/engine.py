@@ -50,7 +50,7 @@ class Engine(threading.Thread):
         self.reasons_at = -REASONS_EVERY  # time of the last reasons of silent rules
         self.tape = ""  # the file to record to, until the recording begins
         self.ending = False  # whether the recording is to end
-        self.reasons = False  # whether the view counts drops by reason
+        self.reasons = False  # whether the view counts drops and failed calls
         self.recording: Taping | None = None
         self.peering: Peering | Pairing | None = None  # reads the other end of the flows
         self.past = History()
@@ -239,7 +239,7 @@ class Engine(threading.Thread):
         view = self.view
         observer.profile = view.profile or self.profile
         if view.reasons != self.reasons:
-            self.reasons = observer.drop_reasons = view.reasons
+            self.reasons = observer.deep = view.reasons
         opening = self.source.opening
         if opening and self.peering is not None:
             self.peering.restart()

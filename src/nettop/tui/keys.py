@@ -52,7 +52,7 @@ KEYS: Final = (
     Key(("P",), "profile", "next profile (or detected)", "looking"),
     Key(("z",), "fold", "fold cores; group flows", "looking"),
     Key(("R",), "driver_names", "the driver's counter names", "looking"),
-    Key(("D",), "reasons", "count drops by reason", "looking"),
+    Key(("D",), "reasons", "count drops, failed calls", "looking"),
     Key(("f",), "full", "graph on the whole screen", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),
     Key(("+", "="), "slower", "longer interval", "looking", "+"),

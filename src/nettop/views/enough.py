@@ -8,7 +8,7 @@ known to be healthy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from ..collect import collector, needed
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
 _ABSENT: Final = ("No such file", "not in the recording")  # without that hardware or module
+NORMAL: Final = "normal"  # kind of a reason or an error that is no fault
+MOST: Final = 3  # small things that are named
 _MOVES: Final = (
     "idle", "user", "nice", "system", "softirq", "steal", "rx_packets", "tx_packets",
 )  # fmt: skip
@@ -76,9 +78,25 @@ def witnesses(frame: Frame) -> list[str]:
 def all_clear(*frames: Frame) -> str:
     """The sentence where there is no finding on hosts that could be judged."""
     unread = sorted({name for frame in frames for name in witnesses(frame)})
-    if not unread:
-        return "No problem found."
-    return f"Nothing above its threshold; not looked at: {', '.join(unread)}."
+    parts = [f"not looked at: {', '.join(unread)}"] if unread else []
+    if seen := [words for frame in frames for words in _below(frame)]:
+        parts.insert(0, f"seen: {', '.join(seen[:MOST])}{' …' if len(seen) > MOST else ''}")
+    return (
+        f"{'; '.join(['Nothing above its threshold', *parts])}." if parts else "No problem found."
+    )
+
+
+def _below(frame: Frame) -> Iterator[str]:
+    """What the kernel dropped or refused here in such small numbers that no rule reports it."""
+    drops, calls = collector("drop_reasons"), collector("failed_calls")
+    for row in frame.rows("drop_reasons"):
+        words = drops.words(row.reason, row.place)
+        if row.where == "here" and row.packets and words.kind != NORMAL:
+            yield f"{row.packets} dropped ({row.reason})"
+    for row in frame.rows("failed_calls"):
+        failed = row.where == "here" and row.error != calls.OPENED
+        if failed and calls.words(row.call, row.error, row.address).kind != NORMAL:
+            yield f"{row.events} {row.call} failed ({row.error}, {row.process})"
 
 
 def unjudged(lacking: str) -> str:

@@ -78,7 +78,9 @@ class Observer:
         self._settings, self._window, self._extra = settings, window, extra
         if window and source.ends and (length := _length(source)):
             self._window = min(window, length)
-        self._drop_reasons = bool(settings.get("drop_reasons", False)) or _recorded(source)
+        self._counted = _recorded(source)
+        if settings.get("drop_reasons", False):
+            self.deep = True
 
     # A command waits a second after its first sample. What only judging needs is loaded then.
 
@@ -112,15 +114,21 @@ class Observer:
         return Judge(self._loaded[0], muted=muted, window=window, earlier=earlier)
 
     @property
-    def drop_reasons(self) -> bool:
-        """Whether kernel drops are counted by reason (default: off)."""
-        return self._drop_reasons
+    def deep(self) -> bool:
+        """Whether programs in the kernel count drops and failed calls (default: off)."""
+        return bool(self._counted)
 
-    @drop_reasons.setter
-    def drop_reasons(self, on: bool) -> None:
-        self._drop_reasons = on
-        if not on:
-            self.source.end_drops()
+    @deep.setter
+    def deep(self, on: bool) -> None:
+        ended = self._counted if not on else ()
+        self._counted = frozenset(collect.counted() if on else ())
+        for name in ended:
+            self.source.end_counting(collect.counted()[name])
+
+    def look_deep(self) -> None:
+        """Count them on the host of the process, unless the configuration forbids it."""
+        if self.source.live and self._settings.get("deep", True):
+            self.deep = True
 
     def refresh(self) -> None:
         """The host was changed: read all tables and judge all facts in the next frame."""
@@ -130,7 +138,7 @@ class Observer:
 
     def tables(self, wanted: Collection[str] = ()) -> set[str]:
         """The tables to read for one observation."""
-        return {*needs(), *wanted, *(("drop_reasons",) if self._drop_reasons else ())}
+        return {*needs(), *wanted, *self._counted}
 
     def step(
         self, wanted: Collection[str] = (), waits: Mapping[str, float] = NO_WAITS
@@ -256,11 +264,15 @@ def _length(source: Source) -> float:
     return source.length if isinstance(source, Replay) else 0.0
 
 
-def _recorded(source: Source) -> bool:
-    """Whether a recording has drop reasons."""
+def _recorded(source: Source) -> frozenset[str]:
+    """The tables of what the kernel counted that a recording has."""
+    return frozenset(name for name, what in collect.counted().items() if _has(source, what))
+
+
+def _has(source: Source, what: str) -> bool:
     if source.live:
         return False
     try:
-        return bool(source.drops())
+        return bool(source.counted(what))
     except OSError:
         return False

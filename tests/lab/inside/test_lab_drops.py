@@ -6,9 +6,11 @@ import contextlib
 import os
 import socket
 import time
+from collections import Counter
 
 import pytest
 
+from nettop.frame.rates import Frame
 from nettop.host.source import Live
 from nettop.sampling.sampler import Sampler
 from nettop.views.observer import Observer
@@ -20,7 +22,7 @@ SENT = 200
 def test_a_closed_port_and_a_full_socket_have_their_names_on_the_path() -> None:
     source = Live()
     observer = Observer(source)
-    observer.drop_reasons = True
+    observer.deep = True
     first = observer.step()
     assert "drop_reasons" not in first.frame.missing
     with (
@@ -36,16 +38,43 @@ def test_a_closed_port_and_a_full_socket_have_their_names_on_the_path() -> None:
             door.sendto(b"x" * 1000, full.getsockname())
         time.sleep(1)
         seen = observer.step()
-    before, after = (
-        {row.reason: row.packets for row in one.frame.rows("drop_reasons")} for one in (first, seen)
-    )
+    before, after = (by_reason(one.frame) for one in (first, seen))
     (reasons,) = (path.reasons for path in seen.facts.paths if path.reasons is not None)
-    dropped = {reason: after[reason] - before.get(reason, 0) for reason, _ in reasons}
+    dropped = {reason: after[reason] - before[reason] for reason, _ in reasons}
     print(f"drop reasons on {os.uname().release}: {dropped}")
     assert dropped["NO_SOCKET"] == pytest.approx(SENT, abs=3)
     assert SENT - 10 <= dropped["SOCKET_RCVBUFF"] <= SENT
-    observer.drop_reasons = False
+    observer.deep = False
     assert all(path.reasons is None for path in observer.step().facts.paths)
+
+
+def by_reason(frame: Frame) -> Counter[str]:
+    sums = Counter[str]()
+    for row in frame.rows("drop_reasons"):
+        sums[row.reason] += row.packets
+    return sums
+
+
+def test_a_place_a_port_and_a_failed_call_are_known_on_this_kernel() -> None:
+    source = Live()
+    observer = Observer(source)
+    observer.look_deep()
+    assert not {"drop_reasons", "failed_calls"} & observer.step().frame.missing.keys()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+        for _ in range(SENT):
+            with contextlib.suppress(ConnectionRefusedError):
+                door.sendto(b"x", ("127.0.0.1", 9))
+    for _ in range(5):
+        with contextlib.suppress(ConnectionRefusedError), socket.socket() as one:
+            one.connect(("127.0.0.1", 9))
+    facts = observer.step().facts
+    (closed,) = (one for one in facts.more["drop"] if "udp port 9" in one.whose)
+    assert closed.reason == "NO_SOCKET"
+    assert "udp" in closed.place
+    assert closed.packets >= SENT
+    (refused,) = (one for one in facts.more["call"] if one.pid == os.getpid())
+    told = refused.call, refused.error, refused.to, refused.events, refused.share
+    assert told == ("connection", "ECONNREFUSED", "127.0.0.1 port 9", 5, 1.0)
 
 
 def test_statistics_of_802_3_are_given_or_named_as_missing() -> None:

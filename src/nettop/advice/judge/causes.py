@@ -5,8 +5,9 @@ target, on the same interface or a port below it, about the same process, or abo
 that the packets go to. A shaper explains flows of its direction, and a rule for packets that leave
 explains flows that send no more again than it drops. A finding about the host explains other
 findings about the host, and findings about a flow between two hosts (`pair`). A finding about a
-counter of the host may have its cause on any target, and a chain of the packet filter, which every
-packet passes, explains findings about any target.
+counter of the host may have its cause on any target. What the kernel says of a drop or of a failed
+call follows the rule that its words name. A chain of the packet filter,
+which every packet passes, explains findings about any target.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from ...facts.kinds import kinds
 from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
 from ...facts.kinds.bridge import Bridge
+from ...facts.kinds.call import Call
+from ...facts.kinds.drop import Drop
 from ...facts.kinds.firewall import Firewall
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.memcg import Memcg
@@ -77,7 +80,8 @@ def ordered(found: Sequence[Found], below: Below) -> tuple[Finding, ...]:
 
 def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
     """The id of the finding that explains this one; of several, the one named first."""
-    for name in one.rule.after:
+    told = (one.fact.rule,) if isinstance(one.fact, Drop | Call) else ()
+    for name in (*one.rule.after, *told):
         for other in found:
             if other.rule.id == name and _meets(other, one, below):
                 return other.finding.id
@@ -91,6 +95,8 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
     if one.rule.over == "host" or (cause.rule.over, one.rule.over) == ("host", "pair"):
         return True
     if cause.rule.over == "chain":  # every packet passes the packet filter
+        return True
+    if isinstance(one.fact, Drop | Call):  # the words of the kernel's reason name the rule
         return True
     if isinstance(cause.fact, Firewall) and isinstance(one.fact, Flow):
         again = one.fact.retransmits_per_s or 0.0

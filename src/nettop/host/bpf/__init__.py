@@ -1,6 +1,29 @@
 """Counting in the kernel with BPF.
 
-`btf` reads names of enumerations of the running kernel, `call` creates maps and loads programs, and
-`drops` is the only program of nettop. Programs and maps belong to this process: the kernel frees
-them when it ends. The program is loaded on request only.
+`assembler` writes programs, `btf` knows the types of the running kernel, `call` creates tables and
+loads programs, `counting` has what the programs share, and `symbols` names places of the kernel.
+A module that counts something has a class `Counter`: `drops` counts dropped packets, `calls` failed
+calls. Programs and tables belong to this process: the kernel frees them when it ends. They are
+loaded on request only.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol
+
+
+class Counter(Protocol):
+    """Loaded programs and what they have counted."""
+
+    def text(self) -> str:
+        """The counts, as the module describes them; OSError if they cannot be read."""
+
+    def close(self) -> None:
+        """Remove the programs from the kernel."""
+
+
+def counter(name: str) -> Counter:
+    """The counter of that module, which begins now; OSError if this kernel cannot count it."""
+    made: Counter = import_module(f".{name}", __name__).Counter()
+    return made

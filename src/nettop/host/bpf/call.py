@@ -1,4 +1,4 @@
-"""The bpf(2) system call: a map shared with the kernel, a program loaded, a tracepoint attached.
+"""The bpf(2) system call: a table shared with the kernel, a program loaded and attached.
 
 include/uapi/linux/bpf.h. Each function returns a file descriptor; the kernel frees the object when
 the last descriptor is closed. Errors are OSError with one sentence.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import resource
 import struct
-import sys
+from contextlib import suppress
 from typing import Final
 
 _NUMBERS: Final = {
@@ -19,25 +20,50 @@ _NUMBERS: Final = {
 }  # fmt: skip
 """The system call's number, by machine."""
 
-_MAP_CREATE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN = 0, 5, 17
-_ARRAY, _RAW_TRACEPOINT, _MMAPABLE = 2, 17, 1 << 10
+_MAP_CREATE, _MAP_UPDATE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 2, 5, 17, 24
+_HASH, _RAW_TRACEPOINT = 1, 17
 _LICENCE: Final = b"Dual MIT/GPL\0"
 _ROOM: Final = 128  # bytes of an attribute block; the rest of the block must be zero
 _LOG: Final = 1 << 16
+REST: Final = b"\xff"  # the key of what has no room in a full table is made of these bytes
 
 
-def instruction(
-    code: int, to: int = 0, of: int = 0, offset: int = 0, value: int = 0
-) -> bytes:  # fmt: skip
-    """The 8 bytes of one instruction (Documentation/bpf/standardization/instruction-set.rst)."""
-    registers = to | of << 4 if sys.byteorder == "little" else to << 4 | of
-    return struct.pack("=BBhi", code, registers, offset, value)
+def table(key: int, entries: int, name: str, value: int = 8) -> int:
+    """Create a hash table of keys of so many bytes; its values are 8 bytes long unless said."""
+    values = struct.pack("=IIIIIII16s", _HASH, key, value, entries, 0, 0, 0, name.encode()[:15])
+    try:
+        return _call(_MAP_CREATE, values)
+    except PermissionError:  # before Linux 5.11 a table counts as locked memory
+        with suppress(OSError, ValueError):
+            most = resource.RLIM_INFINITY
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (most, most))
+        return _call(_MAP_CREATE, values)
 
 
-def shared_map(slots: int, name: str) -> int:
-    """Create an array of `slots` 64-bit counters that can be mapped into memory (Linux 5.5)."""
-    values = struct.pack("=IIIIIII16s", _ARRAY, 4, 8, slots, _MMAPABLE, 0, 0, name.encode()[:15])
-    return _call(_MAP_CREATE, values)
+def put(handle: int, key: bytes, value: int) -> None:
+    """Set one number of a table."""
+    room = ctypes.create_string_buffer(key, len(key))
+    number = ctypes.c_uint64(value)
+    attributes = handle, ctypes.addressof(room), ctypes.addressof(number), 0
+    _call(_MAP_UPDATE, struct.pack("=IxxxxQQQ", *attributes))
+
+
+def contents(handle: int, key: int, entries: int) -> dict[bytes, int]:
+    """All keys and numbers of a table of 8-byte values (Linux 5.6)."""
+    keys = ctypes.create_string_buffer(key * entries)
+    numbers = (ctypes.c_uint64 * entries)()
+    place = ctypes.create_string_buffer(max(8, key))
+    block = ctypes.create_string_buffer(
+        struct.pack(
+            "=QQQQIIQQ", 0, ctypes.addressof(place), ctypes.addressof(keys),
+            ctypes.addressof(numbers), entries, handle, 0, 0,
+        ),
+        _ROOM,
+    )  # fmt: skip
+    with suppress(FileNotFoundError):  # there are no more
+        _ask(_MAP_LOOKUP_BATCH, block)
+    found: int = struct.unpack_from("=I", block.raw, 32)[0]
+    return {keys.raw[at * key : (at + 1) * key]: numbers[at] for at in range(found)}
 
 
 def program(code: bytes, name: str) -> int:
@@ -54,21 +80,25 @@ def program(code: bytes, name: str) -> int:
     except OSError as error:
         said = log.value.decode("ascii", "replace").strip().splitlines()
         if said and error.errno != errno.EPERM:
-            raise OSError(error.errno, f"the kernel refuses the program: {said[-1]}") from None
+            last = next((line for line in reversed(said) if not line.startswith("processed")), "")
+            raise OSError(error.errno, f"the kernel refuses the program: {last}") from None
         raise
 
 
-def attach(tracepoint: str, handle: int) -> int:
+def attach(handle: int, tracepoint: str) -> int:
     """Attach a program to a tracepoint (Linux 4.17) until the descriptor is closed."""
     name = ctypes.create_string_buffer(tracepoint.encode())
     return _call(_RAW_TRACEPOINT_OPEN, struct.pack("=QI", ctypes.addressof(name), handle))
 
 
 def _call(command: int, values: bytes) -> int:
+    return _ask(command, ctypes.create_string_buffer(values, _ROOM))
+
+
+def _ask(command: int, block: ctypes.Array[ctypes.c_char]) -> int:
     machine = os.uname().machine
     if machine not in _NUMBERS:
         raise OSError(errno.ENOSYS, f"counting in the kernel is not known on {machine}")
-    block = ctypes.create_string_buffer(values, _ROOM)
     kernel = ctypes.CDLL(None, use_errno=True)
     handle: int = kernel.syscall(_NUMBERS[machine], command, block, _ROOM)
     if handle < 0:

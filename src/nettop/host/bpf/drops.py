@@ -1,72 +1,120 @@
-"""Dropped packets by reason: the tracepoint skb:kfree_skb (Linux 5.17).
+"""Dropped packets by reason and place: the tracepoint skb:kfree_skb with a reason (Linux 5.17).
 
-include/net/dropreason-core.h describes the reasons. A program of twenty instructions increments a
-counter for each dropped packet (90 ns, measured). It copies nothing to user space, writes no file
-and does not run for other packets. The numbers of the reasons differ between kernels, so their
-names are read from the type information of the running kernel.
+include/net/dropreason-core.h describes the reasons. The program counts each dropped packet by
+reason, place, network namespace, interface it came by, protocol and local port; of a packet that
+stands for several segments it counts these. It copies nothing to user space, writes no file and
+does not run for other packets. The numbers of the reasons and the offsets of what it reads differ
+between kernels, so they are taken from the type information of the running kernel.
 """
 
 from __future__ import annotations
 
 import errno
-import mmap
-import os
+import struct
+from collections import Counter as Sums
+from collections.abc import Iterable
 from typing import Final
 
-from . import btf, call
-from .call import instruction
+from . import assembler as a
+from . import btf, call, counting
+from .counting import read
+from .symbols import Symbols
 
-SLOTS: Final = 512  # reasons; the last stands for all beyond (of subsystems: 802.11, Open vSwitch)
-_STRIPES: Final = 16  # copies of each counter, so that CPUs seldom contend for a cache line
-_OTHERS: Final = "OTHER"
-_TYPES: Final = "/sys/kernel/btf/vmlinux"
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})
+_KEY: Final = struct.Struct("=QIIIHBxHxxxxxx")  # place, reason, namespace, interface, protocol,
+_SIZE: Final = _KEY.size  # number of the transport protocol, port
+_AT: Final = -16 - _SIZE  # of the key on the stack
+_PLACE, _REASON, _SPACE, _FROM, _ETHER, _TRANSPORT, _PORT = 0, 8, 12, 16, 20, 22, 24
+_ETHERS: Final = {0x0800: "ip", 0x86DD: "ip6", 0x0806: "arp", 0x88CC: "lldp", 0x8100: "vlan"}
+_TRANSPORTS: Final = {
+    1: "icmp",
+    2: "igmp",
+    6: "tcp",
+    17: "udp",
+    50: "esp",
+    58: "icmp6",
+    132: "sctp",
+}
+_PORTED: Final = (6, 17, 132)
+_IP, _IP6 = 0x0800, 0x86DD
+_HEADER: Final = 48  # bytes: 40 of a header, and the ports; options of IPv4 up to 20 bytes
+_FIELDS: Final = {  # of struct sk_buff, with their bytes
+    "dev": 8, "sk": 8, "skb_iif": 4, "protocol": 2, "network_header": 2, "end": 4, "head": 8,
+}  # fmt: skip
+_LEAST: Final = 0x70000000  # of a namespace's number, from 0xEFFFFFF8 on (include/linux/nsfs.h)
 
 
 class Counter:
-    """The loaded program and its counters; OSError if it cannot be loaded."""
+    """The loaded program and its counts; OSError if it cannot be loaded."""
 
     def __init__(self) -> None:
         """Load and attach the program; an error closes everything opened so far."""
-        self._handles: list[int] = []
-        self._shared: mmap.mmap | None = None
+        data = counting.types()
+        self._names, self._subsystems = names(data), subsystems(data)
+        self._symbols = Symbols()
+        self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
-            self.names = names(_types())
-            counts = self._keep(call.shared_map(SLOTS * _STRIPES, "nettop_drops"))
-            handle = self._keep(call.program(_code(counts), "nettop_drops"))
-            self._keep(_attach(handle))
-            self._shared = mmap.mmap(counts, 8 * SLOTS * _STRIPES, mmap.MAP_SHARED, mmap.PROT_READ)
+            code = _code(self._counting.table, counting.Types(data), _no_drops(data))
+            handle = self._counting.keep(call.program(a.assemble(code), "nettop_drops"))
+            self._counting.keep(_attach(handle))
         except BaseException:
             self.close()
             raise
 
-    def _keep(self, handle: int) -> int:
-        self._handles.append(handle)
-        return handle
-
     def text(self) -> str:
-        """A line `NAME COUNT` for each reason of this kernel."""
-        if self._shared is None:
-            raise OSError(errno.EBADF, "the counting has ended")
-        counts = memoryview(self._shared[:]).cast("Q")
-        sums = {slot: sum(counts[slot::SLOTS]) for slot in self.names}
-        return "".join(f"{self.names[slot]} {count}\n" for slot, count in sums.items())
+        """The seconds, then a line `REASON COUNT PLACE WHERE INTERFACE PROTOCOL PORT` for each.
+
+        WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
+        INTERFACE is a number. What is elsewhere has `-` for what follows.
+        """
+        counts, own = self._counting.counts(), counting.here()
+        keys = {key: _KEY.unpack(key) for key in counts if key != call.REST * _SIZE}
+        self._symbols.learn(key[0] for key in keys.values())
+        sums = Sums[str]()
+        for raw, (place, reason, space, port_of, ether, transport, port) in keys.items():
+            line = f"{self._name(reason)} {{}} {self._symbols.name(place) or '-'}"
+            if space == own:
+                protocol = _TRANSPORTS.get(transport) or _ETHERS.get(ether) or f"{ether:#06x}"
+                line += f" here {port_of or '-'} {protocol} {port or '-'}"
+            else:
+                line += f" {'elsewhere' if space else 'unknown'} - - -"
+            sums[line] += counts[raw]
+        rest = counts.get(call.REST * _SIZE, 0)
+        lines = [line.format(count) for line, count in sorted(sums.items())]
+        lines += [f"OTHER {rest} - unknown - - -"] if rest else []
+        return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
+
+    def _name(self, reason: int) -> str:
+        """The reason's name; one of a subsystem has the number that this gives it."""
+        system = self._subsystems.get(reason >> 16, "UNKNOWN")
+        return self._names.get(reason) or f"{system}_{reason & 0xFFFF}"
 
     def close(self) -> None:
         """Detach the program; the kernel frees its memory."""
-        if self._shared is not None:
-            self._shared.close()
-            self._shared = None
-        while self._handles:
-            os.close(self._handles.pop())
-
-    def __del__(self) -> None:
-        """Detach the program if the object is dropped without `close`."""
-        self.close()
+        self._counting.close()
 
 
 def names(data: bytes) -> dict[int, str]:
-    """The names of the drop reasons by slot, from BTF; OSError on a kernel without them."""
+    """The names of the drop reasons by number, from BTF; OSError on a kernel without them."""
+    return {n: name for n, name in _reasons(data).items() if name not in _NEVER}
+
+
+def subsystems(data: bytes) -> dict[int, str]:
+    """The names of the subsystems that have reasons of their own, e.g. OPENVSWITCH."""
+    try:
+        found = btf.enumeration(data, "skb_drop_reason_subsys")
+    except KeyError:
+        return {}
+    return {n: name.removeprefix("SKB_DROP_REASON_SUBSYS_") for n, name in found.items()}
+
+
+def _no_drops(data: bytes) -> list[int]:
+    """The reasons with which the kernel frees a packet that it has used."""
+    return [n for n, name in _reasons(data).items() if name in _NEVER]
+
+
+def _reasons(data: bytes) -> dict[int, str]:
+    """All reasons by number, those that are no drops too."""
     try:
         found = btf.enumeration(data, "skb_drop_reason", "SKB_")
     except KeyError:
@@ -80,27 +128,12 @@ def names(data: bytes) -> dict[int, str]:
         number: name.removeprefix("SKB_").removeprefix("DROP_REASON_")
         for number, name in found.items()
     }
-    reasons = {
-        number: name
-        for number, name in sorted(short.items())
-        if 0 <= number < SLOTS - 1 and name not in _NEVER
-    }
-    return {**reasons, SLOTS - 1: _OTHERS}
-
-
-def _types() -> bytes:
-    try:
-        with open(_TYPES, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            errno.ENOENT, "this kernel does not report the names of its drop reasons", _TYPES
-        ) from None
+    return {n: name for n, name in sorted(short.items()) if n >= 0}
 
 
 def _attach(handle: int) -> int:
     try:
-        return call.attach("kfree_skb", handle)
+        return call.attach(handle, "kfree_skb")
     except OSError as error:
         if error.errno in {errno.EINVAL, errno.ENOENT}:
             raise OSError(
@@ -109,29 +142,58 @@ def _attach(handle: int) -> int:
         raise
 
 
-def _code(counts: int) -> bytes:
-    """The program: counts[stripe of this CPU][reason] += 1; the reason is the third argument."""
-    return b"".join(
-        (
-            instruction(0x79, 6, 1, 16),  # r6 = arguments[2]
-            instruction(0x67, 6, value=32),  # an enum is 32 bits wide: clear the rest
-            instruction(0x77, 6, value=32),
-            instruction(0xA5, 6, offset=1, value=SLOTS - 1),  # if r6 >= SLOTS - 1:
-            instruction(0xB7, 6, value=SLOTS - 1),  # r6 = SLOTS - 1
-            instruction(0x85, value=8),  # r0 = bpf_get_smp_processor_id()
-            instruction(0x57, 0, value=_STRIPES - 1),
-            instruction(0x27, 0, value=SLOTS),
-            instruction(0x0F, 6, 0),  # r6 += r0
-            instruction(0x63, 10, 6, -4),  # the key lies on the stack
-            instruction(0xBF, 2, 10),
-            instruction(0x07, 2, value=-4),
-            instruction(0x18, 1, 1, value=counts),  # r1 = the map (two instructions wide)
-            instruction(0x00),
-            instruction(0x85, value=1),  # r0 = bpf_map_lookup_elem(r1, r2)
-            instruction(0x15, 0, offset=2),  # if r0:
-            instruction(0xB7, 1, value=1),
-            instruction(0xDB, 0, 1),  # *r0 += 1, atomically
-            instruction(0xB7, 0),
-            instruction(0x95),
-        )
-    )
+def _code(table: int, types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
+    """The program: R6 is the packet, R7 to R9 what is read of it."""
+    socket = types.arguments("kfree_skb") > 3  # the receiving one, since Linux 6.11
+    places = {name: types.offset("sk_buff", name) for name in _FIELDS}
+    first, last = min(places.values()), max(places.values()) + 8
+    copy = _AT - (last - first)  # of the stack: the part of the packet's structure with all fields
+
+    def field(to: int, name: str) -> a.Parts:
+        return a.load(to, a.R10, copy + places[name] - first, _FIELDS[name])
+
+    header = copy - _HEADER  # of the stack: the header of the network, and the ports of IPv6
+    return (
+        *a.move(a.R9, a.R1),
+        *a.load(a.R6, a.R9, 0), *a.load(a.R7, a.R9, 8), *a.load(a.R8, a.R9, 16), *a.low_half(a.R8),
+        *(part for one in no_drops for part in a.when(a.R8, "==", one, "out")),
+        *(part for at in range(0, _SIZE, 8) for part in a.put(a.R10, _AT + at, 0)),
+        *a.store(a.R10, _AT + _PLACE, a.R7), *a.store(a.R10, _AT + _REASON, a.R8, 4),
+        *(a.load(a.R9, a.R9, 24) if socket else a.number(a.R9, 0)),
+        *counting.copied(copy, a.R6, first, last - first),
+        *field(a.R7, "sk"), *a.when(a.R7, "!=", 0, "socket"),
+        *a.move(a.R7, a.R9), *a.when(a.R7, "==", 0, "device"),
+        "socket", *_number(types, types.offset("sock", "__sk_common.skc_net.net")),
+        *a.when(a.R7, ">=", _LEAST, "space"),
+        "device",  # a union: it may be another thing
+        *field(a.R7, "dev"), *_number(types, types.offset("net_device", "nd_net.net")),
+        *a.when(a.R7, "<", _LEAST, "nowhere"),
+        "space", *a.store(a.R10, _AT + _SPACE, a.R7, 4),
+        "nowhere", *field(a.R7, "skb_iif"), *a.store(a.R10, _AT + _FROM, a.R7, 4),
+        *field(a.R7, "protocol"), *a.swapped(a.R7), *a.store(a.R10, _AT + _ETHER, a.R7, 2),
+        *a.when(a.R7, "==", _IP6, "internet"), *a.when(a.R7, "!=", _IP, "segments"),
+        "internet", *field(a.R8, "network_header"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
+        *counting.copied(header, a.R8, 0, _HEADER),
+        *a.number(a.R9, 40), *a.load(a.R8, a.R10, header + 6, 1),
+        *a.when(a.R7, "==", _IP6, "transport"),
+        *a.load(a.R9, a.R10, header, 1), *a.change(a.R9, "&", 15), *a.change(a.R9, "<<", 2),
+        *a.load(a.R8, a.R10, header + 9, 1),
+        "transport", *a.store(a.R10, _AT + _TRANSPORT, a.R8, 1),
+        *(part for one in _PORTED for part in a.when(a.R8, "==", one, "ported")),
+        *a.go("segments"),
+        "ported", *a.when(a.R9, "<", 20, "segments"), *a.when(a.R9, ">", 40, "segments"),
+        *a.load(a.R7, a.R10, _AT + _FROM, 4),
+        *a.when(a.R7, "==", 0, "sent"), *a.change(a.R9, "+", 2),  # the local port is the second
+        "sent", *a.stack(a.R8, header), *a.add(a.R8, a.R9), *a.load(a.R7, a.R8, 0, 2),
+        *a.swapped(a.R7), *a.store(a.R10, _AT + _PORT, a.R7, 2),
+        "segments", *field(a.R8, "end"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
+        *read(a.R7, a.R8, types.offset("skb_shared_info", "gso_segs"), 2),
+        *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),
+        "count", *counting.add(table, _AT, _SIZE, a.R7),
+        "out", *a.end(),
+    )  # fmt: skip
+
+
+def _number(types: btf.Types, of: int) -> a.Parts:
+    """R7, a structure, becomes the number of the namespace at that offset; 0 without one."""
+    return (*read(a.R7, a.R7, of), *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4))

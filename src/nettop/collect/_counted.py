@@ -1,0 +1,33 @@
+"""Rows of what programs in the kernel have counted: the seconds, then a line for each row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from ..files.bounds import count
+from . import _lines
+
+_Row = TypeVar("_Row", bound=Any)
+_SECONDS: Final = re.compile(r"\d{1,9}\.\d{1,6}", re.ASCII)
+
+
+def rows(text: str, row: Callable[[str, float], _Row], what: str) -> Sequence[_Row]:
+    """`row` of each line and the seconds; ValueError as `_lines.rows`."""
+    first, _, rest = text.partition("\n")
+    seconds = float(first) if _SECONDS.fullmatch(first) else None
+    lines = text if seconds is None else rest
+    return _lines.rows(lines.splitlines(), lambda line: row(line, seconds or 0.0), what)
+
+
+def number(word: str) -> int:
+    """A count; ValueError if it is not made of digits."""
+    if not (word.isascii() and word.isdigit()):
+        raise ValueError(f"not a count: {word[:20]!r}")
+    return count(word)
+
+
+def told(word: str) -> str:
+    """The word; `-` stands for none."""
+    return "" if word == "-" else word

@@ -1,0 +1,84 @@
+"""Failed network calls and attempts to connect.
+
+kernel/entry/syscall-common.c (trace_sys_exit) and include/trace/events/sock.h
+(inet_sock_set_state). Counted by process, call, error and destination. The first reading loads
+programs into the kernel (`bpf.calls`), so the table is read on request only, and needs root. An
+attempt to connect that succeeds has the error `0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from ..frame.fields import counter, gauge, label, light
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from . import _counted, _words
+
+EVERY: Final = 0.9
+COUNTED: Final = "calls"
+OPENED: Final = "0"  # error of an attempt to connect that succeeded
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One call with one error, of one process, to one destination."""
+
+    call: str = label("the call as in section 2 of the manual; connection: an attempt to connect")
+    error: str = label("errno, e.g. ECONNREFUSED; 0: succeeded; GIVEN_UP: closed before an answer")
+    pid: int = label("process")
+    where: str = label("network namespace of the process: here or elsewhere")
+    address: str = label("address that the program gave; empty without one")
+    port: str = label("port that the program gave; empty without one")
+    process: str = label("name of the process")
+    events: int = counter("calls since nettop started to count", "calls")
+    seconds: float = gauge("counted for", "s", default=0.0)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """The failed calls since the first call; OSError as in `bpf.calls`."""
+    return parse(source.counted(COUNTED))
+
+
+def parse(text: str) -> Sequence[Row]:
+    """The rows of `bpf.calls` lines; ValueError for any other."""
+    return _counted.rows(text, _row, "failed calls")
+
+
+def _row(line: str, seconds: float) -> Row:
+    call, error, number, pid, where, address, port, process = line.split(" ", 7)
+    if not (call and error and process):
+        raise ValueError(f"not a call with its count: {line[:60]!r}")
+    labels = _counted.number(pid), where, _counted.told(address), _counted.told(port), process
+    return Row(call, error, *labels, _counted.number(number), seconds)
+
+
+def words(call: str, error: str, address: str = "") -> _words.Words:
+    """What an error of a call means; one that is not in the table says its name."""
+    family = "ip6" if ":" in address else ""
+    known = _known()
+    return (
+        known.get((call, error, family))
+        or known.get((call, error, ""))
+        or _words.Words(
+            means=f"A call fails: {call}, {error}",
+            kind=_words.UNKNOWN,
+            cause="What this error means depends on the call.",
+            advice=f"`man 2 {call}` describes {error}. "
+            "`strace -f -e trace=network -p PID` shows the calls of the process.",
+            rests=f"{call}(2)",
+        )
+    )
+
+
+@cache
+def _known() -> Mapping[tuple[str, str, str], _words.Words]:
+    table = _words.entries("failed-calls.toml", "call")
+    return {
+        (call, one["errno"], one.get("family", "")): words
+        for one, words in table
+        for call in one["calls"]
+    }

@@ -1,0 +1,87 @@
+"""Network calls of a process that fail with one error: collector `failed_calls`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from ...collect import failed_calls
+from ...frame.fields import gauge, label
+from ...frame.rates import Entry, Frame
+from ...terms.dataclass import dataclass
+from ..counters import grown, total
+from ..kind import Kind
+from .drop import most
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+NORMAL: Final = "normal"  # no fault by itself: no fact
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Calls of one process that fail with one error, in the network namespace of nettop."""
+
+    id: str = label("process, call and error, e.g. curl[812]/connect/ENETUNREACH")
+    process: str = gauge("name of the process", default="")
+    pid: int = gauge("number of the process", default=0)
+    who: str = gauge("process with its number", default="")
+    call: str = gauge("the call; connection: an attempt to connect", default="")
+    error: str = gauge("errno; GIVEN_UP: closed before an answer", default="")
+    kind: str = gauge("kind of the error", default="")
+    means: str = gauge("what the error says", default="")
+    cause: str = gauge("what decides it", default="")
+    advice: str = gauge("how to find out more, and what helps", default="")
+    rests: str = gauge("the source that defines it", default="")
+    rule: str = gauge("the rule that explains it", default="")
+    to: str = gauge("destinations", default="")
+    events: int = gauge("calls that failed while nettop looked", "calls", default=0)
+    per_s: float | None = gauge("calls that fail", "calls/s", default=None)
+    share: float | None = gauge("attempts that failed / all attempts", "ratio", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:  # noqa: ARG001
+    """One fact for each process, call and error of this namespace."""
+    found: dict[tuple[str, int, str, str], list[Entry[Any]]] = {}
+    opened = Counter[tuple[int, str, str]]()
+    for entry in frame.tables.get("failed_calls", ()):
+        row = entry.now
+        if row.where != "here":
+            continue
+        if row.error == failed_calls.OPENED:
+            opened[row.pid, row.address, row.port] += row.events
+        elif failed_calls.words(row.call, row.error, row.address).kind != NORMAL:
+            key = row.process, row.pid, row.call, row.error
+            found.setdefault(key, []).append(entry)
+    return tuple(_call(key, entries, opened) for key, entries in found.items())
+
+
+def _call(
+    key: tuple[str, int, str, str], entries: list[Entry[Any]], opened: Counter[tuple[int, str, str]]
+) -> Call:
+    process, pid, call, error = key
+    words = failed_calls.words(call, error)
+    places = Counter[str]()
+    for row in (entry.now for entry in entries):
+        places[f"{row.address} port {row.port}" if row.port else row.address] += row.events
+    events = sum(entry.now.events for entry in entries)
+    tried = {(pid, entry.now.address, entry.now.port) for entry in entries}
+    answered = sum(opened[one] for one in tried)
+    share = events / (events + answered) if call == "connection" else None
+    who = f"{process}[{pid}]"
+    return Call(
+        id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
+        kind=words.kind, means=words.means, cause=words.cause, advice=words.advice,
+        rests=words.rests, rule=words.rule, to=most(places), events=events,
+        per_s=total(grown(entry, "events") for entry in entries), share=share,
+    )  # fmt: skip
+
+
+KIND = Kind(
+    name="call", type=Call, plural="calls", key=attrgetter("id"), target=attrgetter("id"),
+    names={"call": "call.id"}, example={"id": "curl[812]/connect/ENETUNREACH"},
+    tables={"": "failed_calls"}, build=build,
+)  # fmt: skip

@@ -1,0 +1,78 @@
+"""Packets that the kernel drops for one reason at one place: collector `drop_reasons`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from ...collect import drop_reasons
+from ...frame.fields import gauge, label
+from ...frame.rates import Entry, Frame
+from ...terms.dataclass import dataclass
+from ..counters import grown, total
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+MOST: Final = 3  # ports or destinations that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Drops of one reason at one place, in the network namespace of nettop."""
+
+    id: str = label("reason and place, e.g. NO_SOCKET/tcp_v4_rcv")
+    reason: str = gauge("the kernel's name of the reason", default="")
+    place: str = gauge("function of the kernel that drops", default="")
+    kind: str = gauge("kind of the reason", default="")
+    means: str = gauge("what the kernel found", default="")
+    cause: str = gauge("what decides it", default="")
+    advice: str = gauge("how to find out more, and what helps", default="")
+    rests: str = gauge("the source that defines it", default="")
+    rule: str = gauge("the rule that explains it", default="")
+    whose: str = gauge("protocols and local ports", default="")
+    nics: str = gauge("interfaces that they came by", default="")
+    packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
+    per_s: float | None = gauge("packets dropped", "packets/s", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
+    """One fact for each reason and place that dropped in this namespace."""
+    found: dict[tuple[str, str], list[Entry[Any]]] = {}
+    for entry in frame.tables.get("drop_reasons", ()):
+        if entry.now.where == "here" and entry.now.packets:
+            found.setdefault((entry.now.reason, entry.now.place), []).append(entry)
+    names = {str(row.index): row.interface for row in frame.rows("links")}
+    return tuple(_drop(*key, entries, names) for key, entries in found.items())
+
+
+def _drop(reason: str, place: str, entries: list[Entry[Any]], names: dict[str, str]) -> Drop:
+    words = drop_reasons.words(reason, place)
+    ports, nics = Counter[str](), Counter[str]()
+    for row in (entry.now for entry in entries):
+        ports[f"{row.protocol} port {row.port}" if row.port else row.protocol] += row.packets
+        came = names.get(row.interface, "") if row.interface else "sent by this host"
+        nics[came] += row.packets
+    return Drop(
+        id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
+        means=words.means, cause=words.cause, advice=words.advice, rests=words.rests,
+        rule=words.rule, whose=most(ports), nics=most(nics),
+        packets=sum(entry.now.packets for entry in entries),
+        per_s=total(grown(entry, "packets") for entry in entries),
+    )  # fmt: skip
+
+
+def most(counts: Counter[str]) -> str:
+    """The names with the highest counts, and how many others there are."""
+    named = [name for name, _ in counts.most_common() if name]
+    others = len(named) - MOST
+    return ", ".join(named[:MOST]) + (f" and {others} more" if others > 0 else "")
+
+
+KIND = Kind(
+    name="drop", type=Drop, plural="drops", key=attrgetter("id"), target=attrgetter("id"),
+    names={"drop": "drop.id"}, example={"id": "NO_SOCKET/tcp_v4_rcv"},
+    tables={"": "drop_reasons"}, build=build,
+)  # fmt: skip

@@ -1,0 +1,250 @@
+"""Failed network calls and connection attempts, by process, call, error and destination.
+
+The tracepoint raw_syscalls:sys_exit shows the calls that return an error; for all others the
+program ends after six instructions. A connection that is opened without waiting (O_NONBLOCK,
+io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows the attempt,
+in the process that begins it, and its end. Attempts that succeed are counted too, for the share.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+from collections import Counter as Sums
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from . import assembler as a
+from . import btf, call, counting
+from .counting import read
+
+# call → its number on x86-64 and on arm64, and its argument that is an address
+SYSTEM_CALLS: Final[Mapping[str, tuple[int, int, int | None]]] = {
+    "connect": (42, 203, 1), "bind": (49, 200, 1), "sendto": (44, 206, 4),
+    "listen": (50, 201, None), "accept": (43, 202, None), "accept4": (288, 242, None),
+    "socket": (41, 198, None), "setsockopt": (54, 208, None), "sendmsg": (46, 211, None),
+    "sendmmsg": (307, 269, None), "recvfrom": (45, 207, None), "recvmsg": (47, 212, None),
+    "read": (0, 63, None), "write": (1, 64, None), "readv": (19, 65, None),
+    "writev": (20, 66, None),
+}  # fmt: skip
+_OF_FILES: Final = ("read", "write", "readv", "writev")
+_NETWORK: Final = errno.ENOTSOCK  # the first error that only sockets have
+ATTEMPT: Final = "connection"
+CALLS: Final = (ATTEMPT, *SYSTEM_CALLS)
+GIVEN_UP: Final = 4096  # the program closed the socket before the answer
+_OPENED: Final = 0
+ERRORS: Final = {
+    **errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP", _OPENED: "0", GIVEN_UP: "GIVEN_UP",
+}  # fmt: skip
+_WAITING: Final = frozenset(
+    {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
+)
+_SYN_SENT, _CLOSE = 2, 7
+
+_KEY: Final = struct.Struct("=IIHHHH16s16s")  # process, namespace, call, error, family, port,
+_SIZE: Final = _KEY.size  # address, name of the process
+_AT: Final = -32 - _SIZE
+_PID, _SPACE, _CALL, _ERROR, _FAMILY, _PORT, _ADDRESS, _NAME = 0, 4, 8, 10, 12, 14, 16, 32
+_PENDING: Final = _AT - 8  # of the stack: the address of a socket
+_GIVEN: Final = _AT - 40  # of the stack: an address of user space, 28 bytes
+_OWNER: Final = _SIZE  # bytes kept of an attempt: its key
+
+
+class Counter:
+    """The loaded programs and their counts; OSError if they cannot be loaded."""
+
+    def __init__(self) -> None:
+        """Load and attach the programs; an error closes everything opened so far."""
+        types = counting.Types(counting.types())
+        self._counting = counting.Counting(_SIZE, "nettop_calls")
+        try:
+            keep, table = self._counting.keep, self._counting.table
+            pending = keep(call.table(8, counting.ROOM, "nettop_attempts", _OWNER))
+            code = a.assemble(_attempts(table, pending, types))
+            keep(call.attach(keep(call.program(code, "nettop_attempts")), "inet_sock_set_state"))
+            code = a.assemble(_exit(table, types, _machine(types)))
+            keep(call.attach(keep(call.program(code, "nettop_calls")), "sys_exit"))
+        except BaseException:
+            self.close()
+            raise
+
+    def text(self) -> str:
+        """The seconds, then a line `CALL ERROR COUNT PROCESS WHERE ADDRESS PORT NAME` for each.
+
+        ERROR is `0` for attempts that succeeded; WHERE is `here` for the namespace of this thread.
+        """
+        own = counting.here()
+        rows = Sums(
+            {
+                (number, code, pid, space == own, _address(family, where), port, _shown(name)): n
+                for (pid, space, number, code, family, port, where, name), n in self._keys().items()
+            }
+        )
+        for one in [one for one in rows if one[0] == 1]:  # a connect that waited: counted once
+            rows[one] -= min(rows[one], rows.get((0, *one[1:]), 0))
+        lines = [
+            f"{CALLS[number]} {_error(code)} {n} {pid} {'here' if own else 'elsewhere'} "
+            f"{where or '-'} {port or '-'} {name}"
+            for (number, code, pid, own, where, port, name), n in sorted(rows.items())
+            if n > 0
+        ]
+        return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
+
+    def _keys(self) -> Mapping[tuple[int, int, int, int, int, int, bytes, bytes], int]:
+        counts = self._counting.counts()
+        return {_KEY.unpack(key): n for key, n in counts.items() if key != call.REST * _SIZE}
+
+    def close(self) -> None:
+        """Detach the programs; the kernel frees their memory."""
+        self._counting.close()
+
+
+def _error(code: int) -> str:
+    return ERRORS.get(code) or str(code)
+
+
+def _shown(name: bytes) -> str:
+    text = name.split(b"\0", 1)[0].decode("utf-8", "replace")
+    return "".join(one if one.isprintable() else "?" for one in text) or "?"
+
+
+def _address(family: int, raw: bytes) -> str:
+    if family == socket.AF_INET:
+        return socket.inet_ntop(socket.AF_INET, raw[:4])
+    if family == socket.AF_INET6:
+        return socket.inet_ntop(socket.AF_INET6, raw)
+    return "unix" if family == socket.AF_UNIX else ""
+
+
+def _empty() -> a.Parts:
+    return tuple(part for at in range(0, _SIZE, 8) for part in a.put(a.R10, _AT + at, 0))
+
+
+def _owner(types: btf.Types) -> a.Parts:
+    """Store the process that runs, its name and its namespace in the key."""
+    spaces, space = types.offset("task_struct", "nsproxy"), types.offset("nsproxy", "net_ns")
+    return (
+        *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _AT + _PID, a.R0, 4),
+        *a.stack(a.R1, _AT + _NAME), *a.number(a.R2, 16), *a.call(a.COMM),
+        *a.call(a.TASK), *a.move(a.R7, a.R0),
+        *read(a.R7, a.R7, spaces), *read(a.R7, a.R7, space),
+        *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4),
+        *a.store(a.R10, _AT + _SPACE, a.R7, 4),
+    )  # fmt: skip
+
+
+class _Machine(NamedTuple):
+    """Where the registers of a call lie: its number, and an argument by its place."""
+
+    column: int  # of `SYSTEM_CALLS`
+    number: int
+    arguments: Mapping[int, int]
+
+
+def _machine(types: btf.Types) -> _Machine:
+    """Of x86-64, arm64 or riscv; OSError on another machine."""
+    machine = os.uname().machine
+    if machine == "x86_64":
+        places = {1: types.offset("pt_regs", "si"), 4: types.offset("pt_regs", "r8")}
+        return _Machine(0, types.offset("pt_regs", "orig_ax"), places)
+    if machine == "aarch64":
+        first = types.offset("pt_regs", "regs")
+        places = {1: first + 8, 4: first + 32}
+        return _Machine(1, types.offset("pt_regs", "syscallno"), places)
+    raise OSError(errno.ENOSYS, f"the calls of programs cannot be seen on {machine}")
+
+
+def _exit(table: int, types: btf.Types, machine: _Machine) -> a.Parts:
+    """The program at the exit of a call: R6 has its registers, R7 its number, R8 the error."""
+    calls = list(enumerate(SYSTEM_CALLS.items(), start=1))
+    given: dict[int, list[str]] = {}
+    for _, (name, (*_, argument)) in calls:
+        if argument is not None:
+            given.setdefault(argument, []).append(name)
+    return (
+        *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8),
+        *a.when(a.R8, "<", -4095, "out"), *a.negate(a.R8),
+        *(part for one in sorted(_WAITING) for part in a.when(a.R8, "==", one, "out")),
+        *read(a.R7, a.R6, machine.number, 4),
+        *(part for _, (name, numbers) in calls
+          for part in a.when(a.R7, "==", numbers[:2][machine.column], name)),
+        *a.go("out"),
+        *(part for at, (name, _) in calls for part in (
+            name, *(a.when(a.R8, "<", _NETWORK, "out") if name in _OF_FILES else ()),
+            *a.number(a.R9, at), *a.go("key"))),
+        "key", *_empty(), *a.store(a.R10, _AT + _CALL, a.R9, 2),
+        *a.store(a.R10, _AT + _ERROR, a.R8, 2), *_owner(types),
+        *(part for argument, names in given.items() for name in names
+          for part in a.when(a.R9, "==", CALLS.index(name), f"argument {argument}")),
+        *a.go("no address"),
+        *(part for argument in given for part in (
+            f"argument {argument}", *read(a.R7, a.R6, machine.arguments[argument]),
+            *a.go("address"))),
+        "address", *_given(),
+        *a.number(a.R7, 1), *counting.add(table, _AT, _SIZE, a.R7),
+        "out", *a.end(),
+    )  # fmt: skip
+
+
+def _given() -> a.Parts:
+    """Store family, port and address of the sockaddr that the program gave, at R7."""
+    return (
+        *(part for at in range(0, 32, 8) for part in a.put(a.R10, _GIVEN + at, 0)),
+        *a.when(a.R7, "==", 0, "no address"),
+        *a.stack(a.R1, _GIVEN), *a.number(a.R2, 8), *a.move(a.R3, a.R7), *a.call(a.READ_USER),
+        *a.load(a.R8, a.R10, _GIVEN, 2), *a.store(a.R10, _AT + _FAMILY, a.R8, 2),
+        *a.when(a.R8, "==", socket.AF_INET, "inet"),
+        *a.when(a.R8, "!=", socket.AF_INET6, "no address"),
+        *a.stack(a.R1, _AT + _ADDRESS), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
+        *a.change(a.R3, "+", 8), *a.call(a.READ_USER), *a.go("port"),
+        "inet", *a.load(a.R8, a.R10, _GIVEN + 4, 4), *a.store(a.R10, _AT + _ADDRESS, a.R8, 4),
+        "port", *a.load(a.R8, a.R10, _GIVEN + 2, 2), *a.swapped(a.R8),
+        *a.store(a.R10, _AT + _PORT, a.R8, 2),
+        "no address",
+    )  # fmt: skip
+
+
+def _attempts(table: int, pending: int, types: btf.Types) -> a.Parts:
+    """The program at each change of a TCP socket's state: R6 the socket, R8 and R9 old and new."""
+    return (
+        *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *a.load(a.R9, a.R1, 16),
+        *a.low_half(a.R8), *a.low_half(a.R9),
+        *a.store(a.R10, _PENDING, a.R6), *_empty(),
+        *a.when(a.R9, "==", _SYN_SENT, "begins"), *a.when(a.R8, "!=", _SYN_SENT, "out"),
+        # it ends: take the key that was kept
+        *a.map_of(a.R1, pending), *a.stack(a.R2, _PENDING), *a.call(a.LOOKUP),
+        *a.when(a.R0, "==", 0, "out"),
+        *(part for at in range(0, _OWNER, 8)
+          for part in (*a.load(a.R7, a.R0, at), *a.store(a.R10, _AT + at, a.R7))),
+        *a.map_of(a.R1, pending), *a.stack(a.R2, _PENDING), *a.call(a.DELETE),
+        *_destination(types),
+        *a.when(a.R9, "!=", _CLOSE, "count"),
+        *read(a.R7, a.R6, types.offset("sock", "sk_err"), 4),
+        *a.when(a.R7, "!=", 0, "failed"), *a.number(a.R7, GIVEN_UP),
+        "failed", *a.store(a.R10, _AT + _ERROR, a.R7, 2),
+        "count", *a.number(a.R7, 1), *counting.add(table, _AT, _SIZE, a.R7),
+        "begins", *_owner(types),
+        *a.map_of(a.R1, pending), *a.stack(a.R2, _PENDING), *a.stack(a.R3, _AT),
+        *a.number(a.R4, 0), *a.call(a.UPDATE),
+        "out", *a.end(),
+    )  # fmt: skip
+
+
+def _destination(types: btf.Types) -> a.Parts:
+    """Store family, port and address of the other end of the socket in R6."""
+    address = types.offset("sock", "__sk_common.skc_v6_daddr")
+    return (
+        *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_dport"), 2), *a.swapped(a.R7),
+        *a.store(a.R10, _AT + _PORT, a.R7, 2),
+        *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_family"), 2),
+        *a.store(a.R10, _AT + _FAMILY, a.R7, 2),
+        *a.when(a.R7, "==", socket.AF_INET, "inet"),
+        *read(a.R7, a.R6, address), *a.store(a.R10, _AT + _ADDRESS, a.R7),
+        *read(a.R7, a.R6, address + 8), *a.store(a.R10, _AT + _ADDRESS + 8, a.R7),
+        *a.go("there"),
+        "inet", *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_daddr"), 4),
+        *a.store(a.R10, _AT + _ADDRESS, a.R7, 4),
+        "there",
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""What the counting programs share: parts of their code, and the object that holds a program.
+
+A program builds a key on its stack and adds to the number of that key. A table that is full counts
+what has no room under a key of its own, `call.REST`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from . import assembler as a
+from . import call
+from .btf import Types
+
+ROOM: Final = 4096  # keys of a table
+_TYPES: Final = "/sys/kernel/btf/vmlinux"
+_SCRATCH: Final = -16  # of the stack: what is read from kernel memory, and a new number
+
+
+def types() -> bytes:
+    """The type information of the running kernel; OSError with a sentence without it."""
+    try:
+        with open(_TYPES, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            errno.ENOENT, "this kernel does not describe its types (CONFIG_DEBUG_INFO_BTF)", _TYPES
+        ) from None
+
+
+def here() -> int:
+    """The number of this thread's network namespace."""
+    return os.stat("/proc/thread-self/ns/net").st_ino
+
+
+def read(to: int, base: int, offset: int, size: int = 8) -> a.Parts:
+    """`to` = the number of `size` bytes at `base` + `offset` of kernel memory; 0 if it has none.
+
+    `to` and `base` are R6 to R9.
+    """
+    return (
+        *a.put(a.R10, _SCRATCH, 0),
+        *a.stack(a.R1, _SCRATCH),
+        *a.number(a.R2, size),
+        *a.move(a.R3, base),
+        *a.change(a.R3, "+", offset),
+        *a.call(a.READ),
+        *a.load(to, a.R10, _SCRATCH, size),
+    )
+
+
+def copied(to: int, base: int, offset: int, size: int) -> a.Parts:
+    """Copy `size` bytes at `base` (R6 to R9) + `offset` to the stack; zeros if they are not there.
+
+    A call costs as much for 200 bytes as for 8.
+    """
+    return (
+        *a.stack(a.R1, to),
+        *a.number(a.R2, size),
+        *a.move(a.R3, base),
+        *a.change(a.R3, "+", offset),
+        *a.call(a.READ),
+    )
+
+
+def add(table: int, key: int, size: int, amount: int) -> a.Parts:
+    """Add a register (R6 to R9) to the number of the key of `size` bytes at that stack offset."""
+    return (
+        *a.map_of(a.R1, table), *a.stack(a.R2, key), *a.call(a.LOOKUP),
+        *a.when(a.R0, "!=", 0, "known"),
+        *a.store(a.R10, _SCRATCH, amount),
+        *a.map_of(a.R1, table), *a.stack(a.R2, key), *a.stack(a.R3, _SCRATCH),
+        *a.number(a.R4, 1), *a.call(a.UPDATE),  # 1: it must be new
+        *a.when(a.R0, "==", 0, "done"),
+        *(part for at in range(0, size, 8) for part in a.put(a.R10, key + at, -1)),
+        *a.map_of(a.R1, table), *a.stack(a.R2, key), *a.call(a.LOOKUP),
+        *a.when(a.R0, "==", 0, "done"),
+        "known", *a.add_to(a.R0, amount),
+        "done", *a.end(),
+    )  # fmt: skip
+
+
+class Counting:
+    """A table in the kernel with the programs that count into it, until `close`."""
+
+    def __init__(self, key: int, name: str) -> None:
+        """Create the table; keys have `key` bytes, a multiple of 8."""
+        self._key = key
+        self._handles: list[int] = []
+        self.begun = time.monotonic()
+        self.table = self.keep(call.table(key, ROOM, name))
+        call.put(self.table, call.REST * key, 0)
+
+    def keep(self, handle: int) -> int:
+        """Close this descriptor at the end."""
+        self._handles.append(handle)
+        return handle
+
+    def counts(self) -> Mapping[bytes, int]:
+        """The number of each key; OSError after `close`."""
+        if not self._handles:
+            raise OSError(errno.EBADF, "the counting has ended")
+        return call.contents(self.table, self._key, ROOM)
+
+    def seconds(self) -> float:
+        """How long it has counted."""
+        return time.monotonic() - self.begun
+
+    def close(self) -> None:
+        """Detach the programs; the kernel frees its memory."""
+        while self._handles:
+            os.close(self._handles.pop())
+
+    def __del__(self) -> None:
+        """Detach the programs if the object is dropped without `close`."""
+        self.close()
+
+
+__all__ = ["ROOM", "Counting", "Types", "add", "here", "read", "types"]

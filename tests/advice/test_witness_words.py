@@ -1,0 +1,91 @@
+"""The words for drop reasons and failed calls: complete, short, and one entry for each."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop import config
+from nettop.collect import drop_reasons, failed_calls
+from nettop.host.bpf import calls, drops
+
+_BTF = Path("/sys/kernel/btf/vmlinux")
+_TITLE = 70  # characters
+_SENTENCE = 300
+_WORDS = {"means", "kind", "cause", "advice", "rests"}
+_FILES = {
+    "drop-reasons.toml": (
+        "reason",
+        {"name"},
+        {"rule", "seen", "place"},
+        "loss refused normal unknown",
+    ),
+    "failed-calls.toml": ("call", {"calls", "errno"}, {"seen", "family"}, "fault refused normal"),
+}
+
+
+def _entries(file: str) -> list[dict[str, Any]]:
+    table = tomllib.loads((config.rules_folder() / file).read_text("utf-8"))
+    assert table.keys() == {_FILES[file][0]}
+    entries: list[dict[str, Any]] = table[_FILES[file][0]]
+    return entries
+
+
+def _keys(entry: dict[str, Any]) -> list[str]:
+    return [f"{call} {entry['errno']} {entry.get('family', '')}" for call in entry["calls"]]
+
+
+@pytest.mark.skipif(not _BTF.exists(), reason="this kernel does not publish its types")
+def test_each_reason_of_the_running_kernel_has_words() -> None:
+    described = {entry["name"] for entry in _entries("drop-reasons.toml")}
+    assert not set(drops.names(_BTF.read_bytes()).values()) - described
+
+
+def test_no_reason_and_no_failed_call_is_described_twice() -> None:
+    names = [f"{e['name']} {e.get('place', '')}" for e in _entries("drop-reasons.toml")]
+    names += [key for entry in _entries("failed-calls.toml") for key in _keys(entry)]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("file", _FILES)
+def test_each_entry_is_complete_and_short(file: str) -> None:
+    _, names, optional, kinds = _FILES[file]
+    for entry in _entries(file):
+        assert entry.keys() - optional == names | _WORDS, entry
+        assert entry["kind"] in kinds.split(), entry
+        assert len(entry["means"]) <= _TITLE, entry
+        assert not entry["means"].endswith("."), entry
+        assert all(entry[key] for key in _WORDS), entry
+        assert entry["cause"].endswith("."), entry
+        assert entry["advice"].endswith("."), entry
+        for sentence in re.split(r"(?<=\.) ", f"{entry['cause']} {entry['advice']}"):
+            assert len(sentence) <= _SENTENCE, sentence
+
+
+def test_each_advice_on_a_lost_or_refused_packet_names_a_command() -> None:
+    for entry in _entries("drop-reasons.toml"):
+        if entry["kind"] in {"loss", "refused"}:
+            assert re.search(r"`[a-z]", entry["advice"]), entry
+
+
+def test_each_rule_that_explains_a_reason_better_exists() -> None:
+    rules = {path.stem for path in config.rules_folder().glob("*/*.toml")}
+    assert not {e["rule"] for e in _entries("drop-reasons.toml") if "rule" in e} - rules
+
+
+def test_each_error_is_one_of_the_system() -> None:
+    entries = _entries("failed-calls.toml")
+    assert {entry["errno"] for entry in entries} <= {*calls.ERRORS.values()}
+    assert {call for entry in entries for call in entry["calls"]} <= {*calls.CALLS}
+
+
+def test_a_place_and_a_family_have_words_of_their_own() -> None:
+    assert drop_reasons.words("NOT_SPECIFIED").kind == "unknown"
+    assert drop_reasons.words("NOT_SPECIFIED", "ip6_mc_input").kind == "normal"
+    assert failed_calls.words("connect", "ENETUNREACH", "192.0.2.1").kind == "fault"
+    assert failed_calls.words("connect", "ENETUNREACH", "2001:db8::1").kind == "normal"

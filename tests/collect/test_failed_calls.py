@@ -1,0 +1,145 @@
+"""What the kernel counts of drops and failed calls: rows, facts, findings after their causes."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop.collect import drop_reasons, failed_calls
+from nettop.facts import Facts
+from nettop.facts.joined import Joiner
+from nettop.facts.kinds.call import Call
+from nettop.facts.kinds.drop import Drop
+from nettop.host.bpf import symbols
+from nettop.host.bpf.btf import Types
+from nettop.host.recording import Replay
+from nettop.sampling.sampler import Sampler
+
+CALLS = """3.000
+connection 0 9 812 here 192.0.2.1 80 curl
+connection ECONNREFUSED 27 812 here 192.0.2.1 80 curl
+sendto ENETUNREACH 6 7 here 198.51.100.1 53 my resolver
+sendto EPERM 6 7 elsewhere 198.51.100.1 53 other
+bind EADDRINUSE 1 7 here - - my resolver
+"""
+DROPS = """3.000
+NO_SOCKET 12 __udp4_lib_rcv here 2 udp 53
+NO_SOCKET 3 __udp4_lib_rcv here - udp 54
+NO_SOCKET 30 tcp_v4_rcv elsewhere - - -
+SOCKET_RCVBUFF 900 udp_queue_rcv_one_skb here 2 udp 5201
+OTHER 4 - unknown - - -
+"""
+
+
+def facts_of(**bodies: str) -> Facts:
+    text = "".join(f"-- bpf/{name} --\n{body}" for name, body in bodies.items())
+    sampler = Sampler(Replay(f"-- @0.000 wall 1700000000.0 --\n{text}"))
+    return Joiner().build(sampler.take(["drop_reasons", "failed_calls"]))
+
+
+def test_a_line_is_a_row() -> None:
+    rows = failed_calls.parse(CALLS)
+    assert rows[2] == failed_calls.Row(
+        "sendto", "ENETUNREACH", 7, "here", "198.51.100.1", "53", "my resolver", 6, 3.0
+    )
+    assert rows[4].address == rows[4].port == ""
+    (first, *_) = drop_reasons.parse(DROPS)
+    assert first == drop_reasons.Row("NO_SOCKET", "__udp4_lib_rcv", "here", "2", "udp", "53", 12, 3)
+    assert drop_reasons.parse("NO_SOCKET 5\n") == [
+        drop_reasons.Row("NO_SOCKET", "", "unknown", "", "", "", 5)
+    ]
+
+
+@given(st.text(), st.sampled_from((failed_calls, drop_reasons)))
+def test_any_text_gives_rows_or_one_error(text: str, module: object) -> None:
+    try:
+        rows = module.parse(text)  # type: ignore[attr-defined]
+    except ValueError:
+        return
+    assert all(min(row[-2:]) >= 0 for row in rows)
+
+
+def test_drops_of_this_namespace_are_facts_by_reason_and_place() -> None:
+    found = {one.id: one for one in facts_of(drops=DROPS).more["drop"] if isinstance(one, Drop)}
+    assert set(found) == {"NO_SOCKET/__udp4_lib_rcv", "SOCKET_RCVBUFF/udp_queue_rcv_one_skb"}
+    closed = found["NO_SOCKET/__udp4_lib_rcv"]
+    assert (closed.packets, closed.per_s, closed.whose) == (15, 5.0, "udp port 53, udp port 54")
+    assert closed.kind == "refused"
+
+
+def test_calls_of_this_namespace_are_facts_with_their_share() -> None:
+    found = {one.id: one for one in facts_of(calls=CALLS).more["call"] if isinstance(one, Call)}
+    assert set(found) == {
+        "curl[812]/connection/ECONNREFUSED", "my resolver[7]/sendto/ENETUNREACH",
+        "my resolver[7]/bind/EADDRINUSE",
+    }  # fmt: skip
+    refused = found["curl[812]/connection/ECONNREFUSED"]
+    assert (refused.events, refused.per_s, refused.share) == (27, 9.0, 0.75)
+    assert refused.to == "192.0.2.1 port 80"
+    assert found["my resolver[7]/bind/EADDRINUSE"].share is None
+
+
+def test_what_has_no_words_says_its_name() -> None:
+    assert drop_reasons.words("OPENVSWITCH_7").means == "Packets are dropped: OPENVSWITCH_7"
+    assert failed_calls.words("sendto", "EUCLEAN").means == "A call fails: sendto, EUCLEAN"
+
+
+def test_a_place_is_the_function_that_has_the_address() -> None:
+    lines = [
+        b"ffffffff81000010 T one\n", b"ffffffff81000020 t two\n", b"0000000000000000 T hidden\n",
+        b"ffffffffc0000000 t three\t[module]\n",
+    ]  # fmt: skip
+    asked = {0xFFFFFFFF81000010: "one", 0xFFFFFFFF8100001F: "one", 0xFFFFFFFF81000025: "two",
+             0xFFFFFFFFC0000001: "three", 1: ""}  # fmt: skip
+    assert symbols.names(asked, lines) == asked
+    assert symbols.names([5], [b"0000000000000000 T hidden\n"]) == {5: ""}
+
+
+def kernel(*, cut: int = 0) -> bytes:
+    """A kernel's types: `outer` has a number and, behind a typedef and unnamed, `inner`."""
+    texts = bytearray(b"\0")
+
+    def text(word: str) -> int:
+        at = len(texts)
+        texts.extend(word.encode() + b"\0")
+        return at
+
+    types = [
+        struct.pack("=IIII", text("int"), 1 << 24, 4, 32),  # 1
+        struct.pack("=III", text("leaf"), 4 << 24 | 1, 8)  # 2
+        + struct.pack("=III", text("number"), 1, 32),
+        struct.pack("=III", text("leaf_t"), 8 << 24, 2),  # 3: a typedef of it
+        struct.pack("=III", 0, 5 << 24 | 1, 8) + struct.pack("=III", text("deep"), 3, 0),  # 4
+        struct.pack("=III", text("outer"), 4 << 24 | 2, 24)  # 5
+        + struct.pack("=III", text("first"), 1, 0)
+        + struct.pack("=III", 0, 4, 128),
+        struct.pack("=III", 0, 13 << 24 | 3, 0) + 3 * struct.pack("=II", 0, 1),  # 6: a prototype
+        struct.pack("=III", 0, 2 << 24, 6),  # 7: a pointer to it
+        struct.pack("=III", text("btf_trace_drop"), 8 << 24, 7),  # 8
+    ]
+    body = b"".join(types)
+    head = struct.pack("=HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(body), len(body), len(texts))
+    whole = head + body + bytes(texts)
+    return whole[: len(whole) - cut] if cut else whole
+
+
+def test_members_are_found_through_typedefs_and_structures_without_a_name() -> None:
+    types = Types(kernel())
+    assert types.offset("outer", "first") == 0
+    assert types.offset("outer", "deep.number") == 16 + 4
+    assert types.arguments("drop") == 2  # the first of the prototype is the program's own data
+    for wrong in (("outer", "no"), ("nothing", "first"), ("outer", "first.more")):
+        with pytest.raises(KeyError):
+            types.offset(*wrong)
+
+
+@given(st.binary(max_size=300) | st.integers(1, 400).map(lambda n: kernel(cut=n)))
+def test_whatever_the_bytes_only_the_documented_errors_come(data: bytes) -> None:
+    try:
+        types = Types(data)
+        types.offset("outer", "deep.number")
+    except (ValueError, KeyError):
+        return
