@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from textual.message import Message
+
 from ..facts.pair.words import called
 from ..views.build import NOTES
 from ..views.origin import SceneOrigin
@@ -16,6 +18,15 @@ from ..views.view import View
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
 READ: Final = 2.0  # seconds after which a note has been read
+
+
+class Tick(Message):
+    """A change of the scene; of several that are queued only the last is drawn."""
+
+    def __init__(self, update: Update) -> None:
+        """`update` gives the new scene from the old one."""
+        super().__init__()
+        self.update = update
 
 
 def note(text: str, role: str = "") -> Update:
@@ -34,10 +45,10 @@ def ask_question(question: Question) -> Update:
     return lambda scene: replace(unread(scene), question=question)
 
 
-def unread(scene: Scene) -> Scene:
-    """The scene without the notes that have been read."""
+def unread(scene: Scene, seconds: float = READ) -> Scene:
+    """The scene without the notes that have been shown so long."""
     now = time.time()
-    return replace(scene, notes=tuple(one for one in scene.notes if now - one.wall < READ))
+    return replace(scene, notes=tuple(one for one in scene.notes if now - one.wall < seconds))
 
 
 def after(scene: Scene, before: View, view: View) -> Scene:
