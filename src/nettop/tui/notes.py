@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from textual.message import Message
-
 from ..facts.pair.words import called
 from ..views.build import NOTES
 from ..views.origin import SceneOrigin
@@ -18,15 +16,6 @@ from ..views.view import View
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
 READ: Final = 2.0  # seconds after which a note has been read
-
-
-class Tick(Message):
-    """A change of the scene; of several that are queued only the last is drawn."""
-
-    def __init__(self, update: Update) -> None:
-        """`update` gives the new scene from the old one."""
-        super().__init__()
-        self.update = update
 
 
 def note(text: str, role: str = "") -> Update:

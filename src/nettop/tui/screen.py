@@ -24,9 +24,9 @@ from ..views.options import next_interval
 from ..views.scene import Scene
 from ..views.view import View
 from . import alarm, effect, guide, internals, keys, leaving, mouse, palette, signals, themes
-from .board import Board, Ground
+from .board import Board, Ground, Tick
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
-from .notes import Tick, after, not_this_host, note, unread
+from .notes import after, not_this_host, note, unread
 from .read_only import REFUSED, refused
 from .reading import EARLY, RowsRead
 from .sampling_keys import record
