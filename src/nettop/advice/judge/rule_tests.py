@@ -16,7 +16,7 @@ from ..rules.rule import Finding, Rule
 from . import inline_facts as inline
 from .judge import Judge, Judgement
 
-_KEYS: Final = {  # of a test, with their types; facts have any
+_KEYS: Final[dict[str, type | tuple[type, ...]]] = {  # of a test, with their types; facts have any
     "name": str, "finds": bool, "profile": str, "recorded": str, "before": dict,
     "ago": (int, float), "target": str, "wanted": list, "advice": (str, list), "silent": str,
     "title": str, "after": (int, float), **dict.fromkeys(inline.FACT_KEYS, object),
