@@ -1,8 +1,9 @@
 """Entry point of the process: `nettop` and `python -m nettop`.
 
-SIGINT prints no traceback from the first line of this module on; Python's own start before that
-cannot be changed from here. While the command runs `files/interrupt.py` raises KeyboardInterrupt,
-so that the command can clean up; before and afterwards it kills the process.
+Neither SIGINT nor a lack of memory prints a traceback from the first line of this module on;
+Python's own start before that cannot be changed from here. While the command runs
+`files/interrupt.py` raises KeyboardInterrupt, so that the command can clean up; before and
+afterwards it kills the process.
 """
 
 # `signal` imports `enum`, which takes milliseconds: an interrupt then would print a traceback
@@ -15,7 +16,11 @@ import os
 import sys
 from types import TracebackType
 
+from nettop import scarce
+
 AGAIN = 0.02  # seconds
+LEAST = 64 << 20  # bytes of address space (ulimit -v); with too little Python itself crashes
+SCARCE = b"nettop: there is too little memory here, or a limit of it (ulimit -v) is too low\n"
 
 
 def _escaped(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
@@ -36,6 +41,23 @@ def _ignored(unraisable: "sys.UnraisableHookArgs") -> None:
 
 def main() -> int:
     """Run the command line; returns the exit code."""
+    try:
+        return _main()
+    except BaseException as error:
+        if not scarce(error):
+            raise
+    try:
+        os.write(2, SCARCE)
+    except OSError:  # it is closed
+        return 3
+    return 3
+
+
+def _main() -> int:
+    from resource import RLIMIT_AS, getrlimit
+
+    if 0 <= getrlimit(RLIMIT_AS)[0] < LEAST:
+        raise MemoryError
     from nettop import cli
     from nettop.files import interrupt, streams
 

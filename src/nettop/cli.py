@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import __version__, commands
+from . import __version__, commands, scarce
 from .commands._argument import word
 from .files import interrupt
 from .files.streams import UNREAD, Unwritten, abandon
@@ -159,6 +159,8 @@ def _run(words: list[str]) -> int:
     except Exception as error:
         if interrupt.replaced(error):
             raise KeyboardInterrupt from error
+        if scarce(error):
+            raise
         raise _fault(name, error) from error
 
 

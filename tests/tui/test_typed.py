@@ -18,12 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pty_terminal import Terminal, restored
 from textual import constants, events
+from textual._xterm_parser import XTermParser
 from textual.message import Message
 from warm import Warm
 
 from nettop.tui import browser
+from nettop.tui.terminal import ROUNDS
 from nettop.tui.terminal import Terminal as Driver
-from nettop.tui.typed import Typed
+from nettop.tui.typed import WAITING, Typed
 
 X10 = [
     b"\x1b[M" + bytes([button, x, y])
@@ -34,7 +36,8 @@ X10 = [
 STRANGE = [
     b"\x1b[1114112u", b"\x1b[999999999999u", b"\x1b[55296u", b"\x1b[1;1;1114112u", b"\x1b[u",
     b"\x1b[<0;0;0M", b"\x1b[<999999999999999999999;1;1M", b"\x1b[<;;M", b"\x1b[M", b"\x1b[Mq",
-    b"\x1b[200", b"\x1b[201~", b"\x1b[;R", b"\x1b[0;0R", b"\x1b[?2026;9$y", b"\x1b]11;r\x07",
+    b"\x1b[200", b"\x1b[200~abc", b"\x1b[200~\x1b[", b"\x1bP+r\x1b\\", b"\x1b_x",
+    b"\x1b[201~", b"\x1b[;R", b"\x1b[0;0R", b"\x1b[?2026;9$y", b"\x1b]11;r\x07",
 ]  # fmt: skip
 
 
@@ -48,11 +51,16 @@ def keys(messages: Iterable[Message]) -> list[str]:
     return [one.key for one in messages if isinstance(one, events.Key)]
 
 
+def silence(typed: Typed) -> list[Message]:
+    """What comes when the reader has waited for more as long as it does."""
+    return [message for _ in range(ROUNDS) for message in typed.tick()]
+
+
 def quits_after(*pieces: bytes) -> bool:
     typed = Typed()
     for piece in pieces:
         list(typed.feed(piece))
-    list(typed.tick())
+    silence(typed)
     return (keys(typed.feed(b"q")) or [""])[-1] == "q"
 
 
@@ -84,8 +92,60 @@ def test_a_mouse_report_of_an_old_terminal_is_no_key(sequence: bytes) -> None:
 
 @given(st.lists(st.binary(max_size=8), max_size=8))
 def test_no_bytes_take_the_next_key(pieces: list[bytes]) -> None:
-    if b"\x1b[200~" not in b"".join(pieces):  # a paste, which has an end of its own
-        assert quits_after(*pieces)
+    assert quits_after(*pieces)
+
+
+PASTE = b"\x1b[200~"
+BEGUN = [b"\x1b[", b"\x1b[<", b"\x1b]", b"\x1bP", b"\x1bX", b"\x1b^", b"\x1b_", PASTE]
+
+
+@pytest.mark.parametrize("begun", BEGUN, ids=bytes.hex)
+@pytest.mark.parametrize("interrupt", [b"\x03", b"\x1b[99;5u"], ids=["byte", "kitty"])
+def test_ctrl_c_is_a_key_wherever_it_comes(begun: bytes, interrupt: bytes) -> None:
+    for content in (b"1;2", b"5" * 10_000):
+        assert keys(Typed().feed(begun + content + interrupt + b"\x1b\\")) == ["ctrl+c"]
+
+
+@pytest.mark.parametrize("begun", BEGUN, ids=bytes.hex)
+@pytest.mark.parametrize("end", [b"", b"\x18", b"\x1b\\"], ids=bytes.hex)
+def test_what_is_longer_than_any_sequence_is_left_out_without_work(
+    begun: bytes, end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    feed = XTermParser.feed
+
+    def counted(parser: XTermParser, data: str) -> Iterable[Message]:
+        calls.append(data)
+        return feed(parser, data)
+
+    monkeypatch.setattr(XTermParser, "feed", counted)
+    typed = Typed()
+    found = [one for part in (begun, *[b"5" * 4096] * 15, end) for one in typed.feed(part)]
+    found += silence(typed)
+    assert keys(found) in ([], ["ctrl+x"], ["ctrl+shift+x"])
+    assert len(calls) < 3
+    assert keys(typed.feed(b"q")) == ["q"]
+
+
+def test_of_a_flood_of_letters_the_last_are_taken() -> None:
+    found = keys(Typed().feed(b"j" * 50_000 + b"\x03" + b"k" * 50_000 + b"q"))
+    assert len(found) <= 2 * WAITING + 1
+    assert "ctrl+c" in found
+    assert found[-1] == "q"
+
+
+def test_a_paste_is_one_message_of_a_bounded_length() -> None:
+    found = list(Typed().feed(PASTE + b"a\x1b[Aq" * 2000 + b"\x1b[201~j"))
+    assert [type(one) for one in found] == [events.Paste, events.Key]
+    assert isinstance(found[0], events.Paste)
+    assert found[0].text == ("aq" * 2000)[:4096]
+
+
+def test_the_parts_of_a_paste_may_come_late() -> None:
+    typed = Typed()
+    found = [*typed.feed(PASTE + b"q"), *typed.tick(), *typed.feed(b"q\x1b[20")]
+    assert not found
+    assert [str(one) for one in typed.feed(b"1~")] == [str(events.Paste("qq"))]
 
 
 def test_a_letter_in_pieces_is_that_letter() -> None:

@@ -86,10 +86,12 @@ class JournaledChange:
 def folder() -> str:
     """NETTOP_STATE, or /var/lib/nettop for root, or the state folder of the user.
 
-    PermissionError: another user than root can write to NETTOP_STATE.
+    PermissionError: NETTOP_STATE is relative, or another user than root can write to it.
     """
     chosen = os.environ.get("NETTOP_STATE")
     if chosen:
+        if not os.path.isabs(chosen):
+            raise PermissionError(1, "NETTOP_STATE must be an absolute path", chosen)
         if not trusted(chosen):
             why = "NETTOP_STATE: others than root can change this folder"
             raise PermissionError(1, why, chosen)

@@ -250,12 +250,13 @@ def tables(text: str) -> Table:
 def document(text: str | bytes) -> Any:
     """The value of a JSON text, which the caller must check.
 
-    ValueError (one sentence) if invalid, nested too deeply, or with a number that is not finite.
+    ValueError (one sentence) if invalid, nested too deeply, or with a number that is not finite or
+    has too many digits.
     """
     import json
 
     try:
-        found = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        found = json.loads(text, parse_constant=_finite, parse_float=_finite, parse_int=count)
     except RecursionError:
         raise _too_deep() from None
     _must_be_shallow(found)
@@ -293,6 +294,13 @@ def number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return -BOUNDS["number"].most <= value <= BOUNDS["number"].most  # false for NaN
+
+
+def numbers(value: object) -> bool:
+    """Whether all numbers in lists and tables are such."""
+    if isinstance(value, (dict, list)):
+        return all(map(numbers, value.values() if isinstance(value, dict) else value))
+    return number(value) or isinstance(value, bool) or not isinstance(value, (int, float))
 
 
 _DIGITS: Final = BOUNDS["digits"].most

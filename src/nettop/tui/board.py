@@ -11,19 +11,30 @@ strips, and the screen below it has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region
+from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
 from ..terms.text import Line, line_cells
+from ..views.scene import Scene
 from . import internals
 
 BLANK: Line = ()
+
+
+class Tick(Message):
+    """A change of the scene; of several that are queued only the last is drawn."""
+
+    def __init__(self, update: Callable[[Scene], Scene]) -> None:
+        """`update` gives the new scene from the old one."""
+        super().__init__()
+        self.update = update
 
 
 class Ground(Screen[None]):

@@ -21,7 +21,7 @@ from textual.message import Message
 
 from ..serving import packets
 from . import internals
-from .typed import Typed
+from .typed import WAITING, Typed, interrupts
 
 ACCEPTED: Final = (events.Key, events.MouseEvent, events.CursorPosition)
 
@@ -78,7 +78,9 @@ class Browser(WebDriver):
 
     def _typed(self, data: bytes) -> None:
         typed = Typed()
-        for message in (*typed.feed(data), *typed.end()):  # a lone Esc is the key
+        messages = [*typed.feed(data), *typed.tick()]  # a lone Esc is the key
+        first = [one for one in messages if interrupts(one)][:1]
+        for message in first + messages[-WAITING:]:  # as in a terminal, the last that were typed
             self.process_message(message)
 
     def _settle(self) -> None:

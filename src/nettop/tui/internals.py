@@ -6,7 +6,7 @@ use has a public substitute, which the table names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from threading import Thread
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,7 @@ from rich.console import Console
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 
@@ -46,6 +47,7 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
     # nettop reads keys and handles SIGTSTP and SIGCONT itself; substitute: LinuxDriver does
     "terminal": (
         "textual._xterm_parser:XTermParser",
+        "textual._parser:Parser._timeout_time",
         f"{_LINUX}._key_thread",
         f"{_LINUX}._must_signal_resume",
     ),
@@ -58,6 +60,7 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
     # each packet of a browser is parsed separately; substitute: WebDriver reads one stream
     "browser": (
         "textual._xterm_parser:XTermParser",
+        "textual._parser:Parser._timeout_time",
         "textual.drivers.web_driver:WebDriver._enable_bracketed_paste",
         "textual.drivers.web_driver:WebDriver._key_thread",
     ),
@@ -142,6 +145,13 @@ def parser() -> XTermParser:
     from textual._xterm_parser import XTermParser
 
     return XTermParser()
+
+
+def ended(parser: XTermParser) -> Iterable[Message]:
+    """What the parser makes of a sequence that does not go on; needs `terminal` or `browser`."""
+    if parser._timeout_time is not None:  # noqa: SLF001
+        parser._timeout_time = 0.0  # noqa: SLF001
+    return parser.tick()
 
 
 def reader(driver: Driver) -> Thread | None:

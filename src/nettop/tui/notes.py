@@ -34,10 +34,10 @@ def ask_question(question: Question) -> Update:
     return lambda scene: replace(unread(scene), question=question)
 
 
-def unread(scene: Scene) -> Scene:
-    """The scene without the notes that have been read."""
+def unread(scene: Scene, seconds: float = READ) -> Scene:
+    """The scene without the notes that have been shown so long."""
     now = time.time()
-    return replace(scene, notes=tuple(one for one in scene.notes if now - one.wall < READ))
+    return replace(scene, notes=tuple(one for one in scene.notes if now - one.wall < seconds))
 
 
 def after(scene: Scene, before: View, view: View) -> Scene:

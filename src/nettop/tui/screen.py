@@ -13,7 +13,7 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.message import Message
+from textual.geometry import Size
 from textual.screen import Screen
 
 from ..panes import page
@@ -24,7 +24,7 @@ from ..views.options import next_interval
 from ..views.scene import Scene
 from ..views.view import View
 from . import alarm, effect, guide, internals, keys, leaving, mouse, palette, signals, themes
-from .board import Board, Ground
+from .board import Board, Ground, Tick
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import after, not_this_host, note, unread
 from .read_only import REFUSED, refused
@@ -36,15 +36,8 @@ from .working import Actions, Engine
 
 CLOGGED = 0.1  # seconds between checks of a terminal that accepts no output
 STALE = 30.0  # seconds that a note is shown
-
-
-class Tick(Message):
-    """A change of the scene; of several that are queued only the last is drawn."""
-
-    def __init__(self, update: Callable[[Scene], Scene]) -> None:
-        """`update` gives the new scene from the old one."""
-        super().__init__()
-        self.update = update
+WIDEST = 1000  # columns and rows that are drawn, because all of them are kept in memory
+__all__ = ["Nettop", "Tick"]
 
 
 class Nettop(App[int]):
@@ -70,6 +63,7 @@ class Nettop(App[int]):
         self.gate = Gate()
         self.board = Board(themes.palette(view.options.theme))
         self.late = False  # a frame waits for the terminal
+        self.due = False  # a frame comes after the keys that wait
         self.frozen: Scene | None = None  # the scene shown while paused
         self.painted = scene  # the scene on the screen: keys act on it
         self.scrub = Scrub(moments_of(recording=False))
@@ -143,6 +137,7 @@ class Nettop(App[int]):
 
     def draw(self) -> None:
         """Paint what changed, unless the terminal is still busy with the last frame."""
+        self.due = False
         if self.is_headless:  # there is no terminal that could be slow
             self.board.show(self.lines())
             if self._bind():
@@ -181,6 +176,11 @@ class Nettop(App[int]):
         """Whether earlier output is still queued because the terminal does not accept it."""
         return internals.waiting(self) > 0
 
+    def _draw_soon(self) -> None:
+        """Draw after the keys that wait: they do not cost a frame each."""
+        if not self.due:
+            self.due = self.call_later(self.draw)
+
     def _try_again(self) -> None:
         if self.late:
             self.late = False
@@ -198,10 +198,11 @@ class Nettop(App[int]):
         if self.late:
             self._try_again()
 
-    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
-        """The size has changed: compose again."""
+    def on_resize(self, event: events.Resize) -> None:
+        """Compose again for the new size, of which at most WIDEST columns and rows are used."""
+        event.size = Size(*(min(cells, WIDEST) for cells in event.size))
         self.gate.asked = None
-        self.call_after_refresh(self.draw)
+        self.call_after_refresh(self._draw_soon)
 
     # -- scenes -----------------------------------------------------------------------------------
 
@@ -214,10 +215,8 @@ class Nettop(App[int]):
             internals.write(self, signal)
         if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
-        now = time.time()
-        if self.scene.notes and now - self.scene.notes[0].wall > STALE:
-            fresh = tuple(n for n in self.scene.notes if now - n.wall <= STALE)
-            self.scene = replace(self.scene, notes=fresh)
+        if self.scene.notes:
+            self.scene = unread(self.scene, STALE)
         if self.actions is not None:
             self.actions.follow(self.scene, self.view)
         self.draw()
@@ -257,7 +256,7 @@ class Nettop(App[int]):
         self._look_at(view)
         if ask is not None:
             self.carry_out(ask)
-        self.draw()
+        self._draw_soon()
 
     def _look_at(self, view: View) -> None:
         """Take a view, and let the engine know."""

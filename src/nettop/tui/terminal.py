@@ -19,10 +19,11 @@ from typing import Final
 from textual import constants, events
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 from . import internals
 from .gate import QUERY
-from .typed import Typed
+from .typed import Ahead, Typed
 
 OWED: Final = 2.0  # seconds to wait for the last replies of a terminal, less than signals.PATIENCE
 ROUNDS: Final = 2  # timeouts after input: a lone Esc is a key only when nothing follows it
@@ -38,6 +39,7 @@ class Terminal(LinuxDriver):
         """As LinuxDriver, with a pipe that stays open until the program ends."""
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._ends, self._end = os.pipe()
+        self._ahead = Ahead(app, super().process_message)
         self._lent = False  # the shell has the terminal
         self._stops = False  # the process is about to stop itself
         self._rests = False  # it is closed, and will be used again
@@ -111,17 +113,19 @@ class Terminal(LinuxDriver):
                     return
                 rounds = ROUNDS
                 for message in typed.feed(data):
-                    if isinstance(message, events.CursorPosition):
-                        self._replied()
                     self.process_message(message)
-            for message in typed.tick():
-                self.process_message(message)
+            else:
+                for message in typed.tick():
+                    self.process_message(message)
 
-    def _replied(self) -> None:
-        with self._replies:
-            self._owed = max(0, self._owed - 1)
-            self._answers = True
-            self._replies.notify()
+    def process_message(self, message: Message) -> None:
+        """As LinuxDriver, after what was typed before is handled."""
+        if isinstance(message, events.CursorPosition):
+            with self._replies:
+                self._owed = max(0, self._owed - 1)
+                self._answers = True
+                self._replies.notify()
+        self._ahead.add(message)
 
     def _settle(self) -> None:
         """Wait for the last replies, which the shell would take for typed letters."""

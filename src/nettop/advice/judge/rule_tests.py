@@ -16,10 +16,11 @@ from ..rules.rule import Finding, Rule
 from . import inline_facts as inline
 from .judge import Judge, Judgement
 
-_KEYS: Final = (
-    "name", "finds", "profile", "recorded", "before", "ago", "target", "wanted", "advice",
-    "silent", "title", "after", *inline.FACT_KEYS,
-)  # fmt: skip
+_KEYS: Final[dict[str, type | tuple[type, ...]]] = {  # of a test, with their types; facts have any
+    "name": str, "finds": bool, "profile": str, "recorded": str, "before": dict,
+    "ago": (int, float), "target": str, "wanted": list, "advice": (str, list), "silent": str,
+    "title": str, "after": (int, float), **dict.fromkeys(inline.FACT_KEYS, object),
+}  # fmt: skip
 # name and profile of a recorded host → its facts, moment by moment
 Recorded: TypeAlias = Callable[[str, str | None], Sequence[Facts]]
 
@@ -84,10 +85,13 @@ def _outcome(rule: Rule, number: int, table: Table, recorded: Recorded | None) -
 
 
 def _keys(table: Table) -> None:
-    for key in table:
+    for key, value in table.items():
         if key not in _KEYS:
             raise inline.InlineError(f"unknown key {key}{nearest(key, _KEYS)}")
-    if not isinstance(table.get("finds"), bool):
+        parts = value if key == "advice" and isinstance(value, list) else ()
+        if not isinstance(value, _KEYS[key]) or not all(isinstance(part, str) for part in parts):
+            raise inline.InlineError(f"{key} cannot be {value!r}")
+    if "finds" not in table:
         raise inline.InlineError("finds must be true or false")
 
 

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from ...files.bounds import BOUNDS, exceeded
+from ...files.bounds import BOUNDS, exceeded, numbers
 from ...files.bounds import read as bounds_read
 from ...files.trust import UNTRUSTED, trusted
 from ...terms.errors import nearest
@@ -131,7 +131,10 @@ def read(path: Path) -> Rule:
 
 def tests(path: Path) -> list[Table]:
     """The rule's own tests, as written; RuleError as `read`."""
-    return list(parsed(path, _text(path)).get("test", []))
+    found = list(parsed(path, _text(path)).get("test", []))
+    if not numbers(found):
+        raise RuleError(f"{path}: [[test]] has a number above {BOUNDS['number']} or not finite")
+    return found
 
 
 def _text(path: Path) -> str:
