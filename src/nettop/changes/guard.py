@@ -31,6 +31,7 @@ from ..terms.errors import sentence
 from . import Result, chain, context, matching, status, target
 from .chain import READY
 from .journal import NEARLY, Book, Busy, Journal, JournaledChange, since_boot
+from .readback import current
 
 if TYPE_CHECKING:
     from ..settings import Host
@@ -205,7 +206,7 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
     """Revert what a nettop that held the lock wrote after these entries had been reverted.
 
     On an overloaded host the write may come after the guard had nothing to revert. Waits for that
-    nettop to end, at most _HELD seconds (Busy).
+    nettop to end, at most _HELD seconds (Busy). OSError if a value cannot be read.
     """
     from ..settings import Host
     from .undo import take_back
@@ -220,8 +221,9 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
             changed_again = any(
                 e.id > entry.id and matching.same_setting(e, entry) for e in still_open
             )
-            now, _ = status.shown(entry, host)
-            if changed_again or now not in (entry.wanted, entry.after):
+            address = target.find(entry, host).address
+            now = None if address is None else current(host, address)
+            if changed_again or now is None or now not in (entry.wanted, entry.after):
                 continue
             series = chain.series(entry, reverted)
             results.append(
@@ -233,22 +235,39 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
 def wait(journal: Book, group: int) -> None:
     """Wait for the confirmation or the deadline; then revert, and retry whatever fails."""
     stopped, tries, said = False, 0, ""
-    while _own(pending := chain.of_group(journal.entries(), group), group):
-        if not stopped and (left := chain.expiry(pending) - since_boot()) > 0:
-            stopped = signal.sigtimedwait(STOPS, min(left, _LOOK)) is not None
-            continue
-        tries += 1
+    seen: set[int] = set()
+    while True:
         try:
-            why = _try(journal, group, at_once=stopped, last=tries >= _TRIES)
+            pending = chain.of_group(journal.entries(), group)
+            if not own(pending, group):
+                why = _late(journal, seen)
+                if not why:
+                    return
+            elif not stopped and (left := chain.expiry(pending) - since_boot()) > 0:
+                stopped = signal.sigtimedwait(STOPS, min(left, _LOOK)) is not None
+                continue
+            else:
+                tries += 1
+                seen |= {entry.id for entry in pending}
+                why = _try(journal, group, at_once=stopped, last=tries >= _TRIES)
         except Exception as error:
             why = {group: sentence(error)}
         if why:
             said = _say(journal, why, said)
-            time.sleep(min(2.0 ** (tries - 1), _AGAIN))
+            with contextlib.suppress(OSError):
+                time.sleep(min(2.0 ** (tries - 1), _AGAIN))
 
 
-def _own(pending: Sequence[JournaledChange], group: int) -> bool:
+def own(pending: Sequence[JournaledChange], group: int) -> bool:
+    """Whether a change of this group is among the unconfirmed ones of its chain."""
     return any(entry.group == group for entry in pending)
+
+
+def _late(journal: Book, seen: Collection[int]) -> dict[int, str]:
+    """`once_more` for those of `seen` that were reverted; the reason for each that failed."""
+    reverted = [e.id for e in journal.entries() if e.id in seen and e.state == "reverted"]
+    results = once_more(journal, reverted) if reverted else ()
+    return {r.id or 0: r.because for r in results if r.state == "conflict"}
 
 
 def _try(journal: Book, group: int, *, at_once: bool, last: bool) -> dict[int, str]:
@@ -257,8 +276,6 @@ def _try(journal: Book, group: int, *, at_once: bool, last: bool) -> dict[int, s
     At the `last` try, changes of which nothing more can be reverted are closed, with the reason.
     """
     results = revert(journal, group, at_once=at_once)
-    if reverted := [r.id for r in results if r.id and r.state == "reverted"]:
-        once_more(journal, reverted)
     failed = {r.id or 0: r for r in results if r.state == "conflict"}
     entries = journal.entries()
     for entry in entries if last else ():
@@ -282,7 +299,10 @@ def _final(
 
     pending = [e for e in entries if chain.unconfirmed(e)]
     if result.after is None:
-        return "" if target.find(entry, Host.at()).address is not None else "conflict"
+        try:
+            return "" if target.find(entry, Host.at()).address is not None else "conflict"
+        except OSError:  # it is not known where the device is
+            return ""
     if result.after == way_back(chain.base(entry, pending), entries)[0]:
         return "reverted"
     ours = (entry.before, entry.wanted, entry.after)

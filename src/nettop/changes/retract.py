@@ -76,11 +76,13 @@ def _guarded(left: Sequence[JournaledChange], host: Host, terms: Terms) -> list[
 
 
 def _address(entry: JournaledChange, host: Host) -> settings.Address | None:
-    """The current address of the setting in this namespace; None if it is not here."""
+    """The address of the setting in this namespace; None if it is not here. Unknown, as it was."""
     try:
         return target.find(entry, host).address
     except LookupError:
         return None
+    except OSError:
+        return entry.address
 
 
 def _pending(

@@ -20,7 +20,7 @@ def shown(
     """The current value of the setting of an entry; None and the reason if it is unknown."""
     try:
         place = target.find(entry, host, survey)
-    except LookupError as error:
+    except (OSError, LookupError) as error:
         return None, sentence(error)
     if place.address is None:
         return None, place.because

@@ -49,7 +49,7 @@ from typing import TypeVar, cast
 from ..host.source import Source
 from ..terms import devname
 from ..terms.dataclass import dataclass
-from ..terms.errors import nearest
+from ..terms.errors import absent, nearest
 from ..terms.modules import modules
 from . import _device
 from ._host import Host
@@ -272,15 +272,21 @@ def rank(address: Address, value: str) -> int:
 
 
 def identity(source: Source, address: Address) -> str:
-    """What the target is, beyond its name (device, process start); empty when unknown."""
+    """What the target is, beyond its name (device, process start); empty if there is none.
+
+    OSError if it is unknown: the target may exist.
+    """
     module = kind(address.kind)
     try:
         if hasattr(module, "identity"):
             return str(module.identity(source, address))
         if nic := device(address):
             return _device.identity(source, nic)
-    except (OSError, ValueError, LookupError):
+    except (ValueError, LookupError):
         pass
+    except OSError as error:
+        if not absent(error):
+            raise
     return ""
 
 
@@ -327,10 +333,17 @@ def namespaced(address: Address) -> bool:
 
 
 def asked(source: Source, address: Address) -> str:
-    """The requested value, where the value in effect may differ; empty where none is stored."""
+    """The requested value, where the value in effect may differ; empty where none is stored.
+
+    OSError if it cannot be read.
+    """
     try:
         return str(_optional(address, "asked", "", source, address))
-    except (OSError, ValueError, LookupError):
+    except (ValueError, LookupError):
+        return ""
+    except OSError as error:
+        if not absent(error):
+            raise
         return ""
 
 
