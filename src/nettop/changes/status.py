@@ -51,10 +51,18 @@ def confirmed(
     survey: Survey,
     *,
     kept: bool,
+    late: bool = False,
 ) -> Result:
-    """The result of a confirmation for an entry, which it `kept` or which was closed before."""
+    """The result of a confirmation for an entry, which it `kept` or which was closed before.
+
+    `late`: its time is over, and no guard reverted it.
+    """
     now, why = shown(entry, host, survey)
     result = _of(entry, now, why)
+    if late:
+        because = "it was not confirmed in time, and not reverted because its guard has ended or is"
+        because += f" stopped: nettop undo {entry.id}"
+        return replace(result, state="refused", because=_joined(because, why))
     if entry.state == "begun" and not kept:
         because = "it was interrupted and is not confirmed"
         because += "; it reverts by itself" if entry.due is not None else ""

@@ -40,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
     import time
 
     from ..changes import privilege
-    from ..changes.guard import notices
     from ..changes.journal import ROOTS, Journal
     from ..changes.namespaces import Survey
     from ..changes.status import ended, overtaken
+    from ..changes.unguarded import notices
     from ..settings import Host
     from ..terms.errors import sentence
 

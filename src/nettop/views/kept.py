@@ -189,11 +189,11 @@ def journal_version() -> tuple[int, int]:
 
 def notices() -> tuple[str, ...]:
     """The messages of the journal, once: failed guards, interrupted changes."""
-    from ..changes import guard
+    from ..changes import unguarded
     from ..changes.journal import Journal
 
     book = Journal()
-    messages = guard.notices(book)
+    messages = unguarded.notices(book)
     if messages:
         book.mark_shown()
     return messages
