@@ -23,12 +23,14 @@ Arm = Callable[[Journal, int, float], None]
 class Terms:
     """How changes are made.
 
-    `finding` and `who` are for the journal. `confirm` is in seconds; with 0 nothing reverts by
-    itself. `carries` are the interfaces of this SSH session. `arm` starts a guard.
+    `finding` and `who` are for the journal. `keeper` names the process that reverts the changes
+    when this one ends. `confirm` is in seconds; with 0 nothing reverts by itself. `carries` are
+    the interfaces of this SSH session. `arm` starts a guard.
     """
 
     finding: str = ""
     who: str = ""
+    keeper: str = ""
     confirm: float = CONFIRM
     carries: tuple[str, ...] = ()
     arm: Arm = guard.arm
@@ -165,6 +167,7 @@ def _begin(
         replace(
             _draft(change, host), before=expected.before, wanted=expected.wanted,
             who=terms.who or context.user(), finding=terms.finding, shell=expected.shell,
+            keeper=terms.keeper,
             group=first.group if first else 0,
             deadline=None if due is None else time.time() + due - since_boot(),
             due=due, armed=first is not None and due is not None,
@@ -223,8 +226,8 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
     }
     try:
         journal.note(
-            entry.id, "end", state=state, effect=effect, after=after, because=because,
-            side_effects=moved,
+            entry.id, "end", state="held" if entry.keeper else state, effect=effect, after=after,
+            because=because, side_effects=moved,
         )  # fmt: skip
     except OSError as error:
         because = f"{because}; " if because else ""

@@ -15,7 +15,14 @@ from . import Result, chain, guard, prompt, risk, status
 from .journal import Journal, since_boot
 from .namespaces import Survey
 
-_MARKS = {"applied": "✓", "rounded": "≈", "pending": "…", "undone": "↶", "reverted": "↶"}
+_MARKS = {
+    "applied": "✓",
+    "rounded": "≈",
+    "pending": "…",
+    "held": "…",
+    "undone": "↶",
+    "reverted": "↶",
+}
 
 
 def code(results: Sequence[Result]) -> int:

@@ -59,6 +59,9 @@ def confirmed(
     """
     now, why = shown(entry, host, survey)
     result = _of(entry, now, why)
+    if entry.state == "held":
+        because = "it reverts when the nettop that tests it ends, and cannot be confirmed"
+        return replace(result, state="refused", because=_joined(because, why))
     if late:
         because = "it was not confirmed in time, and not reverted because its guard has ended or is"
         because += f" stopped: nettop undo {entry.id}"

@@ -10,7 +10,7 @@ from ..files.bounds import BOUNDS
 from . import chain, context
 from .chain import READY
 from .journal import NEARLY, Journal, JournaledChange, since_boot
-from .running import GUARD, running
+from .running import GUARD, KEEPER, running
 
 _LATE: Final = 6.0  # seconds after the deadline until a guard that runs is late
 
@@ -42,6 +42,8 @@ def notices(journal: Journal) -> tuple[str, ...]:
         )
     boot, entries = context.boot(), journal.entries()
     dead = unguarded(journal, entries)
+    held = any(entry.open and entry.keeper for entry in entries)
+    kept = running(KEEPER, journal.folder) if held else frozenset()
     for entry in entries:
         if not entry.open or (entry.boot and entry.boot != boot):
             continue
@@ -60,6 +62,11 @@ def notices(journal: Journal) -> tuple[str, ...]:
             messages.append(
                 f"{name} was neither confirmed nor reverted in time: "
                 f"nettop undo {entry.id}, or nettop confirm {entry.id}"
+            )
+        elif entry.keeper and entry.keeper not in kept:
+            messages.append(
+                f"{name} was made for a test, and not reverted because its nettop and the process "
+                f"that would revert it have ended or are stopped: nettop undo {entry.id}"
             )
         elif entry.state == "begun" and time.time() - entry.at > READY:
             messages.append(

@@ -118,6 +118,8 @@ def document(entry: JournaledChange, since: str = "") -> dict[str, object]:
         values["ended"] = entry.ended
     if entry.deadline is not None:
         values["deadline"] = entry.deadline
+    if entry.keeper:
+        values["keeper"] = entry.keeper
     if entry.undoes:
         values["undoes"] = list(entry.undoes)
     if entry.side_effects:

@@ -40,6 +40,7 @@ and may have
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -272,22 +273,12 @@ def rank(address: Address, value: str) -> int:
 
 
 def identity(source: Source, address: Address) -> str:
-    """What the target is, beyond its name (device, process start); empty if there is none.
-
-    OSError if it is unknown: the target may exist.
-    """
+    """What the target is, beyond its name (device, process); empty: none. OSError: unknown."""
     module = kind(address.kind)
-    try:
-        if hasattr(module, "identity"):
-            return str(module.identity(source, address))
-        if nic := device(address):
-            return _device.identity(source, nic)
-    except (ValueError, LookupError):
-        pass
-    except OSError as error:
-        if not absent(error):
-            raise
-    return ""
+    if hasattr(module, "identity"):
+        return _found(module.identity, source, address)
+    nic = device(address)
+    return _found(_device.identity, source, nic) if nic else ""
 
 
 def device(address: Address) -> str:
@@ -333,18 +324,8 @@ def namespaced(address: Address) -> bool:
 
 
 def asked(source: Source, address: Address) -> str:
-    """The requested value, where the value in effect may differ; empty where none is stored.
-
-    OSError if it cannot be read.
-    """
-    try:
-        return str(_optional(address, "asked", "", source, address))
-    except (ValueError, LookupError):
-        return ""
-    except OSError as error:
-        if not absent(error):
-            raise
-        return ""
+    """The requested value, where that in effect may differ; empty: none is stored. OSError."""
+    return _found(_optional, address, "asked", "", source, address)
 
 
 def runtime(address: Address) -> bool:
@@ -389,6 +370,18 @@ def _optional(address: Address, name: str, default: T, *args: object) -> T:
     """The result of a function that a kind module may lack; `default` where it does."""
     function = getattr(kind(address.kind), name, None)
     return default if function is None else cast("T", function(*args))
+
+
+def _found(function: Callable[..., object], *args: object) -> str:
+    """What a function finds, as text; empty where it is absent. Any other OSError is raised."""
+    try:
+        return str(function(*args))
+    except (ValueError, LookupError):
+        return ""
+    except OSError as error:
+        if absent(error):
+            return ""
+        raise
 
 
 def _similar(word: str, known: tuple[str, ...]) -> str:
