@@ -15,8 +15,8 @@ import pytest
 from risky import make, shows
 
 from nettop import settings
-from nettop.changes import Result, chain, context, guard, namespaces, report, target
-from nettop.changes.apply import Terms
+from nettop.changes import Result, chain, context, guard, namespaces, plan, report, target
+from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.memory import Memory
 from nettop.changes.namespaces import Survey
@@ -228,3 +228,47 @@ def test_what_was_written_late_is_taken_back_though_it_cannot_be_read_at_first(
     guard.wait(Memory(book), 1)
     assert look(host, mtu) == "1500"
     assert late
+
+
+# -- the write -------------------------------------------------------------------------------------
+
+
+def unreadable_after_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = settings.write
+
+    def fails(*_: object) -> None:
+        raise OSError(errno.EIO, "odd")
+
+    def written(to: Host, address: settings.Address, value: str) -> None:
+        write(to, address, value)
+        monkeypatch.setattr(Journal, "entries", fails)
+
+    monkeypatch.setattr(settings, "write", written)
+
+
+def test_what_was_written_is_not_said_to_be_unchanged(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        unreadable_after_the_write(patch)
+        make(host, book)  # it is pending
+    assert shows(host) == "1400"
+    assert [e.state for e in book.entries()] == ["pending"]
+
+
+def test_what_was_written_too_late_and_stays_is_not_said_to_be_reverted(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = settings.write
+
+    def once(to: Host, address: settings.Address, value: str) -> None:
+        if value == "1500":
+            raise OSError(errno.EBUSY, "busy")
+        book.note(1, "reverted")
+        write(to, address, value)
+
+    monkeypatch.setattr(settings, "write", once)
+    changes = plan.plan([("link.mtu@eth0", "1400")], host.source)
+    (made,) = apply(changes, host, book, Terms(confirm=60, arm=lambda *_: None))
+    assert (made.state, made.after) == ("conflict", "1400")
+    assert "its guard tries to revert it" in made.because

@@ -197,13 +197,19 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
         journal.note(entry.id, "refused", because=because)
         return refused(change, because, entry.id, shell=entry.shell)
     because = _write_all(change, entry, host)
-    if entry.due is not None and not _is_open(journal, entry):
-        # the guard came first and had nothing to revert
+    try:
+        late = entry.due is not None and not _is_open(journal, entry)
+    except OSError:  # unknown; its guard needs no journal
+        late = False
+    if late:  # the guard came first and had nothing to revert
         _quietly(host, address, entry.asked or entry.before)
-        late = "written after the time to confirm: reverted"
+        after = look(host, address)
+        state = "reverted" if after == entry.before else "conflict"
+        because = "written after the time to confirm: "
+        because += "reverted" if state == "reverted" else "its guard tries to revert it"
         return Result(
-            entry.setting, entry.before, entry.wanted, "reverted", entry.id, look(host, address),
-            entry.shell, late,
+            entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell,
+            because,
         )  # fmt: skip
     after = look(host, address)
     why = _without_effect(entry, after, because)
