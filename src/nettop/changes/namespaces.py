@@ -122,7 +122,7 @@ def _named(path: str) -> str:
 def _paths() -> Iterator[tuple[str, str]]:
     """Inode and path of every namespace; the preferred path of an inode comes last.
 
-    A path that cannot be looked at may be another one: it stands for its own inode.
+    A path that cannot be read may be another one: it stands for its own inode.
     """
     processes = sorted((p for p in os.listdir("/proc") if p.isdigit()), key=int, reverse=True)
     paths = [
@@ -136,7 +136,7 @@ def _paths() -> Iterator[tuple[str, str]]:
         try:
             known = os.stat(path)
         except OSError as error:
-            if not absent(error):  # else it ended
+            if not _closed(error):
                 yield path, path
             continue
         if known.st_dev == namespaces:  # else a name that has no namespace yet, or no longer
@@ -155,9 +155,14 @@ def _held(pid: str) -> list[str]:
             except FileNotFoundError:
                 continue
     except OSError as error:
-        if not absent(error):
+        if not _closed(error):
             paths.append(folder)
     return paths
+
+
+def _closed(error: OSError) -> bool:
+    """Whether a process has ended, or is closed to this one, as process 1 is in some containers."""
+    return absent(error) or isinstance(error, PermissionError)
 
 
 def _mounted() -> list[str]:
