@@ -163,7 +163,6 @@ def test_a_survey_that_could_not_look_everywhere_is_not_complete(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(namespaces, "_contents", dict.fromkeys)
     function = getattr(os, name)
 
     def odd(path: Any, *words: Any, **more: Any) -> Any:
@@ -171,6 +170,12 @@ def test_a_survey_that_could_not_look_everywhere_is_not_complete(
             raise OSError(errno.EIO, "odd")
         return function(path, *words, **more)
 
+    there = {"cookie": "7", "devices": dict[str, str]()}
+    mine = f"/proc/{os.getpid()}/"
+    monkeypatch.setattr(
+        namespaces, "_contents", lambda paths: {p: there for p in paths if not p.startswith(mine)}
+    )
+    assert Survey().complete
     monkeypatch.setattr(os, name, odd)
     assert not Survey().complete
 

@@ -139,12 +139,14 @@ def _paths() -> Iterator[tuple[str, str]]:
             if not _closed(error):
                 yield path, path
             continue
-        if known.st_dev == namespaces:  # else a name that has no namespace yet, or no longer
+        if known.st_dev == namespaces or path.endswith(
+            "/fd"
+        ):  # else a name that has no namespace yet, or no longer
             yield str(known.st_ino), path
 
 
 def _held(pid: str) -> list[str]:
-    """The open files of a process that are network namespaces, or may be."""
+    """The open files of a process that are network namespaces; their folder if one is unknown."""
     folder = f"/proc/{pid}/fd"
     paths = []
     try:
