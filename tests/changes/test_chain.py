@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import Result, chain, guard, plan, status, undo
+from nettop.changes import Result, chain, guard, plan, status, undo, unguarded
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.memory import Memory
@@ -149,7 +149,7 @@ def test_a_change_by_others_stays_theirs(
     assert (entry.state, entry.open, entry.deadline) == ("conflict", True, None)
     assert "it shows '1350', neither the old '1500' nor what nettop left" in entry.because
     book.mark_shown()
-    assert guard.notices(book) == ()
+    assert unguarded.notices(book) == ()
     (told,) = guard.confirm(book, (1,))
     assert told.state == "conflict"
     (back,) = retract(book, host, (1,), terms=terms(0), force=True)

@@ -14,7 +14,7 @@ from changes_netns import end_guards
 from hang import until
 
 from nettop import settings
-from nettop.changes import context, guard, plan, undo
+from nettop.changes import context, guard, plan, undo, unguarded
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, JournaledChange, since_boot
 from nettop.settings import Host
@@ -199,20 +199,24 @@ def test_a_nettop_that_writes_too_late_takes_it_back_itself(
 def test_a_failure_is_told_at_the_next_start_and_once(host: Host, book: Journal) -> None:
     number = pending(host, book)
     book.note(number, "guard-failed", because="the interface is gone")
-    assert any("the interface is gone" in line for line in guard.notices(book))
+    assert any("the interface is gone" in line for line in unguarded.notices(book))
     book.mark_shown()
-    assert not any("the interface is gone" in line for line in guard.notices(book))
+    assert not any("the interface is gone" in line for line in unguarded.notices(book))
 
 
 def test_a_guard_that_died_is_noticed(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    number = pending(host, book, 5)
-    assert guard.notices(book) == ()
+    number = pending(host, book, 60)
+    with monkeypatch.context() as patch:
+        patch.setattr(unguarded, "running", lambda *_: {str(number)})
+        assert unguarded.notices(book) == ()
+    (told,) = unguarded.notices(book)
+    assert f"nettop undo {number}, or nettop confirm {number}" in told
     later = since_boot() + 60
-    monkeypatch.setattr(guard, "since_boot", lambda: later)
-    (told,) = guard.notices(book)
-    assert f"nettop undo {number}" in told
+    monkeypatch.setattr(unguarded, "since_boot", lambda: later)
+    (told,) = unguarded.notices(book)
+    assert told.endswith(f"nettop undo {number}")
 
 
 def test_a_guard_waits_only_once_it_has_loaded_what_it_needs(

@@ -14,7 +14,7 @@ import pytest
 from risky import MTU, MTU6, make, shows
 
 from nettop import settings
-from nettop.changes import guard
+from nettop.changes import guard, unguarded
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.memory import Memory
 from nettop.settings import Host
@@ -227,7 +227,7 @@ def test_a_device_in_another_namespace_ends_the_waiting_with_the_place(
         guard.wait(Memory(book), 1)
         (entry,) = book.entries()
         assert (entry.state, entry.because) == ("conflict", away.because)
-    assert guard.notices(book) == book.failures()
+    assert unguarded.notices(book) == book.failures()
     assert [one.state for one in undo.undo(book, host, (1,))] == ["undone"]
     assert shows(host) == "1500"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import guard, journal, lines, plan, undo
+from nettop.changes import guard, journal, lines, plan, undo, unguarded
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, JournaledChange
 from nettop.changes.retract import retract
@@ -106,7 +106,7 @@ def test_at_the_bound_a_change_is_refused_and_all_others_can_be_undone(
     because = make(host, book, "2000")
     assert because.startswith("nothing was changed: the journal is full: close changes with nettop")
     assert shows(host) == "1000"
-    (told,) = [one for one in guard.notices(book) if "the journal has" in one]
+    (told,) = [one for one in unguarded.notices(book) if "the journal has" in one]
     assert "nettop undo ID" in told
     if room < 4_000:
         (back,) = undo.undo(book, host, (1,))

@@ -84,9 +84,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is asked, confirmed and reverted."""
     seen: list[Any] = []
     monkeypatch.setattr(prompt, "possible", lambda: True)
-    monkeypatch.setattr(report, "follow", lambda _journal, results: tuple(results))
+    monkeypatch.setattr(report, "follow", lambda _journal, results, _failed: tuple(results))
     monkeypatch.setattr(guarding, "confirm", lambda _journal, ids: seen.append(("confirm", ids)))
-    monkeypatch.setattr(guarding, "revert", lambda _journal, group: seen.append(("revert", group)))
+    monkeypatch.setattr(guarding, "finish", lambda *_: ())
+
+    def revert(_journal: Any, group: int) -> tuple[Result, ...]:
+        seen.append(("revert", group))
+        return ()
+
+    monkeypatch.setattr(guarding, "revert", revert)
     monkeypatch.setattr(chain, "of_group", lambda entries, _group: list(entries))
     return seen
 

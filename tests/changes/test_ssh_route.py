@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 
@@ -43,3 +44,17 @@ def test_the_route_of_the_whole_address_is_asked_for(
 def test_loopback_carries_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssh, "names", lambda _source: {2: "lo"})
     assert ssh.carriers(Asked(), "127.0.0.1") == ()
+
+
+def test_a_session_whose_route_cannot_be_read_is_not_taken_for_none() -> None:
+    class Fails(Fake):
+        def __init__(self, number: int) -> None:
+            self.error = OSError(number, "odd")
+
+        def netlink(self, request: Request) -> bytes:
+            raise self.error
+
+    assert ssh.carriers(Fails(errno.ENETUNREACH), "192.0.2.1") == ()
+    for error in (errno.ENOBUFS, errno.EAFNOSUPPORT, errno.EPERM):
+        with pytest.raises(OSError, match="odd"):
+            ssh.carriers(Fails(error), "192.0.2.1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -43,13 +44,13 @@ def test_a_value_of_another_program_is_not_pending_for_ever(nettop: Nettop) -> N
     assert "it shows '1350'" in told["because"]
 
 
-def held(nettop: Nettop) -> subprocess.Popen[str]:
+def held(nettop: Nettop, seconds: str = "600") -> subprocess.Popen[str]:
     """`nettop set --hold`, which has made its change."""
     import sys
 
     words = [*nettop.inside, sys.executable, "-m", "nettop", "set", "link.mtu@va", "1400"]
     process = subprocess.Popen(
-        [*words, "--hold", "600", "--json"], env=nettop.environment, text=True,
+        [*words, "--hold", seconds, "--json"], env=nettop.environment, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
@@ -72,3 +73,31 @@ def test_a_held_change_reverts_without_its_journal(
         assert process.returncode == 0
         assert mtu(nettop) == 1500
     until(lambda: mtu(nettop) == 1500)
+
+
+def test_a_held_change_reverts_while_its_nettop_is_stopped(nettop: Nettop) -> None:
+    process = held(nettop, "1")
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: mtu(nettop) == 1500)
+    process.send_signal(signal.SIGCONT)
+    process.communicate("")
+    assert process.returncode == 4
+    assert [one["state"] for one in nettop("journal")] == ["undone"]
+
+
+def test_a_held_change_that_nothing_reverts_is_not_taken_for_a_kept_one(nettop: Nettop) -> None:
+    process = held(nettop)
+    (entry,) = nettop("journal")
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if entry["keeper"].encode() in command.read_bytes().split(b"\0"):
+                os.kill(int(command.parent.name), signal.SIGKILL)
+    process.kill()
+    process.communicate()
+    assert (entry["state"], entry["finding"]) == ("held", "")
+    code, out, _ = nettop.plain("journal")
+    assert (code, " for " in out.splitlines()[0]) == (0, False)
+    assert "note: change 1 (link.mtu@va) was made for a test, and not reverted" in out
+    assert nettop("confirm", "1", code=4)[0]["state"] == "refused"
+    assert nettop("undo", "1")[0]["state"] == "undone"
+    assert mtu(nettop) == 1500

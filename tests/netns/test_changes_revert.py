@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,15 @@ def test_an_unconfirmed_change_reverts_by_itself(nettop: Nettop) -> None:
     assert (entry.state, (entry.ended or 0) > made["deadline"] - 0.5) == ("reverted", True)
     assert nettop("confirm", str(made["id"]), code=5)[0]["state"] == "reverted"
     assert mtu(nettop) == 1500
+
+
+def test_process_1_of_a_pid_namespace_stays_until_its_change_reverts(nettop: Nettop) -> None:
+    """The kernel ends all processes of the namespace with it, also the guard."""
+    words = ["-m", "nettop", "set", "link.mtu@va", "9000", "--confirm", "1", "--json"]
+    shown = nettop.see("unshare", "-p", "-f", "--mount-proc", sys.executable, *words)
+    assert json.loads(shown)["changes"][0]["state"] == "pending"
+    assert mtu(nettop) == 1500
+    assert nettop("journal")[0]["state"] == "reverted"
 
 
 def test_a_confirmed_change_stays(nettop: Nettop) -> None:

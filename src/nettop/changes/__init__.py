@@ -21,6 +21,7 @@ STATES = (
     "planned",  # a dry run: `after` is the value that would be written
     "applied",  # the host shows the written value
     "rounded",  # the driver chose another value, which is `after`
+    "held",  # applied; reverts when the nettop that tests it ends
     "pending",  # applied; reverts at `deadline` unless confirmed
     "reverted",  # by the guard
     "undone",  # by the user

@@ -23,12 +23,14 @@ Arm = Callable[[Journal, int, float], None]
 class Terms:
     """How changes are made.
 
-    `finding` and `who` are for the journal. `confirm` is in seconds; with 0 nothing reverts by
-    itself. `carries` are the interfaces of this SSH session. `arm` starts a guard.
+    `finding` and `who` are for the journal. `keeper` names the process that reverts the changes
+    when this one ends. `confirm` is in seconds; with 0 nothing reverts by itself. `carries` are
+    the interfaces of this SSH session. `arm` starts a guard.
     """
 
     finding: str = ""
     who: str = ""
+    keeper: str = ""
     confirm: float = CONFIRM
     carries: tuple[str, ...] = ()
     arm: Arm = guard.arm
@@ -165,6 +167,7 @@ def _begin(
         replace(
             _draft(change, host), before=expected.before, wanted=expected.wanted,
             who=terms.who or context.user(), finding=terms.finding, shell=expected.shell,
+            keeper=terms.keeper,
             group=first.group if first else 0,
             deadline=None if due is None else time.time() + due - since_boot(),
             due=due, armed=first is not None and due is not None,
@@ -194,13 +197,19 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
         journal.note(entry.id, "refused", because=because)
         return refused(change, because, entry.id, shell=entry.shell)
     because = _write_all(change, entry, host)
-    if entry.due is not None and not _is_open(journal, entry):
-        # the guard came first and had nothing to revert
+    try:
+        late = entry.due is not None and not _is_open(journal, entry)
+    except OSError:  # unknown; its guard needs no journal
+        late = False
+    if late:  # the guard came first and had nothing to revert
         _quietly(host, address, entry.asked or entry.before)
-        late = "written after the time to confirm: reverted"
+        after = look(host, address)
+        state = "reverted" if after == entry.before else "conflict"
+        because = "written after the time to confirm: "
+        because += "reverted" if state == "reverted" else "its guard tries to revert it"
         return Result(
-            entry.setting, entry.before, entry.wanted, "reverted", entry.id, look(host, address),
-            entry.shell, late,
+            entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell,
+            because,
         )  # fmt: skip
     after = look(host, address)
     why = _without_effect(entry, after, because)
@@ -223,8 +232,8 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
     }
     try:
         journal.note(
-            entry.id, "end", state=state, effect=effect, after=after, because=because,
-            side_effects=moved,
+            entry.id, "end", state="held" if entry.keeper else state, effect=effect, after=after,
+            because=because, side_effects=moved,
         )  # fmt: skip
     except OSError as error:
         because = f"{because}; " if because else ""

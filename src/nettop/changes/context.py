@@ -13,12 +13,9 @@ NAMESPACES = "/run/netns"
 
 @cache
 def boot() -> str:
-    """The boot ID of the kernel; empty if it cannot be read."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+    """The boot ID of the kernel; OSError if it cannot be read."""
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        return file.read().strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +31,8 @@ class Netns:
 
 
 def netns() -> Netns:
-    """The network namespace of this process; all fields are empty if it cannot be read."""
-    try:
-        inode = os.stat("/proc/self/ns/net").st_ino
-    except OSError:
-        return Netns("", "", "")
+    """The network namespace of this process; OSError if it cannot be read."""
+    inode = os.stat("/proc/self/ns/net").st_ino
     number = cookie()
     return Netns(str(inode), "" if number is None else str(number), _name(inode))
 

@@ -15,8 +15,8 @@ elsewhere, or another program changed the value, it records that and ends.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
-import glob
 import os
 import select
 import signal
@@ -25,12 +25,15 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..files.bounds import BOUNDS
 from ..files.trust import environment, program
 from ..terms.errors import sentence
+from ..terms.text import safe
 from . import Result, chain, context, matching, status, target
 from .chain import READY
-from .journal import NEARLY, Book, Busy, Journal, JournaledChange, since_boot
+from .journal import Book, Busy, Journal, JournaledChange, since_boot
+from .readback import current
+from .running import GUARD, running
+from .unguarded import over, unguarded
 
 if TYPE_CHECKING:
     from ..settings import Host
@@ -57,7 +60,9 @@ def arm(journal: Journal, group: int, due: float) -> None:
     """
     import subprocess
 
-    words = [sys.executable, "-I", "-m", __name__, journal.folder, str(group), str(due)]
+    if os.getpid() == 1:
+        atexit.register(_outlast, journal, group)
+    words = [sys.executable, "-I", "-m", GUARD, journal.folder, str(group), str(due)]
     if os.path.isdir(_SYSTEMD) and os.geteuid() == 0 and context.first_netns():
         # without a bus or systemd-run, start it directly
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -108,6 +113,7 @@ def confirm(
     """Confirm all pending changes, or these numbers and the earlier ones of their chains.
 
     An entry that was reverted before has state `reverted`, with the current value of the host.
+    After the time to confirm, a change whose guard has ended is not kept.
     Returns when the guards have ended: until they have read it, a journal that is lost reverts.
     """
     from ..settings import Host
@@ -115,7 +121,9 @@ def confirm(
 
     with journal.lock():
         entries = journal.entries()
-        kept = [entry.id for entry in chain.kept_by(entries, numbers)]
+        asked, dead = chain.kept_by(entries, numbers), unguarded(journal, entries)
+        late = {e.id for e in asked if e.id in dead and over(e, entries) >= 0}
+        kept = [entry.id for entry in asked if entry.id not in late]
         if kept:  # in one line, so that a crash keeps all of them or none
             journal.note(kept[-1], "confirmed", also=kept[:-1])
         groups = {e.group for e in entries if e.id in numbers}
@@ -123,56 +131,17 @@ def confirm(
     _ended(journal, {e.group for e in entries if e.id in kept})
     host, survey = host or Host.at(), Survey()
     return tuple(
-        status.confirmed(e, entries, host, survey, kept=e.id in kept)
+        status.confirmed(e, entries, host, survey, kept=e.id in kept, late=e.id in late)
         for e in entries
-        if e.id in kept or e.group in groups
+        if e.id in kept or e.id in late or e.group in groups
     )
 
 
 def _ended(journal: Journal, groups: Collection[int]) -> None:
-    """Wait until no guard of these groups is seen, at most _HEARD seconds."""
+    """Wait until no guard of these groups runs, at most _HEARD seconds."""
     end = time.monotonic() + _HEARD
-    guards = glob.glob("/proc/[0-9]*/cmdline")
-    mine = [[__name__, journal.folder, str(group)] for group in groups]
-    while guards := [path for path in guards if _words(path)[-5:-2] in mine]:
-        if time.monotonic() >= end:
-            return
+    while time.monotonic() < end and running(GUARD, journal.folder) & set(map(str, groups)):
         time.sleep(_LOOK / 10)
-
-
-def _words(path: str) -> list[str]:
-    """The words of a command line, and an empty one; none if the process has ended."""
-    try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read()).split("\0")
-    except OSError:
-        return []
-
-
-def notices(journal: Journal) -> tuple[str, ...]:
-    """Messages to show at the start: failed guards, overdue changes, interrupted changes."""
-    messages = list(journal.failures())
-    if (size := journal.version()[1]) >= NEARLY:
-        bound = BOUNDS["journal"]
-        messages.append(
-            f"the journal has {size >> 20} MiB of at most {bound}: "
-            "close changes with nettop undo ID, or undo ID --forget"
-        )
-    boot = context.boot()
-    for entry in journal.entries():
-        if not entry.open or (entry.boot and entry.boot != boot):
-            continue
-        name = f"change {entry.id} ({entry.setting})"
-        if entry.due is not None and since_boot() > entry.due + 2 * _PATIENCE:
-            messages.append(
-                f"{name} was neither confirmed nor reverted in time: "
-                f"nettop undo {entry.id}, or nettop confirm {entry.id}"
-            )
-        elif entry.state == "begun" and time.time() - entry.at > READY:
-            messages.append(
-                f"{name} was interrupted: nettop undo {entry.id} restores the old value"
-            )
-    return tuple(messages)
 
 
 def revert(journal: Book, group: int, *, at_once: bool = True) -> tuple[Result, ...]:
@@ -190,6 +159,35 @@ def revert(journal: Book, group: int, *, at_once: bool = True) -> tuple[Result, 
         return _revert(journal, group, at_once=at_once)
 
 
+def finish(journal: Journal, group: int) -> tuple[Result, ...]:
+    """Wait until a group is confirmed or reverted; revert its chain if no guard does so in time."""
+    while own(pending := chain.of_group(entries := journal.entries(), group), group):
+        late = over(pending[-1], entries)
+        if late >= 0 and (late >= _PATIENCE or pending[-1].id in unguarded(journal, entries)):
+            return revert(journal, group, at_once=False)
+        time.sleep(_LOOK / 5)
+    return ()
+
+
+def _outlast(journal: Journal, group: int) -> None:
+    """Stay until a group is confirmed or reverted: with process 1 the kernel ends the guard too."""
+    if not own(chain.of_group(journal.entries(), group), group):
+        return
+    sys.stdout.flush()
+    why = "the end of process 1 would end the guard: nettop stays until the change is confirmed"
+    print(f"nettop: {why} or reverted", file=sys.stderr, flush=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # else process 1 ignores Ctrl-C
+    try:
+        tried = finish(journal, group)
+    except KeyboardInterrupt:
+        tried = revert(journal, group)
+    for result in tried:
+        if result.state == "conflict":
+            told = f"{result.setting} is not reverted: {result.because}"
+            print(safe(f"nettop: {told}: nettop undo {result.id}"), file=sys.stderr, flush=True)
+            os._exit(4)
+
+
 def _revert(journal: Book, group: int, *, at_once: bool) -> tuple[Result, ...]:
     from ..settings import Host
     from .undo import put_back
@@ -205,7 +203,7 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
     """Revert what a nettop that held the lock wrote after these entries had been reverted.
 
     On an overloaded host the write may come after the guard had nothing to revert. Waits for that
-    nettop to end, at most _HELD seconds (Busy).
+    nettop to end, at most _HELD seconds (Busy). OSError if a value cannot be read.
     """
     from ..settings import Host
     from .undo import take_back
@@ -220,8 +218,9 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
             changed_again = any(
                 e.id > entry.id and matching.same_setting(e, entry) for e in still_open
             )
-            now, _ = status.shown(entry, host)
-            if changed_again or now not in (entry.wanted, entry.after):
+            address = target.find(entry, host).address
+            now = None if address is None else current(host, address)
+            if changed_again or now is None or now not in (entry.wanted, entry.after):
                 continue
             series = chain.series(entry, reverted)
             results.append(
@@ -233,22 +232,39 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
 def wait(journal: Book, group: int) -> None:
     """Wait for the confirmation or the deadline; then revert, and retry whatever fails."""
     stopped, tries, said = False, 0, ""
-    while _own(pending := chain.of_group(journal.entries(), group), group):
-        if not stopped and (left := chain.expiry(pending) - since_boot()) > 0:
-            stopped = signal.sigtimedwait(STOPS, min(left, _LOOK)) is not None
-            continue
-        tries += 1
+    seen: set[int] = set()
+    while True:
         try:
-            why = _try(journal, group, at_once=stopped, last=tries >= _TRIES)
+            pending = chain.of_group(journal.entries(), group)
+            if not own(pending, group):
+                why = _late(journal, seen)
+                if not why:
+                    return
+            elif not stopped and (left := chain.expiry(pending) - since_boot()) > 0:
+                stopped = signal.sigtimedwait(STOPS, min(left, _LOOK)) is not None
+                continue
+            else:
+                tries += 1
+                seen |= {entry.id for entry in pending}
+                why = _try(journal, group, at_once=stopped, last=tries >= _TRIES)
         except Exception as error:
             why = {group: sentence(error)}
         if why:
             said = _say(journal, why, said)
-            time.sleep(min(2.0 ** (tries - 1), _AGAIN))
+            with contextlib.suppress(OSError):
+                time.sleep(min(2.0 ** (tries - 1), _AGAIN))
 
 
-def _own(pending: Sequence[JournaledChange], group: int) -> bool:
+def own(pending: Sequence[JournaledChange], group: int) -> bool:
+    """Whether a change of this group is among the unconfirmed ones of its chain."""
     return any(entry.group == group for entry in pending)
+
+
+def _late(journal: Book, seen: Collection[int]) -> dict[int, str]:
+    """`once_more` for those of `seen` that were reverted; the reason for each that failed."""
+    reverted = [e.id for e in journal.entries() if e.id in seen and e.state == "reverted"]
+    results = once_more(journal, reverted) if reverted else ()
+    return {r.id or 0: r.because for r in results if r.state == "conflict"}
 
 
 def _try(journal: Book, group: int, *, at_once: bool, last: bool) -> dict[int, str]:
@@ -257,8 +273,6 @@ def _try(journal: Book, group: int, *, at_once: bool, last: bool) -> dict[int, s
     At the `last` try, changes of which nothing more can be reverted are closed, with the reason.
     """
     results = revert(journal, group, at_once=at_once)
-    if reverted := [r.id for r in results if r.id and r.state == "reverted"]:
-        once_more(journal, reverted)
     failed = {r.id or 0: r for r in results if r.state == "conflict"}
     entries = journal.entries()
     for entry in entries if last else ():
@@ -282,7 +296,10 @@ def _final(
 
     pending = [e for e in entries if chain.unconfirmed(e)]
     if result.after is None:
-        return "" if target.find(entry, Host.at()).address is not None else "conflict"
+        try:
+            return "" if target.find(entry, Host.at()).address is not None else "conflict"
+        except OSError:  # it is not known where the device is
+            return ""
     if result.after == way_back(chain.base(entry, pending), entries)[0]:
         return "reverted"
     ours = (entry.before, entry.wanted, entry.after)

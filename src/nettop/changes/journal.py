@@ -67,6 +67,7 @@ class JournaledChange:
     side_effects: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     armed: bool = False  # its guard runs; `due` counts from then
     undoes: tuple[int, ...] = ()  # entries that it reverts: undone once this one is confirmed
+    keeper: str = ""  # names the process that reverts it when its nettop ends
     ended: float | None = None  # seconds since 1970: when it was closed
     last: int = 0  # the newest entry when it was closed
 

@@ -8,13 +8,13 @@ from typing import Any, BinaryIO, Final
 
 from ..files import bounds
 
-OPEN = frozenset({"begun", "applied", "rounded", "pending", "conflict"})
+OPEN = frozenset({"begun", "applied", "rounded", "held", "pending", "conflict"})
 LONGEST: Final = bounds.BOUNDS["journal-line"].most
 Line = dict[str, Any]  # of the file; `_valid` has checked the types of its fields
 
 _TEXTS = "setting before wanted state effect who finding shell because boot netns netns_name asked"
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    **dict.fromkeys((*_TEXTS.split(), "netns_cookie", "identity", "event"), (str,)),
+    **dict.fromkeys((*_TEXTS.split(), "netns_cookie", "keeper", "identity", "event"), (str,)),
     **dict.fromkeys(("id", "group", "last"), (int,)),
     **dict.fromkeys(("at",), (int, float)),
     **dict.fromkeys(("deadline", "due", "ended"), (int, float, type(None))),

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TypedDict
 
 from ..terms.dataclass import dataclass
+from ..terms.errors import absent
 from . import context
 
 _NEWNS, _NEWNET = 0x00020000, 0x40000000  # include/uapi/linux/sched.h
@@ -97,7 +98,10 @@ class Survey:
         spaces: dict[str, Namespace] = {}
         left: dict[str, str] = {}
         for _ in range(_LOOKS):
-            left = {inode: path for inode, path in _paths() if inode not in spaces}
+            try:
+                left = {inode: path for inode, path in _paths() if inode not in spaces}
+            except OSError:
+                return tuple(spaces.values()), False
             left.pop(context.netns().inode, None)
             contents = _contents(list(left.values()))
             for inode, path in left.items():
@@ -116,10 +120,13 @@ def _named(path: str) -> str:
 
 
 def _paths() -> Iterator[tuple[str, str]]:
-    """Inode and path of every namespace; the preferred path of an inode comes last."""
+    """Inode and path of every namespace; the preferred path of an inode comes last.
+
+    A path that cannot be read may be another one: it stands for its own inode.
+    """
     processes = sorted((p for p in os.listdir("/proc") if p.isdigit()), key=int, reverse=True)
     paths = [
-        *(f"/proc/{pid}/fd/{handle}" for pid in processes for handle in _held(pid)),
+        *(path for pid in processes for path in _held(pid)),
         *_mounted(),
         *(f"/proc/{pid}/ns/net" for pid in processes),
         *(os.path.join(context.NAMESPACES, name) for name in _listing(context.NAMESPACES)),
@@ -128,39 +135,50 @@ def _paths() -> Iterator[tuple[str, str]]:
     for path in paths:
         try:
             known = os.stat(path)
-        except OSError:  # ended
+        except OSError as error:
+            if not _closed(error):
+                yield path, path
             continue
-        if known.st_dev == namespaces:  # else a name that has no namespace yet, or no longer
+        if known.st_dev == namespaces or path.endswith(
+            "/fd"
+        ):  # else a name that has no namespace yet, or no longer
             yield str(known.st_ino), path
 
 
 def _held(pid: str) -> list[str]:
-    """The open files of a process that are network namespaces."""
+    """The open files of a process that are network namespaces; their folder if one is unknown."""
     folder = f"/proc/{pid}/fd"
-    handles = []
-    for handle in _listing(folder):
-        try:
-            if os.readlink(f"{folder}/{handle}").startswith("net:["):
-                handles.append(handle)
-        except OSError:
-            continue
-    return handles
+    paths = []
+    try:
+        for handle in _listing(folder):
+            try:
+                if os.readlink(f"{folder}/{handle}").startswith("net:["):
+                    paths.append(f"{folder}/{handle}")
+            except FileNotFoundError:
+                continue
+    except OSError as error:
+        if not _closed(error):
+            paths.append(folder)
+    return paths
+
+
+def _closed(error: OSError) -> bool:
+    """Whether a process has ended, or is closed to this one, as process 1 is in some containers."""
+    return absent(error) or isinstance(error, PermissionError)
 
 
 def _mounted() -> list[str]:
     """The mount points of namespaces; container engines use folders of their own."""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-            lines = [line.split() for line in file]
-    except OSError:
-        return []
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        lines = [line.split() for line in file]
     return [words[4] for words in lines if words[3].startswith("net:[")]
 
 
 def _listing(folder: str) -> list[str]:
+    """The names in a folder; none without the folder. OSError if it cannot be read."""
     try:
         return os.listdir(folder)
-    except OSError:
+    except FileNotFoundError:
         return []
 
 
@@ -204,14 +222,17 @@ def main(paths: Sequence[str]) -> None:
         try:
             _call(libc.setns(handle, _NEWNET))
             _call(libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None))
+            try:
+                contents[path] = {"cookie": context.netns().cookie, "devices": _devices()}
+            finally:
+                _call(libc.umount2(b"/sys", _DETACH))
         except OSError:
             continue
-        contents[path] = {"cookie": context.netns().cookie, "devices": _devices()}
-        _call(libc.umount2(b"/sys", _DETACH))
     print(json.dumps(contents))
 
 
 def _devices() -> dict[str, str]:
+    """The identity of each interface by name; OSError if one cannot be read."""
     from ..host.source import Live
     from ..settings import _device
 
@@ -220,8 +241,11 @@ def _devices() -> dict[str, str]:
     for name in _listing("/sys/class/net"):
         try:
             identities[name] = _device.identity(source, name)
-        except (OSError, ValueError):
-            continue  # gone meanwhile
+        except ValueError:
+            continue
+        except OSError as error:
+            if not absent(error):  # else gone meanwhile
+                raise
     return identities
 
 

@@ -42,9 +42,10 @@ def forecast(change: Change, source: Source) -> Result:
         if now != value:
             value = settings.check(source, address, value)
         shell = settings.shell(address, value, source)
+        identity = settings.identity(source, address) if change.identity else ""
     except (OSError, ValueError, LookupError) as error:
         return refused(change, sentence(error))
-    if change.identity and not settings.same(change.identity, settings.identity(source, address)):
+    if not settings.same(change.identity, identity):
         which = settings.device(address) or address.target
         because = f"{which} is no longer the one that was shown"
         return refused(change, because, shell=shell)

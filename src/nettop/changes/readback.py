@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import time
 
 from .. import settings
 from ..settings import Address, Host
+from ..terms.errors import absent
 
 CARRIER = 10.0  # seconds to wait for a link: e1000e needs about 3, optics up to 5
 _PAUSE = 0.1
@@ -36,10 +38,22 @@ def settle(host: Host, address: Address, *, had_carrier: bool, seconds: float = 
 
 
 def look(host: Host, address: Address) -> str | None:
-    """The current value; None if it cannot be read."""
+    """The current value; None if there is none, or if it cannot be read."""
+    try:
+        return current(host, address)
+    except OSError:
+        return None
+
+
+def current(host: Host, address: Address) -> str | None:
+    """The current value; None if there is none. OSError if it cannot be read."""
     try:
         return settings.read(host.source, address)
-    except (OSError, ValueError, LookupError):
+    except (ValueError, LookupError):
+        return None
+    except OSError as error:
+        if not (absent(error) or error.errno == errno.EOPNOTSUPP):
+            raise
         return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..files import interrupt
@@ -15,7 +15,14 @@ from . import Result, chain, guard, prompt, risk, status
 from .journal import Journal, since_boot
 from .namespaces import Survey
 
-_MARKS = {"applied": "✓", "rounded": "≈", "pending": "…", "undone": "↶", "reverted": "↶"}
+_MARKS = {
+    "applied": "✓",
+    "rounded": "≈",
+    "pending": "…",
+    "held": "…",
+    "undone": "↶",
+    "reverted": "↶",
+}
 
 
 def code(results: Sequence[Result]) -> int:
@@ -75,40 +82,44 @@ def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ..
             print(f"{ERASE}  Not confirmed: reverting", file=sys.stderr, flush=True)
         else:  # confirmed or reverted by another process
             control(ERASE, sys.stderr)
+        tried = guard.finish(journal, group)
     except KeyboardInterrupt:
         interrupt.handled()
-        guard.revert(journal, group)
-    return follow(journal, results)
+        tried = guard.revert(journal, group)
+    return follow(journal, results, {r.id: r.because for r in tried})
 
 
 def _left(journal: Journal, group: int) -> float:
     """Seconds until the chain reverts; a newer change may add time. 0: nothing is pending."""
     pending = chain.of_group(journal.entries(), group)
-    if not any(entry.group == group for entry in pending):
+    if not guard.own(pending, group):
         return 0.0
     return chain.expiry(pending) - since_boot()
 
 
 def follow(
-    journal: Journal, results: Sequence[Result], seconds: float = 20.0
+    journal: Journal, results: Sequence[Result], failed: Mapping[int | None, str] | None = None
 ) -> tuple[Result, ...]:
-    """The results with their current state; waits at most `seconds` for pending ones."""
+    """The results with their current state; one that still waits is a conflict.
+
+    `failed`: why changes could not be reverted, by number.
+    """
     numbers = {r.id for r in results}
-    end = time.monotonic() + seconds
-    while True:
-        now = {e.id: e for e in journal.entries() if e.id in numbers}
-        late = any(e.state == "pending" for e in now.values())
-        if not late or time.monotonic() > end:
-            break
-        time.sleep(0.1)
+    now = {e.id: e for e in journal.entries() if e.id in numbers}
     host, survey = Host.at(), Survey()
-    closed = {
-        number: status.of(entry, host, survey)
-        for number, entry in now.items()
-        if entry.state in ("undone", "reverted")
-    }
-    return tuple(
-        r if r.id not in now or now[r.id].state == "begun"
-        else closed.get(r.id) or replace(r, state=now[r.id].state, deadline=None)
-        for r in results
-    )  # fmt: skip
+    told = []
+    for result in results:
+        entry = now.get(result.id or 0)
+        if entry is None:
+            told.append(result)
+        elif chain.unconfirmed(entry):
+            because = (failed or {}).get(entry.id) or "it is neither confirmed nor reverted"
+            because += f": nettop undo {entry.id}"
+            told.append(replace(result, state="conflict", because=because, deadline=None))
+        elif entry.state in ("undone", "reverted"):
+            told.append(status.of(entry, host, survey))
+        elif entry.state == "begun":
+            told.append(result)
+        else:
+            told.append(replace(result, state=entry.state, deadline=None))
+    return tuple(told)

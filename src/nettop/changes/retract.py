@@ -5,7 +5,8 @@ change is a change of its own in the journal, which names the entries that it un
 when it is confirmed, both are closed as undone; otherwise it reverts to the value before the undo,
 and the old change stays open.
 
-A change that is still pending is reverted at once, because its guard would do the same.
+A change that is still pending is reverted at once, because its guard would do the same; so is one
+that is held for a test.
 """
 
 from __future__ import annotations
@@ -70,17 +71,20 @@ def _guarded(left: Sequence[JournaledChange], host: Host, terms: Terms) -> list[
 
     Entries whose target is not in this namespace are left out, because nothing is written there.
     """
-    here = [e for e in left if not chain.unconfirmed(e) and _address(e, host) is not None]
+    settled = [e for e in left if not chain.unconfirmed(e) and not e.keeper]
+    here = [e for e in settled if _address(e, host) is not None]
     risks = [e for e in here if (address := _address(e, host)) and risky(address, terms.carries)]
     return [e for e in here if any(matching.same_device(e, risk) for risk in risks)]
 
 
 def _address(entry: JournaledChange, host: Host) -> settings.Address | None:
-    """The current address of the setting in this namespace; None if it is not here."""
+    """The address of the setting in this namespace; None if it is not here. Unknown, as it was."""
     try:
         return target.find(entry, host).address
     except LookupError:
         return None
+    except OSError:
+        return entry.address
 
 
 def _pending(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 
 from ..host.netlink.codec import attribute, attributes, messages
@@ -9,24 +10,30 @@ from ..host.netlink.route import names
 from ..host.request import Request
 from ..host.source import Source
 from ..settings.route import packed
+from ..terms.errors import absent
 
 _GETROUTE = 26
 _DST, _OIF = 1, 4
+_NO_ROUTE = {errno.ENETUNREACH, errno.EHOSTUNREACH}
 _DEEP = 8  # levels of stacked interfaces; a VLAN on a bond of two ports has three
 
 
 def carriers(source: Source, address: str | None) -> tuple[str, ...]:
     """The interface of the route to `address`, and every interface below it.
 
-    Empty without a session, for one over loopback, and if the route cannot be read; then only the
-    risk of the setting itself counts.
+    Empty without a session, for one over loopback, and if there is no route; then only the risk of
+    the setting itself counts. OSError if the route cannot be read.
     """
     if not address:
         return ()
     try:
         name = _leaves_by(source, address)
-    except (OSError, ValueError):
+    except ValueError:
         return ()
+    except OSError as error:
+        if absent(error) or error.errno in _NO_ROUTE:
+            return ()
+        raise
     interfaces: list[str] = []
     level = [name] if name and name != "lo" else []
     for _ in range(_DEEP):
@@ -50,6 +57,8 @@ def _leaves_by(source: Source, address: str) -> str | None:
 def _below(source: Source, name: str) -> list[str]:
     try:
         entries = source.listing(f"/sys/class/net/{name}")
-    except OSError:
-        return []
+    except OSError as error:
+        if absent(error):
+            return []
+        raise
     return [entry.removeprefix("lower_") for entry in entries if entry.startswith("lower_")]

@@ -20,7 +20,7 @@ def shown(
     """The current value of the setting of an entry; None and the reason if it is unknown."""
     try:
         place = target.find(entry, host, survey)
-    except LookupError as error:
+    except (OSError, LookupError) as error:
         return None, sentence(error)
     if place.address is None:
         return None, place.because
@@ -51,10 +51,21 @@ def confirmed(
     survey: Survey,
     *,
     kept: bool,
+    late: bool = False,
 ) -> Result:
-    """The result of a confirmation for an entry, which it `kept` or which was closed before."""
+    """The result of a confirmation for an entry, which it `kept` or which was closed before.
+
+    `late`: its time is over, and no guard reverted it.
+    """
     now, why = shown(entry, host, survey)
     result = _of(entry, now, why)
+    if entry.state == "held":
+        because = "it reverts when the nettop that tests it ends, and cannot be confirmed"
+        return replace(result, state="refused", because=_joined(because, why))
+    if late:
+        because = "it was not confirmed in time, and not reverted because its guard has ended or is"
+        because += f" stopped: nettop undo {entry.id}"
+        return replace(result, state="refused", because=_joined(because, why))
     if entry.state == "begun" and not kept:
         because = "it was interrupted and is not confirmed"
         because += "; it reverts by itself" if entry.due is not None else ""

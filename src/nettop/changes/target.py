@@ -6,11 +6,12 @@ target that cannot be seen does not count as gone.
 
 from __future__ import annotations
 
-import glob
+import os
 
 from .. import settings
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
+from ..terms.errors import absent
 from . import context
 from .journal import JournaledChange
 from .namespaces import Namespace, Survey
@@ -28,7 +29,7 @@ class Target:
 def find(
     entry: JournaledChange, host: Host, survey: Survey | None = None, *, force: bool = False
 ) -> Target:
-    """The target of an entry; LookupError for an unknown setting.
+    """The target of an entry; LookupError for an unknown setting, OSError if it is not known.
 
     Without a `survey` other namespaces are not searched. With `force`, an interface with the same
     name and index counts as the device if nothing else identifies it.
@@ -94,7 +95,9 @@ def _device(entry: JournaledChange, address: Address, host: Host) -> Address | N
 def _interfaces(host: Host) -> list[str]:
     try:
         return host.source.listing("/sys/class/net")
-    except OSError:
+    except OSError as error:
+        if not absent(error):
+            raise
         return []
 
 
@@ -157,7 +160,15 @@ def _there(entry: JournaledChange, nic: str, space: Namespace, name: str) -> str
 def _driven(hardware: str) -> bool:
     """Whether a driver is bound to the device of this bus address."""
     bus = hardware.partition(" ")[0]
-    return bool(glob.glob(f"/sys/bus/*/devices/{glob.escape(bus)}/driver"))
+    for kind in os.listdir("/sys/bus"):
+        try:
+            os.stat(f"/sys/bus/{kind}/devices/{bus}/driver")
+        except OSError as error:
+            if not absent(error):
+                raise
+        else:
+            return True
+    return False
 
 
 def _shown(hardware: str, host: Host, survey: Survey) -> bool:

@@ -12,7 +12,7 @@ from ..terms.errors import sentence
 from . import Result, chain, matching, status, target
 from .journal import Book, JournaledChange
 from .namespaces import Survey
-from .readback import carrier, look, settle
+from .readback import carrier, current, look, settle
 
 
 def undo(
@@ -154,7 +154,7 @@ def find(
     """
     try:
         located = target.find(entry, host, survey or Survey(), force=force)
-    except LookupError as error:
+    except (OSError, LookupError) as error:
         return _result(entry, "conflict", because=sentence(error))
     if located.address is None:
         return _result(entry, "void" if located.gone else "conflict", because=located.because)
@@ -272,7 +272,7 @@ def _write(
         return _result(entry, "conflict", look(host, address), shell, sentence(error))
     for other, old in others:
         try:
-            if look(host, other) not in (old, None):
+            if current(host, other) not in (old, None):
                 settings.write(host, other, old)
         except Exception as error:
             wrong = wrong or f"{other} is not {old} again: {sentence(error)}"

@@ -1,8 +1,8 @@
 """Changes that are reverted when standard input ends: `nettop set --hold`.
 
 The nettop at another host proves a fix of this host by it. If that nettop ends, or the connection
-breaks or carries nothing, the changes are reverted; if this process is killed, its watchdog does
-that.
+breaks or carries nothing, the changes are reverted; if this process is killed, its keeper does
+that, and also if this one is stopped and does not read its input.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def hold(
     source = Live()
     made = [replace(forecast(one, source), state="applied") for one in changes]
     try:
-        with Switch((), args.finding or "", exactly=changes) as lever:
+        with Switch((), args.finding or "", exactly=changes, silence=args.hold) as lever:
             lever.put(1)
             show(made)
             sys.stdout.flush()
-            silent = wait(args.hold)
+            silent = wait(args.hold, lever.hold)
     except (LeverError, ValueError, OSError) as error:
         raise Refused(sentence(error), 4) from None
     if silent:
@@ -53,9 +53,15 @@ def hold(
     return 0
 
 
-def wait(seconds: float) -> bool:
-    """Read standard input to its end: False. True if nothing comes for so many seconds."""
+def wait(seconds: float, heard: Callable[[], None]) -> bool:
+    """Read standard input to its end: False. True if nothing comes for so many seconds.
+
+    `heard` is called first, and after each read.
+    """
+    heard()
     while select.select([0], [], [], seconds)[0]:
-        if not os.read(0, 1 << 12):
+        more = os.read(0, 1 << 12)
+        heard()
+        if not more:
             return False
     return True

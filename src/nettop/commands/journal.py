@@ -40,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
     import time
 
     from ..changes import privilege
-    from ..changes.guard import notices
     from ..changes.journal import ROOTS, Journal
     from ..changes.namespaces import Survey
     from ..changes.status import ended, overtaken
+    from ..changes.unguarded import notices
     from ..settings import Host
     from ..terms.errors import sentence
 
@@ -118,6 +118,8 @@ def document(entry: JournaledChange, since: str = "") -> dict[str, object]:
         values["ended"] = entry.ended
     if entry.deadline is not None:
         values["deadline"] = entry.deadline
+    if entry.keeper:
+        values["keeper"] = entry.keeper
     if entry.undoes:
         values["undoes"] = list(entry.undoes)
     if entry.side_effects:

@@ -263,8 +263,8 @@ def peer_of(args: argparse.Namespace) -> str | None:
 
 def open_journal(notes: Sequence[str]) -> Journal:
     """The journal, after its messages and these notes are printed; Refused if it is unusable."""
-    from ..changes.guard import notices
     from ..changes.journal import Journal
+    from ..changes.unguarded import notices
     from ..terms.errors import sentence
     from ..terms.text import safe
 

@@ -31,6 +31,7 @@ LAZY = ("journal",)  # that of another host takes a connection
 STATES: Final = {
     "applied": ("● applied", "good"),
     "rounded": ("● rounded", "good"),
+    "held": ("◆ held", "warn"),
     "pending": ("◆ pending", "warn"),
     "reverted": ("↺ reverted", "dim"),
     "undone": ("↺ undone", "dim"),
@@ -134,7 +135,7 @@ def rates(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The lines of the pane, without a frame."""
     shown = rows_of(scene, view)
-    in_force = sum(e.state in ("applied", "rounded", "pending") and not e.since for e in shown)
+    in_force = sum(e.state in IN_FORCE - {"begun"} and not e.since for e in shown)
     remark = f"{in_force} in force of {len(shown)}"
     if width >= KEYS_FROM:
         remark += "   u undo  c confirm  s persist  x export"

@@ -40,6 +40,7 @@ and may have
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -49,7 +50,7 @@ from typing import TypeVar, cast
 from ..host.source import Source
 from ..terms import devname
 from ..terms.dataclass import dataclass
-from ..terms.errors import nearest
+from ..terms.errors import absent, nearest
 from ..terms.modules import modules
 from . import _device
 from ._host import Host
@@ -272,16 +273,12 @@ def rank(address: Address, value: str) -> int:
 
 
 def identity(source: Source, address: Address) -> str:
-    """What the target is, beyond its name (device, process start); empty when unknown."""
+    """What the target is, beyond its name (device, process); empty: none. OSError: unknown."""
     module = kind(address.kind)
-    try:
-        if hasattr(module, "identity"):
-            return str(module.identity(source, address))
-        if nic := device(address):
-            return _device.identity(source, nic)
-    except (OSError, ValueError, LookupError):
-        pass
-    return ""
+    if hasattr(module, "identity"):
+        return _found(module.identity, source, address)
+    nic = device(address)
+    return _found(_device.identity, source, nic) if nic else ""
 
 
 def device(address: Address) -> str:
@@ -327,11 +324,8 @@ def namespaced(address: Address) -> bool:
 
 
 def asked(source: Source, address: Address) -> str:
-    """The requested value, where the value in effect may differ; empty where none is stored."""
-    try:
-        return str(_optional(address, "asked", "", source, address))
-    except (OSError, ValueError, LookupError):
-        return ""
+    """The requested value, where that in effect may differ; empty: none is stored. OSError."""
+    return _found(_optional, address, "asked", "", source, address)
 
 
 def runtime(address: Address) -> bool:
@@ -376,6 +370,18 @@ def _optional(address: Address, name: str, default: T, *args: object) -> T:
     """The result of a function that a kind module may lack; `default` where it does."""
     function = getattr(kind(address.kind), name, None)
     return default if function is None else cast("T", function(*args))
+
+
+def _found(function: Callable[..., object], *args: object) -> str:
+    """What a function finds, as text; empty where it is absent. Any other OSError is raised."""
+    try:
+        return str(function(*args))
+    except (ValueError, LookupError):
+        return ""
+    except OSError as error:
+        if absent(error):
+            return ""
+        raise
 
 
 def _similar(word: str, known: tuple[str, ...]) -> str:

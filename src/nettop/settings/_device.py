@@ -14,13 +14,18 @@ Linux 4.14, so that the number of a device that is gone does not come back in th
 
 from __future__ import annotations
 
+import errno
 import os
 
 from ..host.source import Source
+from ..terms.errors import absent
 
 
 def identity(source: Source, nic: str) -> str:
-    """The identity of the device behind an interface; OSError when there is no such interface."""
+    """The identity of the device behind an interface.
+
+    OSError if there is no such interface, or if it cannot be read (`errors.absent`).
+    """
     folder = f"/sys/class/net/{nic}"
     shown = _text(source, f"{folder}/ifindex")
     if not source.live:
@@ -59,7 +64,9 @@ def _hardware(source: Source, folder: str) -> dict[str, str]:
     """Bus address and port; empty for a virtual device."""
     try:
         name = os.path.basename(source.link(f"{folder}/device"))
-    except OSError:
+    except OSError as error:
+        if not absent(error) and error.errno != errno.EINVAL:  # in a copy of sysfs it is no link
+            raise
         return {}
     return {"device": name.replace(" ", "_"), "port": _text(source, f"{folder}/dev_port")}
 
@@ -82,5 +89,7 @@ def _asked(source: Source, nic: str) -> tuple[int, str]:
 def _text(source: Source, path: str) -> str:
     try:
         return source.text(path).strip()
-    except OSError:
+    except OSError as error:
+        if not absent(error):
+            raise
         return ""

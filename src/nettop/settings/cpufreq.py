@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ..host.source import Source
+from ..terms.errors import absent
 from . import Address, Command, Host, Keep, Limits
 
 RISK = "none"
@@ -36,7 +37,9 @@ def folders(source: Source, address: Address) -> list[str]:
     for name in names:
         try:
             source.text(f"{_CPUS}/{name}/cpufreq/{_FILES[address.name]}")
-        except OSError:
+        except OSError as error:
+            if not absent(error):
+                raise
             continue
         policies.append(f"{_CPUS}/{name}/cpufreq")
     if not policies:

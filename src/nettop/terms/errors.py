@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
+from typing import Final
+
+_ABSENT: Final = {errno.ENOENT, errno.ENODEV, errno.ESRCH}
 
 
 class Refused(Exception):  # noqa: N818
@@ -21,6 +25,14 @@ def sentence(error: BaseException) -> str:
     if error.args and isinstance(error.args[0], str):  # str(KeyError) would be its repr
         return error.args[0]
     return str(error) or type(error).__name__
+
+
+def absent(error: BaseException) -> bool:
+    """Whether an error says that there is no such file, device or process.
+
+    Any other error says that a request failed: what it asked for may exist.
+    """
+    return isinstance(error, OSError) and error.errno in _ABSENT
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """The switch of an experiment at another host, by the nettop that is installed there.
 
 State 1 is a command there (`nettop set --hold`) that works as long as its connection: if nettop
-ends here, or the connection breaks or is silent, it reverts the change, under the watchdog of that
+ends here, or the connection breaks or is silent, it reverts the change, under the keeper of that
 host. Between the runs nothing runs there.
 """
 

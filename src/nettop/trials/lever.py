@@ -1,8 +1,9 @@
 """The switch of an experiment: changes settings through the journal and always restores them.
 
 Every write is journaled with a tag of the experiment. If nettop is killed, crashes or loses its
-terminal, a separate process (the watchdog) reverts all open changes with that tag:
-`python -I -m nettop.trials.lever FOLDER TAG`. Like a guard, both need neither the journal nor
+terminal, a separate process (the keeper) reverts all open changes with that tag:
+`python -I -m nettop.trials.lever FOLDER TAG [SECONDS]`. With SECONDS it does so too if nettop says
+nothing for this time, as one that is stopped. Like a guard, both need neither the journal nor
 nettop's own files for that.
 """
 
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from itertools import count
 from typing import Final, Protocol, Self
 
 from .. import settings
@@ -32,8 +35,8 @@ from ..host.source import Live
 from ..settings import Host
 from .documents import ChangeRow
 
-_SEE, _END = b"s", b"e"  # what nettop tells the watchdog
-_PAUSES: Final = (0, 1, 2, 4, 8, 16, 32)  # seconds before the tries of the watchdog to revert
+_SEE, _HOLD, _END = b"s", b"h", b"e"  # what nettop tells the keeper
+_PAUSES: Final = (0, 1, 2, 4, 8, 16, 32)  # seconds before the tries of the keeper to revert
 PAUSE: Final = {"none": 0.3, "queues": 2.0, "link": 4.0}  # seconds after a change, by risk
 
 
@@ -91,11 +94,12 @@ class Switch:
 
     def __init__(
         self, states: Sequence[Sequence[tuple[str, str]]], finding: str, host: Host | None = None,
-        exactly: Sequence[Change] = (),
+        exactly: Sequence[Change] = (), silence: float | None = None,
     ) -> None:  # fmt: skip
         """`states` are the settings and values of states 1, 2, …; `finding` is for the journal.
 
         `exactly`: the last state, as changes with old values and devices that must still be there.
+        `silence`: seconds without `hold` until the keeper reverts; None: without a limit.
 
         ValueError: a setting needs a reboot or cannot be written, so it cannot be tested.
         """
@@ -103,7 +107,8 @@ class Switch:
         self.journal = Journal()
         self.memory = Memory(self.journal)
         self.finding = finding
-        self.tag = f"{finding}, experiment {os.getpid()}-{time.time_ns()}"
+        self.tag = f"{os.getpid()}-{time.time_ns()}"
+        self.silence = silence
         self.states = [plan(wanted, self.host.source) for wanted in states]
         self.states += [tuple(exactly)] if exactly else []
         self.now = 0
@@ -112,7 +117,7 @@ class Switch:
         if untestable:
             raise ValueError(f"this change needs a {untestable[0]}, so it cannot be tested")
         self.pause = pause(risks)
-        self._watchdog: socket.socket | None = None
+        self._keeper: socket.socket | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -130,32 +135,37 @@ class Switch:
     def __enter__(self) -> Self:
         load()
         argv = [sys.executable, "-I", "-m", __name__, self.journal.folder, self.tag]
-        self._watchdog, theirs = socket.socketpair()
-        self._watchdog.settimeout(READY)
+        argv += [] if self.silence is None else [str(self.silence)]
+        self._keeper, theirs = socket.socketpair()
+        self._keeper.settimeout(READY)
         with theirs:
             self._process = subprocess.Popen(
                 argv, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL,
                 start_new_session=True, cwd="/",
             )  # fmt: skip
-        self._see()
+        self._tell(_SEE)
         return self
 
-    def _see(self) -> None:
-        """Wait until the watchdog knows the journal as it is; LeverError if it does not answer."""
+    def hold(self) -> None:
+        """The changes stay in place for another `silence`; LeverError if they do not."""
+        self._tell(_HOLD)
+
+    def _tell(self, word: bytes) -> None:
+        """Wait until the keeper knows the journal as it is; LeverError if it does not answer."""
         self.memory.entries()
-        if self._watchdog is None:
+        if self._keeper is None:
             return
         with contextlib.suppress(OSError):
-            self._watchdog.sendall(_SEE)
-            if self._watchdog.recv(1) == _SEE:
+            self._keeper.sendall(word)
+            if self._keeper.recv(1) == word:
                 return
         raise LeverError("the process that would revert the changes of a killed nettop has ended")
 
     def __exit__(self, *_: object) -> None:
         self.restore()
-        if self._watchdog is not None:
-            with self._watchdog, contextlib.suppress(OSError):
-                self._watchdog.sendall(_END)
+        if self._keeper is not None:
+            with self._keeper, contextlib.suppress(OSError):
+                self._keeper.sendall(_END)
             self._process.wait()
 
     def put(self, state: int) -> None:
@@ -167,9 +177,10 @@ class Switch:
             self._apply(self.states[state - 1], self.tag)
             self.now = state
 
-    def _apply(self, changes: Sequence[Change], finding: str) -> tuple[Result, ...]:
-        results = apply(changes, self.host, self.journal, Terms(finding=finding, confirm=0.0))
-        self._see()
+    def _apply(self, changes: Sequence[Change], keeper: str = "") -> tuple[Result, ...]:
+        terms = Terms(finding=self.finding, keeper=keeper, confirm=0.0)
+        results = apply(changes, self.host, self.journal, terms)
+        self._tell(_SEE)
         for result in results:
             if result.state not in ("applied", "rounded", "unchanged"):
                 raise LeverError(f"{result.setting}: {result.because or result.state}")
@@ -185,29 +196,53 @@ class Switch:
     def keep(self, state: int) -> tuple[Result, ...]:
         """Apply a state permanently, with the finding in the journal; the results."""
         self.restore()
-        return self._apply(self.states[state - 1], self.finding)
+        return self._apply(self.states[state - 1])
 
 
 def restore(journal: Book, tag: str, host: Host | None = None) -> tuple[Result, ...]:
     """Undo every open entry of the journal with this tag, newest first."""
-    ids = [e.id for e in journal.entries() if e.open and e.finding == tag]
+    ids = [e.id for e in journal.entries() if e.open and e.keeper == tag]
     return undo(journal, host or Host.at(), ids) if ids else ()
 
 
-def watch(folder: str, tag: str) -> None:
-    """Read the journal at each byte of standard input, and answer it; restore at the end of it."""
+def watch(folder: str, tag: str, silence: str = "") -> None:
+    """Read the journal at each word of standard input, and answer it; restore at the end of it.
+
+    With `silence` also if no word comes: for this time after a `hold`, and at first for READY more.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     ready()
     memory = Memory(Journal(folder))
-    while (word := os.read(0, 1)) == _SEE:
+    patience = READY + float(silence) if silence else None
+    while (word := _word(patience)) in (_SEE, _HOLD):
+        patience = float(silence) if silence and word == _HOLD else patience
         memory.entries()
-        with contextlib.suppress(OSError):  # nettop was killed: the next byte is the end
-            os.write(1, _SEE)
-    for pause in () if word == _END else _PAUSES:
-        time.sleep(pause)
-        if not any(result.state == "conflict" for result in restore(memory, tag)):
-            break
+        with contextlib.suppress(OSError):  # nettop was killed: the next word is the end
+            os.write(1, word)
+    if word != _END:
+        _restore(memory, tag)
     memory.record()
+
+
+def _word(patience: float | None) -> bytes:
+    """The next byte of standard input; nothing at its end, after `patience` and for an error."""
+    with contextlib.suppress(OSError):
+        if select.select([0], [], [], patience)[0]:
+            return os.read(0, 1)
+    return b""
+
+
+def _restore(memory: Memory, tag: str) -> None:
+    """Try until nothing fails; give up where another program changed a value."""
+    for tries in count():
+        with contextlib.suppress(OSError):
+            time.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
+        try:
+            conflicts = any(result.state == "conflict" for result in restore(memory, tag))
+        except Exception:  # noqa: S112 - whatever fails is tried again
+            continue
+        if not conflicts or tries >= len(_PAUSES):
+            return
 
 
 if __name__ == "__main__":

@@ -189,11 +189,11 @@ def journal_version() -> tuple[int, int]:
 
 def notices() -> tuple[str, ...]:
     """The messages of the journal, once: failed guards, interrupted changes."""
-    from ..changes import guard
+    from ..changes import unguarded
     from ..changes.journal import Journal
 
     book = Journal()
-    messages = guard.notices(book)
+    messages = unguarded.notices(book)
     if messages:
         book.mark_shown()
     return messages
@@ -227,11 +227,15 @@ def root_journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
 def exportable(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
     """The changes in force of this host, oldest first; several of one setting are one change.
 
-    The files that make settings persistent are left out.
+    The files that make settings persistent are left out, and what is held for a test.
     """
     known: dict[str, JournalEntry] = {}
     for entry in entries:
-        if entry.state in IN_FORCE and not entry.setting.startswith("kept.") and not entry.host:
+        if (
+            entry.state in IN_FORCE - {"held"}
+            and not entry.setting.startswith("kept.")
+            and not entry.host
+        ):
             first = known.pop(entry.setting, entry)
             known[entry.setting] = replace(entry, before=first.before)
     return [entry for entry in known.values() if entry.before != entry.after]

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from .view import View
 
 ALIKE: Final = 1.25  # ratio of two rates below which neither interface matters more
-IN_FORCE: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change
+# states of a change
+IN_FORCE: Final = frozenset({"applied", "rounded", "held", "pending", "begun"})
 
 
 @dataclass(frozen=True, slots=True)

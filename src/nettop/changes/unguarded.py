@@ -1,0 +1,75 @@
+"""Changes that nothing reverts any more, and what users are told of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from ..files.bounds import BOUNDS
+from . import chain, context
+from .chain import READY
+from .journal import NEARLY, Journal, JournaledChange, since_boot
+from .running import GUARD, KEEPER, running
+
+_LATE: Final = 6.0  # seconds after the deadline until a guard that runs is late
+
+
+def unguarded(journal: Journal, entries: Sequence[JournaledChange]) -> frozenset[int]:
+    """The unconfirmed changes that no guard would revert: each guard has ended, or is stopped."""
+    pending = [entry for entry in entries if chain.unconfirmed(entry) and entry.armed]
+    groups = running(GUARD, journal.folder) if pending else frozenset()
+    return frozenset(
+        entry.id
+        for entry in pending
+        if not any(str(e.group) in groups for e in chain.of_group(entries, entry.group))
+    )
+
+
+def over(entry: JournaledChange, entries: Sequence[JournaledChange]) -> float:
+    """Seconds since the time to confirm an unconfirmed change ended; negative before."""
+    return since_boot() - chain.expiry(chain.of_group(entries, entry.group))
+
+
+def notices(journal: Journal) -> tuple[str, ...]:
+    """Messages to show at the start: failed guards, overdue changes, interrupted changes."""
+    messages = list(journal.failures())
+    if (size := journal.version()[1]) >= NEARLY:
+        bound = BOUNDS["journal"]
+        messages.append(
+            f"the journal has {size >> 20} MiB of at most {bound}: "
+            "close changes with nettop undo ID, or undo ID --forget"
+        )
+    boot, entries = context.boot(), journal.entries()
+    dead = unguarded(journal, entries)
+    held = any(entry.open and entry.keeper for entry in entries)
+    kept = running(KEEPER, journal.folder) if held else frozenset()
+    for entry in entries:
+        if not entry.open or (entry.boot and entry.boot != boot):
+            continue
+        name = f"change {entry.id} ({entry.setting})"
+        if entry.id in dead and over(entry, entries) >= 0:
+            messages.append(
+                f"{name} was neither confirmed nor reverted in time, because its guard has ended "
+                f"or is stopped: nettop undo {entry.id}"
+            )
+        elif entry.id in dead:
+            messages.append(
+                f"{name} does not revert by itself, because its guard has ended or is stopped: "
+                f"nettop undo {entry.id}, or nettop confirm {entry.id}"
+            )
+        elif entry.due is not None and since_boot() > entry.due + _LATE:
+            messages.append(
+                f"{name} was neither confirmed nor reverted in time: "
+                f"nettop undo {entry.id}, or nettop confirm {entry.id}"
+            )
+        elif entry.keeper and entry.keeper not in kept:
+            messages.append(
+                f"{name} was made for a test, and not reverted because its nettop and the process "
+                f"that would revert it have ended or are stopped: nettop undo {entry.id}"
+            )
+        elif entry.state == "begun" and time.time() - entry.at > READY:
+            messages.append(
+                f"{name} was interrupted: nettop undo {entry.id} restores the old value"
+            )
+    return tuple(messages)
