@@ -30,7 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch, host: Host, book: Journal) -> None:
     for name, value in {"_MOST": MOST, "NEARLY": MOST * 4 // 5, "_SPARE": MOST // 10,
                         "_SPARE_OF_UNDO": 4_000, "_READABLE": 16 * MOST}.items():  # fmt: skip
         monkeypatch.setattr(journal, name, value)
-    monkeypatch.setattr(guard, "NEARLY", MOST * 4 // 5)
+    monkeypatch.setattr(unguarded, "NEARLY", MOST * 4 // 5)
     monkeypatch.setattr(Host, "at", classmethod(lambda _cls, _root="/": host))
     monkeypatch.setenv("NETTOP_STATE", book.folder)
 
