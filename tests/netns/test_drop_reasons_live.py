@@ -177,7 +177,7 @@ def test_without_the_right_it_is_one_sentence() -> None:
 
 
 PLAY = r"""
-import errno, json, os, socket
+import errno, json, os, pathlib, socket
 from nettop.collect import drop_reasons, failed_calls
 from nettop.host.bpf import calls, drops
 
@@ -204,6 +204,16 @@ try:
 except OSError as error:
     assert error.errno == errno.EADDRINUSE, error
 kept = [socket.create_connection((NEAR, 80)) for _ in range(2)]
+ports = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
+before = ports.read_text()
+ports.write_text("61000 61000")
+kept += [socket.create_connection((NEAR, 80))]
+for _ in range(2):  # no port is free
+    try:
+        socket.create_connection((NEAR, 80))
+    except OSError as error:
+        assert error.errno == errno.EADDRNOTAVAIL, error
+ports.write_text(before)
 for _ in range(3):  # one that waits, and one that does not
     try:
         with socket.socket() as one:
@@ -240,7 +250,8 @@ def test_what_is_dropped_and_what_fails_in_a_namespace_is_counted_exactly(
         told = json.loads(python(veth.spaces("witness")[0], PLAY))
     assert told["calls"] == [
         ["bind", "EADDRINUSE", veth.NEAR, "80", 1, True],
-        ["connection", "0", veth.NEAR, "80", 2, True],
+        ["connect", "EADDRNOTAVAIL", veth.NEAR, "80", 2, True],
+        ["connection", "0", veth.NEAR, "80", 3, True],
         ["connection", "ECONNREFUSED", veth.FAR, "81", 3, True],
         ["connection", "ECONNREFUSED", veth.FAR, "82", 3, True],
         ["connection", "GIVEN_UP", "10.93.0.77", "83", 1, True],

@@ -45,11 +45,24 @@ _SYN_SENT, _CLOSE = 2, 7
 
 _KEY: Final = struct.Struct("=IIHHHH16s16s")  # process, namespace, call, error, family, port,
 _SIZE: Final = _KEY.size  # address, name of the process
+_REST: Final = call.REST * _SIZE
 _AT: Final = -32 - _SIZE
 _PID, _SPACE, _CALL, _ERROR, _FAMILY, _PORT, _ADDRESS, _NAME = 0, 4, 8, 10, 12, 14, 16, 32
 _PENDING: Final = _AT - 8  # of the stack: the address of a socket
 _GIVEN: Final = _AT - 40  # of the stack: an address of user space, 28 bytes
 _OWNER: Final = _SIZE  # bytes kept of an attempt: its key
+
+
+class _Failed(NamedTuple):
+    """A key, with what is told of its namespace and address."""
+
+    call: int  # of `CALLS`
+    error: int
+    pid: int
+    here: bool
+    address: str
+    port: int
+    name: bytes
 
 
 class Counter:
@@ -75,26 +88,24 @@ class Counter:
 
         ERROR is `0` for attempts that succeeded; WHERE is `here` for the namespace of this thread.
         """
-        own = counting.here()
-        rows = Sums(
-            {
-                (number, code, pid, space == own, _address(family, where), port, _shown(name)): n
-                for (pid, space, number, code, family, port, where, name), n in self._keys().items()
-            }
-        )
-        for one in [one for one in rows if one[0] == 1]:  # a connect that waited: counted once
-            rows[one] -= min(rows[one], rows.get((0, *one[1:]), 0))
+        own, rows = counting.here(), Sums[_Failed]()
+        counts = self._counting.counts()
+        for key, n in ((_KEY.unpack(raw), n) for raw, n in counts.items() if raw != _REST):
+            pid, space, number, code, family, port, where, name = key
+            one = _Failed(number, code, pid, space == own, _address(family, where), port, name)
+            rows[one] += n
+        for one in [row for row in rows if row.call == 1]:  # what is counted as an attempt too
+            waited = one._replace(call=0)
+            twice = one if rows[waited] else waited._replace(error=GIVEN_UP)
+            rows[twice] -= min(rows[one], rows[waited] or rows[twice])
         lines = [
-            f"{CALLS[number]} {_error(code)} {n} {pid} {'here' if own else 'elsewhere'} "
-            f"{where or '-'} {port or '-'} {name}"
-            for (number, code, pid, own, where, port, name), n in sorted(rows.items())
+            f"{CALLS[one.call]} {_error(one.error)} {n} {one.pid} "
+            f"{'here' if one.here else 'elsewhere'} {one.address or '-'} {one.port or '-'} "
+            f"{_shown(one.name)}"
+            for one, n in sorted(rows.items())
             if n > 0
         ]
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
-
-    def _keys(self) -> Mapping[tuple[int, int, int, int, int, int, bytes, bytes], int]:
-        counts = self._counting.counts()
-        return {_KEY.unpack(key): n for key, n in counts.items() if key != call.REST * _SIZE}
 
     def close(self) -> None:
         """Detach the programs; the kernel frees their memory."""
