@@ -242,12 +242,14 @@ print(json.dumps({
 """
 
 
+@pytest.mark.parametrize("prefix", ["", "unshare --pid --fork --mount-proc"])
 def test_what_is_dropped_and_what_fails_in_a_namespace_is_counted_exactly(
-    counter: Counter,
+    counter: Counter, prefix: str
 ) -> None:
     counter.close()
-    with veth.pair("witness"):
-        told = json.loads(python(veth.spaces("witness")[0], PLAY))
+    with veth.pair("witness") as spaces:
+        words = [*spaces.near, *prefix.split(), sys.executable, "-c", PLAY]
+        told = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
     assert told["calls"] == [
         ["bind", "EADDRINUSE", veth.NEAR, "80", 1, True],
         ["connect", "EADDRNOTAVAIL", veth.NEAR, "80", 2, True],

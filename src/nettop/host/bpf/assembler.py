@@ -19,6 +19,7 @@ LOOKUP: Final = 1  # R1 map, R2 key: the address of the value, or 0
 UPDATE: Final = 2  # R1 map, R2 key, R3 value, R4 flags
 DELETE: Final = 3  # R1 map, R2 key
 PID: Final = 14  # process and thread of the running task
+PID_INSIDE: Final = 120  # R1, R2 device and number of a PID namespace, R3 where to, R4 bytes
 COMM: Final = 16  # R1 where to, R2 bytes
 TASK: Final = 35  # the address of the running task
 READ_USER: Final = 112  # R1 where to, R2 bytes, R3 address
@@ -72,6 +73,12 @@ def move(to: int, of: int) -> Parts:
 def number(to: int, value: int) -> Parts:
     """`to` = a number of 32 bits with its sign."""
     return (Instruction(0xB7, to, value=value),)
+
+
+def wide(to: int, value: int) -> Parts:
+    """`to` = a number of 64 bits; two instructions wide."""
+    low, high = struct.unpack("=ii", struct.pack("=II", value & 0xFFFFFFFF, value >> 32))
+    return (Instruction(0x18, to, value=low), Instruction(0, value=high))
 
 
 def change(to: int, sign: str, value: int) -> Parts:

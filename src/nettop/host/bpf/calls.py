@@ -42,6 +42,7 @@ _WAITING: Final = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
 )
 _SYN_SENT, _CLOSE = 2, 7
+_FIRST: Final = 0xEFFFFFFC  # the PID namespace of the host (include/linux/proc_ns.h)
 
 _KEY: Final = struct.Struct("=IIHHHH16s16s")  # process, namespace, call, error, family, port,
 _SIZE: Final = _KEY.size  # address, name of the process
@@ -137,7 +138,7 @@ def _owner(types: btf.Types) -> a.Parts:
     """Store the process that runs, its name and its namespace in the key."""
     spaces, space = types.offset("task_struct", "nsproxy"), types.offset("nsproxy", "net_ns")
     return (
-        *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _AT + _PID, a.R0, 4),
+        *_process(),
         *a.stack(a.R1, _AT + _NAME), *a.number(a.R2, 16), *a.call(a.COMM),
         *a.call(a.TASK), *a.move(a.R7, a.R0),
         *read(a.R7, a.R7, spaces), *read(a.R7, a.R7, space),
@@ -165,6 +166,21 @@ def _machine(types: btf.Types) -> _Machine:
         places = {1: first + 8, 4: first + 32}
         return _Machine(1, types.offset("pt_regs", "syscallno"), places)
     raise OSError(errno.ENOSYS, f"the calls of programs cannot be seen on {machine}")
+
+
+def _process() -> a.Parts:
+    """Store the number of the process as this one sees it; 0: of another PID namespace."""
+    space = os.stat("/proc/self/ns/pid")
+    if space.st_ino == _FIRST:
+        return (
+            *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _AT + _PID, a.R0, 4),
+        )  # fmt: skip
+    device = os.major(space.st_dev) << 20 | os.minor(space.st_dev)
+    return (
+        *a.wide(a.R1, device), *a.wide(a.R2, space.st_ino), *a.put(a.R10, _GIVEN, 0),
+        *a.stack(a.R3, _GIVEN), *a.number(a.R4, 8), *a.call(a.PID_INSIDE),
+        *a.load(a.R7, a.R10, _GIVEN + 4, 4), *a.store(a.R10, _AT + _PID, a.R7, 4),
+    )  # fmt: skip
 
 
 def _exit(table: int, types: btf.Types, machine: _Machine) -> a.Parts:
