@@ -39,8 +39,14 @@ class Switch:
 
     told: list[str]
 
-    def __init__(self, _states: object, finding: str, exactly: tuple[Change, ...]) -> None:
+    def __init__(
+        self, _states: object, finding: str, exactly: tuple[Change, ...], silence: float
+    ) -> None:
         self.told.append(f"{finding} {exactly[0].after}")
+        self.silence = silence
+
+    def hold(self) -> None:
+        self.told.append(f"held {self.silence:g}")
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +78,8 @@ def test_the_change_lasts_to_the_end_of_standard_input(door: int, told: list[str
     os.write(door, b"\n")
     os.close(door)
     assert _hold.hold((SACK,), options(), show) == 0
-    assert told == ["x@y 0", "put 1", f"{SACK.setting} applied", "restored"]
+    held = 3 * ["held 60"]  # at first, after a line, and at the end
+    assert told == ["x@y 0", "put 1", f"{SACK.setting} applied", *held, "restored"]
 
 
 def test_silence_reverts_it_and_is_an_error(door: int, told: list[str]) -> None:

@@ -23,7 +23,7 @@ def exported(nettop: Nettop) -> tuple[dict[str, float], float]:
     assert (code, err) == (0, "")
     found = {metric.name: metric.samples for metric in text_string_to_metric_families(out)}
     assert {one.labels["state"] for one in found["nettop_changes"]} == {
-        "applied", "begun", "conflict", "pending", "rounded",
+        "applied", "begun", "conflict", "held", "pending", "rounded",
     }  # fmt: skip
     changes = {one.labels["state"]: one.value for one in found["nettop_changes"] if one.value}
     return changes, found["nettop_settings_drifted"][0].value

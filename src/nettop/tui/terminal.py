@@ -46,6 +46,7 @@ class Terminal(LinuxDriver):
         self._owed = 0  # queries without a reply
         self._replies = threading.Condition()
         self._answers = False  # the terminal has replied once
+        self._asked = 0.0  # monotonic seconds of the first query
         self._rounds = asyncio.get_running_loop()
         self._rounds.add_signal_handler(signal.SIGTSTP, self._suspend)
         self._rounds.add_signal_handler(signal.SIGCONT, self._continue)
@@ -92,8 +93,10 @@ class Terminal(LinuxDriver):
     def write(self, data: str) -> None:
         """As LinuxDriver; nothing while the shell has the terminal: all is drawn afterwards."""
         if not self._lent:
-            with self._replies:
-                self._owed += data.count(QUERY)
+            if queries := data.count(QUERY):
+                with self._replies:
+                    self._owed += queries
+                    self._asked = self._asked or time.monotonic()
             super().write(data)
 
     def run_input_thread(self) -> None:
@@ -128,10 +131,13 @@ class Terminal(LinuxDriver):
         self._ahead.add(message)
 
     def _settle(self) -> None:
-        """Wait for the last replies, which the shell would take for typed letters."""
-        end = time.monotonic() + OWED
+        """Wait for the last replies, which the shell would take for typed letters.
+
+        Not for those of a terminal that has never replied, not even to the first query.
+        """
+        end = OWED + (time.monotonic() if self._answers else self._asked)
         with self._replies:
-            while self._answers and self._owed and self._runs and time.monotonic() < end:
+            while self._owed and self._runs and time.monotonic() < end:
                 self._replies.wait(0.1)
             self._owed = 0
 
