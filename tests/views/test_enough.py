@@ -149,7 +149,10 @@ def test_what_is_too_small_to_report_is_said_instead_of_a_clean_bill() -> None:
         "1.0\nNO_SOCKET 2 f here 2 udp 53\nNO_SOCKET 9 f elsewhere - - -\n"
         "OTHERHOST 9 f here 2 ip -\n"
     )
-    calls = "1.0\nbind EADDRINUSE 1 7 here - - app\nconnection 0 9 7 here 192.0.2.1 80 app\n"
+    calls = (
+        "1.0\nbind EADDRINUSE 1 7 here - - app\nconnection 0 9 7 here 192.0.2.1 80 app\n"
+        "connect ENOENT 2 8 here unix - sh\n"
+    )
     text = f"-- @0.000 --\n-- bpf/drops --\n{drops}-- bpf/calls --\n{calls}"
     frame = Sampler(Replay(text)).take(["drop_reasons", "failed_calls"])
     assert all_clear(frame) == (

@@ -94,7 +94,8 @@ def _below(frame: Frame) -> Iterator[str]:
         if row.where == "here" and row.packets and words.kind != NORMAL:
             yield f"{row.packets} dropped ({row.reason})"
     for row in frame.rows("failed_calls"):
-        failed = row.where == "here" and row.error != calls.OPENED
+        # programs ask local services that need not run, such as nscd, once each
+        failed = row.where == "here" and row.error != calls.OPENED and row.address != "unix"
         if failed and calls.words(row.call, row.error, row.address).kind != NORMAL:
             yield f"{row.events} {row.call} failed ({row.error}, {row.process})"
 
