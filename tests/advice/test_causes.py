@@ -59,9 +59,9 @@ def test_what_the_kernel_says_follows_the_rule_that_its_words_name() -> None:
     host = {"udp_rcvbuf_errors": 400, "idle": 70.0}
     told = {**full, "rule": "socket-overrun"}
     found = {one.rule: one for one in findings(host=host, processes=[reader], drops=[told])}
-    assert found["packets-lost-by-reason"].cause == found["socket-overrun"].id
+    assert found["packets-dropped-by-reason"].cause == found["socket-overrun"].id
     found = {one.rule: one for one in findings(host=host, processes=[reader], drops=[full])}
-    assert found["packets-lost-by-reason"].cause == ""
+    assert found["packets-dropped-by-reason"].cause == ""
 
 
 def test_another_interface_is_not_explained() -> None:

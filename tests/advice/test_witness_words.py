@@ -23,7 +23,7 @@ _FILES = {
         "reason",
         {"name"},
         {"rule", "seen", "place"},
-        "loss refused normal unknown",
+        "loss refused stray normal unknown",
     ),
     "failed-calls.toml": ("call", {"calls", "errno"}, {"seen", "family"}, "fault refused normal"),
 }

@@ -112,8 +112,9 @@ class Terminal:
 
     def close(self) -> None:
         """End it."""
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
+        if self.pid and self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
             until(lambda: self.poll() is not None)
         with contextlib.suppress(OSError):
             os.close(self.tty)

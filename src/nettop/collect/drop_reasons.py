@@ -28,7 +28,9 @@ class Row:
     reason: str = label("kernel name of the drop reason; OTHER: what had no room in the table")
     place: str = label("function of the kernel that drops; empty: hidden or not recorded")
     where: str = label("network namespace: here, elsewhere or unknown")
-    interface: str = label("number of the interface that it came by; empty: sent by this host")
+    interface: str = label(
+        "number of the interface that it came or was to leave by; empty: unknown"
+    )
     protocol: str = label("tcp, udp, icmp, arp and others; a number if it has no name")
     port: str = label("port of this host; empty without one")
     packets: int = counter("packets dropped since nettop started to count", "packets")

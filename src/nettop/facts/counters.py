@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         QueueRow,
     )
 
+SHORT: Final = 10.0  # seconds
 MARGIN: Final = 1.1  # counters are read and updated at different times
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 
@@ -156,9 +157,12 @@ def total(values: Iterable[float | None]) -> float | None:
 
 
 def grown(entry: Entry[Any], counter: str) -> float | None:
-    """The rate of what nettop's programs count: a new row was 0 when they began."""
+    """The rate of what nettop's programs count, in a short look the mean of all of it.
+
+    A new row was 0 when they began, and packets that are refused come in bursts.
+    """
     rate = entry.rate(counter)
-    if rate is None and entry.now.seconds:
+    if entry.now.seconds and (rate is None or entry.now.seconds <= SHORT):
         return float(getattr(entry.now, counter) / entry.now.seconds)
     return rate
 

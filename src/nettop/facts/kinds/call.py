@@ -65,10 +65,10 @@ def _call(
 ) -> Call:
     process, pid, call, error = key
     words = failed_calls.words(call, error)
-    places, addresses = Counter[str](), Counter[str]()
+    places, ends = Counter[str](), Counter[tuple[str, str]]()
     for row in (entry.now for entry in entries):
         places[f"{row.address} port {row.port}" if row.port else row.address] += row.events
-        addresses[row.address] += row.events
+        ends[row.address, row.port] += row.events
     events = sum(entry.now.events for entry in entries)
     tried = {(pid, entry.now.address, entry.now.port) for entry in entries}
     answered = sum(opened[one] for one in tried)
@@ -77,17 +77,17 @@ def _call(
     return Call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
         kind=words.kind, means=words.means, cause=words.cause,
-        advice=_exact(words.advice, pid, addresses), rests=words.rests, rule=words.rule,
+        advice=_exact(words.advice, pid, ends), rests=words.rests, rule=words.rule,
         to=most(places), events=events,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
     )  # fmt: skip
 
 
-def _exact(advice: str, pid: int, addresses: Counter[str]) -> str:
-    """The advice with this process and its most frequent address in its commands."""
-    address = addresses.most_common(1)[0][0]
-    known = {"PID": str(pid), **({"ADDRESS": address} if address not in {"", "unix"} else {})}
-    return re.sub(r"\b(PID|ADDRESS)\b", lambda found: known.get(found[0], found[0]), advice)
+def _exact(advice: str, pid: int, ends: Counter[tuple[str, str]]) -> str:
+    """The advice with this process and its most frequent address and port in its commands."""
+    address, port = ends.most_common(1)[0][0]
+    known = {"PID": str(pid), "ADDRESS": "" if address == "unix" else address, "PORT": port}
+    return re.sub(r"\b(PID|ADDRESS|PORT)\b", lambda one: known[one[0]] or one[0], advice)
 
 
 KIND = Kind(

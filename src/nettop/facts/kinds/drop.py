@@ -33,7 +33,7 @@ class Drop:
     rests: str = gauge("the source that defines it", default="")
     rule: str = gauge("the rule that explains it", default="")
     whose: str = gauge("protocols and local ports", default="")
-    nics: str = gauge("interfaces that they came by", default="")
+    nics: str = gauge("interfaces", default="")
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = gauge("packets dropped", "packets/s", default=None)
 
@@ -53,8 +53,7 @@ def _drop(reason: str, place: str, entries: list[Entry[Any]], names: dict[str, s
     ports, nics = Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
         ports[f"{row.protocol} port {row.port}" if row.port else row.protocol] += row.packets
-        came = names.get(row.interface, "") if row.interface else "sent by this host"
-        nics[came] += row.packets
+        nics[names.get(row.interface, "")] += row.packets
     return Drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, advice=words.advice, rests=words.rests,

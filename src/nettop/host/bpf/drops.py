@@ -21,10 +21,10 @@ from .counting import read
 from .symbols import Symbols
 
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})
-_KEY: Final = struct.Struct("=QIIIHBxHxxxxxx")  # place, reason, namespace, interface, protocol,
-_SIZE: Final = _KEY.size  # number of the transport protocol, port
+_KEY: Final = struct.Struct("=QIIIHBxHxxI")  # place, reason, namespace, interface, protocol,
+_SIZE: Final = _KEY.size  # number of the transport protocol, port, device
 _AT: Final = -16 - _SIZE  # of the key on the stack
-_PLACE, _REASON, _SPACE, _FROM, _ETHER, _TRANSPORT, _PORT = 0, 8, 12, 16, 20, 22, 24
+_PLACE, _REASON, _SPACE, _FROM, _ETHER, _TRANSPORT, _PORT, _DEVICE = 0, 8, 12, 16, 20, 22, 24, 28
 _ETHERS: Final = {0x0800: "ip", 0x86DD: "ip6", 0x0806: "arp", 0x88CC: "lldp", 0x8100: "vlan"}
 _TRANSPORTS: Final = {
     1: "icmp",
@@ -65,17 +65,18 @@ class Counter:
         """The seconds, then a line `REASON COUNT PLACE WHERE INTERFACE PROTOCOL PORT` for each.
 
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
-        INTERFACE is a number. What is elsewhere has `-` for what follows.
+        INTERFACE is a number: it came by it, or was to leave by it. What is elsewhere has `-` for
+        what follows.
         """
         counts, own = self._counting.counts(), counting.here()
         keys = {key: _KEY.unpack(key) for key in counts if key != call.REST * _SIZE}
         self._symbols.learn(key[0] for key in keys.values())
         sums = Sums[str]()
-        for raw, (place, reason, space, port_of, ether, transport, port) in keys.items():
+        for raw, (place, reason, space, came_by, ether, transport, port, device) in keys.items():
             line = f"{self._name(reason)} {{}} {self._symbols.name(place) or '-'}"
             if space == own:
                 protocol = _TRANSPORTS.get(transport) or _ETHERS.get(ether) or f"{ether:#06x}"
-                line += f" here {port_of or '-'} {protocol} {port or '-'}"
+                line += f" here {came_by or device or '-'} {protocol} {port or '-'}"
             else:
                 line += f" {'elsewhere' if space else 'unknown'} - - -"
             sums[line] += counts[raw]
@@ -170,6 +171,13 @@ def _code(table: int, types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *a.when(a.R7, "<", _LEAST, "nowhere"),
         "space", *a.store(a.R10, _AT + _SPACE, a.R7, 4),
         "nowhere", *field(a.R7, "skb_iif"), *a.store(a.R10, _AT + _FROM, a.R7, 4),
+        *a.when(a.R7, "!=", 0, "protocol"),  # no interface has taken it yet, or it is sent
+        *field(a.R7, "dev"), *a.move(a.R8, a.R7),
+        *_number(types, types.offset("net_device", "nd_net.net")),
+        *a.when(a.R7, "<", _LEAST, "protocol"),
+        *read(a.R7, a.R8, types.offset("net_device", "ifindex"), 4),
+        *a.store(a.R10, _AT + _DEVICE, a.R7, 4),
+        "protocol",
         *field(a.R7, "protocol"), *a.swapped(a.R7), *a.store(a.R10, _AT + _ETHER, a.R7, 2),
         *a.when(a.R7, "==", _IP6, "internet"), *a.when(a.R7, "!=", _IP, "segments"),
         "internet", *field(a.R8, "network_header"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
