@@ -15,11 +15,16 @@ class Words(NamedTuple):
     """What a reason or an error means."""
 
     means: str  # a title
-    kind: str  # loss, fault, refused, normal or unknown
+    kind: str  # loss, fault, refused, stray, normal or unknown
     cause: str = ""  # what decides it
     advice: str = ""
     rests: str = ""  # the source that says so
     rule: str = ""  # the rule that explains it
+
+    @property
+    def normal(self) -> bool:
+        """Whether it is no fault by itself on a sound host."""
+        return self.kind == "normal"
 
 
 def entries(file: str, name: str) -> Iterator[tuple[Mapping[str, Any], Words]]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         QueueRow,
     )
 
-SHORT: Final = 10.0  # seconds
+SHORT: Final = 10.0  # seconds of a look at what nettop's programs count
 MARGIN: Final = 1.1  # counters are read and updated at different times
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 

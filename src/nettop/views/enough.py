@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
 _ABSENT: Final = ("No such file", "not in the recording")  # without that hardware or module
-NORMAL: Final = "normal"  # kind of a reason or an error that is no fault
 MOST: Final = 3  # small things that are named
 _MOVES: Final = (
     "idle", "user", "nice", "system", "softirq", "steal", "rx_packets", "tx_packets",
@@ -91,12 +90,12 @@ def _below(frame: Frame) -> Iterator[str]:
     drops, calls = collector("drop_reasons"), collector("failed_calls")
     for row in frame.rows("drop_reasons"):
         words = drops.words(row.reason, row.place)
-        if row.where == "here" and row.packets and words.kind != NORMAL:
+        if row.where == "here" and row.packets and not words.normal:
             yield f"{row.packets} dropped ({row.reason})"
     for row in frame.rows("failed_calls"):
         # programs ask local services that need not run, such as nscd, once each
         failed = row.where == "here" and row.error != calls.OPENED and row.address != "unix"
-        if failed and calls.words(row.call, row.error, row.address).kind != NORMAL:
+        if failed and not calls.words(row.call, row.error, row.address).normal:
             yield f"{row.events} {row.call} failed ({row.error}, {row.process})"
 
 

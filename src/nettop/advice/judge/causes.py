@@ -6,8 +6,8 @@ that the packets go to. A shaper explains flows of its direction, and a rule for
 explains flows that send no more again than it drops. A finding about the host explains other
 findings about the host, and findings about a flow between two hosts (`pair`). A finding about a
 counter of the host may have its cause on any target. What the kernel says of a drop or of a failed
-call follows the rule that its words name. A chain of the packet filter,
-which every packet passes, explains findings about any target.
+call follows the rule that its words name. A chain of the packet filter, which every packet passes,
+explains findings about any target.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ...collect import failed_calls
 from ...frame.fields import gauge, label
@@ -17,9 +17,6 @@ from .drop import most
 
 if TYPE_CHECKING:
     from .. import Facts
-
-
-NORMAL: Final = "normal"  # no fault by itself: no fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:  # noqa: ARG001
             continue
         if row.error == failed_calls.OPENED:
             opened[row.pid, row.address, row.port] += row.events
-        elif failed_calls.words(row.call, row.error, row.address).kind != NORMAL:
+        elif not failed_calls.words(row.call, row.error, row.address).normal:
             key = row.process, row.pid, row.call, row.error
             found.setdefault(key, []).append(entry)
     return tuple(_call(key, entries, opened) for key, entries in found.items())

@@ -71,7 +71,7 @@ class Counter:
 
     def __init__(self) -> None:
         """Load and attach the programs; an error closes everything opened so far."""
-        types = counting.Types(counting.types())
+        types = btf.Types(counting.types())
         self._counting = counting.Counting(_SIZE, "nettop_calls")
         try:
             keep, table = self._counting.keep, self._counting.table

@@ -14,7 +14,6 @@ from typing import Final
 
 from . import assembler as a
 from . import call
-from .btf import Types
 
 ROOM: Final = 4096  # keys of a table
 _TYPES: Final = "/sys/kernel/btf/vmlinux"
@@ -118,6 +117,3 @@ class Counting:
     def __del__(self) -> None:
         """Detach the programs if the object is dropped without `close`."""
         self.close()
-
-
-__all__ = ["ROOM", "Counting", "Types", "add", "here", "read", "types"]

@@ -54,7 +54,7 @@ class Counter:
         self._symbols = Symbols()
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
-            code = _code(self._counting.table, counting.Types(data), _no_drops(data))
+            code = _code(self._counting.table, btf.Types(data), _no_drops(data))
             handle = self._counting.keep(call.program(a.assemble(code), "nettop_drops"))
             self._counting.keep(_attach(handle))
         except BaseException:
