@@ -232,16 +232,17 @@ def test_the_key_switches_it_on_and_off() -> None:
 def test_the_line_says_what_is_dropped_or_why_nothing_is_known() -> None:
     facts = scenes.lossy().facts
     assert facts is not None
-    assert told(facts, 100) == []
+    assert told(facts, 100, asked=True) == []
     (one,) = facts.paths
     shown = replace(facts, paths=(replace(one, reasons=(("NO_SOCKET", 1204.0), ("OTHER", 1.5))),))
-    assert [text_of(line).strip() for line in told(shown, 100)] == [
+    assert [text_of(line).strip() for line in told(shown, 100, asked=False)] == [
         "kernel drops (host-wide): NO_SOCKET 1,204/s · OTHER 1.5/s"
     ]
     quiet = replace(facts, paths=(replace(one, reasons=()),))
-    assert "no kernel drops" in text_of(told(quiet, 100)[0])
+    assert "no kernel drops" in text_of(told(quiet, 100, asked=True)[0])
     refused = replace(facts, missing={"drop_reasons": "counting in the kernel needs root"})
-    assert "needs root" in text_of(told(refused, 100)[0])
+    assert "needs root" in text_of(told(refused, 100, asked=True)[0])
+    assert told(refused, 100, asked=False) == told(quiet, 100, asked=False) == []
 
 
 @pytest.mark.parametrize(

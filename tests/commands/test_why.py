@@ -213,3 +213,23 @@ def test_a_table_that_was_read_in_part_is_named_even_if_most_hosts_lack_it(
     assert main(["why", "--replay", str(recording)]) == 0
     output = capsys.readouterr().out
     assert "not read: namespaces: the network namespace of 1 process cannot be read" in output
+
+
+BLACKHOLE = str(Path(__file__).parents[1] / "advice" / "blackhole-route.host.gz")
+
+
+def test_what_the_kernel_refused_meanwhile_stands_below(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = why(capsys, BLACKHOLE)
+    assert code == 0
+    assert "sendto" in out
+    assert "(EINVAL): The route is a blackhole" in " ".join(out.split())
+    document = json.loads(why(capsys, BLACKHOLE, "--json")[1])
+    (call,) = document["failed_calls"]
+    assert (call["call"], call["error"]) == ("sendto", "EINVAL")
+    assert call["calls"] > 0
+
+
+def test_a_recording_without_these_counts_has_no_part_for_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "dropped and refused" not in why(capsys, "vm-send-buffer.host")[1]

@@ -16,9 +16,9 @@ def test_instructions_as_the_standard_writes_them() -> None:
     parts = (
         *a.number(a.R1, 5), *a.store(a.R10, -4, a.R6, 4), *a.put(a.R10, -8, -1), *a.load(6, 1, 16),
         *a.when(a.R6, "<", 511, "out"), *a.change(a.R6, "<<", 32), *a.add_to(a.R0, a.R1),
-        *a.map_of(a.R1, 7), *a.call(a.LOOKUP), "out", *a.end(),
+        *a.map_of(a.R1, "counts"), *a.call(a.LOOKUP), "out", *a.end(),
     )  # fmt: skip
-    assert a.assemble(parts) == b"".join(
+    assert a.assemble(parts, counts=7) == b"".join(
         (
             b"\xb7\x01\0\0\x05\0\0\0",  # r1 = 5
             b"\x63\x6a\xfc\xff\0\0\0\0",  # *(u32 *)(r10 - 4) = r6

@@ -121,7 +121,7 @@ def test_after_a_change_of_the_host_all_is_read_and_judged_and_mutes_are_read(
     asked: list[str] = []
     host: Any = Host(0.1, 0.1)
     observer = Observer(host)
-    monkeypatch.setattr(observer.sampler, "refresh", lambda: asked.append("tables"))
+    monkeypatch.setattr(observer.sampler, "refresh", lambda _: asked.append("tables"))
     judge: Any = SimpleNamespace(anew=lambda: asked.append("facts"), muted=frozenset())
     monkeypatch.setattr(observer, "judge", judge)
     monkeypatch.setattr("nettop.config.muted", lambda: ["rule@eth0"])

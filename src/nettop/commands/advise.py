@@ -47,6 +47,7 @@ from . import (
     source_arguments,
 )
 from ._unread import link_only, unread
+from ._witness import deep_argument
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
@@ -70,10 +71,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="also list the rules that found nothing, and why"
     )
-    parser.add_argument(
-        "--no-deep", action="store_true",
-        help="load no programs into the kernel that count drops and failed calls",
-    )  # fmt: skip
+    deep_argument(parser)
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),

@@ -12,6 +12,9 @@ datagrams is reported. As root, those of other network namespaces (containers, p
 well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
 listed by capacity: the first one limits. A limit marked `there` is beyond this host.
 
+What the kernel drops meanwhile, and which calls of programs fail, is counted and listed with its
+reason (as root, on this host; --no-deep: not).
+
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
 the stages of both hosts in one line, and where its segments are lost, with the bound of the count.
 `here` is this host, `there` the other, `between` the network.
@@ -20,12 +23,13 @@ the stages of both hosts in one line, and where its segments are lost, with the 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
 from . import (
     _argument,
+    _witness,
     duration_argument,
     emit,
     json_argument,
@@ -59,6 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
     json_argument(parser)
     peer_argument(parser)
+    _witness.deep_argument(parser)
     source_arguments(parser)
 
 
@@ -68,15 +73,16 @@ def run(args: argparse.Namespace) -> int:
     peer = open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)
-    frame, facts = look(source, args.seconds, args.target)
+    frame, facts = look(source, args.seconds, args.target, _witness.tables(source, args))
     limits = chosen(facts, args.target)
     if args.json:
-        emit(document(source, limits, frame, args.seconds))
+        emit(document(source, limits, frame, args.seconds) | _witness.document(facts))
     else:
         print_lines(
             f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None)
         )
-        print_lines(*(f"not read: {name}: {why}" for name, why in _missing(frame).items()))
+        unread = (f"not read: {name}: {why}" for name, why in _missing(frame).items())
+        print_lines(*_witness.lines(facts), *unread)
     return 0
 
 
@@ -117,8 +123,10 @@ def _clock(here: Source, host: str) -> list[str]:
     return [f"recorded at both ends; {mark.clock(host)}"] if mark is not None else []
 
 
-def look(source: Source, seconds: float, target: str | None = None) -> tuple[Frame, Facts]:
-    """The last frame and its facts.
+def look(
+    source: Source, seconds: float, target: str | None = None, more: Collection[str] = ()
+) -> tuple[Frame, Facts]:
+    """The last frame and its facts; `more` are tables beside those that facts need.
 
     Refused when there is nothing to compare, when `target` is neither an interface nor written as
     another target (2), or when its flow moved data and has ended (3).
@@ -128,7 +136,7 @@ def look(source: Source, seconds: float, target: str | None = None) -> tuple[Fra
 
     sampler, joiner = Sampler(source), Joiner()
     interval = min(0.5, seconds / SAMPLES)
-    wanted = set(needs())
+    wanted = {*needs(), *more}
     frame = sampler.take(wanted)
     facts = joiner.build(frame)
     if target is not None:

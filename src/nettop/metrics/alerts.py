@@ -15,10 +15,10 @@ from typing import Final
 
 from ..advice.rules.explain import plain
 from ..advice.rules.rule import Rule
+from ..advice.rules.severity import SERIOUS
 from ..terms.dataclass import dataclass
 
 FILE: Final = "nettop.rules.yml"
-ALERTED: Final = ("critical", "warning")
 TARGET: Final = "{{ $labels.target }}"
 INSTANCE: Final = "{{ $labels.instance }}"
 
@@ -89,8 +89,8 @@ RECORDS: Final = (
 
 def alerts(rules: Iterable[Rule]) -> list[Alert]:
     """The alerts of the rules, by severity and name, then those about nettop itself."""
-    chosen = [rule for rule in rules if rule.severity in ALERTED]
-    chosen.sort(key=lambda rule: (ALERTED.index(rule.severity), rule.id))
+    chosen = [rule for rule in rules if rule.severity in SERIOUS]
+    chosen.sort(key=lambda rule: (SERIOUS.index(rule.severity), rule.id))
     return [*map(_alert, chosen), *OWN]
 
 

@@ -157,7 +157,7 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
     if found is not None and tall and verdict.unknown(scene) is None:
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
-        rows += path.reasons(scene.facts, inner)
+        rows += path.reasons(scene.facts, inner, asked=view.reasons)
     rows += ends.band(scene, inner)
     remarks = [verdict.problems(scene)]
     if found is not None and moves(found) and scene.wall > found.since > 0:

@@ -65,9 +65,11 @@ def rates(nic: Nic, units: Units, width: int) -> Line:
     return ends(both, tail, width)
 
 
-def reasons(facts: Facts, width: int) -> list[Line]:
-    """One line with the kernel drops by reason, host-wide; [] if they are not counted."""
+def reasons(facts: Facts, width: int, *, asked: bool) -> list[Line]:
+    """One line with the kernel drops by reason, host-wide; [] without any if it is not `asked`."""
     drops = next((p.reasons for p in facts.paths if p.reasons is not None), None)
+    if not drops and not asked:
+        return []
     if drops is None:
         why = facts.missing.get("drop_reasons")
         return (

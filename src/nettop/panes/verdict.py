@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..advice.rules.severity import SERIOUS
 from ..facts import Facts
 from ..terms.text import Line, clauses, line
 from ..terms.units import per_second
@@ -16,7 +17,6 @@ from .parts import flow_words, severity
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
 
-SERIOUS: Final = ("critical", "warning")
 BUSY: Final = 5.0  # percent idle below which the CPUs are full
 
 

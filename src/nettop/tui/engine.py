@@ -190,6 +190,7 @@ class Engine(threading.Thread):
 
         observer = Observer(self.source)
         self.profile = observer.profile  # as configured
+        observer.look_shortly()
         if observer.faults:
             now = time.time()
             notes = tuple(Note(f"ignored: {fault}", "bad", now) for fault in observer.faults)
@@ -240,6 +241,8 @@ class Engine(threading.Thread):
         observer.profile = view.profile or self.profile
         if view.reasons != self.reasons:
             self.reasons = observer.deep = view.reasons
+            if not view.reasons:
+                observer.look_shortly()
         opening = self.source.opening
         if opening and self.peering is not None:
             self.peering.restart()

@@ -74,6 +74,7 @@ def scene_of(
         stretched=observation.stretched,
         ages=observation.ages,
         quiet=observation.quiet,
+        counting=observation.counting,
     )
 
 

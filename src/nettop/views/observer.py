@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property
+from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from ..host.source import Source
 from ..sampling.budget import BUDGET, LONGEST, Budget
 from ..sampling.refresh import UNSEEN, RefreshPolicy
 from ..sampling.sampler import Sampler
+from ..sampling.short_look import ShortLook
 from ..sampling.stillness import Stillness
 from ..terms.dataclass import dataclass
 
@@ -45,6 +48,8 @@ class Observation:
     """Seconds since these tables were read."""
     quiet: float = 0.0
     """Seconds between readings of most tables while no data moves; 0: they are read as usual."""
+    counting: bool = False
+    """Whether programs in the kernel count during a short look."""
 
 
 class Observer:
@@ -78,7 +83,9 @@ class Observer:
         self._settings, self._window, self._extra = settings, window, extra
         if window and source.ends and (length := _length(source)):
             self._window = min(window, length)
-        self._counted = _recorded(source)
+        self._counted = recorded(source)
+        self.short_look: ShortLook | None = None
+        self._looks = False  # whether it runs
         if settings.get("drop_reasons", False):
             self.deep = True
 
@@ -115,24 +122,58 @@ class Observer:
 
     @property
     def deep(self) -> bool:
-        """Whether programs in the kernel count drops and failed calls (default: off)."""
-        return bool(self._counted)
+        """Whether programs in the kernel count drops and failed calls all the time."""
+        return bool(self._counted) and self.short_look is None
 
     @deep.setter
     def deep(self, on: bool) -> None:
-        ended = self._counted if not on else ()
         self._counted = frozenset(collect.counted() if on else ())
-        for name in ended:
-            self.source.end_counting(collect.counted()[name])
+        self.short_look, self._looks = None, False
+        if not on:
+            self._end_counting()
 
     def look_deep(self) -> None:
         """Count them on the host of the process, unless the configuration forbids it."""
         if self.source.live and self._settings.get("deep", True):
             self.deep = True
 
+    def look_shortly(self) -> None:
+        """The same for a few seconds of each minute, see `glance`."""
+        if self.source.live and self._settings.get("deep", True) and not self.deep:
+            self.short_look = ShortLook(self.source.now())
+
+    def _end_counting(self) -> None:
+        for what in collect.counted().values():
+            self.source.end_counting(what)
+
+    def _looked(self) -> bool:
+        """Begin a short look that is due; whether one ends with the frame that is taken now."""
+        look, counted = self.short_look, collect.counted()
+        if look is None:
+            return False
+        if not look.runs(self.source.now()):
+            if self._looks:
+                self._counted = frozenset(counted)
+                self.sampler.refresh(counted)
+            return self._looks
+        if not self._looks:
+            self._looks = True
+            for what in counted.values():
+                with suppress(OSError):  # its table says why
+                    self.source.counted(what)
+        return False
+
+    def _look_ended(self, frame: Frame) -> None:
+        self._looks = False
+        self._end_counting()
+        if self.short_look is not None and frame.missing.keys() >= self._counted:
+            self.short_look.refused()
+
     def refresh(self) -> None:
         """The host was changed: read all tables and judge all facts in the next frame."""
-        self.sampler.refresh()
+        self.sampler.refresh({*self.sampler.taken} - collect.counted().keys())
+        if self.short_look is not None:
+            self.short_look.changed(self.source.now())
         self.judge.anew()
         self.judge.muted = frozenset(config.muted())
 
@@ -150,7 +191,11 @@ class Observer:
         return self.observation(self.sampler.take(self.tables(wanted), waits))
 
     def glance(self, shown: Collection[str]) -> Observation:
-        """As `step`, for the screen: tables that are not in `shown` may be some seconds old."""
+        """As `step`, for the screen: tables that are not in `shown` may be some seconds old.
+
+        What was counted in a short look stays until the end of the next one.
+        """
+        ends = self._looked()
         tables, before = self.tables(shown), self.sampler.last
         waits = dict(self.refresh_policy.of(before, shown, rest=self.source.live))
         unseen = self.refresh_policy.unseen
@@ -165,10 +210,16 @@ class Observer:
             }
             stretched = self.budget.stretched(pace, self.stillness.longest(before))
             waits.update(stretched)
+        if self.short_look is not None:
+            waits.update(dict.fromkeys(self._counted, inf))
         frame = self.sampler.take(tables, waits)
+        if ends:
+            self._look_ended(frame)
         self.judge.quiet = quiet > 0.0
         begun = time.thread_time()
-        observation = self.observation(frame)
+        observation = replace(self.observation(frame), counting=self._looks)
+        if self.short_look is not None:
+            self.short_look.judged(frame.at, observation.judgement.problems())
         if before is not None:
             self.passed = frame.at - before.at
             self.budget.read(self.sampler.spent)
@@ -264,7 +315,7 @@ def _length(source: Source) -> float:
     return source.length if isinstance(source, Replay) else 0.0
 
 
-def _recorded(source: Source) -> frozenset[str]:
+def recorded(source: Source) -> frozenset[str]:
     """The tables of what the kernel counted that a recording has."""
     return frozenset(name for name, what in collect.counted().items() if _has(source, what))
 

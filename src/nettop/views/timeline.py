@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from ..advice.rules.severity import SERIOUS
 from ..terms.dataclass import dataclass
 from ..terms.text import repeats
 from .altered import changes
@@ -23,7 +24,6 @@ from .scene import Scene
 LONGEST: Final = 15  # steps for which a rate may be repeated: it is a mean since the sample before
 _Values = tuple[float | None, float | None, float | None]
 _NONE: Final[_Values] = (None, None, None)
-SERIOUS: Final = ("critical", "warning")
 START: Final = 5.0  # seconds; a finding that holds this soon after the start began before it
 
 

@@ -23,6 +23,7 @@ from ..language.scope import Scope
 from ..language.values import field_value
 from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
+from ..rules.severity import SERIOUS
 from .causes import Found, ordered
 from .condition import Earlier, Judged, Row, whole
 from .loop import Loop, loop_of, true_on
@@ -43,6 +44,10 @@ class Judgement:
     findings: tuple[Finding, ...] = ()
     muted: tuple[Finding, ...] = ()  # they hold; the user hides them
     _silent: Callable[[], tuple[Silent, ...]] = field(default=tuple, compare=False, repr=False)
+
+    def problems(self) -> frozenset[str]:
+        """The ids of the findings that cost now."""
+        return frozenset(one.id for one in self.findings if one.severity in SERIOUS)
 
     def silent(self) -> tuple[Silent, ...]:
         """Every rule without a finding, on every target, and why; computed at each call.

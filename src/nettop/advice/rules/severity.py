@@ -12,3 +12,4 @@ MARKS: Final[Mapping[str, str]] = {
     "info": "·",
 }
 SEVERITIES: Final = tuple(MARKS)  # the most severe first
+SERIOUS: Final = SEVERITIES[:2]

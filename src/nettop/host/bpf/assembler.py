@@ -32,13 +32,13 @@ _LITTLE: Final = sys.byteorder == "little"
 
 
 class Instruction(NamedTuple):
-    """One instruction; a jump has the label to go to in place of its offset."""
+    """One instruction: a jump has a label in place of its offset, and a map its name as value."""
 
     code: int
     to: int = 0
     of: int = 0
     offset: int | str = 0
-    value: int = 0
+    value: int | str = 0
 
 
 Part: TypeAlias = Instruction | str  # a text is a label
@@ -126,9 +126,9 @@ def call(helper: int) -> Parts:
     return (Instruction(0x85, value=helper),)
 
 
-def map_of(to: int, handle: int) -> Parts:
-    """`to` = the map of that file descriptor; two instructions wide."""
-    return (Instruction(0x18, to, 1, value=handle), Instruction(0))
+def map_of(to: int, name: str) -> Parts:
+    """`to` = the map of that name; two instructions wide."""
+    return (Instruction(0x18, to, 1, value=name), Instruction(0))
 
 
 def stack(to: int, offset: int) -> Parts:
@@ -141,8 +141,8 @@ def end() -> Parts:
     return (*number(R0, 0), Instruction(0x95))
 
 
-def assemble(parts: Iterable[Part]) -> bytes:
-    """The bytes of the program; KeyError for a jump to no label."""
+def assemble(parts: Iterable[Part], **maps: int) -> bytes:
+    """The bytes of the program with these maps, file descriptors; KeyError for another name."""
     instructions: list[Instruction] = []
     labels: dict[str, int] = {}
     for part in parts:
@@ -151,11 +151,15 @@ def assemble(parts: Iterable[Part]) -> bytes:
         else:
             instructions.append(part)
     return b"".join(
-        _bytes(one, labels[one.offset] - at - 1 if isinstance(one.offset, str) else one.offset)
+        _bytes(
+            one,
+            labels[one.offset] - at - 1 if isinstance(one.offset, str) else one.offset,
+            maps[one.value] if isinstance(one.value, str) else one.value,
+        )
         for at, one in enumerate(instructions)
     )
 
 
-def _bytes(one: Instruction, offset: int) -> bytes:
+def _bytes(one: Instruction, offset: int, value: int) -> bytes:
     registers = one.to | one.of << 4 if _LITTLE else one.to << 4 | one.of
-    return struct.pack("=BBhi", one.code, registers, offset, one.value)
+    return struct.pack("=BBhi", one.code, registers, offset, value)

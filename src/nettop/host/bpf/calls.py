@@ -14,6 +14,7 @@ import socket
 import struct
 from collections import Counter as Sums
 from collections.abc import Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
 from . import assembler as a
@@ -71,14 +72,14 @@ class Counter:
 
     def __init__(self) -> None:
         """Load and attach the programs; an error closes everything opened so far."""
-        types = btf.Types(counting.types())
+        attempts, failed = _programs()
         self._counting = counting.Counting(_SIZE, "nettop_calls")
         try:
             keep, table = self._counting.keep, self._counting.table
             pending = keep(call.table(8, counting.ROOM, "nettop_attempts", _OWNER))
-            code = a.assemble(_attempts(table, pending, types))
+            code = a.assemble(attempts, counts=table, pending=pending)
             keep(call.attach(keep(call.program(code, "nettop_attempts")), "inet_sock_set_state"))
-            code = a.assemble(_exit(table, types, _machine(types)))
+            code = a.assemble(failed, counts=table)
             keep(call.attach(keep(call.program(code, "nettop_calls")), "sys_exit"))
         except BaseException:
             self.close()
@@ -128,6 +129,13 @@ def _address(family: int, raw: bytes) -> str:
     if family == socket.AF_INET6:
         return socket.inet_ntop(socket.AF_INET6, raw)
     return "unix" if family == socket.AF_UNIX else ""
+
+
+@cache  # the types of a kernel are long
+def _programs() -> tuple[a.Parts, a.Parts]:
+    """The programs for the running kernel: of attempts to connect, and of calls that fail."""
+    types = btf.Types(counting.types())
+    return _attempts(types), _exit(types, _machine(types))
 
 
 def _empty() -> a.Parts:
@@ -183,7 +191,7 @@ def _process() -> a.Parts:
     )  # fmt: skip
 
 
-def _exit(table: int, types: btf.Types, machine: _Machine) -> a.Parts:
+def _exit(types: btf.Types, machine: _Machine) -> a.Parts:
     """The program at the exit of a call: R6 has its registers, R7 its number, R8 the error."""
     calls = list(enumerate(SYSTEM_CALLS.items(), start=1))
     given: dict[int, list[str]] = {}
@@ -210,7 +218,7 @@ def _exit(table: int, types: btf.Types, machine: _Machine) -> a.Parts:
             f"argument {argument}", *read(a.R7, a.R6, machine.arguments[argument]),
             *a.go("address"))),
         "address", *_given(),
-        *a.number(a.R7, 1), *counting.add(table, _AT, _SIZE, a.R7),
+        *a.number(a.R7, 1), *counting.add(_AT, _SIZE, a.R7),
         "out", *a.end(),
     )  # fmt: skip
 
@@ -233,7 +241,7 @@ def _given() -> a.Parts:
     )  # fmt: skip
 
 
-def _attempts(table: int, pending: int, types: btf.Types) -> a.Parts:
+def _attempts(types: btf.Types) -> a.Parts:
     """The program at each change of a TCP socket's state: R6 the socket, R8 and R9 old and new."""
     return (
         *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *a.load(a.R9, a.R1, 16),
@@ -241,19 +249,19 @@ def _attempts(table: int, pending: int, types: btf.Types) -> a.Parts:
         *a.store(a.R10, _PENDING, a.R6), *_empty(),
         *a.when(a.R9, "==", _SYN_SENT, "begins"), *a.when(a.R8, "!=", _SYN_SENT, "out"),
         # it ends: take the key that was kept
-        *a.map_of(a.R1, pending), *a.stack(a.R2, _PENDING), *a.call(a.LOOKUP),
+        *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.call(a.LOOKUP),
         *a.when(a.R0, "==", 0, "out"),
         *(part for at in range(0, _OWNER, 8)
           for part in (*a.load(a.R7, a.R0, at), *a.store(a.R10, _AT + at, a.R7))),
-        *a.map_of(a.R1, pending), *a.stack(a.R2, _PENDING), *a.call(a.DELETE),
+        *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.call(a.DELETE),
         *_destination(types),
         *a.when(a.R9, "!=", _CLOSE, "count"),
         *read(a.R7, a.R6, types.offset("sock", "sk_err"), 4),
         *a.when(a.R7, "!=", 0, "failed"), *a.number(a.R7, GIVEN_UP),
         "failed", *a.store(a.R10, _AT + _ERROR, a.R7, 2),
-        "count", *a.number(a.R7, 1), *counting.add(table, _AT, _SIZE, a.R7),
+        "count", *a.number(a.R7, 1), *counting.add(_AT, _SIZE, a.R7),
         "begins", *_owner(types),
-        *a.map_of(a.R1, pending), *a.stack(a.R2, _PENDING), *a.stack(a.R3, _AT),
+        *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.stack(a.R3, _AT),
         *a.number(a.R4, 0), *a.call(a.UPDATE),
         "out", *a.end(),
     )  # fmt: skip

@@ -66,17 +66,20 @@ def copied(to: int, base: int, offset: int, size: int) -> a.Parts:
     )
 
 
-def add(table: int, key: int, size: int, amount: int) -> a.Parts:
-    """Add a register (R6 to R9) to the number of the key of `size` bytes at that stack offset."""
+def add(key: int, size: int, amount: int) -> a.Parts:
+    """Add a register (R6 to R9) to the number of the key of `size` bytes at that stack offset.
+
+    The map is `counts`.
+    """
     return (
-        *a.map_of(a.R1, table), *a.stack(a.R2, key), *a.call(a.LOOKUP),
+        *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
         *a.when(a.R0, "!=", 0, "known"),
         *a.store(a.R10, _SCRATCH, amount),
-        *a.map_of(a.R1, table), *a.stack(a.R2, key), *a.stack(a.R3, _SCRATCH),
+        *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.stack(a.R3, _SCRATCH),
         *a.number(a.R4, 1), *a.call(a.UPDATE),  # 1: it must be new
         *a.when(a.R0, "==", 0, "done"),
         *(part for at in range(0, size, 8) for part in a.put(a.R10, key + at, -1)),
-        *a.map_of(a.R1, table), *a.stack(a.R2, key), *a.call(a.LOOKUP),
+        *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
         *a.when(a.R0, "==", 0, "done"),
         "known", *a.add_to(a.R0, amount),
         "done", *a.end(),

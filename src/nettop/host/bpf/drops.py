@@ -13,6 +13,7 @@ import errno
 import struct
 from collections import Counter as Sums
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from . import assembler as a
@@ -49,13 +50,12 @@ class Counter:
 
     def __init__(self) -> None:
         """Load and attach the program; an error closes everything opened so far."""
-        data = counting.types()
-        self._names, self._subsystems = names(data), subsystems(data)
+        self._names, self._subsystems, code = _program()
         self._symbols = Symbols()
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
-            code = _code(self._counting.table, btf.Types(data), _no_drops(data))
-            handle = self._counting.keep(call.program(a.assemble(code), "nettop_drops"))
+            binary = a.assemble(code, counts=self._counting.table)
+            handle = self._counting.keep(call.program(binary, "nettop_drops"))
             self._counting.keep(_attach(handle))
         except BaseException:
             self.close()
@@ -93,6 +93,13 @@ class Counter:
     def close(self) -> None:
         """Detach the program; the kernel frees its memory."""
         self._counting.close()
+
+
+@cache  # the types of a kernel are long
+def _program() -> tuple[dict[int, str], dict[int, str], a.Parts]:
+    """The names of reasons and subsystems, and the program for the running kernel."""
+    data = counting.types()
+    return names(data), subsystems(data), _code(btf.Types(data), _no_drops(data))
 
 
 def names(data: bytes) -> dict[int, str]:
@@ -143,7 +150,7 @@ def _attach(handle: int) -> int:
         raise
 
 
-def _code(table: int, types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
+def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
     """The program: R6 is the packet, R7 to R9 what is read of it."""
     socket = types.arguments("kfree_skb") > 3  # the receiving one, since Linux 6.11
     places = {name: types.offset("sk_buff", name) for name in _FIELDS}
@@ -197,7 +204,7 @@ def _code(table: int, types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         "segments", *field(a.R8, "end"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
         *read(a.R7, a.R8, types.offset("skb_shared_info", "gso_segs"), 2),
         *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),
-        "count", *counting.add(table, _AT, _SIZE, a.R7),
+        "count", *counting.add(_AT, _SIZE, a.R7),
         "out", *a.end(),
     )  # fmt: skip
 

@@ -1,0 +1,82 @@
+"""What programs in the kernel counted while a command looked: dropped packets, failed calls."""
+
+from __future__ import annotations
+
+import argparse
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..facts import Facts
+    from ..host.source import Source
+
+
+def deep_argument(parser: argparse.ArgumentParser) -> None:
+    """--no-deep: load no such programs."""
+    parser.add_argument(
+        "--no-deep", action="store_true",
+        help="load no programs into the kernel that count drops and failed calls",
+    )  # fmt: skip
+
+
+def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
+    """The tables of these programs to read; of a recording those that it has."""
+    from .. import collect, config
+    from ..views.observer import recorded
+
+    if not source.live:
+        return recorded(source)
+    asked = not args.no_deep and config.load().get("deep", True)
+    return frozenset(collect.counted() if asked else ())
+
+
+def _told(facts: Facts) -> tuple[list[Any], list[Any]]:
+    """The drops that are not normal, and the calls that fail; the most frequent first."""
+    drops = [one for one in facts.more.get("drop", ()) if one.kind != "normal"]
+    calls = list(facts.more.get("call", ()))
+    return (
+        sorted(drops, key=lambda one: -one.packets),
+        sorted(calls, key=lambda one: -one.events),
+    )
+
+
+def lines(facts: Facts) -> list[str]:
+    """A sentence for each reason and place of drops, and for each call that fails."""
+    from ..terms.text import safe
+
+    drops, calls = _told(facts)
+    out = [
+        f"{one.packets} dropped in {one.place or 'the kernel'} ({one.reason}): {one.means}"
+        + (f"; {one.whose}" if one.whose else "") + (f", {one.nics}" if one.nics else "")
+        for one in drops
+    ]  # fmt: skip
+    out += [
+        f"{one.events} {one.call} of {one.who} failed ({one.error}): {one.means}; to {one.to}"
+        for one in calls
+    ]
+    rows = [
+        row for one in out
+        for row in wrap(safe(one), 78, initial_indent="  ✗ ", subsequent_indent="    ")
+    ]  # fmt: skip
+    return ["", "dropped and refused in this namespace", *rows] if rows else []
+
+
+def document(facts: Facts) -> dict[str, object]:
+    """The same as data."""
+    drops, calls = _told(facts)
+    return {
+        "drops": [
+            {
+                "reason": one.reason, "place": one.place, "kind": one.kind, "means": one.means,
+                "packets": one.packets, "whose": one.whose, "interfaces": one.nics,
+            }
+            for one in drops
+        ],
+        "failed_calls": [
+            {
+                "process": one.process, "pid": one.pid, "call": one.call, "error": one.error,
+                "means": one.means, "calls": one.events, "to": one.to,
+            }
+            for one in calls
+        ],
+    }  # fmt: skip

@@ -1,0 +1,145 @@
+"""When the screen counts drops and failed calls, and what it shows between two counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from nettop.host.source import Live
+from nettop.panes.page import header
+from nettop.sampling.short_look import ShortLook
+from nettop.terms.text import text_of
+from nettop.views.build import Plans, scene_of
+from nettop.views.observer import Observation, Observer
+from nettop.views.past import History
+from nettop.views.view import View
+
+
+def running(look: ShortLook, until: int, problems: dict[int, Sequence[str]]) -> list[int]:
+    """The seconds in which it runs; the problems hold from those seconds on."""
+    ran, held = list[int](), set[str]()
+    for second in range(until):
+        if look.runs(second):
+            ran.append(second)
+        held |= set(problems.get(second, ()))
+        look.judged(second, held)
+    return ran
+
+
+def test_it_runs_for_two_seconds_of_each_minute() -> None:
+    assert running(ShortLook(0.0), 130, {0: ["old"]}) == [3, 4, 63, 64, 123, 124]
+
+
+def test_a_problem_that_begins_is_looked_at_for_longer() -> None:
+    assert running(ShortLook(0.0), 60, {30: ["new"]}) == [3, 4, *range(31, 36)]
+
+
+def test_what_it_finds_itself_begins_no_other_look() -> None:
+    assert running(ShortLook(0.0), 60, {5: ["drop"], 8: ["call"]}) == [3, 4]
+
+
+def test_problems_that_come_and_go_are_looked_at_once_in_a_minute() -> None:
+    look, ran = ShortLook(0.0), 0
+    for second in range(300):
+        ran += look.runs(second)
+        look.judged(second, ["comes"] if second % 20 < 10 else [])
+    assert ran <= 300 // 60 * (2 + 5)
+
+
+def test_a_change_of_the_host_is_looked_at_and_a_refusal_ends_it() -> None:
+    look = ShortLook(0.0)
+    look.changed(20.0)
+    assert [look.runs(20.0), look.runs(24.9), look.runs(25.0)] == [True, True, False]
+    look.refused()
+    look.changed(30.0)
+    assert not any(look.runs(at) for at in (30.0, 80.0, 1e9))
+
+
+class Host(Live):
+    """A host whose kernel counts 90 drops in each look, or refuses to; a clock of its own."""
+
+    def __init__(self, *, allowed: bool = True) -> None:
+        super().__init__("/nonexistent")
+        self.live, self.allowed, self.at = True, allowed, 100.0
+        self.begun: dict[str, float] = {}
+        self.asked = 0
+
+    def now(self) -> float:
+        return self.at
+
+    def counted(self, what: str) -> str:
+        self.asked += 1
+        if not self.allowed:
+            raise PermissionError(1, "counting in the kernel needs root")
+        seconds = self.at - self.begun.setdefault(what, self.at)
+        rows = "SOCKET_RCVBUFF 90 udp_queue_rcv_one_skb here 1 udp 53\n" if what == "drops" else ""
+        return f"{seconds:.3f}\n{rows if seconds else ''}"
+
+    def end_counting(self, what: str) -> None:
+        self.begun.pop(what, None)
+
+
+def looks(host: Host, seconds: int) -> list[Observation]:
+    """An observation of each second."""
+    observer = Observer(host)
+    observer.look_shortly()
+    seen = []
+    for _ in range(seconds):
+        seen.append(observer.glance(()))
+        host.at += 1.0
+    return seen
+
+
+def found(one: Observation) -> list[str]:
+    return [finding.id for finding in one.judgement.findings if finding.rule.startswith("packets-")]
+
+
+def test_what_was_counted_stays_until_the_next_look_and_nothing_is_attached_meanwhile() -> None:
+    host = Host()
+    seen = looks(host, 6)
+    assert [one.counting for one in seen] == [False, False, False, True, True, False]
+    assert not host.begun
+    assert [bool(found(one)) for one in seen] == [False] * 5 + [True]
+    (drop,) = seen[-1].facts.more["drop"]
+    assert (drop.packets, drop.per_s) == (90, 45.0)
+
+    host = Host()
+    later = looks(host, 75)
+    assert [bool(found(one)) for one in later[5:]] == [True] * 70
+    assert [at for at, one in enumerate(later) if one.counting] == [3, 4, 63, 64]
+    assert not host.begun
+
+
+def test_a_kernel_that_refuses_is_not_asked_again_and_is_said() -> None:
+    host = Host(allowed=False)
+    looks(host, 10)
+    once = host.asked
+    assert once
+    host = Host(allowed=False)
+    seen = looks(host, 150)
+    assert host.asked == once
+    assert "needs root" in seen[-1].frame.missing["drop_reasons"]
+
+
+def test_the_configuration_forbids_it_and_a_count_without_end_replaces_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = Host()
+    observer = Observer(host)
+    observer.deep = True
+    observer.look_shortly()
+    assert observer.deep
+    assert observer.short_look is None
+    monkeypatch.setattr(observer, "_settings", {"deep": False})
+    observer.deep = False
+    observer.look_shortly()
+    assert observer.short_look is None
+
+
+def test_the_header_says_that_it_runs() -> None:
+    host = Host()
+    for one in looks(host, 5):
+        scene = scene_of(one, History(), Plans(host))
+        said = "counting drops and failed calls" in text_of(header(scene, View(), 160))
+        assert said == one.counting
