@@ -10,7 +10,7 @@ import pytest
 from net_files import host
 
 from nettop import config
-from nettop.collect import failures, snmp
+from nettop.collect import _words, drop_reasons, failures, snmp
 from nettop.collect._memory import Memory
 
 NETSTAT = "TcpExt: PAWSEstab TSEcrRejected TCPMinTTLDrop\nTcpExt: {} {} 0\n"
@@ -54,7 +54,9 @@ def test_no_counter_is_read_for_two_purposes() -> None:
 def test_each_says_what_it_means_and_how_to_find_out_more(group: failures._Group) -> None:
     row = group.row
     assert row.least > 0
-    assert all(getattr(row, one.name) for one in fields(row) if one.type == "str")
+    texts = {one.name for one in fields(row) if one.type == "str"} - {"reasons"}
+    assert all(getattr(row, name) for name in texts)
+    assert all(drop_reasons.words(one).kind != _words.UNKNOWN for one in row.reasons.split())
     assert not row.means.endswith(".")
     assert row.cause.endswith(".")
     assert re.search(r"`[a-z]", row.advice)

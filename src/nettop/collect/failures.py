@@ -25,6 +25,7 @@ EVERY: Final = 2.0
 MAY_REST = True
 KEEP_OPEN = ("/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6")
 _KEYS: Final = {"names", "means", "cause", "advice", "least", "rests"}
+_MAY: Final = {"reasons"}
 _FILES: Final = {"snmp": sections, "netstat": sections, "snmp6": singles}
 
 
@@ -37,6 +38,7 @@ class Row:
     cause: str = label("why it happens")
     advice: str = label("how to find out more, and what helps")
     rests: str = label("the source that defines it")
+    reasons: str = label("drop reasons of the kernel that say more")
     least: float = gauge("rate from which it is reported", "events/s")
     events: int = counter("events", "events")
 
@@ -53,13 +55,14 @@ def groups() -> tuple[_Group, ...]:
     table = tomllib.loads((config.rules_folder() / "counters.toml").read_text("utf-8"))
     found = []
     for one in table["counter"]:
-        if set(one) != _KEYS:
+        if set(one) - _MAY != _KEYS:
             raise ValueError(f"rules/counters.toml: {one.get('names')}: needs {sorted(_KEYS)}")
         names = tuple(one["names"].split())
         name = names[0].partition(".")[2]
         row = Row(
-            name, one["means"], one["cause"], one["advice"], one["rests"], float(one["least"]), 0
-        )
+            name, one["means"], one["cause"], one["advice"], one["rests"],
+            one.get("reasons", ""), float(one["least"]), 0,
+        )  # fmt: skip
         found.append(_Group(row, names))
     return tuple(found)
 

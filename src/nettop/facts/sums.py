@@ -151,6 +151,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         ),
         ip_unsent=_unsent(rate),
         silent_drops=_silent(frame.tables.get("nftables", ())),
+        drops_told="drop_reasons" in frame.tables,
         beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,9 @@ from ..kind import Kind
 if TYPE_CHECKING:
     from .. import Facts
 
-MOST: Final = 3  # ports or destinations that are named
+MOST: Final = 3  # ports, destinations or rules that are named
+REPORTED: Final = ("loss", "refused", "stray", "unknown")  # kinds of reasons that are not normal
+_FILTER: Final = "NETFILTER_DROP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Drop:
     rule: str = gauge("the rule that explains it", default="")
     whose: str = gauge("protocols and local ports", default="")
     nics: str = gauge("interfaces", default="")
+    filters: str = gauge("rules and policies of nf_tables that drop", default="")
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = gauge("packets dropped", "packets/s", default=None)
 
@@ -45,10 +49,21 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
         if entry.now.where == "here" and entry.now.packets:
             found.setdefault((entry.now.reason, entry.now.place), []).append(entry)
     names = {str(row.index): row.interface for row in frame.rows("links")}
-    return tuple(_drop(*key, entries, names) for key, entries in found.items())
+    filters = _filters(frame.tables.get("nftables", ()))
+    return tuple(_drop(*key, entries, names, filters) for key, entries in found.items())
 
 
-def _drop(reason: str, place: str, entries: list[Entry[Any]], names: dict[str, str]) -> Drop:
+def _filters(rules: Sequence[Entry[Any]]) -> str:
+    """Those whose counter rises; without any, those that do not count and may be it."""
+    named = [(f"{r.family}/{r.table}/{r.chain}/{r.rule}", one.rate("packets"), r.packets)
+             for one in rules for r in (one.now,)]  # fmt: skip
+    counting = Counter({name: rate for name, rate, _ in named if rate})
+    return most(counting) or most(Counter(name for name, _, packets in named if packets is None))
+
+
+def _drop(
+    reason: str, place: str, entries: list[Entry[Any]], names: dict[str, str], filters: str
+) -> Drop:
     words = drop_reasons.words(reason, place)
     ports, nics = Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
@@ -58,6 +73,7 @@ def _drop(reason: str, place: str, entries: list[Entry[Any]], names: dict[str, s
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, advice=words.advice, rests=words.rests,
         rule=words.rule, whose=most(ports), nics=most(nics),
+        filters=filters if reason == _FILTER else "",
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
     )  # fmt: skip

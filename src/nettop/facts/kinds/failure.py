@@ -9,6 +9,7 @@ from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
+from . import drop
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -25,13 +26,24 @@ class Failure:
     rests: str = gauge("the source that defines it", default="")
     events: float | None = gauge("counted now", "events/s", default=None)
     least: float = gauge("rate from which it matters", "events/s", default=1.0)
+    reason: str = gauge("drop reason of the kernel that says more, and is seen now", default="")
 
 
-def build(frame: Frame, facts: Facts) -> tuple[Failure, ...]:  # noqa: ARG001
+def build(frame: Frame, facts: Facts) -> tuple[Failure, ...]:
     """One fact for each group that moved."""
     entries = frame.tables.get("failures", ())
+    told = {one.reason for one in drop.build(frame, facts) if one.kind in drop.REPORTED}
     return tuple(
-        Failure(row.name, row.means, row.cause, row.advice, row.rests, rate, row.least)
+        Failure(
+            row.name,
+            row.means,
+            row.cause,
+            row.advice,
+            row.rests,
+            rate,
+            row.least,
+            next((one for one in row.reasons.split() if one in told), ""),
+        )
         for entry in entries
         if (rate := entry.rate("events")) and (row := entry.now)
     )

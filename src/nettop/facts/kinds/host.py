@@ -186,6 +186,7 @@ class HostFact:
         "rules and policies of nf_tables that drop without a counter, as family/table/chain/handle",
         default=(),
     )
+    drops_told: bool = gauge("the kernel gives the reasons of its drops now", default=False)
     beyond_ip: float | None = gauge(
         "packets received where XDP is generic, minus all that IP received",
         "packets",

@@ -1,0 +1,82 @@
+"""Facts of dropped packets: which rule of the packet filter dropped, and what a reason replaces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from nettop.collect import drop_reasons, failures, nftables
+from nettop.facts.joined import Joiner
+from nettop.facts.kinds.drop import Drop
+from nettop.facts.kinds.failure import Failure
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Frame
+
+WIDTH = 2.0
+
+
+def moving(before: Any, now: Any) -> list[Any]:
+    """A row of two readings, a second apart; `before` None: it is new."""
+    past = entries([before], (), 0.0) if before is not None else ()
+    return list(entries([now], past, 1.0))
+
+
+def drops(reason: str, packets: int = 40, where: str = "here") -> list[Any]:
+    row = drop_reasons.Row(reason, "nft_do_chain", where, "2", "udp", "53", packets, WIDTH)
+    return moving(None, row)
+
+
+def rule(handle: str, now: int | None, before: int | None) -> list[Any]:
+    def row(packets: int | None) -> nftables.Row:
+        return nftables.Row("ip", "t", "c", handle, "input", packets=packets)
+
+    return moving(row(before), row(now))
+
+
+def joined(**tables: list[Any]) -> Any:
+    return Joiner().build(Frame(9.0, 9.0, dict(tables), {}, {}))
+
+
+def dropped(*rules: list[Any], reason: str = "NETFILTER_DROP") -> Drop:
+    facts = joined(drop_reasons=drops(reason), nftables=[one for each in rules for one in each])
+    (found,) = facts.more["drop"]
+    assert isinstance(found, Drop)
+    return found
+
+
+def test_the_rule_whose_counter_rises_dropped_them() -> None:
+    assert (
+        dropped(rule("7", 90, 50), rule("8", 12, 12), rule("9", None, None)).filters == "ip/t/c/7"
+    )
+
+
+def test_without_one_those_that_do_not_count_may_have() -> None:
+    rules = rule("7", 50, 50), rule("8", None, None), rule("policy", None, None)
+    assert dropped(*rules).filters == "ip/t/c/8, ip/t/c/policy"
+    assert dropped(rule("7", 50, 50)).filters == ""
+
+
+def test_other_reasons_have_no_rule() -> None:
+    assert dropped(rule("7", 90, 50), reason="QDISC_DROP").filters == ""
+
+
+def failed(*tables: list[Any]) -> Failure:
+    (group,) = [one for one in failures.groups() if one.row.name == "OutDiscards"]
+    rows = moving(replace(group.row, events=5), replace(group.row, events=90))
+    seen = [one for each in tables for one in each]
+    (found,) = joined(failures=rows, drop_reasons=seen).more["failure"]
+    assert isinstance(found, Failure)
+    return found
+
+
+def test_a_counter_yields_to_the_reason_that_is_seen_here() -> None:
+    assert failed(drops("QDISC_DROP")).reason == "QDISC_DROP"
+    assert failed(drops("NO_SOCKET")).reason == ""
+    assert failed(drops("QDISC_DROP", where="elsewhere")).reason == ""
+    assert failed().reason == ""
+
+
+def test_the_host_knows_whether_reasons_are_told() -> None:
+    assert joined(drop_reasons=drops("QDISC_DROP")).host.drops_told
+    assert joined(drop_reasons=[]).host.drops_told
+    assert not joined().host.drops_told
