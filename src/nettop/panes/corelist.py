@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
@@ -10,7 +11,7 @@ from ..terms.text import Line, line, stacked
 from ..terms.units import UNKNOWN, brief, percent
 from ..views.view import Spot
 from . import grid
-from .parts import KINDS, Cell, Column, core_load, kinds
+from .parts import KINDS, SHARES, Cell, Column, core_load, shares
 from .table import Order, fitted, marked, names_of, ordered
 
 if TYPE_CHECKING:
@@ -19,27 +20,39 @@ if TYPE_CHECKING:
 COLUMNS: Final = (
     Column("CORE", 4, ">"),
     Column("NODE", 4, ">"),
-    Column("BUSY", 22),
-    Column("MOSTLY", 12),
+    Column("BUSY", 14),
+    *(Column(short, 3, ">") for _, short, _, _ in SHARES),
     Column("NIC IRQ/s", 9, ">"),
     Column("PACKETS/s", 9, ">"),
-    Column("QUEUES", 24, grow=3),
-    Column("PROCESSES", 22, grow=3),
+    Column("PROCESSES", 11, grow=3),
+    Column("QUEUES", 14, grow=3),
+    Column("OTHER IRQ/s", 11, ">"),
     Column("SQUEEZED/s", 10, ">"),
     Column("LOST/s", 6, ">"),
     Column("RPS/s", 6, ">"),
     Column("KSOFTIRQD", 9, ">"),
     Column("CLOCK", 8, ">"),
 )
+LEAST: Final = 76  # columns from which all cores are this table
+
+
+def others(core: Core) -> float | None:
+    """The interrupts of devices other than NICs, as disks, per second."""
+    if core.all_irqs is None or core.nic_irqs is None:
+        return None
+    return max(0.0, core.all_irqs - core.nic_irqs)
+
+
 ORDERS: Final[Sequence[Order[Core]]] = (
     Order("CORE", lambda core: float(core.cpu)),
     Order("NODE", lambda core: core.node),
     Order("BUSY", core_load),
-    Order("MOSTLY", lambda core: kinds(core, 1).partition(" ")[0], down=False),
+    *(Order(short, attrgetter(name)) for name, short, _, _ in SHARES),
     Order("NIC IRQ/s", lambda core: core.nic_irqs),
     Order("PACKETS/s", lambda core: core.processed),
     Order("QUEUES", lambda core: float(len(core.queues))),
     Order("PROCESSES", lambda core: float(len(core.processes))),
+    Order("OTHER IRQ/s", others),
     Order("SQUEEZED/s", lambda core: core.squeezed),
     Order("LOST/s", lambda core: core.backlog_drops),
     Order("RPS/s", lambda core: core.received_rps),
@@ -53,18 +66,19 @@ def core_cells(core: Core) -> tuple[Cell, ...]:
     load = core_load(core)
     parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
     hot = "bad" if (load or 0) >= 90 else "warn" if (load or 0) >= 70 else ""
-    busy = line(*stacked(parts, 16), (f" {percent(load):>4}", hot or ("" if load else "dim")))
+    busy = line(*stacked(parts, 8), (f" {percent(load):>5}", hot or ("" if load else "dim")))
     lost = core.backlog_drops
     clock = UNKNOWN if core.frequency is None else f"{core.frequency / 1e9:.2f}GHz"
     return (
         (f"{core.cpu}", "head"),
         (UNKNOWN if core.node is None else str(core.node), "dim"),
         busy,
-        (kinds(core) if (load or 0) >= 1 else "", hot or "dim"),
+        *shares(core),
         _rate(core.nic_irqs),
         _rate(core.processed),
-        (" ".join(core.queues), "accent"),
         (" ".join(core.processes), "user"),
+        (" ".join(core.queues), "accent"),
+        _rate(others(core)),
         (_rate(core.squeezed)[0], "warn" if core.squeezed else "dim"),
         (_rate(lost)[0], "bad" if lost else "dim"),
         _rate(core.received_rps),
@@ -115,4 +129,4 @@ def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
 def shows(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) -> bool:
     """Whether to show this table instead of compact rows: wide enough, or columns are chosen."""
     whole = len(facts.cores) + 1 <= height
-    return bool(chosen) or (width >= 110 and whole) or width >= 160
+    return bool(chosen) or (width >= LEAST and whole) or width >= 160

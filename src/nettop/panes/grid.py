@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts import Facts
 from ..terms.text import Line, fit, fit_line, level, line, line_cells, stacked
 from ..terms.units import percent
-from .parts import KINDS, core_load, kinds, load_role
+from .parts import KINDS, SHARES, core_load, kinds, load_role, shares
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -19,6 +19,8 @@ _SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 _NARROW: Final = 50  # columns of a core's row below the heat map
 WIDE: Final = 2  # columns of a core in the heat map, if there is room
 NARROW: Final = 60  # columns of a heat map below which a core has one
+LEAST: Final = 44  # columns of a core whose kinds of time have columns
+HEADED: Final = 5  # lines from which the outliers have a heading
 MANY: Final = 32  # cores above which there is a heat map instead of rows
 OUTLIERS: Final = 8  # cores that are rows below the heat map, at the most
 SPREAD: Final = 10.0  # percent by which they are above the middle core
@@ -71,10 +73,26 @@ def _short(queues: Sequence[str]) -> str:
     return " ".join(out)
 
 
-def core_row(core: Core, width: int, digits: int) -> Line:
-    """One core: number, stacked bar, load, kinds of time, queues and processes."""
+def heading(name: str, width: int, digits: int) -> Line:
+    """The name of a group of cores, and the kinds of time above their columns with their glyphs."""
+    parts: list[str | tuple[str, str]] = [(fit(f" {name}", digits + _bar(width) + 8), "dim")]
+    for _, short, glyph, role in SHARES:
+        parts += [(f" {glyph}", role), (short, "dim")]
+    return fit_line(line(*parts), width)
+
+
+def _bar(width: int) -> int:
+    """The length of the bar of a row's core."""
+    return 8 if width < 70 else 20
+
+
+def core_row(core: Core, width: int, digits: int, *, headed: bool = False) -> Line:
+    """One core: number, stacked bar, load, kinds of time, queues and processes.
+
+    `headed`: the kinds have columns below `heading`; else the two largest are named.
+    """
     load = core_load(core)
-    bar = 8 if width < 44 else 12 if width < 70 else 20
+    bar = _bar(width)
     hot = "bad" if (load or 0) >= 90 else "warn" if (load or 0) >= 70 else ""
     parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
     head = line(
@@ -84,8 +102,11 @@ def core_row(core: Core, width: int, digits: int) -> Line:
             f" {percent(load):>4} " if load is not None else "    – ",
             hot or ("dim" if load is None else ""),
         ),
-        (fit(kinds(core) if (load or 0) >= 1 else "", 12), hot or "dim"),
     )
+    if headed:
+        head += line(*((f"{text:>4}", role) for text, role in shares(core)), " ")
+    else:
+        head += line((fit(kinds(core) if (load or 0) >= 1 else "", 12), hot or "dim"))
     return fit_line(head + users_of(core), width)
 
 
@@ -191,15 +212,18 @@ def block(facts: Facts, width: int, height: int) -> list[Line]:
     if not cores or height <= 0:
         return []
     if len(cores) <= MANY:
-        for across in (_across(width), 2):
-            out = _rows_of(cores, width, across)
+        for across, headed in ((_across(width), True), (_across(width), False), (2, False)):
+            out = _rows_of(cores, width, across, headed=headed)
             if len(out) <= height:
                 return out
     across = max(_across(width), width // _NARROW)
     each = width // across
     digits = len(str(max(core.cpu for core in cores)))
-    rows = [core_row(core, each, digits) for core in outliers(cores)]
-    shown = in_columns(rows[: max(0, height - 1) * across], across, each, width)
+    found, headed = outliers(cores), each >= LEAST and height > HEADED
+    rows = [core_row(core, each, digits, headed=headed) for core in found]
+    shown = in_columns(rows[: max(0, height - 1 - headed) * across], across, each, width)
+    if headed and shown:
+        shown.insert(0, fit_line(heading("busiest", each, digits) * min(across, len(rows)), width))
     return [*heats(cores, width, 2 * (height - len(shown))), *shown][:height]
 
 
@@ -211,9 +235,10 @@ def needs(facts: Facts, width: int) -> int:
         sizes = [len(members) for _, members in groups(cores)]
         if 1 < len(sizes) <= across:
             return max(sizes) + 1
-        return sum(-(-size // across) + (len(sizes) > 1) for size in sizes)
+        return sum(-(-size // across) + 1 for size in sizes)
     lines = sum(-(-len(members) // max(8, width - 12)) for _, members in groups(cores))
-    return lines + -(-len(outliers(cores)) // max(_across(width), width // _NARROW))
+    rows = -(-len(outliers(cores)) // max(_across(width), width // _NARROW))
+    return lines + rows + (rows > 0)
 
 
 def outliers(cores: Sequence[Core]) -> list[Core]:
@@ -254,7 +279,7 @@ def _across(width: int) -> int:
     return 1 if width < 72 else 2 if width < 170 else 3
 
 
-def _rows_of(cores: Sequence[Core], width: int, across: int) -> list[Line]:
+def _rows_of(cores: Sequence[Core], width: int, across: int, *, headed: bool) -> list[Line]:
     """All cores as rows: groups side by side if they fit, else one below the other."""
     if not cores:
         return []
@@ -263,19 +288,21 @@ def _rows_of(cores: Sequence[Core], width: int, across: int) -> list[Line]:
     if len(together) == 2 and across > 2:
         across = 2
     each = width // across
+    headed = headed and each >= LEAST
     named = len(together) > 1
     blocks = [
-        [fit_line(line((f" {name}", "dim")), each)] * named
-        + [core_row(core, each, digits) for core in members]
+        (
+            heading(name, each, digits) if headed else fit_line(line((f" {name}", "dim")), each),
+            [core_row(core, each, digits, headed=headed) for core in members],
+        )
         for name, members in together
     ]
     if named and len(together) <= across:
-        return beside(blocks, each, width)
-    if not named:
-        return in_columns(blocks[0], across, each, width)
+        return beside([[head, *rows] for head, rows in blocks], each, width)
     out: list[Line] = []
-    for head, *rows in blocks:
-        out += [head, *in_columns(rows, across, each, width)]
+    for head, rows in blocks:
+        heads = [fit_line(line(*head * (across if headed else 1)), width)]
+        out += [*(heads * (named or headed)), *in_columns(rows, across, each, width)]
     return out
 
 

@@ -33,6 +33,7 @@ KINDS: Final = (  # of CPU time: fact, short name, glyph, role; interrupt work f
     ("user", "us", "░", "user"),
     ("steal", "st", "▚", "steal"),
 )
+SHARES: Final = tuple(KINDS[at] for at in (3, 2, 1, 0, 4))  # in the order of mpstat
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,17 @@ def load_role(percent: float | None) -> str:
     if percent is None or percent < 1:
         return "idle"
     return "bad" if percent >= 90 else "warn" if percent >= 70 else "good"
+
+
+def shares(core: Core) -> list[tuple[str, str]]:
+    """The kinds of a core's time in percent, one cell each, in the order of mpstat (`SHARES`)."""
+    known = [(getattr(core, name), role) for name, _, _, role in SHARES]
+    most = max((value for value, _ in known if value is not None), default=0.0)
+    return [
+        (UNKNOWN, "dim") if value is None
+        else (f"{value:.0f}", "dim" if value < 1 else role if value == most >= 10 else "")
+        for value, role in known
+    ]  # fmt: skip
 
 
 def kinds(core: Core, limit: int = 2) -> str:

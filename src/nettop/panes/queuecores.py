@@ -13,19 +13,21 @@ from ..facts import Facts
 from ..terms import cpulist
 from ..terms.text import Line, fit_line
 from . import corelist
-from .parts import Cell, Column, core_load
+from .parts import SHARES, Cell, Column, core_load
 from .queuematrix import Row, row_head
 from .table import Table, fitted
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
 
-_OF_CORE: Final = ("CORE", "NODE", "BUSY", "MOSTLY", "PROCESSES", "SQUEEZED/s")
+_OF_CORE: Final = (
+    "CORE", "NODE", "BUSY", *(one[1] for one in SHARES), "PROCESSES", "SQUEEZED/s",
+)  # fmt: skip
 _AT: Final = tuple([one.title for one in corelist.COLUMNS].index(title) for title in _OF_CORE)
 COLUMNS: Final = (
-    *(corelist.COLUMNS[at] for at in _AT[:4]),
+    *(corelist.COLUMNS[at] for at in _AT[:-2]),
     Column("ALLOWED", 9, grow=1),
-    *(corelist.COLUMNS[at] for at in _AT[4:]),
+    *(corelist.COLUMNS[at] for at in _AT[-2:]),
 )
 NOTHING: Final[tuple[Cell, ...]] = (("–", "dim"),) + (("", ""),) * (len(COLUMNS) - 1)
 
