@@ -20,13 +20,14 @@ from nettop.panes import (
     interfaces,
     listed,
     niccounters,
+    overview,
     page,
     tests,
 )
 from nettop.terms.text import text_of
 from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
-from nettop.views.scene import Note
+from nettop.views.scene import Ended, Note
 from nettop.views.view import View
 
 RECORDING = SceneOrigin("recording", "web1")
@@ -54,9 +55,9 @@ def test_the_header_says_that_nettop_is_not_root() -> None:
 
 def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor() -> None:
     scene = lossy()
-    first = listed.listed(scene, muted=False)[0]
+    first = listed.standing(scene)[0]
     assert first.finding is not None
-    many = len(listed.listed(scene, muted=False))
+    many = len(listed.standing(scene))
     rows = [text_of(row) for row in findinglist.lines(scene, View(), 100, many + 3, framed=True)]
     assert len(rows) == many + 5  # with the frame
     assert "packets/s" in rows[many + 1]
@@ -68,7 +69,7 @@ def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor(
 
 def test_a_recording_offers_the_copy_of_a_command_and_no_change() -> None:
     scene = lossy()
-    one = listed.listed(scene, muted=False)[0]
+    one = listed.standing(scene)[0]
     assert findinglist.keys_of(scene, one) == "a apply  p prove "
     assert findinglist.keys_of(replace(scene, origin=RECORDING), one) == "y copy "
     away = replace(scene, origin=SceneOrigin("host", "ssh web1"))
@@ -186,3 +187,16 @@ def test_flows_without_a_known_rate_do_not_move_0_together() -> None:
         text = words(page.compose(blind, View(pane=name), 120, 40))
         assert "rates unknown" in text
         assert "together" not in text
+
+
+def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:
+    scene = lossy()
+    (first, *others) = scene.findings
+    ended = tuple(Ended(one, (), scene.wall) for one in others)
+    scene = replace(scene, findings=(first,), ended=ended, journal=())
+    rows = [text_of(row) for row in findinglist.lines(scene, View(), 100, 1, framed=True)]
+    assert first.title[:40] in rows[1]
+    assert f"{len(ended)} over" in rows[0]
+    assert all(one.id not in overview.items(scene, View()) for one in others)
+    calm = replace(scene, findings=())
+    assert f"; {len(ended)} over" in words(findinglist.lines(calm, View(), 100, 2, framed=False))

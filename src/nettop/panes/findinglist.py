@@ -25,7 +25,7 @@ def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
 
 def lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
     """The top findings in `height` lines and their title, with the keys of the chosen one."""
-    every = listed.listed(scene, muted=False)
+    every = listed.standing(scene)
     inner = inside(width, framed=framed)
     cursor = under(tuple(one.id for one in every), view.spot)
     longest = max((len(one.id) for one in every), default=0)
@@ -41,12 +41,14 @@ def lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
             text = f" {all_clear(scene.frame)}"
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
+        text += f"; {over}" if (over := listed.over(scene)) else ""
         shown = [line((text, role))]
         return part("FINDINGS", "", filled(shown, height, framed), width, framed=framed)
     hold = sum(not one.state for one in every)
     remark = count(len(rows)) if len(rows) > height else ""
     if len(rows) > hold:
-        remark = f"{hold} hold, {len(rows) - hold} done or ended"
+        remark = f"{hold} hold, {len(rows) - hold} done"
+    remark = ", ".join(filter(None, (remark, listed.over(scene))))
     shown = filled(listing(rows, cursor, inner, height), height, framed)
     free = height - len(rows)
     if framed and free > 0:

@@ -40,7 +40,7 @@ class Listed:
 
 
 @once
-def listed(scene: Scene, *, muted: bool = True) -> tuple[Listed, ...]:
+def listed(scene: Scene) -> tuple[Listed, ...]:
     """Those that hold, of both ends, most severe first; then done, ended (latest first), muted."""
     there = scene.peer.findings if scene.peer is not None else ()
     every = sorted((*scene.findings, *there), key=lambda one: SEVERITIES.index(one.severity))
@@ -52,10 +52,19 @@ def listed(scene: Scene, *, muted: bool = True) -> tuple[Listed, ...]:
         state = "done" if changes else "ended"
         row = Listed(one.finding.id, state, one.finding, one.wall, changes)
         (done if changes else ended).append(row)
-    if not muted:
-        return (*holding, *done, *ended)
     hidden = [Listed(name, "muted", muted_by(name, scene)) for name in scene.mutes]
     return (*holding, *done, *ended, *hidden)
+
+
+def standing(scene: Scene) -> tuple[Listed, ...]:
+    """Those that hold or are done: the others are only counted on the overview."""
+    return tuple(one for one in listed(scene) if one.state in {"", "done"})
+
+
+def over(scene: Scene) -> str:
+    """How many have ended; empty for none."""
+    number = sum(one.state == "ended" for one in listed(scene))
+    return f"{number} over" if number else ""
 
 
 def muted_by(name: str, scene: Scene) -> Finding | None:

@@ -57,7 +57,7 @@ FLOW: Final = "flow:"
 
 def finding_ids(scene: Scene) -> tuple[str, ...]:
     """The findings: those that hold, then those that are done, then those that ended."""
-    return tuple(one.id for one in listed.listed(scene, muted=False))
+    return tuple(one.id for one in listed.standing(scene))
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
         return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)
-    every = listed.listed(scene, muted=False)
+    every = listed.standing(scene)
     at = under(tuple(one.id for one in every), view.spot)
     keys: Line = ()
     if finding is not None and 0 <= at < len(every) and every[at].id == finding.id:
