@@ -212,7 +212,7 @@ def options_of(settings: Config, interval: float | None = None) -> Options:
     )
 
 
-SAVED = ("pane", "nic", "fold_idle", "driver_names", "span")
+SAVED = ("nic", "fold_idle", "driver_names", "span")  # a start opens the Overview
 
 
 def initial_view(settings: Mapping[str, object]) -> View:
@@ -229,7 +229,6 @@ def initial_view(settings: Mapping[str, object]) -> View:
 
 def saved_view(settings: Mapping[str, object]) -> View:
     """The view of the last run, else the configured one; invalid parts of the file are ignored."""
-    from .. import panes
     from ..config import state_folder
     from ..views.view import Spot, View
 
@@ -238,8 +237,6 @@ def saved_view(settings: Mapping[str, object]) -> View:
         saved = bounds.document(bounds.read(state_folder() / "view.json", "state"))
         types = {f.name: type(getattr(view, f.name)) for f in fields(View) if f.name in SAVED}
         values = {k: v for k, v in saved.items() if k in types and type(v) is types[k]}
-        if values.get("pane") not in panes.names():
-            values.pop("pane", None)
         spots = {
             str(name): Spot(sort=int(order[0]), invert=bool(order[1]))
             for name, order in dict(saved.get("sort", {})).items()
