@@ -70,8 +70,11 @@ def proof(count: int) -> StoredResult:
 def test_the_latest_pairs_of_a_running_proof_are_shown(count: int, shown: list[int]) -> None:
     rows = [text_of(row) for row in outcome.so_far(proof(count), 80, 10)]
     assert [int(row.split()[0]) for row in rows if row.split()[0].isdigit()] == shown
+    several = ", +10.0% to +20.0%: " if count > 1 else ": "
     plural = "s" if count > 1 else ""
-    assert f"   so far +15.0%, +10.0% to +20.0% of {count} pair{plural}" in rows
+    assert f"   so far +15.0%{several}{count} pair{plural}, of the median before" in rows
+    own = [row.split()[-1] for row in rows if row.split()[0].isdigit()]
+    assert own == [f"{1 / number:+.1%}" for number in shown]
     assert "no gain" in rows[-1]
 
 

@@ -12,7 +12,7 @@ from tui_app import Recorder, settled
 from nettop.terms.text import text_of
 from nettop.tui import notes
 from nettop.tui.screen import Nettop
-from nettop.views.scene import Note, Question, Scene
+from nettop.views.scene import JournalEntry, Note, Pending, Question, Scene
 from nettop.views.view import View
 
 PLAN = Question("Set link.mtu@eth0", (("", ()),), "change")
@@ -70,3 +70,14 @@ async def test_only_esc_of_an_open_question_can_be_clicked() -> None:
         await settled(app, pilot)
         assert app.scene.question is None
         assert recorder.requests == []
+
+
+def test_a_change_that_the_time_reverted_is_told_once() -> None:
+    now = time.time()
+    over, later = Pending("7", "link.mtu@eth0", now - 1), Pending("8", "link.mtu@eth1", now + 9)
+    entry = JournalEntry("7", now - 30, over.setting, "1500", "1400", "reverted")
+    other = replace(entry, id="8", setting=later.setting)  # taken back by the user before the time
+    (told,) = notes.reverts((over, later), (entry, other))
+    assert told.text == "link.mtu@eth0: reverted to 1500: not confirmed in time"
+    assert not notes.reverts((over,), (replace(entry, state="applied"),))
+    assert not notes.reverts((), (entry,))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
 from ..terms.text import Line, bar, fit, fit_line, line
-from ..terms.units import scaled
+from ..terms.units import UNKNOWN, scaled
 from ..views.measured import BITS
 from ..views.scene import Paper, StoredResult
 from . import plots
@@ -25,13 +24,11 @@ def verdict_role(verdict: str) -> str:
 
 
 def pairs(result: StoredResult, width: int, rows: int, skip: int = 0) -> list[Line]:
-    """Each pair of a proof: the value before, the value after, the difference.
+    """Each pair of a proof: the value before, the value after, and by how much it differs.
 
-    The difference is relative to the median before, as in the interval. The first `skip` pairs are
-    left out.
+    The first `skip` pairs are left out.
     """
     both = list(zip(result.before, result.after, strict=False))[skip:]
-    base = median(result.before) if result.before else 0.0
     top = max((*result.before, *result.after), default=0.0) or 1.0
     room = max(4, (width - 43) // 2)
     out = [
@@ -48,8 +45,8 @@ def pairs(result: StoredResult, width: int, rows: int, skip: int = 0) -> list[Li
                 (fit(figure(value, result.unit), 12, ">"), ""),
             ]
             parts.append((" ", ""))
-        change = (b - a) / base if base else 0.0
-        parts.append((f"{change:>+7.1%}", "good" if better else "bad"))
+        change = f"{(b - a) / a:>+7.1%}" if a else f"{UNKNOWN:>7}"
+        parts.append((change, "good" if better else "bad"))
         out.append(tuple(parts))
     if len(both) > rows - 1:
         out[-1] = line((f"   … {len(both) - max(0, rows - 2)} more pairs", "dim"))
@@ -84,9 +81,9 @@ def so_far(result: StoredResult, width: int, height: int) -> list[Line]:
     out = pairs(result, width, shown + 1, skip=max(0, count - shown))
     if result.after:
         low, high = result.interval
-        interval = f"{result.middle:+.1%}, {low:+.1%} to {high:+.1%}"
-        of = f"{count} pair{'s' if count > 1 else ''}"
-        out.append(line((f"   so far {interval} of {of}", "strong")))
+        interval = f", {low:+.1%} to {high:+.1%}" if count > 1 else ""
+        of = f"{count} pair{'s' if count > 1 else ''}, of the median before"
+        out.append(line((f"   so far {result.middle:+.1%}{interval}: {of}", "strong")))
         out += span(result, width) if height >= 9 else []
     return out
 

@@ -17,6 +17,7 @@ from ..host.source import Source
 from ..panes import pane
 from ..terms.text import Line, line
 from ..views.ask import Ask
+from ..views.build import NOTES
 from ..views.form import values
 from ..views.kept import PEERS, journal, journal_version, notices, root_journal, stored, studies
 from ..views.origin import origin_of
@@ -28,7 +29,7 @@ from .away import Away
 from .beyond import Beyond, ours
 from .changing import Changing, changes_of
 from .experiments import Experiments
-from .notes import Post, ask_question, not_this_host, note
+from .notes import Post, ask_question, not_this_host, note, reverts
 from .planning import Planning
 from .proving import Proving
 from .trying import TrialBench, options_of
@@ -194,7 +195,12 @@ class Actions:
             root_entries, root_pending = root_journal()
             entries, pending = (*entries, *root_entries), (*pending, *root_pending)
         results = stored()
-        self.post(lambda scene: replace(scene, journal=entries, pending=pending, results=results))
+
+        def read(scene: Scene) -> Scene:
+            told = (*scene.notes, *reverts(scene.pending, entries))[-NOTES:]
+            return replace(scene, journal=entries, pending=pending, results=results, notes=told)
+
+        self.post(read)
 
     def changes_made(self) -> tuple[JournalEntry, ...]:
         """The journal as it is now; of another host, as it was read last. Empty if unreadable."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from ..facts.pair.words import called
 from ..views.build import NOTES
 from ..views.origin import SceneOrigin
-from ..views.scene import Note, Question, Scene
+from ..views.scene import JournalEntry, Note, Pending, Question, Scene
 from ..views.view import View
 
 Update = Callable[[Scene], Scene]
@@ -22,6 +22,17 @@ def note(text: str, role: str = "") -> Update:
     """An update that adds one note."""
     added = Note(text, role, time.time())
     return lambda scene: replace(scene, notes=(*scene.notes, added)[-NOTES:])
+
+
+def reverts(pending: Sequence[Pending], entries: Sequence[JournalEntry]) -> tuple[Note, ...]:
+    """A note for each change that waited to be confirmed and was reverted by the time."""
+    now, known = time.time(), {entry.id: entry for entry in entries}
+    late = [known[one.id] for one in pending if one.id in known and one.deadline <= now]
+    return tuple(
+        Note(f"{one.setting}: reverted to {one.before}: not confirmed in time", "warn", now)
+        for one in late
+        if one.state == "reverted"
+    )
 
 
 def brief(text: str, prefix: str) -> str:
