@@ -326,3 +326,20 @@ def test_an_interface_may_have_any_name(nettop: Nettop, tmp_path: Path, name: st
         assert [file.name for file in tmp_path.iterdir() if file.name != "state"] == ["script"]
     finally:
         nettop.see("ip", "link", "del", "dev", name)
+
+
+def test_a_value_that_a_rule_condemns_needs_to_be_asked_for_anyway(nettop: Nettop) -> None:
+    sack = ("sysctl.net.ipv4.tcp_sack", "0")
+    shown = ("sysctl", "-n", "net.ipv4.tcp_sack")
+    code, out, err = nettop.plain("set", *sack)
+    assert (code, out) == (4, "")
+    assert "loss-recovery-crippled" in err
+    assert "--anyway" in err
+    assert nettop.see(*shown).strip() == "1"
+    assert nettop("set", *sack, "--anyway")[0]["state"] == "applied"
+    assert nettop.see(*shown).strip() == "0"
+    nettop("undo", "--all")
+    assert nettop.see(*shown).strip() == "1"
+    # another nettop has shown the value and asks for exactly this change
+    assert nettop("set", *sack, "--before=1")[0]["state"] == "applied"
+    nettop("undo", "--all")

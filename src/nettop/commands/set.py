@@ -7,8 +7,9 @@ nettop set sysctl.net.ipv4.tcp_sack 1 --keep      also after the next boot
 Each change is written to the journal, then to the host, and read back; `nettop undo` reverts it. A
 change that may interrupt the link, or that is on the device of this SSH session, reverts
 automatically unless it is confirmed with Enter or `nettop confirm`. Several settings of one command
-are confirmed, or revert, together. `--keep` makes the changes persistent across reboots. With
-`--hold` the changes are reverted at the end of standard input: another host tests them this way.
+are confirmed, or revert, together. A value of a sysctl that a rule condemns needs `--anyway`.
+`--keep` makes the changes persistent across reboots. With `--hold` the changes are reverted at the
+end of standard input: another host tests them this way.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--identity", action="append", type=str, metavar="TEXT",
         help="refuse for another device or process of that name; once for each setting",
     )  # fmt: skip
+    parser.add_argument(
+        "--anyway", action="store_true", help="also a value that a rule condemns (exit code 4)"
+    )
     parser.add_argument("--finding", help="finding to name in the journal")
     duration_argument(
         parser, "--hold", "revert when standard input ends, or is silent for this time"
@@ -93,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
     """Change it. Exit code 2: unknown or invalid, 4: not done, 5: reverted."""
     from .. import settings
     from ..terms.errors import sentence
+    from ..views import condemned
 
     source = open_source(args)
     if not args.dry_run:
@@ -108,11 +113,19 @@ def run(args: argparse.Namespace) -> int:
         addresses = [str(settings.parse(text)) for text in words[::2]]
     except LookupError as error:
         raise Refused(sentence(error), 2) from None
-    return change(list(zip(addresses, words[1::2], strict=True)), args, source)
+    wanted = list(zip(addresses, words[1::2], strict=True))
+    machine = args.before or args.hold is not None  # another nettop has shown it to the user
+    doubts = () if machine else condemned.doubts(source, wanted)
+    if doubts and not args.anyway and not args.dry_run:
+        raise Refused(f"{'; '.join(doubts)}: --anyway sets it all the same", 4)
+    return change(wanted, args, source, doubts)
 
 
-def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: Source) -> int:
-    """Plan the wanted settings, then print or apply the plan."""
+def change(
+    wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: Source,
+    doubts: Sequence[str] = (),
+) -> int:  # fmt: skip
+    """Plan the wanted settings, then print or apply the plan, with these doubts about it."""
     from dataclasses import replace
 
     from .. import settings
@@ -150,7 +163,8 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
         for text, value in wanted
         if text not in planned
     )
-    notes = [note for c in changes for note in owners.notes(source, c.setting)]
+    notes = [*doubts]
+    notes += [note for c in changes for note in owners.notes(source, c.setting)]
     notes += [
         note for c in changes for note in settings.warns(source, settings.parse(c.setting), c.after)
     ]

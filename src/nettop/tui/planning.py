@@ -61,7 +61,11 @@ class Planning:
             why = ask.value or "no setting is under the cursor: select one with ↑ ↓"
             self.post(note(why, "warn"))
             return
-        self.propose(f"Set {ask.target}", [(ask.target, ask.value)])
+        from ..views.condemned import doubts
+
+        wanted = [(ask.target, ask.value)]
+        told = doubts(self.source, wanted, scene.facts) if self.away is None else ()
+        self.propose(f"Set {ask.target}", wanted, doubts=told)
 
     def do_spread(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show a plan that gives each interrupt of an interface a core of the NIC's node."""
@@ -71,7 +75,9 @@ class Planning:
             return
         self.propose(f"Spread {len(wanted)} interrupts of {name}", wanted)
 
-    def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:
+    def propose(
+        self, title: str, wanted: Wanted, finding: str = "", doubts: Sequence[str] = ()
+    ) -> None:
         """Show the plan of these settings and ask; a note if nothing would change."""
         from ..changes.plan import plan
 
@@ -82,9 +88,10 @@ class Planning:
         if not changes:
             self.post(note("already set: nothing to change", "good"))
             return
+        warnings = (*doubts, *self.warnings(changes))[:WARNINGS]
         question = Question(
             title, (("", tuple(self.lines(changes))),), "change",
-            "apply (u undoes it)", triples(changes), finding, self.warnings(changes),
+            "apply (u undoes it)", triples(changes), finding, warnings,
             identities=self.identities(changes),
         )  # fmt: skip
         self.post(ask_question(question))

@@ -106,6 +106,11 @@ class Observer:
         return self._extra + rules, tuple(faults)
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of nettop and of the user. RuleError if a packaged rule is wrong."""
+        return self._loaded[0]
+
+    @property
     def faults(self) -> tuple[str, ...]:
         """A sentence for each invalid file of the user, which is ignored."""
         return self._loaded[1]
@@ -118,7 +123,7 @@ class Observer:
         # a recording is of another host, or of another time
         earlier = _earlier if self.source.live else None
         muted, window = self._settings.muted, self._window
-        return Judge(self._loaded[0], muted=muted, window=window, earlier=earlier)
+        return Judge(self.rules, muted=muted, window=window, earlier=earlier)
 
     @property
     def deep(self) -> bool:

@@ -35,8 +35,12 @@ def name(cite: Cite) -> str:
 
 def citation(cite: Cite) -> str:
     """One source in one line: short name, place in it, figure."""
-    place = ", ".join(filter(None, (name(cite), cite.get("place"))))
-    return ": ".join(filter(None, (place, cite.get("figure"))))
+    return ": ".join(filter(None, (place(cite), cite.get("figure"))))
+
+
+def place(cite: Cite) -> str:
+    """The short name of one source and the place in it."""
+    return ", ".join(filter(None, (name(cite), cite.get("place"))))
 
 
 def full(rule: Rule, known: References) -> list[str]:
