@@ -121,16 +121,18 @@ def words(work: str) -> _words.Words:
 def _work(file: str, functions: tuple[str, ...]) -> tuple[str, str]:
     if file:
         return _table().of_file(file) or PROGRAM, file
+    inner = functions[-1]
     for function in reversed(functions):
-        if work := class_of(function):
+        if work := class_of(function, itself=function is inner):
             return work, function
-    return OTHER, functions[-1]
+    return OTHER, inner
 
 
 @cache
-def class_of(function: str) -> str:
-    """The class of a function of the kernel by itself; empty without one."""
-    return _first(_table().functions, function)
+def class_of(function: str, *, itself: bool = True) -> str:
+    """The class of a function of the kernel, or of what it calls; empty without one."""
+    work = _first(_table().functions, function)
+    return work or (_first(_table().alone, function) if itself else "")
 
 
 class _Table(NamedTuple):
@@ -138,6 +140,7 @@ class _Table(NamedTuple):
 
     words: Mapping[str, _words.Words]
     functions: Sequence[tuple[re.Pattern[str], str]]
+    alone: Sequence[tuple[re.Pattern[str], str]]
     files: Sequence[tuple[re.Pattern[str], str]]
 
     def of_file(self, file: str) -> str:
@@ -154,7 +157,7 @@ def _table() -> _Table:
     entries = [*_words.entries("profile-classes.toml", "class")]
     words = {one["name"]: words for one, words in entries}
     patterns: dict[str, list[tuple[str, str]]] = {}
-    for field in ("functions", "files"):
+    for field in ("functions", "alone", "files"):
         found = [(text, one["name"]) for one, _ in entries for text in one.get(field, ())]
         # an exact name before a pattern of the same length
         patterns[field] = sorted(found, key=lambda pair: (-len(pair[0]), "*" in pair[0]))
@@ -162,4 +165,4 @@ def _table() -> _Table:
         field: [(re.compile(translate(text)), work) for text, work in found]
         for field, found in patterns.items()
     }
-    return _Table(words, compiled["functions"], compiled["files"])
+    return _Table(words, compiled["functions"], compiled["alone"], compiled["files"])

@@ -10,7 +10,8 @@ TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; witho
 that wants to move data, every interface that carries data and every UDP socket that drops
 datagrams is reported. As root, those of other network namespaces (containers, pods) are reported as
 well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
-listed by capacity: the first one limits. A limit marked `there` is beyond this host.
+listed by capacity: the first one limits. A limit marked `there` is beyond this host. Where a core
+or a thread limits, a line says what it does (see `nettop profile`), as root and without --no-deep.
 
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
 the stages of both hosts in one line, and where its segments are lost, with the bound of the count.
@@ -58,6 +59,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
     json_argument(parser)
+    parser.add_argument(
+        "--no-deep", action="store_true", help="do not sample what the cores do (needs root)"
+    )
     peer_argument(parser)
     source_arguments(parser)
 
@@ -68,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     peer = open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)
-    frame, facts = look(source, args.seconds, args.target)
+    frame, facts = look(source, args.seconds, args.target, deep=not args.no_deep)
     limits = chosen(facts, args.target)
     if args.json:
         emit(document(source, limits, frame, args.seconds))
@@ -117,18 +121,20 @@ def _clock(here: Source, host: str) -> list[str]:
     return [f"recorded at both ends; {mark.clock(host)}"] if mark is not None else []
 
 
-def look(source: Source, seconds: float, target: str | None = None) -> tuple[Frame, Facts]:
-    """The last frame and its facts.
+def look(
+    source: Source, seconds: float, target: str | None = None, *, deep: bool = False
+) -> tuple[Frame, Facts]:
+    """The last frame and its facts; `deep`: with what the cores do.
 
     Refused when there is nothing to compare, when `target` is neither an interface nor written as
     another target (2), or when its flow moved data and has ended (3).
     """
-    from ..facts.joined import Joiner, needs
+    from ..facts.joined import Joiner
     from ..sampling.sampler import Sampler
 
     sampler, joiner = Sampler(source), Joiner()
     interval = min(0.5, seconds / SAMPLES)
-    wanted = set(needs())
+    wanted = _tables(source, deep=deep)
     frame = sampler.take(wanted)
     facts = joiner.build(frame)
     if target is not None:
@@ -157,6 +163,21 @@ def look(source: Source, seconds: float, target: str | None = None) -> tuple[Fra
             "(--seconds)", 3,
         )  # fmt: skip
     return frame, facts
+
+
+def _tables(source: Source, *, deep: bool) -> set[str]:
+    """The tables that facts need; with samples of the cores where a recording or `deep` has them."""
+    from ..config import ConfigError
+    from ..facts.joined import needs
+    from ..views.observer import Observer
+
+    try:
+        observer = Observer(source)
+    except (ConfigError, ValueError) as error:
+        raise Refused(str(error), 2) from None
+    if deep:
+        observer.look_deep()
+    return observer.tables() & {*needs(), "profiles"}
 
 
 def _unknown(frame: Frame, names: Sequence[str]) -> str:
@@ -287,7 +308,7 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
         if one.namespace is not None and one.over != "nic":
             owner += f" in {one.namespace}"
         out += ["", f"{one.target}{owner} {words.rate(one)}"]
-        for sentence in (words.verdict(one), one.stage.because):
+        for sentence in (words.verdict(one), one.stage.because, words.doing(one)):
             out += wrap(safe(sentence), 78, initial_indent="  ", subsequent_indent="    ")
         for step in one.ladder:
             mark = "✗" if step is one.ladder[0] else "·"

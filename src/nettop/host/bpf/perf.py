@@ -143,4 +143,3 @@ _WHY: Final = {
     errno.EACCES: _REFUSED,
     errno.ENOSYS: "this kernel cannot sample (CONFIG_PERF_EVENTS)",
 }
-
