@@ -72,7 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--no-deep", action="store_true",
-        help="load no programs into the kernel that count drops and failed calls",
+        help="count no drops and failed calls in the kernel, and do not sample the cores",
     )  # fmt: skip
     parser.add_argument(
         "--fail-on",

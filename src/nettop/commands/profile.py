@@ -184,9 +184,7 @@ def groups(stacks: Mapping[Stack, int], target: int | None) -> list[Group]:
     return sorted(sums.values(), key=lambda one: one.number if by_core else -one.busy)
 
 
-def text(
-    source: Source, known: Samples, cost: Cost | None, target: int | None
-) -> Iterator[str]:
+def text(source: Source, known: Samples, cost: Cost | None, target: int | None) -> Iterator[str]:
     """The report."""
     from ..facts.work import LEAST
 
@@ -197,8 +195,8 @@ def text(
         if one not in quiet:
             yield from _group(one, known)
     if quiet:
-        yield ""
-        yield f"{_counted(len(quiet), 'core')} had little to do: {', '.join(str(q.number) for q in quiet)}"
+        numbers = ", ".join(str(one.number) for one in quiet)
+        yield from ("", f"{_counted(len(quiet), 'core')} had little to do: {numbers}")
     yield ""
     yield _taken(known, cost)
 
@@ -250,10 +248,12 @@ def _group(one: Group, known: Samples) -> Iterator[str]:
     first = classes[0]
     ((_, top), _) = next(pair for pair in one.functions.most_common() if pair[0][0] == first.name)
     yield f"  {sentence(classes, top)}"
+    least = one.busy / 100
     for (work, function), count in one.functions.most_common(FUNCTIONS):
-        yield f"    {100 * count / one.busy:3.0f} %  {function}  ({work})"
+        if count >= least:
+            yield f"    {100 * count / one.busy:3.0f} %  {function}  ({work})"
     if one.name.startswith("core"):
-        most = one.threads.most_common(THREADS)
+        most = [(name, n) for name, n in one.threads.most_common(THREADS) if n >= least]
         yield "  by " + ", ".join(f"{name} {100 * n / one.busy:.0f} %" for name, n in most)
     told = words(first.name)
     if first.percent >= FOREMOST and told.advice:

@@ -166,7 +166,7 @@ def look(
 
 
 def _tables(source: Source, *, deep: bool) -> set[str]:
-    """The tables that facts need; with samples of the cores where a recording or `deep` has them."""
+    """The tables that facts need, and samples of the cores if a recording or `deep` has them."""
     from ..config import ConfigError
     from ..facts.joined import needs
     from ..views.observer import Observer

@@ -115,7 +115,7 @@ class Observer:
 
     @property
     def deep(self) -> bool:
-        """Whether programs in the kernel count drops and failed calls (default: off)."""
+        """Whether the kernel counts drops and failed calls and samples cores (default: off)."""
         return bool(self._counted)
 
     @deep.setter

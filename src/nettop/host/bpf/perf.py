@@ -49,12 +49,11 @@ class Ring:
     def __init__(self, event: str, cpu: int, rate: int) -> None:
         """Begin to sample, `rate` times a second."""
         self.cpu = cpu
-        self._handle = _open(event, cpu, rate)
+        handle = _open(event, cpu, rate)
         try:
-            self._memory = mmap.mmap(self._handle, mmap.PAGESIZE + PIECE)
-        except BaseException:
-            os.close(self._handle)
-            raise
+            self._memory = mmap.mmap(handle, mmap.PAGESIZE + PIECE)  # with a handle of its own
+        finally:
+            os.close(handle)
 
     def take(self) -> tuple[list[Sample], int]:
         """The samples since the last call, and how many the ring had no room for."""
@@ -70,7 +69,6 @@ class Ring:
     def close(self) -> None:
         """End the event."""
         self._memory.close()
-        os.close(self._handle)
 
 
 def records(data: bytes) -> tuple[list[Sample], int]:

@@ -25,6 +25,7 @@ RATE: Final = 99  # samples/s of a CPU: not a divisor of what happens 100 times 
 _LEAST: Final = 19  # samples/s of a CPU, however many there are
 _ALL: Final = 64 * RATE  # samples/s of all CPUs: more CPUs are sampled less often
 _NONE: Final = "-"
+_ONLINE: Final = "/sys/devices/system/cpu/online"
 
 
 class _Stack(NamedTuple):
@@ -54,7 +55,7 @@ class Counter:
         self._batches: deque[_Batch] = deque()
         self._names: dict[int, str] = {}
         self._files: dict[int, _Files] = {}
-        with open("/sys/devices/system/cpu/online", encoding="ascii") as file:
+        with open(_ONLINE, encoding="ascii") as file:
             cpus = sorted(parse(file.read()))
         self.rate = max(_LEAST, min(RATE, _ALL // len(cpus)))
         self.event, self._rings = perf.rings(cpus, self.rate)
