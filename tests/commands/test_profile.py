@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from nettop import collect
 from nettop.cli import main
 from nettop.commands import why
 from nettop.facts import Facts
@@ -96,7 +95,7 @@ class Sampled(Replay):
 
 def of(path: str, lines: str = "") -> tuple[list[Limit], Facts]:
     source = Sampled(path, lines) if lines else Replay(load(path))
-    _, facts = why.look(source, 1.0)
+    _, facts = why.look(source, 1.0, None, why._sampled(source, deep=False))
     return [one for one in facts.limits if one.stage.stage == "thread"], facts
 
 
@@ -130,12 +129,15 @@ def test_of_the_core_that_limits_only_its_own_samples_count() -> None:
 
 @pytest.mark.parametrize("deep", [True, False])
 def test_why_samples_only_the_cores_and_only_if_it_may(deep: bool) -> None:
-    tables = why._tables(Live(), deep=deep)
-    assert tables & {*collect.counted()} == ({"profiles"} if deep else set())
+    assert why._sampled(Live(), deep=deep) == ({"profiles"} if deep else set())
+
+
+def test_a_recording_is_asked_for_the_samples_that_it_has() -> None:
+    assert why._sampled(Replay(load(RULES)), deep=False) == {"profiles"}
+    assert why._sampled(Replay(load(THREAD)), deep=True) == set()
 
 
 def test_a_host_that_cannot_be_sampled_is_judged_all_the_same() -> None:
-    source = Replay(load(THREAD))
-    frame, facts = why.look(source, 1.0)
+    frame, facts = why.look(Replay(load(THREAD)), 1.0, None, {"profiles"})
     assert facts.limits
-    assert "profiles" not in frame.missing
+    assert frame.missing["profiles"].startswith("not in the recording")

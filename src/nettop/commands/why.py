@@ -21,7 +21,7 @@ the stages of both hosts in one line, and where its segments are lost, with the 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     peer = open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)
-    frame, facts = look(source, args.seconds, args.target, deep=not args.no_deep)
+    frame, facts = look(source, args.seconds, args.target, _sampled(source, deep=not args.no_deep))
     limits = chosen(facts, args.target)
     if args.json:
         emit(document(source, limits, frame, args.seconds))
@@ -122,19 +122,19 @@ def _clock(here: Source, host: str) -> list[str]:
 
 
 def look(
-    source: Source, seconds: float, target: str | None = None, *, deep: bool = False
+    source: Source, seconds: float, target: str | None = None, more: Collection[str] = ()
 ) -> tuple[Frame, Facts]:
-    """The last frame and its facts; `deep`: with what the cores do.
+    """The last frame and its facts; `more`: tables beside those that facts need.
 
     Refused when there is nothing to compare, when `target` is neither an interface nor written as
     another target (2), or when its flow moved data and has ended (3).
     """
-    from ..facts.joined import Joiner
+    from ..facts.joined import Joiner, needs
     from ..sampling.sampler import Sampler
 
     sampler, joiner = Sampler(source), Joiner()
     interval = min(0.5, seconds / SAMPLES)
-    wanted = _tables(source, deep=deep)
+    wanted = {*needs(), *more}
     frame = sampler.take(wanted)
     facts = joiner.build(frame)
     if target is not None:
@@ -165,10 +165,9 @@ def look(
     return frame, facts
 
 
-def _tables(source: Source, *, deep: bool) -> set[str]:
-    """The tables that facts need, and samples of the cores if a recording or `deep` has them."""
+def _sampled(source: Source, *, deep: bool) -> set[str]:
+    """The table of what cores do, if a recording has it or `deep` asks for it."""
     from ..config import ConfigError
-    from ..facts.joined import needs
     from ..views.observer import Observer
 
     try:
@@ -177,7 +176,7 @@ def _tables(source: Source, *, deep: bool) -> set[str]:
         raise Refused(str(error), 2) from None
     if deep:
         observer.look_deep()
-    return observer.tables() & {*needs(), "profiles"}
+    return observer.tables() & {"profiles"}
 
 
 def _unknown(frame: Frame, names: Sequence[str]) -> str:
