@@ -42,8 +42,8 @@ WORDS: Final = {  # an option: what it means
 OTHERS: Final = {  # further keys of config.toml: default, meaning
     "interface": ("busiest", "the interface shown first"),
     "profile": ("detected", "the workload that rules assume"),
-    "drop_reasons": (False, "count drops and failed calls (D), with BPF programs"),
-    "deep": (True, "`advise` counts drops and failed calls in the kernel"),
+    "drop_reasons": (False, "count drops and failed calls (D), sample cores"),
+    "deep": (True, "`advise` counts drops and calls; it and `why` sample cores"),
     "budget": (f"{BUDGET:g}", "percent of a core that sampling may take"),
 }
 BESIDE: Final = 138  # columns from which the preview is at the right
