@@ -50,7 +50,8 @@ def test_an_undo_by_key_keeps_its_terms_as_root(commands: list[list[str]]) -> No
 def test_a_change_by_command_keeps_its_terms_as_root(commands: list[list[str]]) -> None:
     value = Live().text("/proc/sys/net/ipv4/tcp_sack").strip()
     other = "0" if value == "1" else "1"
-    assert main(["set", SACK, other, "--anyway", "--confirm", "45", "--finding", "x", "--keep"]) == 0
+    terms = ["--anyway", "--confirm", "45", "--finding", "x", "--keep"]
+    assert main(["set", SACK, other, *terms]) == 0
     (words,) = commands
     assert words[:4] == ["set", SACK, other, f"--before={value}"]
     assert words[4:] == ["--confirm=45", "--finding=x", f"--ssh-peer={PEER}", "--keep"]

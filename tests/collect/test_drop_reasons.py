@@ -170,7 +170,9 @@ def test_a_recorded_refusal_is_read_as_one() -> None:
 
 
 def test_nobody_counts_unasked() -> None:
-    assert collect.counted() == {"drop_reasons": "drops", "failed_calls": "calls"}
+    assert collect.counted() == {
+        "drop_reasons": "drops", "failed_calls": "calls", "profiles": "profile",
+    }  # fmt: skip
     assert {*collect.names()} == {*collect.always(), *collect.counted()}
     source = _Asked()
     Observer(source).step()
@@ -197,10 +199,10 @@ def test_who_asks_begins_and_who_asks_no_more_ends_it() -> None:
     observer = Observer(source)
     observer.deep = True
     observer.sampler.take(observer.tables())
-    assert (sorted(source.asked), source.ended) == (["calls", "drops"], [])
+    assert (sorted(source.asked), source.ended) == (["calls", "drops", "profile"], [])
     observer.deep = False
     assert not observer.tables() & {*collect.counted()}
-    assert sorted(source.ended) == ["calls", "drops"]
+    assert sorted(source.ended) == ["calls", "drops", "profile"]
 
 
 def test_the_configuration_can_forbid_a_look_that_nobody_asked_for(

@@ -95,8 +95,9 @@ def test_a_place_is_the_function_that_has_the_address() -> None:
     ]  # fmt: skip
     asked = {0xFFFFFFFF81000010: "one", 0xFFFFFFFF8100001F: "one", 0xFFFFFFFF81000025: "two",
              0xFFFFFFFFC0000001: "three", 1: ""}  # fmt: skip
-    assert symbols.names(asked, lines) == asked
-    assert symbols.names([5], [b"0000000000000000 T hidden\n"]) == {5: ""}
+    assert symbols.names(asked, symbols.ordered(lines)) == asked
+    hidden = symbols.ordered([b"0000000000000000 T hidden\n"])
+    assert symbols.names([5], hidden) == {5: ""}
 
 
 def kernel(*, cut: int = 0) -> bytes:

@@ -23,6 +23,7 @@ SEND = str(TESTS / "hosts/vm-send-buffer.host")
 DROPS = str(TESTS / "hosts/vm-vmxnet3-drops.host")
 IDLE = str(TESTS / "hosts/guest-idle.host")
 TRANSFER = str(TESTS / "hosts/guest-transfer.host")
+RULES = str(TESTS / "collect/two-thousand-rules.host.gz")
 RING = "rx-ring-overrun@enp0s12"
 AT = "--replay"
 
@@ -49,6 +50,12 @@ RUNS = {
     "limits-path": ["limits", "--speed", "10G", "--rtt", "20ms", "--no-timestamps"],
     "limits-udp": ["limits", "--speed", "25G", "--protocol", "udp"],
     "mute": ["mute"],
+    "profile": ["profile", AT, RULES],
+    "profile-core": ["profile", "1", AT, RULES],
+    "profile-json": ["profile", "0", "--json", AT, RULES],
+    "profile-process": ["profile", "10898", AT, RULES],
+    "profile-stacks": ["profile", "--format", "folded", AT, RULES],
+    "profile-not": ["profile", AT, SEND],
     "rate": ["rate", "enp0s12", AT, DEMO],
     "rate-absent": ["rate", "eth9", AT, DEMO],
     "results-compare": ["results", "compare", "20261120-141801-test", "20261120-141804-test"],

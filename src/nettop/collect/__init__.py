@@ -11,8 +11,8 @@ an `Unfinished`.
 A module may also declare:
 
     EVERY = 10.0          seconds between readings (default: each frame)
-    COUNTED = "drops"     the module of `host.bpf` whose programs count the rows in the kernel: read
-                          only when asked for by name
+    COUNTED = "drops"     the module of `host.bpf` that counts or samples the rows in the kernel:
+                          read only when asked for by name
     NEEDED = "phrase"     what nobody can judge without this table: a host that lacks it is not
                           called sound; a table that lacks it is a witness: that it was not read is
                           said beside the verdict
@@ -62,7 +62,7 @@ def always() -> tuple[str, ...]:
 
 @cache
 def counted() -> Mapping[str, str]:
-    """The collectors whose rows programs in the kernel count, and these programs (`COUNTED`)."""
+    """The collectors whose rows are counted in the kernel, and what counts them (`COUNTED`)."""
     return {n: what for n in names() if (what := getattr(collector(n), "COUNTED", ""))}
 
 

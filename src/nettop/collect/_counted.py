@@ -16,9 +16,13 @@ _SECONDS: Final = re.compile(r"\d{1,9}\.\d{1,6}", re.ASCII)
 def rows(text: str, row: Callable[[str, float], _Row], what: str) -> Sequence[_Row]:
     """`row` of each line and the seconds; ValueError as `_lines.rows`."""
     first, _, rest = text.partition("\n")
-    seconds = float(first) if _SECONDS.fullmatch(first) else None
-    lines = text if seconds is None else rest
-    return _lines.rows(lines.splitlines(), lambda line: row(line, seconds or 0.0), what)
+    lines = rest if _SECONDS.fullmatch(first) else text
+    return _lines.rows(lines.splitlines(), lambda line: row(line, seconds(first)), what)
+
+
+def seconds(line: str) -> float:
+    """The seconds of the first line; 0 where there are none."""
+    return float(line) if _SECONDS.fullmatch(line) else 0.0
 
 
 def number(word: str) -> int:

@@ -114,10 +114,10 @@ def json_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def drop_reasons_argument(parser: argparse.ArgumentParser) -> None:
-    """--drop-reasons: load the BPF programs that count drops and failed calls."""
+    """--drop-reasons: count drops and failed calls in the kernel, and sample the cores."""
     parser.add_argument(
         "--drop-reasons", action="store_true",
-        help="count drops by the kernel's reason, and failed calls, with programs in the kernel",
+        help="count drops by the kernel's reason and failed calls, and sample what cores do",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What programs in the kernel counted while a command looked: dropped packets, failed calls."""
+"""What the kernel counted while a command looked: dropped packets, failed calls, samples."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ if TYPE_CHECKING:
 
 
 def deep_argument(parser: argparse.ArgumentParser) -> None:
-    """--no-deep: load no such programs."""
+    """--no-deep: count nothing in the kernel."""
     parser.add_argument(
         "--no-deep", action="store_true",
-        help="load no programs into the kernel that count drops and failed calls",
+        help="count no drops and failed calls in the kernel, and do not sample the cores",
     )  # fmt: skip
 
 
 def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
-    """The tables of these programs to read; of a recording those that it has."""
+    """The tables of it to read; of a recording those that it has."""
     from .. import collect, config
+    from ..terms.errors import Refused
     from ..views.observer import recorded
 
     if not source.live:
         return recorded(source)
-    asked = not args.no_deep and config.load().get("deep", True)
+    try:
+        asked = not args.no_deep and config.load().get("deep", True)
+    except config.ConfigError as error:
+        raise Refused(str(error), 2) from None
     return frozenset(collect.counted() if asked else ())
 
 

@@ -10,10 +10,11 @@ TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; witho
 that wants to move data, every interface that carries data and every UDP socket that drops
 datagrams is reported. As root, those of other network namespaces (containers, pods) are reported as
 well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
-listed by capacity: the first one limits. A limit marked `there` is beyond this host.
+listed by capacity: the first one limits. A limit marked `there` is beyond this host. Where a core
+or a thread limits, a line says what it does (see `nettop profile`), as root and without --no-deep.
 
 What the kernel drops meanwhile, and which calls of programs fail, is counted and listed with its
-reason (as root, on this host; --no-deep: not).
+reason (as root, on this host, without --no-deep).
 
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
 the stages of both hosts in one line, and where its segments are lost, with the bound of the count.
@@ -295,7 +296,7 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
         if one.namespace is not None and one.over != "nic":
             owner += f" in {one.namespace}"
         out += ["", f"{one.target}{owner} {words.rate(one)}"]
-        for sentence in (words.verdict(one), one.stage.because):
+        for sentence in (words.verdict(one), one.stage.because, words.doing(one)):
             out += wrap(safe(sentence), 78, initial_indent="  ", subsequent_indent="    ")
         for step in one.ladder:
             mark = "✗" if step is one.ladder[0] else "·"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..frame.rates import Entry, Frame
 from ..terms.dataclass import dataclass
-from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, witness
+from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, witness, work
 from .changed import NicInputs
 from .counters import total
 from .kind import Kind
@@ -332,7 +332,7 @@ class Joiner:
             moment.net_irqs, moment.all_irqs,
             {cpu: tuple(found) for cpu, found in nics.items()},
             {cpu: tuple(found) for cpu, found in names.items()},
-            tasks.on_cpu, tasks.ksoftirqd, clocks, deep, moment.counted,
+            tasks.on_cpu, tasks.ksoftirqd, clocks, deep, work.cores(frame), moment.counted,
         )  # fmt: skip
 
 

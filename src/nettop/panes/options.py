@@ -42,8 +42,8 @@ WORDS: Final = {  # an option: what it means
 OTHERS: Final = {  # further keys of config.toml: default, meaning
     "interface": ("busiest", "the interface shown first"),
     "profile": ("detected", "the workload that rules assume"),
-    "deep": (True, "count drops and failed calls in the kernel, shortly"),
-    "drop_reasons": (False, "count them all the time (D)"),
+    "deep": (True, "count drops and failed calls, sample cores, shortly"),
+    "drop_reasons": (False, "the same all the time (D)"),
     "budget": (f"{BUDGET:g}", "percent of a core that sampling may take"),
 }
 BESIDE: Final = 138  # columns from which the preview is at the right

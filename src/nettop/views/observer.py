@@ -127,7 +127,7 @@ class Observer:
 
     @property
     def deep(self) -> bool:
-        """Whether programs in the kernel count drops and failed calls all the time."""
+        """Whether the kernel counts drops and failed calls and samples cores all the time."""
         return bool(self._counted) and self.short_look is None
 
     @deep.setter

@@ -14,6 +14,7 @@ from ...frame.fields import gauge, label, light
 from ...frame.rates import Frame, rates
 from ...terms.dataclass import dataclass
 from ..kind import Kind
+from ..work import NOTHING, Doing
 
 RESTING: Final = 50.0  # percent idle above which a CPU could take over work
 
@@ -65,6 +66,10 @@ class Core:
     idle_peers: int | None = gauge(
         "cores of its node that are more than half idle", "cores", default=None
     )
+    doing: str | None = gauge("what it does: classes of work by share of its time", default=None)
+    work: str | None = gauge("class of most of its work", default=None)
+    work_share: float | None = gauge("share of that class in its busy time", "%", default=None)
+    relief: str | None = gauge("what relieves it of that work", default=None)
 
 
 KIND = Kind(
@@ -122,6 +127,7 @@ class Duty:
     ksoftirqd: Mapping[int, float] = field(default_factory=dict)
     clocks: Mapping[int, Clock] = field(default_factory=dict)
     deep: Mapping[int, float] = field(default_factory=dict)
+    doing: Mapping[int, Doing] = field(default_factory=dict)
     counted: bool = False  # interrupts have rates in this frame
 
 
@@ -181,6 +187,7 @@ def build(
         of(duty.net_irqs, zero), of(duty.all_irqs, zero),
         of(duty.nics, ()), of(duty.queues, ()), of(duty.processes, ()), of(duty.ksoftirqd),
         *several(duty.clocks, _NO_CLOCK), of(duty.deep), _peers(spots, load),
+        *several(duty.doing, NOTHING),
     )  # fmt: skip
     return tuple(map(_make, zip(*columns, strict=True)))
 

@@ -148,6 +148,8 @@ class Flow:
         "s",
         default=None,
     )
+    limit_doing: str | None = gauge("what the core or thread that limits does", default=None)
+    limit_relief: str | None = gauge("what relieves it of that work", default=None)
 
 
 KIND = Kind(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import work
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -29,11 +30,16 @@ class Thread:
     rest: float | None = gauge("time on a CPU of the busiest other thread of the group", "%",
                                default=None)  # fmt: skip
     nic: str | None = gauge("interface with most of the traffic of its process", default=None)
+    doing: str | None = gauge("what it does: classes of work by share of its time", default=None)
+    work: str | None = gauge("class of most of its work", default=None)
+    work_share: float | None = gauge("share of that class in its CPU time", "%", default=None)
+    relief: str | None = gauge("what relieves it of that work", default=None)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
     """One fact for each thread that was read."""
     nics = {one.pid: one.nic for one in facts.processes}
+    doing = work.threads(frame)
     groups: dict[tuple[int, str], list[float]] = defaultdict(list)
     for entry in frame.tables.get("threads", ()):
         groups[entry.now.pid, _stem(entry.now.name)].append(entry.rate("ran") or 0.0)
@@ -50,6 +56,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
             len(group := groups[entry.now.pid, _stem(entry.now.name)]),
             _rest(group, entry.rate("ran")),
             nics.get(entry.now.pid),
+            *doing.get(entry.now.tid, work.NOTHING),
         )
         for entry in frame.tables.get("threads", ())
     )

@@ -37,6 +37,7 @@ class Reading:
     capacity: Interval | None = gauge("capacity, least and most", "bit/s", default=None)
     held: float = gauge("share of wall time limited by it", "ratio", default=0.0)
     reach: Interval | None = gauge("rough capacity: a wide interval", "bit/s", default=None)
+    number: int | None = gauge("number of its core or thread", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +61,5 @@ class Limit:
     namespace: str | None = gauge("other network namespace; None: this one", default=None)
     device: str | None = gauge("interface in that namespace", default=None)
     flow: str | None = gauge("target of the flow that stands for an interface", default=None)
+    doing: str | None = gauge("what the core or thread that limits does", default=None)
+    relief: str | None = gauge("what relieves it of that work", default=None)

@@ -19,7 +19,7 @@ def document(limit: Limit) -> dict[str, object]:
         "namespace": limit.namespace,
         "rate": limit.rate,
         "since": limit.since,
-        "limit": {**_stage(limit.stage), "joint": list(limit.joint)},
+        "limit": {**_stage(limit.stage), "joint": list(limit.joint), **_doing(limit)},
         "next": _next(limit.next),
         "ladder": [_stage(step) for step in limit.ladder],
     }  # fmt: skip
@@ -33,6 +33,10 @@ def predicted(one: Prediction) -> dict[str, object]:
             "count": one.earlier.count, "inside": one.earlier.inside, "failed": one.earlier.failed,
         }  # fmt: skip
     return values
+
+
+def _doing(limit: Limit) -> dict[str, object]:
+    return {} if limit.doing is None else {"doing": limit.doing}
 
 
 def _next(one: Reading | None) -> dict[str, object] | None:

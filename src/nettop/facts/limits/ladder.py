@@ -10,7 +10,7 @@ from typing import Final
 
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from .. import Facts
+from .. import Facts, work
 from ..flow_words import name
 from ..kinds.core import Load
 from ..kinds.flow import Flow
@@ -25,6 +25,7 @@ from .window import Window
 _FIELDS: Final = tuple(f.name for f in fields(Flow))
 _VALUES: Final = attrgetter(*_FIELDS)
 _AT: Final = _FIELDS.index("limit")  # `limit_why` follows
+_DOING: Final = _FIELDS.index("limit_doing")  # `limit_relief` follows
 
 
 _Key = tuple[str, str, str, str | None]
@@ -57,7 +58,7 @@ class Ladder:
         flows = list(self.steady.hold(flows, frame.at, frame.wall))
         nics = self.interfaces.build([one for one in both if one.over == "nic"], flows)
         held = self.steady_nics.hold(nics, frame.at, frame.wall)
-        return tuple(map(bounded, (*flows, *held)))
+        return _told(tuple(map(bounded, (*flows, *held))), frame)
 
     def _judged(self, every: Sequence[Look]) -> list[Limit]:
         """The verdict on each look.
@@ -91,22 +92,37 @@ def labelled(facts: Facts) -> Facts:
 
     Of the many flows of a busy host only the busiest are judged; the others have no limit.
     """
-    known = {(one.namespace, one.target): one.stage for one in facts.limits if one.over == "flow"}
+    known = {(one.namespace, one.target): one for one in facts.limits if one.over == "flow"}
     judged = Counter(namespace is None for namespace, _ in known)
     flows = []
     for flow in facts.flows:
-        stage = known.get((flow.namespace, name(flow)))
-        if stage is not None:
-            flows.append(_limited(flow, stage.stage, stage.because))
+        one = known.get((flow.namespace, name(flow)))
+        if one is not None:
+            stage = one.stage
+            flows.append(_limited(flow, stage.stage, stage.because, one.doing, one.relief))
         elif flow.limit is not None and judged[flow.namespace is None] >= FLOWS:
-            flows.append(_limited(flow, None, None))
+            flows.append(_limited(flow, None, None, None, None))
         else:
             flows.append(flow)
     return replace(facts, flows=tuple(flows))
 
 
-def _limited(flow: Flow, stage: str | None, why: str | None) -> Flow:
-    """The flow with that limit: `replace` costs many times more with so many fields."""
+def _limited(flow: Flow, *limit: str | None) -> Flow:
+    """The flow with these four: `replace` costs many times more with so many fields."""
     values = list(_VALUES(flow))
-    values[_AT : _AT + 2] = stage, why
+    values[_AT : _AT + 2], values[_DOING : _DOING + 2] = limit[:2], limit[2:]
     return Flow(*values)
+
+
+def _told(limits: tuple[Limit, ...], frame: Frame) -> tuple[Limit, ...]:
+    """The limits with what their core or thread does, where that was sampled."""
+    if not frame.tables.get("profiles"):
+        return limits
+    known = {"core": work.cores(frame), "thread": work.threads(frame)}
+    return tuple(
+        replace(one, doing=doing.text, relief=doing.relief)
+        if one.stage.end == "here" and one.stage.number is not None
+        and (doing := known.get(one.stage.stage, {}).get(one.stage.number))
+        else one
+        for one in limits
+    )  # fmt: skip

@@ -53,6 +53,13 @@ def verdict(limit: Limit, where: str | None = None) -> str:
     )
 
 
+def doing(limit: Limit) -> str:
+    """`core 3: 61 % netfilter (nft_do_chain), 20 % copy`; empty where it was not sampled."""
+    if limit.doing is None:
+        return ""
+    return f"{stage(limit.stage).removeprefix('CPU time of ')}: {limit.doing}"
+
+
 def rate(limit: Limit) -> str:
     """`sends 9.41 Gb/s`; the rate of a UDP socket is not known."""
     if limit.rate is None:

@@ -57,6 +57,7 @@ class Thread(NamedTuple):
     interrupts: float = 0.0  # of its core, where that core has no idle time
     stolen: float = 0.0  # of its core, by the hypervisor
     runs: float | None = None  # times a second that it was put on a CPU; None: not known
+    tid: int | None = None
 
     @property
     def used(self) -> float:
@@ -131,7 +132,7 @@ def _process(look: Look, pid: int) -> list[Thread]:
     return [
         Thread(f"{one.name}[{pid}]", min(1.0, ((one.user or 0.0) + (one.system or 0.0)) / 100),
                (one.wait or 0.0) / 100, 0.0, 0.0, None, None, one.cpu,
-               _interrupts(look, one.cpu), _stolen(look, one.cpu))
+               _interrupts(look, one.cpu), _stolen(look, one.cpu), tid=pid)
         for one in look.facts.processes
         if one.pid == pid and one.user is not None and one.threads == 1
     ]  # fmt: skip
@@ -160,7 +161,7 @@ def _shares(look: Look, entries: list[Entry[ThreadRow]]) -> Thread:
     interrupts, stolen = _interrupts(look, row.cpu), _stolen(look, row.cpu)
     runs = mean(entry.rate("runs") for entry in entries)
     return Thread(name, ran, waited, stopped, throttled, quota, group, row.cpu, interrupts, stolen,
-                  runs)  # fmt: skip
+                  runs, row.tid)  # fmt: skip
 
 
 def _interrupts(look: Look, cpu: int | None) -> float:
@@ -240,8 +241,9 @@ def _thread(look: Look, one: Thread) -> Reading:
     if held >= HALF and _keeps_up(look, one):  # its CPU time is not only spent on data
         held, capacity, reach = 0.0, None, (look.rate, look.rate / HALF)
     return Reading(
-        "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach
-    )
+        "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach,
+        one.tid,
+    )  # fmt: skip
 
 
 def _keeps_up(look: Look, one: Thread) -> bool:
@@ -280,7 +282,7 @@ def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
     # interrupts that take little of a core that programs use run before these
     capacity, reach = carried(look.rate, room if kernel >= HALF / 2 else min(kernel, room))
     yield Reading("core", "here", f"core {cpu}, which takes the interrupts", "measured", why, used,
-                  capacity, used if full else 0.0, reach)  # fmt: skip
+                  capacity, used if full else 0.0, reach, cpu)  # fmt: skip
 
 
 def _backlog(look: Look) -> Iterator[Reading]:

@@ -1,0 +1,192 @@
+"""What each core does: samples of all online CPUs over the last ten seconds.
+
+`perf` says how. A sample in a program is its mapped file (/proc/PID/maps); nothing is unwound
+there. Nothing is loaded into the kernel, and the events end with this process. CPUs that come
+online later are not sampled.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from bisect import bisect_right
+from collections import Counter as Sums
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from ...terms.cpulist import parse
+from . import counting, perf
+from .symbols import Symbols
+
+SPAN: Final = 10.0  # seconds that an answer covers, at the most
+RATE: Final = 99  # samples/s of a CPU: not a divisor of what happens 100 times a second
+_LEAST: Final = 19  # samples/s of a CPU, however many there are
+_ALL: Final = 64 * RATE  # samples/s of all CPUs: more CPUs are sampled less often
+_NONE: Final = "-"
+_ONLINE: Final = "/sys/devices/system/cpu/online"
+
+
+class _Stack(NamedTuple):
+    """What one thread did on one core."""
+
+    cpu: int
+    tid: int
+    pid: int
+    file: str  # mapped file of a program; `-` in the kernel
+    functions: str  # of the kernel, the outermost first, with `;` between; `-` in a program
+
+
+class _Batch(NamedTuple):
+    """The samples of one reading."""
+
+    end: float
+    stacks: Sums[_Stack]
+    lost: int
+
+
+class Counter:
+    """An event on each CPU and its samples; OSError if this kernel refuses them."""
+
+    def __init__(self) -> None:
+        """Begin to sample."""
+        self._rings: list[perf.Ring] = []
+        self._batches: deque[_Batch] = deque()
+        self._names: dict[int, str] = {}
+        self._files: dict[int, _Files] = {}
+        with open(_ONLINE, encoding="ascii") as file:
+            cpus = sorted(parse(file.read()))
+        self.rate = max(_LEAST, min(RATE, _ALL // len(cpus)))
+        self.event, self._rings = perf.rings(cpus, self.rate)
+        self._begun = time.monotonic()
+        try:
+            self._symbols = Symbols(keep=True)
+            if self._symbols.hidden:
+                raise PermissionError(
+                    1, "the kernel hides the names of its functions (kernel.kptr_restrict)"
+                )
+        except BaseException:
+            self.close()
+            raise
+
+    def text(self) -> str:
+        """The seconds; `EVENT RATE LOST OMITTED`; then a line for each stack.
+
+        The line is `CPU TID PID COUNT FILE FUNCTIONS NAME`. LOST samples had no room in a ring,
+        OMITTED ones are of rare stacks that have no room here.
+        """
+        self._read()
+        sums, lost = Sums[_Stack](), 0
+        for batch in self._batches:
+            sums.update(batch.stacks)
+            lost += batch.lost
+        common = sums.most_common(counting.ROOM)
+        omitted = sums.total() - sum(count for _, count in common)
+        lines = [
+            f"{one.cpu} {one.tid} {one.pid} {count} {one.file} {one.functions} "
+            f"{self._names.get(one.tid) or '?'}"
+            for one, count in sorted(common)
+        ]
+        seconds = time.monotonic() - self._begun
+        return "\n".join(
+            [f"{seconds:.3f}", f"{self.event} {self.rate} {lost} {omitted}", *lines, ""]
+        )
+
+    def _read(self) -> None:
+        """Take the samples out of the rings; forget what is too old."""
+        taken = [(ring.cpu, *ring.take()) for ring in self._rings]
+        now = time.monotonic()
+        self._symbols.learn(
+            place for _, samples, _ in taken for one in samples for place in _places(one.kernel)
+        )
+        found = Sums(
+            _Stack(cpu, one.tid, one.pid, self._file(one), self._functions(one.kernel))
+            for cpu, samples, _ in taken
+            for one in samples
+        )
+        self._batches.append(_Batch(now, found, sum(lost for *_, lost in taken)))
+        while self._batches[0].end <= now - SPAN:
+            self._begun = self._batches.popleft().end
+        pids = {one.tid: one.pid for one in found}
+        for tid, pid in pids.items():
+            if name := _name(pid, tid):
+                self._names[tid] = name
+        seen = {one for batch in self._batches for one in batch.stacks}
+        self._names = {one.tid: self._names.get(one.tid, "") for one in seen}
+        self._files = {one.pid: self._files[one.pid] for one in seen if one.pid in self._files}
+
+    def _file(self, one: perf.Sample) -> str:
+        if not one.user:
+            return _NONE
+        files = self._files.get(one.pid)
+        if files is None or not files.at(one.user):
+            files = self._files[one.pid] = _Files.of(one.pid)
+        return files.at(one.user) or "unknown"
+
+    def _functions(self, kernel: tuple[int, ...]) -> str:
+        names = (self._symbols.name(place).partition(".")[0] for place in _places(kernel))
+        return ";".join(name or "unknown" for name in reversed([*names])) or _NONE
+
+    def close(self) -> None:
+        """End the events."""
+        while self._rings:
+            self._rings.pop().close()
+
+    def __del__(self) -> None:
+        """End the events if the object is dropped without `close`."""
+        self.close()
+
+
+def _places(kernel: tuple[int, ...]) -> Iterable[int]:
+    """The addresses; of a caller the call, and not what follows: it may be another function."""
+    return (place - (at > 0) for at, place in enumerate(kernel))
+
+
+def _name(pid: int, tid: int) -> str:
+    """The name of the thread, without what a terminal may not show; empty if it has ended."""
+    if tid == 0:
+        return "swapper"
+    try:
+        with open(f"/proc/{pid}/task/{tid}/comm", "rb") as file:
+            text = file.read(64).rstrip(b"\n").decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
+class _Files(NamedTuple):
+    """The mapped files of a process, by their first address."""
+
+    begins: list[int]
+    ends: list[int]
+    names: list[str]
+
+    @classmethod
+    def of(cls, pid: int) -> _Files:
+        """Of a process that runs; none of one that has ended."""
+        rows: list[tuple[int, int, str]] = []
+        with suppress(OSError), open(f"/proc/{pid}/maps", "rb") as file:
+            for line in file:
+                place, rights, _, _, _, *path = line.split(None, 5)
+                if b"x" in rights:
+                    begin, _, end = place.partition(b"-")
+                    rows.append((int(begin, 16), int(end, 16), _base(path)))
+        rows.sort()
+        return cls([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+
+    def at(self, address: int) -> str:
+        """The base name of the file; empty for an address of no file."""
+        at = bisect_right(self.begins, address) - 1
+        return self.names[at] if at >= 0 and address < self.ends[at] else ""
+
+
+def _base(path: list[bytes]) -> str:
+    """`libcrypto.so.3`; code that no file has, as a compiler at run time makes it, is `anonymous`.
+
+    Without spaces and `;`, which separate.
+    """
+    text = path[0].rstrip(b"\n").decode("utf-8", "replace") if path else ""
+    name = os.path.basename(text.removesuffix(" (deleted)"))
+    shown = "".join(one if one.isprintable() and one not in " ;" else "_" for one in name)
+    return shown or "anonymous"
