@@ -162,9 +162,13 @@ class Joiner:
             ), still.sysctls,
             frame.missing,
         )  # fmt: skip
-        own = {kind.name: self._own(kind, frame, facts) for kind in kinds().values() if kind.build}
+        own: dict[str, tuple[object, ...]] = {}
+        facts = replace(facts, more=own)  # a kind may use those before it
+        for kind in kinds().values():
+            if kind.build:
+                own[kind.name] = self._own(kind, frame, facts)
         around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere, self.memo)
-        facts = replace(facts, more=own, flows=(*facts.flows, *around)) if own or around else facts
+        facts = replace(facts, flows=(*facts.flows, *around)) if around else facts
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts, load)))
         return facts if interface is None else only(facts, interface)
 

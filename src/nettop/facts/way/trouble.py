@@ -1,0 +1,111 @@
+"""The destinations in trouble: failed calls, and connections whose SYN has no answer.
+
+Their ways are walked. A few distinct destinations are enough: more fail for the same reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from ...collect import failed_calls
+from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
+from . import questions
+from .flow import Flow
+
+if TYPE_CHECKING:
+    from ...collect.ways import Question
+    from ..kinds.attempt import Attempt
+
+MOST: Final = 4  # destinations
+# calls with a destination, and the protocol if the call tells it
+CALLS: Final = {
+    "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
+}  # fmt: skip
+RETRIES: Final = 2  # repetitions of a SYN: one may be lost by chance
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One destination that packets of this host do not reach."""
+
+    flow: Flow
+    calls: tuple[str, ...] = ()  # what fails, in words
+    ids: tuple[str, ...] = ()  # process, call and error, as facts of kind `call` have them
+    events: int = 0  # failed calls
+    sockets: int = 0  # that wait for the first answer
+    answered: int = 0  # connections to it that opened
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One row about a destination."""
+
+    to: str
+    port: int
+    words: str = ""
+    id: str = ""
+    events: int = 0
+    sockets: int = 0
+    answered: int = 0
+
+
+def troubles(frame: Frame, attempts: Iterable[Attempt]) -> tuple[Trouble, ...]:
+    """The destinations in trouble, those with most failures first."""
+    found: dict[tuple[str, int], list[_Part]] = {}
+    for part in (*_calls(frame), *_attempts(attempts)):
+        found.setdefault((part.to, part.port), []).append(part)
+    every = [_trouble(*place, parts) for place, parts in found.items()]
+    failed = [one for one in every if one.events or one.sockets]
+    return tuple(sorted(failed, key=lambda one: (-one.events - one.sockets, one.flow.name))[:MOST])
+
+
+def asked(frame: Frame, attempts: Iterable[Attempt]) -> tuple[Question, ...]:
+    """What the kernel is to be asked about them."""
+    found = (one for trouble in troubles(frame, attempts) for one in questions(trouble.flow, frame))
+    return tuple(dict.fromkeys(found))
+
+
+def _calls(frame: Frame) -> Iterator[_Part]:
+    for row in frame.rows("failed_calls"):
+        if row.where != "here" or row.call not in CALLS:
+            continue
+        try:
+            to = ip_address(row.address)
+        except ValueError:  # none, or a socket of another family
+            continue
+        place = str(getattr(to, "ipv4_mapped", None) or to), int(row.port or 0)
+        if row.error == failed_calls.OPENED:
+            yield _Part(*place, answered=row.events)
+        elif not failed_calls.words(row.call, row.error, row.address).normal:
+            who = f"{row.process}[{row.pid}]"
+            call, ends = row.call, f"fails with {row.error}"
+            if call == "connection":
+                call, ends = "a connection", f"ends with {row.error}"
+            if row.error == "GIVEN_UP":
+                ends = "gets no answer"
+            yield _Part(*place, f"{call} of {who} {ends}", f"{who}/{row.call}/{row.error}",
+                        row.events)  # fmt: skip
+
+
+def _attempts(attempts: Iterable[Attempt]) -> Iterator[_Part]:
+    for one in attempts:
+        if one.retries >= RETRIES:
+            to, _, port = one.id.rpartition(":")
+            yield _Part(to.strip("[]").removeprefix("::ffff:"), int(port),
+                        "a connection gets no answer", sockets=one.sockets,
+                        answered=one.open)  # fmt: skip
+
+
+def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
+    parts.sort(key=lambda part: -part.events)
+    words = dict.fromkeys(part.words for part in parts if part.words)
+    ids = dict.fromkeys(part.id for part in parts if part.id)
+    datagrams = any(CALLS.get(one.split("/")[-2]) == "udp" for one in ids)
+    return Trouble(
+        Flow(to, port, protocol="udp" if datagrams else "tcp"), tuple(words), tuple(ids),
+        sum(part.events for part in parts), sum(part.sockets for part in parts),
+        sum(part.answered for part in parts),
+    )  # fmt: skip
