@@ -113,3 +113,16 @@ def test_a_host_whose_interfaces_are_not_known_is_not_judged(
     code, out, err = why(capsys, "--to", "10.0.0.1", "--root", str(tmp_path))
     assert (code, out) == (3, "")
     assert "not enough was seen: links" in err
+
+
+def test_a_recording_made_for_an_address_has_the_kernels_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "here.host.gz")
+    words = ["--seconds", "0.2", "--interval", "0.1", "--keep-addresses"]
+    assert main(["record", file, "--to", "127.0.0.1", *words]) == 0
+    code, out, err = why(capsys, "--to", "127.0.0.1", "--json", "--replay", file)
+    assert code == 0, err
+    found = json.loads(out)
+    assert not any("the kernel's route answer" in one["saw"] for one in found["steps"])
+    assert found["steps"][0]["saw"].startswith("local route 127.0.0.")

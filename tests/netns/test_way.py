@@ -209,15 +209,14 @@ def test_a_rule_of_the_packet_filter_agrees_with_a_connection(
 
 
 SENDS = """
-import socket, time
-door, end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), time.monotonic() + 60
+import select, socket, sys
+door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 print("ready", flush=True)
-while time.monotonic() < end:
+while not select.select([sys.stdin], [], [], 0.05)[0]:
     try:
         door.sendto(b"x", ("10.2.0.5", 53))
     except OSError:
         pass
-    time.sleep(0.05)
 """
 
 
@@ -226,13 +225,14 @@ def test_advise_names_what_decides_a_failed_call(
 ) -> None:
     run(*pair.near, *"ip route add unreachable 10.2.0.0/24".split())
     words = [*pair.near, "/usr/bin/env", "python3", "-c", SENDS]
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as sender:
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sender:
         try:
             assert sender.stdout is not None
             assert sender.stdout.readline() == b"ready\n"
             code, out, err = Nettop(HERE, tmp_path, warm).plain("advise", "--json")
         finally:
-            sender.kill()
+            assert sender.stdin is not None
+            sender.stdin.close()
     found = json.loads(out)
     if "failed_calls" in found["missing"]:
         pytest.skip(found["missing"]["failed_calls"])
@@ -242,3 +242,17 @@ def test_advise_names_what_decides_a_failed_call(
     assert "ip route del unreachable 10.2.0.0/24" in first["advice"][0]
     explained = {one["rule"]: one["cause"] for one in found["findings"]}
     assert explained["calls-fail"] == first["id"]
+
+
+def test_the_kernel_of_another_host_is_asked_too_and_what_is_not_read_there_is_said(
+    pair: veth.Pair, warm: Warm, tmp_path: Path
+) -> None:
+    run(*pair.near, *"ip route add prohibit 10.2.0.0/24".split())
+    words = ["why", "--to", "10.2.0.5:80", "--json", "--host", " ".join(pair.near)]
+    code, out, err = Nettop("", tmp_path, warm).plain(*words)
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["decider"]["saw"] == "route 10.2.0.0/24 is prohibit"
+    assert not any("the kernel's route answer" in one["saw"] for one in found["steps"])
+    assert "does not send this netlink message" in found["missing"]["routing_rules"]
+    assert "does not send this netlink message" in found["missing"]["xfrm_policies"]

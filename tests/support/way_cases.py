@@ -87,6 +87,10 @@ OUTPUT = {
         ("ip xfrm policy add dst 10.93.0.2/32 dir out tmpl dst 10.93.0.2 proto esp",),
         "this host has no IPsec state",
     ),
+    "a shaper whose burst is below a SYN": Case(
+        ("tc qdisc add dev eth0 root tbf rate 1mbit burst 60 latency 10ms",),
+        "qdisc tbf of eth0 drops frames above 60 bytes", change="burst of 1514 bytes or more",
+    ),
     "a next hop behind an interface without carrier": Case(
         (
             "ip link add p0 type veth peer p1", "ip link set p0 up",

@@ -59,8 +59,8 @@ def process(state: str = "S") -> processes.Row:
     return processes.Row(7, 7, 1, "app", thread=False, state=state, user=0.0, system=0.0)
 
 
-def qdisc(interface: str, kind: str, *, root: bool = True) -> qdiscs.Row:
-    return qdiscs.Row(interface, "root" if root else "ingress", "1:", kind, root)
+def qdisc(interface: str, kind: str, *, root: bool = True, **more: Any) -> qdiscs.Row:
+    return qdiscs.Row(interface, "root" if root else "ingress", "1:", kind, root, **more)
 
 
 SOUND: Final[Tables] = {

@@ -37,7 +37,7 @@ class Row:
     blocks: bool = gauge("packets are dropped", default=False)
     peer: str | None = gauge("other end of the tunnel or transport; None: sent as they are",
                              default=None)  # fmt: skip
-    states: int | None = gauge("IPsec states of this host", "states", default=None)
+    states: int | None = gauge("IPsec states of this host", "entries", default=None)
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

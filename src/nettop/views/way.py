@@ -18,6 +18,8 @@ MOST: Final = 6  # rounds: an answer may lead to one more question
 
 def look(source: Source, flow: Flow) -> tuple[Frame, Way]:
     """The tables and the way of a flow. Refused (3) if the interfaces are not known."""
+    while source.ends and source.wait(1.0):  # a recording is judged at its end
+        pass
     sampler = Sampler(source)
     frame = Frame(source.now(), source.wall(), {})
     for _ in range(MOST):

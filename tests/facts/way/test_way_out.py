@@ -74,6 +74,21 @@ STOPS = {
         "a0 is down", "ip link set a0 up",
         {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", dead=True)]},
     ),
+    "a next hop without carrier, and the kernel ignores such routes": Case(
+        ELSEWHERE, "route", "the next hop of route 0.0.0.0/0, 10.0.0.254 dev a0, is dead: "
+        "a0 has no carrier", "ip link set a0 up",
+        {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", linkdown=True)],
+         "ways": [answer(ELSEWHERE, "ENETUNREACH")]},
+    ),
+    "a qdisc that loses each packet": Case(
+        FAR, "queue", "qdisc netem of a0 drops every packet", "tc qdisc del dev a0 root",
+        {"qdiscs": [host.qdisc("a0", "netem", largest=0)]},
+    ),
+    "a burst below a SYN": Case(
+        FAR, "queue", "qdisc tbf of a0 drops frames above 60 bytes, its burst; those of a0 have up "
+        "to 1514", "tc qdisc replace dev a0 root tbf … with a burst of 1514 bytes or more",
+        {"qdiscs": [host.qdisc("a0", "tbf", largest=60)]},
+    ),
     "the interface is down": Case(
         FAR, "device", "no route leads to 10.0.0.2: a0, with 10.0.0.1/24, is down",
         "ip link set a0 up",
@@ -205,3 +220,26 @@ def test_a_table_that_only_the_default_route_of_is_suppressed_is_passed_over() -
     rules = [rule(10, 254, suppress=0), rule(20, 0, action="prohibit"), *SOUND["routing_rules"]]
     assert went(FAR, frame(routing_rules=rules)).decider is None
     assert went(ELSEWHERE, frame(routing_rules=rules)).decider is not None
+
+
+def test_a_dead_next_hop_of_several_is_a_suspect() -> None:
+    hops = [route("10.2.0.0/24", "a0", "10.0.0.254", hop=0),
+            route("10.2.0.0/24", "b0", "10.1.0.9", hop=1)]  # fmt: skip
+    silent = neighbour_states.Row("b0", "10.1.0.9", 4, "failed")
+    seen = frame(fib=[*SOUND["fib"], *hops], neighbour_states=[*SOUND["neighbour_states"], silent])
+    way = went("10.2.0.5", seen)
+    assert way.decider is None
+    assert way.suspect is not None
+    assert way.suspect.saw == (
+        "1 of 2 next hops of route 10.2.0.0/24 is dead (10.1.0.9 dev b0): a part of the flows goes "
+        "there"
+    )
+    assert went("10.2.0.5", frame(fib=[*SOUND["fib"], *hops])).suspect is None
+
+
+def test_a_burst_below_the_longest_frame_is_a_suspect() -> None:
+    way = went(FAR, frame(qdiscs=[host.qdisc("a0", "tbf", largest=600)]))
+    assert way.decider is None
+    assert way.suspect is not None
+    assert "drops frames above 600 bytes" in way.suspect.saw
+    assert went(FAR, frame(qdiscs=[host.qdisc("a0", "tbf", largest=1514)])).suspect is None

@@ -23,7 +23,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 15)  # a router has some 17,000 routes at most: see `collect.fib`
 def network(text: str) -> Network:
     """A network of a table; its host bits do not count."""
     return ip_network(text, strict=False)

@@ -91,8 +91,9 @@ def best(host: Host, question: Question, table: int) -> tuple[FibRow, ...]:
 
 
 def dead(host: Host, question: Question) -> tuple[FibRow, ...]:
-    """The hops that would lead there if their interfaces were up."""
+    """The hops that would lead there if their interfaces were up and had a carrier."""
+    version = address(question.to).version
     return tuple(
         row for row in host.fib
-        if row.dead and row.family == address(question.to).version and inside(question.to, row.to)
+        if (row.dead or row.linkdown) and row.family == version and inside(question.to, row.to)
     )  # fmt: skip

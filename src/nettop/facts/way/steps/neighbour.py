@@ -9,7 +9,7 @@ from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import Leg
 
 PLACE: Final = 40
-_ABSENT: Final = ("failed", "incomplete")
+ABSENT: Final = ("failed", "incomplete")
 ETHERNET, INFINIBAND = 1, 32  # ARPHRD_*: types whose frames need a hardware address
 
 
@@ -33,7 +33,7 @@ def look(leg: Leg) -> Iterator[Step]:
     if row is None:
         yield Step("neighbour", PASSES, f"{to} on {hop.interface}: no entry yet; the first packet "
                    "asks for it", show)  # fmt: skip
-    elif row.state in _ABSENT:
+    elif row.state in ABSENT:
         word = "neighbour discovery" if row.family == 6 else "ARP"
         yield Step(
             "neighbour", STOPS, f"no neighbour answers for {to} on {hop.interface}", show,

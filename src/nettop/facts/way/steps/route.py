@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, inside
 from ..legs import IN, Leg
 from ..lookup import MAIN, REFUSALS, dead
+from .neighbour import ABSENT
 
 if TYPE_CHECKING:
     from ....collect.fib import Row as FibRow
@@ -65,12 +66,21 @@ def _passed(leg: Leg) -> Iterator[Step]:
     yield Step("route", PASSES, f"{kind}route {network}{table}{via} dev {hop.interface}{mtu}",
                _get(leg))  # fmt: skip
     hops = [row for row in hop.found.routes if row.to == hop.network] or list(hop.found.routes)
-    lost = [row for row in hops if row.dead or row.linkdown]
-    if lost and len(hops) > len(lost):
+    lost = [row for row in hops if row.linkdown or _silent(leg, row)]
+    if lost and len(hops) > 1:
         names = ", ".join(_hop(row) for row in lost)
         yield Step(
-            "route", PASSES, f"dead next hops of {network}: {names}", "ip route show table all"
-        )
+            "route", SUSPECT, f"{len(lost)} of {len(hops)} next hops of route {network} "
+            f"{'is' if len(lost) == 1 else 'are'} dead ({names}): a part of the flows goes there",
+            f"ip route show {network}",
+            f"ip route replace {network} with the other next hops only, or bring up {names}",
+        )  # fmt: skip
+
+
+def _silent(leg: Leg, row: FibRow) -> bool:
+    """Whether the next hop does not answer."""
+    entry = leg.host.neighbours.get((row.interface or "", row.gateway or ""))
+    return entry is not None and entry.state in ABSENT
 
 
 def _hop(row: FibRow) -> str:
@@ -111,7 +121,8 @@ def _none(leg: Leg) -> Step:
         if row.interface:
             return Step(
                 "route", STOPS, f"the next hop of route {row.to}, {_hop(row)}, is dead: "
-                f"{row.interface} is down", f"ip link show {row.interface}",
+                f"{row.interface} {'is down' if row.dead else 'has no carrier'}",
+                f"ip link show {row.interface}",
                 f"ip link set {row.interface} up",
             )  # fmt: skip
     for one in host.addresses:
