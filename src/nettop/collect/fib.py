@@ -88,7 +88,7 @@ def _rows(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) -
         yield Row(
             family=4 if head[0] == _IPV4 else 6,
             table=values.get("table", head[4]),
-            to=f"{route.ip(to)}/{head[1]}",
+            to=route.prefix(to, head[1]),
             metric=values.get("metric", 0),
             hop=number,
             kind=KINDS.get(head[7], str(head[7])),

@@ -87,7 +87,7 @@ def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
         network = None
     else:
         to = match[1].get("to") or bytes(4 if head[0] == 2 else 16)
-        network = f"{route.ip(to)}/{match[0][1]}"
+        network = route.prefix(to, match[0][1])
     chosen = values.get("source")
     return Row(
         *mine,

@@ -67,8 +67,8 @@ def parse(policies: bytes, states: bytes) -> list[Row]:
         if direction < len(_DIRECTIONS) and family in (2, 10):
             rows.append(
                 Row(
-                    _DIRECTIONS[direction], index, f"{route.ip(to[:size])}/{bits}",
-                    f"{route.ip(source[:size])}/{source_bits}", priority, protocol,
+                    _DIRECTIONS[direction], index, route.prefix(to[:size], bits),
+                    route.prefix(source[:size], source_bits), priority, protocol,
                     int.from_bytes(port, "big") if any(mask) else 0, action == xfrm.BLOCK,
                     route.ip(peer) if peer and any(peer) else "any" if peer else None, count,
                 )

@@ -32,7 +32,7 @@ def test_a_failed_call_names_the_decider_and_its_change() -> None:
     (one,) = facts(call(), fib=routes)
     title = f"{one.what}: {one.decider}"
     assert title == (
-        "sendto of dnsd[7] fails with EHOSTUNREACH to 10.2.0.5:53: route 10.2.0.0/24 is unreachable"
+        "sendto of dnsd[7] to 10.2.0.5:53 fails with EHOSTUNREACH: route 10.2.0.0/24 is unreachable"
     )
     assert one.stops
     assert (one.id, one.change) == ("10.2.0.5:53", "ip route del unreachable 10.2.0.0/24")
@@ -43,7 +43,7 @@ def test_connections_given_up_because_lo_is_down() -> None:
     links = [link("lo", 1, type=772, kind="", up=False), *SOUND["links"][1:]]
     failed = call("127.0.0.1", "connection", "GIVEN_UP", port="80")
     (one,) = facts(failed, links=links)
-    assert one.what == "a connection of dnsd[7] gets no answer to 127.0.0.1:80"
+    assert one.what == "a connection of dnsd[7] to 127.0.0.1:80 gets no answer"
     assert (one.decider, one.change) == ("the interface lo is down", "ip link set lo up")
 
 
@@ -93,3 +93,15 @@ def test_the_kernel_is_asked_about_a_few_destinations_in_the_protocol_of_the_cal
 
 def test_the_kind_names_its_target() -> None:
     assert KIND.target(WayFact("10.2.0.5:53")) == "10.2.0.5:53"
+
+
+def test_a_refusal_is_an_answer_and_a_local_error_is_no_silence() -> None:
+    entries = [Neighbour("a0", "10.0.0.2", 4, "permanent", "02:00:00:00:00:99")]
+    for error, decides in (("ECONNREFUSED", False), ("EPERM", False), ("ETIMEDOUT", True)):
+        failed = call("10.0.0.2", "connect", error)
+        assert facts(failed, neighbour_states=entries)[0].stops is decides, error
+    (local,) = facts(call("10.0.0.1", "connect", "ECONNREFUSED", port="81"))
+    assert local.decider == "nothing listens at tcp port 81"
+    absent = [Neighbour("a0", "10.0.0.2", 4, "failed")]
+    (far,) = facts(call("10.0.0.2", "connect", "ECONNREFUSED"), neighbour_states=absent)
+    assert not far.stops

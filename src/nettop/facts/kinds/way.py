@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..kind import Kind
-from ..way import Step, walk
+from ..way import Step, Way, walk
 from ..way.flow import PASSES
 from ..way.trouble import Trouble, troubles
 
 if TYPE_CHECKING:
     from .. import Facts
+
+
+HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
+SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
+REFUSES: Final = ("listener", "hooks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class WayFact:
 
     id: str = label("destination: address, or address:port")
     what: str = gauge("what fails", default="")
-    stops: bool = gauge("something visible here decides it", default=False)
+    stops: bool = gauge("the configuration of this host decides it", default=False)
     decider: str = gauge("the first thing that cannot carry the packets", default="")
     place: str = gauge("its place on the way: route, neighbour, device …", default="")
     command: str = gauge("the command that shows it", default="")
@@ -45,12 +50,11 @@ def build(frame: Frame, facts: Facts) -> tuple[WayFact, ...]:
 
 def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     way, flow = walk(trouble.flow, frame), trouble.flow
-    step = way.decider or way.suspect or Step("", "", "")
+    step = _decider(trouble, way) or Step("", "", "")
     failed = trouble.events + trouble.sockets
-    fails = ", ".join(trouble.calls[:2])
     return WayFact(
         id=flow.name,
-        what=f"{fails} to {flow.name}" if len(trouble.calls) < 3 else f"{fails} … to {flow.name}",
+        what=trouble.calls[0],
         stops=bool(step.saw),
         decider=step.saw,
         place=step.place,
@@ -62,6 +66,19 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         share=failed / (failed + trouble.answered),
         explains=(*trouble.ids, end(flow.to, flow.port), *_neighbours(way.steps)),
     )
+
+
+def _decider(trouble: Trouble, way: Way) -> Step | None:
+    """What decides it, if it fits the errors.
+
+    Who refuses has been reached, so only what refuses can be it. What the host trusts unseen loses
+    packets without a word.
+    """
+    step = way.decider
+    if not trouble.sockets and all(one in HEARD for one in trouble.errors):
+        return step if step is not None and step.place in REFUSES else None
+    silent = trouble.sockets or any(one in SILENT for one in trouble.errors)
+    return step or (way.suspect if silent else None)
 
 
 def _neighbours(steps: tuple[Step, ...]) -> tuple[str, ...]:

@@ -107,6 +107,6 @@ def _masked(value: bytes | None, mask: str, xor: str) -> bytes | None:
 
 
 def _compared(value: bytes | None, operator: int, data: bytes) -> bool | None:
-    if value is None or operator not in (_EQUAL, _DIFFERS):
+    if value is None or not data or operator not in (_EQUAL, _DIFFERS):
         return None
     return (value[: len(data)] == data) == (operator == _EQUAL)

@@ -38,6 +38,11 @@ class Trouble:
     sockets: int = 0  # that wait for the first answer
     answered: int = 0  # connections to it that opened
 
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The errors of the failed calls."""
+        return tuple(one.rpartition("/")[2] for one in self.ids)
+
 
 @dataclass(frozen=True, slots=True)
 class _Part:
@@ -73,30 +78,30 @@ def _calls(frame: Frame) -> Iterator[_Part]:
         if row.where != "here" or row.call not in CALLS:
             continue
         try:
-            to = ip_address(row.address)
+            to, port = ip_address(row.address), int(row.port or 0)
         except ValueError:  # none, or a socket of another family
             continue
-        place = str(getattr(to, "ipv4_mapped", None) or to), int(row.port or 0)
+        place = str(getattr(to, "ipv4_mapped", None) or to), port
         if row.error == failed_calls.OPENED:
             yield _Part(*place, answered=row.events)
         elif not failed_calls.words(row.call, row.error, row.address).normal:
-            who = f"{row.process}[{row.pid}]"
+            who, name = f"{row.process}[{row.pid}]", Flow(*place).name
             call, ends = row.call, f"fails with {row.error}"
             if call == "connection":
                 call, ends = "a connection", f"ends with {row.error}"
             if row.error == "GIVEN_UP":
                 ends = "gets no answer"
-            yield _Part(*place, f"{call} of {who} {ends}", f"{who}/{row.call}/{row.error}",
-                        row.events)  # fmt: skip
+            said, known = f"{call} of {who} to {name} {ends}", f"{who}/{row.call}/{row.error}"
+            yield _Part(*place, said, known, row.events)
 
 
 def _attempts(attempts: Iterable[Attempt]) -> Iterator[_Part]:
     for one in attempts:
         if one.retries >= RETRIES:
             to, _, port = one.id.rpartition(":")
-            yield _Part(to.strip("[]").removeprefix("::ffff:"), int(port),
-                        "a connection gets no answer", sockets=one.sockets,
-                        answered=one.open)  # fmt: skip
+            place = to.strip("[]").removeprefix("::ffff:"), int(port)
+            words = f"a connection to {Flow(*place).name} gets no answer"
+            yield _Part(*place, words, sockets=one.sockets, answered=one.open)
 
 
 def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:

@@ -221,6 +221,13 @@ def ip(raw: bytes) -> str:
     return inet_ntop(AF_INET if len(raw) == 4 else AF_INET6, raw)
 
 
+def prefix(raw: bytes, bits: int) -> str:
+    """A network, ADDRESS/BITS; ValueError for an impossible one."""
+    if bits > 8 * len(raw):
+        raise ValueError(f"a network of {bits} bits")
+    return f"{ip(raw)}/{bits}"
+
+
 def mac(raw: bytes) -> str:
     """A link-layer address, colon hex."""
     return raw.hex(":")
