@@ -12,6 +12,7 @@ from ..terms.text import safe
 from . import _argument, emit, print_lines
 
 if TYPE_CHECKING:
+    from ..facts import Facts
     from ..facts.way import Flow, Step, Way
     from ..frame.rates import Frame
     from ..host.source import Source
@@ -109,6 +110,26 @@ def text(way: Way) -> list[str]:
         out += _wrapped(one.saw + shown, f"  {_MARKS[one.outcome]} {one.place:<11} ", " " * 16)
         if one.outcome == "suspect" and one.change:
             out += _wrapped(f"if it is wrong: {one.change}", " " * 16, " " * 18)
+    return out
+
+
+def out_of_reach(facts: Facts) -> list[dict[str, str]]:
+    """The destinations in trouble that the configuration of this host decides, for --json."""
+    return [
+        {"to": one.id, "what": one.what, "decider": one.decider, "command": one.command,
+         "change": one.change}
+        for one in facts.more.get("way", ()) if one.stops
+    ]  # fmt: skip
+
+
+def lines(facts: Facts) -> list[str]:
+    """The same as text."""
+    out: list[str] = []
+    for one in facts.more.get("way", ()):
+        if one.stops:
+            out += ["", *_wrapped(f"{one.what}: {one.decider}", "", "  ")]
+            out += [f"  shown by: {safe(one.command)}"] if one.command else []
+            out += _wrapped(one.change, "  change:   ", "            ") if one.change else []
     return out
 
 

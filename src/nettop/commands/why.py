@@ -87,11 +87,13 @@ def run(args: argparse.Namespace) -> int:
     frame, facts = look(source, args.seconds, args.target)
     limits = chosen(facts, args.target)
     if args.json:
-        emit(document(source, limits, frame, args.seconds))
+        more = {"out_of_reach": _way.out_of_reach(facts)}
+        emit({**document(source, limits, frame, args.seconds), **more})
     else:
         print_lines(
-            f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None)
-        )
+            f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None),
+            *_way.lines(facts),
+        )  # fmt: skip
         print_lines(*(f"not read: {name}: {why}" for name, why in _missing(frame).items()))
     return 0
 
@@ -140,6 +142,7 @@ def look(source: Source, seconds: float, target: str | None = None) -> tuple[Fra
     another target (2), or when its flow moved data and has ended (3).
     """
     from ..facts.joined import Joiner, needs
+    from ..facts.way import trouble
     from ..sampling.sampler import Sampler
 
     sampler, joiner = Sampler(source), Joiner()
@@ -156,6 +159,7 @@ def look(source: Source, seconds: float, target: str | None = None) -> tuple[Fra
         due += interval
         if not source.wait(due - source.now()):
             break
+        sampler.ask(trouble.asked(frame, facts))
         frame = sampler.take(wanted)
         facts = joiner.build(frame)
         moved = moved or (target is not None and bool(_flows(facts, target)))

@@ -22,9 +22,12 @@ def call(to: str = TO, name: str = "sendto", error: str = "EHOSTUNREACH", **more
     return Row(name, error, address=to, **{**known, **more})
 
 
+def seen(attempts: Any = (), flows: Any = ()) -> Any:
+    return SimpleNamespace(more={"attempt": attempts}, flows=flows)
+
+
 def facts(*calls: Row, attempts: Any = (), **tables: Any) -> tuple[WayFact, ...]:
-    seen: Any = SimpleNamespace(more={"attempt": attempts})
-    return build(frame(failed_calls=calls, **tables), seen)
+    return build(frame(failed_calls=calls, **tables), seen(attempts))
 
 
 def test_a_failed_call_names_the_decider_and_its_change() -> None:
@@ -70,8 +73,7 @@ def test_what_is_no_trouble_of_a_destination() -> None:
     ):  # fmt: skip
         assert facts(one) == (), one
     assert facts(attempts=[Attempt("10.0.0.2:80", 1, 1, 0)]) == ()
-    nobody: Any = SimpleNamespace(more={})
-    assert build(frame("ways", failed_calls=[call()]), nobody) == ()
+    assert build(frame("ways", failed_calls=[call()]), seen()) == ()
 
 
 def test_attempts_that_were_answered_count() -> None:
@@ -84,11 +86,11 @@ def test_attempts_that_were_answered_count() -> None:
 
 def test_the_kernel_is_asked_about_a_few_destinations_in_the_protocol_of_the_call() -> None:
     calls = [call(f"10.2.0.{n}", events=n) for n in range(1, 3 * MOST)]
-    found = troubles(frame(failed_calls=calls), ())
+    found = troubles(frame(failed_calls=calls), seen())
     assert [one.events for one in found] == [11, 10, 9, 8]
-    assert asked(frame(failed_calls=[call()]), ()) == (Question(TO, protocol="udp", port=53),)
+    assert asked(frame(failed_calls=[call()]), seen()) == (Question(TO, protocol="udp", port=53),)
     tcp = [Attempt("[2001:db8::1]:443", 1, 2, 0)]
-    assert asked(frame(), tcp) == (Question("2001:db8::1", port=443),)
+    assert asked(frame(), seen(tcp)) == (Question("2001:db8::1", port=443),)
 
 
 def test_the_kind_names_its_target() -> None:
@@ -105,3 +107,29 @@ def test_a_refusal_is_an_answer_and_a_local_error_is_no_silence() -> None:
     absent = [Neighbour("a0", "10.0.0.2", 4, "failed")]
     (far,) = facts(call("10.0.0.2", "connect", "ECONNREFUSED"), neighbour_states=absent)
     assert not far.stops
+
+
+def test_a_connection_that_gets_no_answer_any_more_is_in_trouble() -> None:
+    known = {"protocol": "tcp", "namespace": None, "remote": "10.0.0.2", "remote_port": 5001,
+             "process": "app", "pid": 7, "lost": 0, "send_q": 0, "tx_per_s": 0.0,
+             "id": "tcp:1", "window": 9000, "mss": 1448, "probes": 0, "backoff": 0}  # fmt: skip
+    stalled = SimpleNamespace(**{**known, "backoff": 2})
+    absent = [Neighbour("a0", "10.0.0.2", 4, "failed")]
+    (one,) = build(frame(neighbour_states=absent), seen(flows=[stalled]))
+    assert f"{one.what}: {one.decider}" == (
+        "the connection of app[7] to 10.0.0.2:5001 gets no answer any more: no neighbour answers "
+        "for 10.0.0.2 on a0"
+    )
+    assert one.explains[0] == "tcp:1"
+    for no in (
+        {"probes": 1}, {"backoff": 1}, {"backoff": 3, "window": 0},
+        {"backoff": 9, "protocol": "udp"}, {"backoff": 9, "namespace": "web"},
+    ):  # fmt: skip
+        flow = SimpleNamespace(**{**known, **no})
+        assert build(frame(neighbour_states=absent), seen(flows=[flow])) == (), no
+    probed = SimpleNamespace(**{**known, "probes": 2, "window": 0})
+    assert build(frame(neighbour_states=absent), seen(flows=[probed]))[0].stops
+    stuck = {**known, "probes": 0, "backoff": 0, "lost": 3, "send_q": 9000}
+    for rate, count in ((0.0, 1), (5.0, 0), (None, 0)):
+        flow = SimpleNamespace(**{**stuck, "tx_per_s": rate})
+        assert len(build(frame(), seen(flows=[flow]))) == count

@@ -31,12 +31,13 @@ class WayFact:
     what: str = gauge("what fails", default="")
     stops: bool = gauge("the configuration of this host decides it", default=False)
     decider: str = gauge("the first thing that cannot carry the packets", default="")
+    nic: str | None = gauge("outgoing interface", default=None)
     place: str = gauge("its place on the way: route, neighbour, device …", default="")
     command: str = gauge("the command that shows it", default="")
     change: str = gauge("what cures it", default="")
     passed: str = gauge("what the packets pass before", default="")
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
-    sockets: int = gauge("sockets that wait for the first answer", "sockets", default=0)
+    sockets: int = gauge("sockets that wait for an answer", "sockets", default=0)
     share: float | None = gauge("attempts that failed / all attempts", "ratio", default=None)
     explains: tuple[str, ...] = gauge("facts that this one explains", default=())
 
@@ -45,7 +46,7 @@ def build(frame: Frame, facts: Facts) -> tuple[WayFact, ...]:
     """One fact for each destination in trouble whose way was read."""
     if "ways" not in frame.tables:
         return ()
-    return tuple(_fact(one, frame) for one in troubles(frame, facts.more.get("attempt", ())))
+    return tuple(_fact(one, frame) for one in troubles(frame, facts))
 
 
 def _fact(trouble: Trouble, frame: Frame) -> WayFact:
@@ -57,6 +58,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         what=trouble.calls[0],
         stops=bool(step.saw),
         decider=step.saw,
+        nic=way.interface,
         place=step.place,
         command=step.command,
         change=step.change,
@@ -91,5 +93,6 @@ def _neighbours(steps: tuple[Step, ...]) -> tuple[str, ...]:
 
 KIND = Kind(
     name="way", type=WayFact, plural="ways", key=attrgetter("id"), target=attrgetter("id"),
-    names={"way": "way.id"}, example={"id": "192.0.2.7:443"}, tables={"": "ways"}, build=build,
+    parents={"nic": attrgetter("nic")}, names={"way": "way.id"},
+    example={"id": "192.0.2.7:443"}, tables={"": "ways"}, build=build,
 )  # fmt: skip

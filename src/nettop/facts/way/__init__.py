@@ -32,4 +32,5 @@ def walk(flow: Flow, frame: Frame) -> Way:
         seen[step] = None
         if step.outcome == STOPS:
             break
-    return Way(flow, found.case, tuple(seen), found.legs[0].question.source)
+    first = found.legs[0]
+    return Way(flow, found.case, tuple(seen), first.hop.interface, first.question.source)

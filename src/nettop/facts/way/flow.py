@@ -48,6 +48,7 @@ class Way:
     flow: Flow
     case: str  # output, local, input, forward
     steps: tuple[Step, ...]
+    interface: str | None = None  # by which packets leave
     origin: str = ""  # of a packet that arrives: its source, also where only an interface is asked
 
     @property

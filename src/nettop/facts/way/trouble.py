@@ -1,11 +1,11 @@
-"""The destinations in trouble: failed calls, and connections whose SYN has no answer.
+"""The destinations in trouble: failed calls, and connections that get no answer.
 
 Their ways are walked. A few distinct destinations are enough: more fail for the same reasons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
@@ -17,14 +17,15 @@ from .flow import Flow
 
 if TYPE_CHECKING:
     from ...collect.ways import Question
-    from ..kinds.attempt import Attempt
+    from .. import Facts
+    from ..kinds.flow import Flow as Connection
 
 MOST: Final = 4  # destinations
 # calls with a destination, and the protocol if the call tells it
 CALLS: Final = {
     "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
 }  # fmt: skip
-RETRIES: Final = 2  # repetitions of a SYN: one may be lost by chance
+RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Trouble:
 
     flow: Flow
     calls: tuple[str, ...] = ()  # what fails, in words
-    ids: tuple[str, ...] = ()  # process, call and error, as facts of kind `call` have them
+    ids: tuple[str, ...] = ()  # the facts about it, of the kinds `call` and `flow`
     events: int = 0  # failed calls
     sockets: int = 0  # that wait for the first answer
     answered: int = 0  # connections to it that opened
@@ -41,7 +42,7 @@ class Trouble:
     @property
     def errors(self) -> tuple[str, ...]:
         """The errors of the failed calls."""
-        return tuple(one.rpartition("/")[2] for one in self.ids)
+        return tuple(one.rpartition("/")[2] for one in self.ids if "/" in one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +58,19 @@ class _Part:
     answered: int = 0
 
 
-def troubles(frame: Frame, attempts: Iterable[Attempt]) -> tuple[Trouble, ...]:
+def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
     """The destinations in trouble, those with most failures first."""
     found: dict[tuple[str, int], list[_Part]] = {}
-    for part in (*_calls(frame), *_attempts(attempts)):
+    for part in (*_calls(frame), *_attempts(facts), *_flows(facts)):
         found.setdefault((part.to, part.port), []).append(part)
     every = [_trouble(*place, parts) for place, parts in found.items()]
     failed = [one for one in every if one.events or one.sockets]
     return tuple(sorted(failed, key=lambda one: (-one.events - one.sockets, one.flow.name))[:MOST])
 
 
-def asked(frame: Frame, attempts: Iterable[Attempt]) -> tuple[Question, ...]:
+def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
     """What the kernel is to be asked about them."""
-    found = (one for trouble in troubles(frame, attempts) for one in questions(trouble.flow, frame))
+    found = (one for each in troubles(frame, facts) for one in questions(each.flow, frame))
     return tuple(dict.fromkeys(found))
 
 
@@ -95,8 +96,30 @@ def _calls(frame: Frame) -> Iterator[_Part]:
             yield _Part(*place, said, known, row.events)
 
 
-def _attempts(attempts: Iterable[Attempt]) -> Iterator[_Part]:
-    for one in attempts:
+def _flows(facts: Facts) -> Iterator[_Part]:
+    """Connections whose segments have no answer any more."""
+    for one in facts.flows:
+        if one.protocol == "tcp" and one.namespace is None and _stuck(one):
+            place = one.remote.removeprefix("::ffff:"), one.remote_port
+            who = f"{one.process}[{one.pid}]" if one.pid is not None else "a process"
+            words = f"the connection of {who} to {Flow(*place).name} gets no answer any more"
+            yield _Part(*place, words, one.id, sockets=1)
+
+
+def _stuck(flow: Connection) -> bool:
+    """Whether segments, or probes, have no answer.
+
+    A peer with a closed window answers the probes, and the timer doubles all the same. What this
+    host itself refuses to send does not double it (net/ipv4/tcp_timer.c).
+    """
+    opened = flow.window is None or not flow.mss or flow.window >= flow.mss
+    refused = bool(flow.lost and flow.send_q and flow.tx_per_s == 0.0)
+    late = max(flow.probes or 0, (flow.backoff or 0) if opened else 0)
+    return refused or late >= RETRIES
+
+
+def _attempts(facts: Facts) -> Iterator[_Part]:
+    for one in facts.more.get("attempt", ()):
         if one.retries >= RETRIES:
             to, _, port = one.id.rpartition(":")
             place = to.strip("[]").removeprefix("::ffff:"), int(port)
@@ -108,7 +131,7 @@ def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
     parts.sort(key=lambda part: -part.events)
     words = dict.fromkeys(part.words for part in parts if part.words)
     ids = dict.fromkeys(part.id for part in parts if part.id)
-    datagrams = any(CALLS.get(one.split("/")[-2]) == "udp" for one in ids)
+    datagrams = any(CALLS.get(one.split("/")[-2]) == "udp" for one in ids if "/" in one)
     return Trouble(
         Flow(to, port, protocol="udp" if datagrams else "tcp"), tuple(words), tuple(ids),
         sum(part.events for part in parts), sum(part.sockets for part in parts),
