@@ -173,7 +173,7 @@ def test_nobody_counts_unasked() -> None:
     assert collect.counted() == {
         "drop_reasons": "drops", "failed_calls": "calls", "profiles": "profile",
     }  # fmt: skip
-    assert {*collect.names()} == {*collect.always(), *collect.counted()}
+    assert {*collect.names()} == {*collect.always(), *collect.counted(), *collect.asked()}
     source = _Asked()
     Observer(source).step()
     assert source.asked == []

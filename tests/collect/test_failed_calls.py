@@ -80,7 +80,7 @@ def test_calls_of_this_namespace_are_facts_with_their_share() -> None:
     assert (refused.events, refused.per_s, refused.share) == (27, 9.0, 0.75)
     assert refused.to == "192.0.2.1 port 80"
     assert found["my resolver[7]/bind/EADDRINUSE"].share is None
-    assert "`ip route get 198.51.100.1`" in found["my resolver[7]/sendto/ENETUNREACH"].advice
+    assert "`nettop why --to 198.51.100.1`" in found["my resolver[7]/sendto/ENETUNREACH"].advice
 
 
 def test_what_has_no_words_says_its_name() -> None:

@@ -8,7 +8,7 @@ import pytest
 from netlink_bytes import message, nest, text
 
 from nettop.collect import classes, qdiscs
-from nettop.collect._shaping import hfsc, htb, qdisc
+from nettop.collect._shaping import hfsc, htb, largest, qdisc
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import attribute
 from nettop.host.request import Request
@@ -164,3 +164,20 @@ def test_a_qdisc_has_its_rate() -> None:
 def test_classes_that_are_cut_off_are_an_error() -> None:
     with pytest.raises(ValueError, match="a traffic class is cut off"):
         classes.parse(message(route.NEWCLASS, b"\0" * 4), {2: "eth0"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "frame"),
+    [
+        ("tbf", attribute(1, struct.pack("=8xI12xIII", 125_000, 3000, 62_500, 0)), 500),
+        ("tbf", b"", None),
+        ("netem", struct.pack("=6I", 0, 1000, 0xFFFFFFFF, 0, 0, 0), 0),
+        ("netem", struct.pack("=6I", 0, 1000, 0x7FFFFFFF, 0, 0, 0), None),
+        ("netem", b"", None),
+        ("fq_codel", b"", None),
+    ],
+)
+def test_the_largest_frame_that_a_qdisc_lets_pass(
+    kind: str, options: bytes, frame: int | None
+) -> None:
+    assert largest(kind, options) == frame

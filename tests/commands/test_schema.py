@@ -36,6 +36,7 @@ RUNS = {
     "watch": ["watch", "--for", "3", "--replay", HOST],
     "explain": ["explain", "test-remembers-the-last", "--replay", HOST],
     "why": ["why", "--replay", HOST],
+    "why --to": ["why", "--to", "10.77.1.2:80", "--replay", HOST],
     "rules list": ["rules", "list"],
     "rules show": ["rules", "show", "rx-ring-overrun", "app-on-other-node"],
     "rules check": ["rules", "check", "rules/rings"],

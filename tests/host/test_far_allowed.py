@@ -12,7 +12,7 @@ import pytest
 
 from nettop.host import far
 from nettop.host.far import allowed
-from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, netfilter, route
+from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, netfilter, route, xfrm
 from nettop.host.recording import Replay, load
 
 FAR = Path(far.__file__).parent
@@ -104,13 +104,21 @@ def test_only_netlink_messages_that_read_are_sent() -> None:
     }
 
 
+HERE_ONLY = {
+    ("route", str(route.GETRULE)),
+    ("xfrm", str(xfrm.GETPOLICY)),
+}  # of a way: said to be unread
+
+
 def test_every_netlink_message_of_a_collector_is_sent() -> None:
     """The messages are those of the golden files of requests."""
     checked = set()
     for path in REQUESTS.glob("*.txt"):
         for line in path.read_text().splitlines():
             family, kind, *rest = line.partition(": ")[2].split()
-            if family != "ioctl" and rest:
+            if (family, kind) in HERE_ONLY:
+                assert refused(family, int(kind), dump=True)
+            elif family != "ioctl" and rest:
                 allowed.netlink(family, int(kind), rest[0] == "dump")
                 checked.add((family, int(kind)))
     assert ("route", route.GETNEIGH) in checked

@@ -12,10 +12,15 @@ import pytest
 from golden_text import same
 
 from nettop import collect
+from nettop.collect.ways import Question
 from nettop.host.recording import Replay, load
 from nettop.host.request import Request
 from nettop.sampling.sampler import Sampler
 
+ASKED = (
+    Question("192.0.2.7", port=443),
+    Question("2001:db8::7", "2001:db8::1", "lo", mark=7, protocol="udp", port=53),
+)
 HERE = Path(__file__).parents[1]
 HOSTS = [HERE.parent / "rules/demo.host.gz", HERE / "hosts/vm-virtio-rss.host"]
 
@@ -47,6 +52,7 @@ class Asking(Replay):
 def test_the_bytes_of_each_request(path: Path, update: bool) -> None:
     source = Asking(load(str(path)))
     sampler = Sampler(source)
+    sampler.ask(ASKED)
     sampler.take(collect.names())
     while source.wait(1):
         sampler.take(collect.names())

@@ -1,15 +1,19 @@
-"""Scrubbing of nf_tables: counters stay, names, addresses and targets of jumps go."""
+"""Scrubbing of nf_tables and of IPsec: counters stay, names, addresses and targets of jumps go."""
 
 from __future__ import annotations
 
-import nft_bytes
+import struct
 
-from nettop.collect import nftables
+import nft_bytes
+from netlink_bytes import message
+
+from nettop.collect import nftables, routing_rules, xfrm_policies
+from nettop.host.netlink import route, xfrm
 from nettop.host.netlink.codec import attribute
 from nettop.host.pseudonyms import Names
 from nettop.host.scrub_netlink import scrubbed
 
-KEY, PEER = b"k" * 32, bytes([10, 1, 2, 3])
+KEY, PEER, OTHER = b"k" * 32, bytes([10, 1, 2, 3]), bytes([10, 9, 0, 77])
 
 
 def test_rules_of_a_firewall_keep_counters_and_verdicts_only() -> None:
@@ -35,3 +39,27 @@ def test_rules_of_a_firewall_keep_counters_and_verdicts_only() -> None:
         (row.rule, row.hook, row.packets) for row in before
     ]
     assert {row.chain for row in after[:2]} == {after[0].chain}
+
+
+def test_ipsec_policies_keep_no_address() -> None:
+    selector = struct.pack("=16s16s8xHBBB11x", PEER, OTHER, 2, 32, 24, 0)
+    head = (selector + bytes(96) + struct.pack("=IIBB", 7, 9, 1, 0)).ljust(xfrm.POLICY_SIZE, b"\0")
+    template = struct.pack("=16s8xH2x16s20x", PEER, 2, OTHER)
+    raw = message(xfrm.NEWPOLICY, head + attribute(5, template))
+    clean = scrubbed("netlink/xfrm/policies", raw, Names(KEY))
+    for word in (PEER, OTHER):
+        assert word in raw
+        assert word not in clean
+    (before,), (after,) = xfrm_policies.parse(raw, b""), xfrm_policies.parse(clean, b"")
+    assert (before.to, before.source, before.peer) == ("10.1.2.3/32", "10.9.0.77/24", "10.1.2.3")
+    assert (before.direction, before.priority) == (after.direction, after.priority) == ("out", 7)
+    assert after.to == f"{after.peer}/32"  # one replacement of one address
+
+
+def test_rules_keep_no_address() -> None:
+    rule = route.RTMSG.pack(2, 32, 0, 0, 254, 0, 0, 1, 0) + attribute(1, PEER)
+    raw = message(route.NEWRULE, rule)
+    clean = scrubbed("netlink/route/rules4", raw, Names(KEY))
+    assert PEER in raw
+    assert PEER not in clean
+    assert [row.table for row in routing_rules.parse(clean)] == [254]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, netfilter, route
+from nettop.collect import routing_rules
+from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, netfilter, route, way, xfrm
 
 HEADERS = Path("/usr/include/linux")
 
@@ -31,15 +32,28 @@ def listed() -> dict[str, dict[str, int]]:
 NUMBERS = {name: value for names in listed().values() for name, value in names.items()}
 PREFIX = {"eeprom": "MODULE_EEPROM"}
 RTNETLINK: Mapping[str, tuple[str, dict[str, str]]] = {
-    "LINK": ("IFLA", {"name": "IFNAME", "info": "LINKINFO", "alias": "IFALIAS",
-                      "tx_queues": "NUM_TX_QUEUES", "rx_queues": "NUM_RX_QUEUES",
-                      "link_netns": "LINK_NETNSID", "parent": "PARENT_DEV_NAME",
-                      "bus": "PARENT_DEV_BUS_NAME"}),
+    "LINK": (
+        "IFLA",
+        {
+            "name": "IFNAME",
+            "info": "LINKINFO",
+            "alias": "IFALIAS",
+            "tx_queues": "NUM_TX_QUEUES",
+            "rx_queues": "NUM_RX_QUEUES",
+            "link_netns": "LINK_NETNSID",
+            "parent": "PARENT_DEV_NAME",
+            "bus": "PARENT_DEV_BUS_NAME",
+        },
+    ),
     "_KIND": ("IFLA_INFO", {}),
     "ADDRESS": ("IFA", {}),
     "ROUTE": ("RTA", {"to": "DST", "interface": "OIF", "metric": "PRIORITY", "source": "PREFSRC"}),
     "QDISC": ("TCA", {"stats": "STATS2"}),
-}  # fmt: skip
+}
+RULE = {"to": "DST", "source": "SRC", "arrives": "IIFNAME", "mark": "FWMARK", "tunnel": "TUN_ID",
+        "suppress": "SUPPRESS_PREFIXLEN", "mask": "FWMASK", "leaves": "OIFNAME",
+        "master": "L3MDEV", "users": "UID_RANGE", "protocol": "IP_PROTO",
+        "source_ports": "SPORT_RANGE", "ports": "DPORT_RANGE"}  # fmt: skip
 IOCTLS = {"coalesce": "COALESCE", "rings": "RINGPARAM", "pause": "PAUSEPARAM", "eee": "EEE",
           "channels": "CHANNELS"}  # fmt: skip
 
@@ -56,7 +70,7 @@ def used() -> Iterator[tuple[str, int]]:
     for table, (prefix, names) in RTNETLINK.items():
         for number, field in getattr(route, table).items():
             yield f"{prefix}_{names.get(field.name, field.name).upper()}", number
-    for ours in ("LINK", "ADDR", "ROUTE", "QDISC", "CLASS", "STATS"):
+    for ours in ("LINK", "ADDR", "ROUTE", "QDISC", "CLASS", "STATS", "RULE"):
         for verb in ("GET", "NEW"):
             name = {"CLASS": "TCLASS"}.get(ours, ours)
             yield f"RTM_{verb}{name}", getattr(route, verb + ours)
@@ -64,6 +78,13 @@ def used() -> Iterator[tuple[str, int]]:
     for table, prefix in tables.items():
         for number, field in getattr(netfilter, table).items():
             yield f"NFTA_{prefix}_{field.name.upper()}", number
+    for number, field in routing_rules.RULE.items():
+        yield f"FRA_{RULE.get(field.name, field.name).upper()}", number
+    for name in ("SRC", "IIF", "MARK", "IP_PROTO", "DPORT"):
+        yield f"RTA_{name}", getattr(way, name)
+    for name in ("NEWPOLICY", "GETPOLICY", "GETSADINFO"):
+        yield f"XFRM_MSG_{name}", getattr(xfrm, name)
+    yield from (("XFRMA_TMPL", number) for number in xfrm.POLICY)
     for module in (driver, legacy_bits):
         for name, value in vars(module).items():
             if re.fullmatch("[GS][A-Z_]{4,}", name) and name != "STATISTICS":

@@ -13,6 +13,7 @@ A module may also declare:
     EVERY = 10.0          seconds between readings (default: each frame)
     COUNTED = "drops"     the module of `host.bpf` that counts or samples the rows in the kernel:
                           read only when asked for by name
+    ASKED = True          read only while a question about a way is open: see `ways`
     NEEDED = "phrase"     what nobody can judge without this table: a host that lacks it is not
                           called sound; a table that lacks it is a witness: that it was not read is
                           said beside the verdict
@@ -39,6 +40,7 @@ from ._memory import Memory
 __all__ = [
     "Memory",
     "always",
+    "asked",
     "collector",
     "counted",
     "names",
@@ -56,8 +58,14 @@ def names() -> tuple[str, ...]:
 
 
 def always() -> tuple[str, ...]:
-    """The collectors whose reading changes nothing: all but those that are `counted`."""
-    return tuple(name for name in names() if name not in counted())
+    """The collectors whose reading changes nothing and needs no question."""
+    return tuple(name for name in names() if name not in counted() and name not in asked())
+
+
+@cache
+def asked() -> frozenset[str]:
+    """The collectors with `ASKED`: what a way needs beyond the other tables."""
+    return frozenset(n for n in names() if getattr(collector(n), "ASKED", False))
 
 
 @cache

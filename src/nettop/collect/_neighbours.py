@@ -9,6 +9,11 @@ from typing import Final
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode, messages
 
+# NUD_*, include/uapi/linux/neighbour.h
+STATES: Final = {
+    0x01: "incomplete", 0x02: "reachable", 0x04: "stale", 0x08: "delay", 0x10: "probe",
+    0x20: "failed", 0x40: "noarp", 0x80: "permanent",
+}  # fmt: skip
 _FAMILIES: Final = {2: 4, 10: 6}  # AF_INET, AF_INET6
 
 _HEAD: Final = struct.Struct("=BxxxiHBB")  # ndmsg: family, interface, state

@@ -18,6 +18,9 @@ _RATESPEC: Final = struct.Struct("=8xI")  # the last field is the rate
 _NO_LIMIT: Final = 0xFFFFFFFF
 _CURVE: Final = struct.Struct("=8xI")  # struct tc_service_curve: the last field lasts
 _REAL_TIME, _SHARED, _UPPER = 1, 2, 3  # the curves of an HFSC class
+_TBF: Final = struct.Struct("=28xI")  # struct tc_tbf_qopt: time of the burst, in ticks
+_TICK: Final = 64e-9  # seconds: PSCHED_SHIFT, include/net/pkt_sched.h
+_EACH: Final = 0xFFFFFFFF  # the share of packets that netem loses: all
 _NETEM_HEAD: Final = 24  # struct tc_netem_qopt stands before the attributes
 
 Rates = tuple[float | None, float | None]
@@ -38,6 +41,23 @@ def qdisc(kind: str, options: bytes) -> Rates:
     except ValueError:
         pass
     return None, None
+
+
+def largest(kind: str, options: bytes) -> int | None:
+    """The largest frame that a qdisc lets pass, bytes; 0: it drops all; None: any.
+
+    tbf: its burst (net/sched/sch_tbf.c, tbf_enqueue()); netem: 0 where it loses each packet.
+    """
+    try:
+        if kind == "tbf":
+            rate, raw = _spec(options, parameters=1, wide=4), _values(options).get(1, b"")
+            if rate and len(raw) >= _TBF.size:
+                return round(rate / 8 * float(_TBF.unpack_from(raw)[0]) * _TICK)
+        if kind == "netem" and len(options) >= _NETEM_HEAD:
+            return 0 if struct.unpack_from("=8xI", options)[0] == _EACH else None
+    except ValueError:
+        pass
+    return None
 
 
 def htb(options: bytes) -> Rates:

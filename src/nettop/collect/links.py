@@ -21,7 +21,7 @@ NEEDED = "the state of the interfaces"
 
 EVERY = 0.9
 
-_UP, _LOOPBACK, _RUNNING, _PROMISC, _LOWER_UP = 0x1, 0x8, 0x40, 0x100, 0x10000
+_UP, _LOOPBACK, _RUNNING, _NOARP, _PROMISC = 0x1, 0x8, 0x40, 0x80, 0x100
 _OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 _XDP: Final = {1: "driver", 2: "generic", 3: "offload", 4: "multi"}
 _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
@@ -72,6 +72,7 @@ class Row:
     xdp_program: int | None = gauge("its BPF program id", default=None)
     parent: str | None = gauge("parent device, e.g. 0000:41:00.0", default=None)
     bus: str | None = gauge("bus of the parent device: pci, virtio, usb …", default=None)
+    noarp: bool = gauge("sends without neighbour entries (NOARP)", default=False)
     alias: str | None = gauge("description set by the administrator", default=None)
     carrier_changes: int | None = counter("link state changes", "events", default=None)
 
@@ -165,6 +166,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         xdp_program=xdp.get("program"),
         parent=values.get("parent"),
         bus=values.get("bus"),
+        noarp=bool(flags & _NOARP),
         alias=values.get("alias"),
         carrier_changes=values.get("carrier_changes"),
     )

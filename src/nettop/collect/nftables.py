@@ -23,7 +23,7 @@ EVERY = 2.0
 
 _FAMILIES: Final = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: "ip6"}
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
-_DROP: Final = b"\0\0\0\0"  # NF_DROP
+DROP: Final = b"\0\0\0\0"  # NFDROP
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
 
@@ -54,7 +54,7 @@ def parse(chains: bytes, rules: bytes) -> list[Row]:
     for family, values in entries(chains, netfilter.NEWCHAIN, netfilter.CHAIN):
         place = family, values.get("table", ""), values.get("name", "")
         packets = _number(values.get("counters", {}).get("packets"))
-        if place in known and values.get("policy") == _DROP:
+        if place in known and values.get("policy") == DROP:
             rows.append(Row(*place, "policy", known[place], packets=packets))
     for family, values in entries(rules, netfilter.NEWRULE, netfilter.RULE):
         found = dropped(values.get("expressions", {}).get("list", ()))
@@ -92,7 +92,7 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int | None, bool] | None
             packets = _number(decode(data, 0, len(data), netfilter.COUNTER).get("packets"))
         elif name == "immediate":
             values = decode(data, 0, len(data), netfilter.IMMEDIATE).get("data", {})
-            ends = values.get("verdict", {}).get("code") == _DROP
+            ends = values.get("verdict", {}).get("code") == DROP
         elif name not in _AFTER:
             packets = None  # a match follows: not all that was counted is dropped
         ends = ends or name == "reject"

@@ -41,6 +41,9 @@ class Row:
     overlimits: int | None = counter("rate overlimits", "events", default=None)
     rate: float | None = gauge("rate limit; None: none", "bit/s", default=None)
     flow_rate: float | None = gauge("rate limit of each flow; None: none", "bit/s", default=None)
+    largest: int | None = gauge(
+        "largest frame that it lets pass; 0: it drops all; None: any", "bytes", default=None
+    )
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -86,6 +89,7 @@ def _row(interface: str, handle: int, parent: int, values: Attributes) -> Row:
         overlimits=overlimits,
         rate=rate,
         flow_rate=flow_rate,
+        largest=_shaping.largest(values.get("kind", ""), values.get("options", b"")),
     )
 
 

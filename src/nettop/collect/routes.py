@@ -5,7 +5,6 @@ The large table of a router is refused, because parsing 100,000 routes takes a s
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
@@ -16,13 +15,12 @@ from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed
+from .fib import gateway, hops
 
 EVERY = 10.0
 
-_HEAD: Final = struct.Struct("=BBBBBBBBI")  # rtmsg
 _UNICAST, _LOCAL_TABLE, _CACHED = 1, 255, 0x200
 _CWND: Final = 7  # RTAX_CWND: its bit in the locked metrics
-_HOP: Final = struct.Struct("=HBBi")  # rtnexthop
 _LARGEST: Final = 1 << 20  # bytes of answer: some 17,000 routes
 
 
@@ -72,11 +70,11 @@ def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
     for kind, start, end in messages(reply):
         if kind != route.NEWROUTE:
             continue
-        if end - start < _HEAD.size:
+        if end - start < route.RTMSG.size:
             raise ValueError("a route is cut off")
-        head = _HEAD.unpack_from(reply, start)
+        head = route.RTMSG.unpack_from(reply, start)
         if head[7] == _UNICAST and head[4] != _LOCAL_TABLE and not head[8] & _CACHED:
-            rows += _rows(head, decode(reply, start + _HEAD.size, end, route.ROUTE), names)
+            rows += _rows(head, decode(reply, start + route.RTMSG.size, end, route.ROUTE), names)
     return rows
 
 
@@ -93,7 +91,7 @@ def _rows(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) -
             interface=names[index],
             metric=values.get("metric", 0),
             table=values.get("table", head[4]),
-            gateway=route.ip(gateway) if gateway else None,
+            gateway=gateway(hop),
             source=route.ip(origin) if origin else None,
             family=6 if family == 10 else 4,
             initcwnd=metrics.get("initcwnd"),
@@ -104,23 +102,6 @@ def _rows(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) -
             advmss=metrics.get("advmss"),
             congestion=metrics.get("congestion"),
         )
-        for index, gateway in _hops(values)
+        for index, _flags, hop in hops(head[8], values)
         if index in names
     ]
-
-
-def _hops(values: Attributes) -> list[tuple[int, bytes | None]]:
-    """The interface and gateway of each hop."""
-    raw = values.get("multipath")
-    if not raw:
-        return [(values.get("interface", 0), values.get("gateway"))]
-    hops = []
-    at = 0
-    while len(raw) - at >= _HOP.size:
-        length, _flags, _weight, index = _HOP.unpack_from(raw, at)
-        if length < _HOP.size or length > len(raw) - at:
-            raise ValueError("a route's hop has a wrong length")
-        inner = decode(raw, at + _HOP.size, at + length, route.ROUTE)
-        hops.append((index, inner.get("gateway")))
-        at += (length + 3) & ~3
-    return hops

@@ -63,6 +63,31 @@ def ip_address(text: str) -> str:
     return text
 
 
+def destination(text: str) -> tuple[str, int]:
+    """`ADDRESS` or `ADDRESS:PORT`, an IPv6 address with a port in brackets; port 0: none."""
+    name, colon, port = word(text), "", ""
+    if "]" in text or text.count(":") == 1:
+        name, colon, port = text.rpartition(":") if not text.endswith("]") else (text, "", "")
+    try:
+        found = ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not ADDRESS or ADDRESS:PORT") from None
+    if colon and not (port.isdecimal() and 0 < int(port) <= 65_535):
+        raise ArgumentTypeError(f"{text!r}: a port is a number from 1 to 65535")
+    return str(getattr(found, "ipv4_mapped", None) or found), int(port or 0)
+
+
+def mark(text: str) -> int:
+    """A packet mark: a number of 32 bits, decimal or hexadecimal (0x…)."""
+    try:
+        number = int(word(text), 0)
+    except ValueError:
+        number = -1
+    if not 0 <= number < 1 << 32:
+        raise ArgumentTypeError(f"{text!r} is not a mark: a number of 32 bits")
+    return number
+
+
 def target(text: str) -> str:
     """A rule, or a rule and its target: `RULE` or `RULE@TARGET`."""
     name, at, rest = word(text).partition("@")

@@ -12,6 +12,7 @@ from ..host.abreast import Mark
 from ..host.scrub import scrub
 
 if TYPE_CHECKING:
+    from ..collect.ways import Question
     from ..frame.rates import Frame
     from ..host.pseudonyms import Names
     from ..host.source import Source
@@ -50,6 +51,10 @@ class Ends:
         if self._close is not None:
             self._close.take(wanted)
         return self._samplers[0].take(wanted)
+
+    def ask(self, questions: tuple[Question, ...]) -> None:
+        """Record this host's answers to these questions too (`why --to`)."""
+        self._samplers[0].ask(questions)
 
     def put(self) -> None:
         """Write what was read since the last call."""

@@ -3,6 +3,7 @@
 nettop record web1.host.gz                       five seconds of this host
 nettop record web1.host.gz --seconds 1m          a minute
 nettop record - --host "ssh web1" > web1.host    another host, where nothing is installed
+nettop record a.host.gz --to 10.0.0.2:443        with the answers for `why --to 10.0.0.2:443`
 nettop record a.host.gz --peer "ssh host2"       both ends: a.host.gz and a.peer.host.gz
 
 The archive holds the raw bytes of each sample; later samples hold only what changed. MAC and IP
@@ -30,6 +31,7 @@ from ..files import interrupt
 from ..files.undisturbed import STOPS
 from ..terms.errors import Refused
 from . import (
+    _argument,
     drop_reasons_argument,
     duration_argument,
     emit,
@@ -56,6 +58,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--comment", help="comment, the first line of the archive")
     parser.add_argument("--keep-names", action="store_true", help="replace no name and no address")
     parser.add_argument("--keep-addresses", action="store_true", help="do not replace IP addresses")
+    parser.add_argument(
+        "--to", metavar="ADDRESS[:PORT]", type=_argument.destination,
+        help="record the kernel's answers for `why --to` this address",
+    )  # fmt: skip
     drop_reasons_argument(parser)
     json_argument(parser)
     source_arguments(parser)
@@ -120,6 +126,8 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
     Returns the number of samples and the exit code.
     """
     from .. import collect
+    from ..facts.way import Flow, questions
+    from ..frame.rates import Frame
     from ..host.archive import RecordingError
     from ..host.pseudonyms import Names
     from ..host.source import HostLostError
@@ -132,11 +140,15 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
     source = recorded.source
     wanted = {*collect.always(), *(collect.counted() if args.drop_reasons else ())}
     due = source.now()
+    flow = Flow(*args.to) if args.to else None
+    frame = Frame(source.now(), source.wall(), {})
     samples, most = 0, round(args.seconds / args.interval) + 1
     for number in STOPS:
         signal.signal(number, interrupt.handler)
     try:
         while True:
+            if flow is not None:
+                recorded.ask(questions(flow, frame))
             frame = recorded.take(wanted)
             if not frame.tables and not samples:
                 raise Refused("no data of this host can be read", 3)

@@ -5,6 +5,8 @@ nettop why eth0                     one interface, in both directions
 nettop why 10.0.0.2:5201            one flow, by either end
 nettop why --peer "ssh host2"       with the stages of the other end
 nettop why --replay a.host.gz       both ends, by `nettop record a.host.gz --peer …`
+nettop why --to 10.0.0.2:443        can this host reach it, and what would stop it?
+nettop why --to B --from A          would this host forward packets from A to B, and the answers?
 
 TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; without it every flow
 that wants to move data, every interface that carries data and every UDP socket that drops
@@ -19,6 +21,14 @@ reason (as root, on this host, without --no-deep).
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
 the stages of both hosts in one line, and where its segments are lost, with the bound of the count.
 `here` is this host, `there` the other, `between` the network.
+
+--to needs no traffic. The kernel's own route answer comes first, then the configuration in the
+order in which a packet passes it: route, source address, neighbour, interface, queue, bridge,
+packet filter, IPsec, listener. The first thing that cannot carry the packets is named, with the
+command that shows it and the change that cures it. With --from ADDRESS of another host, or an
+interface, the packets arrive there: they are taken by this host or forwarded, and the way of the
+answers is walked too. What cannot be judged from here is listed. The exit code is 0 for either
+answer, 2 for a wrong address, 3 where the host cannot be read.
 """
 
 from __future__ import annotations
@@ -30,6 +40,7 @@ from typing import TYPE_CHECKING
 from ..terms.errors import Refused, nearest
 from . import (
     _argument,
+    _way,
     _witness,
     duration_argument,
     emit,
@@ -61,6 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "target", nargs="?", type=_argument.word, metavar="TARGET",
         help="an interface, a process number, or ADDRESS:PORT",
     )  # fmt: skip
+    _way.arguments(parser)
     duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
     json_argument(parser)
     peer_argument(parser)
@@ -71,18 +83,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the limits. Exit code 2: unknown target; 3: not enough was seen."""
     source = open_source(args)
+    if args.to is not None:
+        return _way.run(source, args)
+    if args.origin is not None or args.mark or args.udp:
+        raise Refused("--from, --mark and --udp belong to --to ADDRESS", 2)
     peer = open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)
     frame, facts = look(source, args.seconds, args.target, _witness.tables(source, args))
     limits = chosen(facts, args.target)
     if args.json:
-        emit(document(source, limits, frame, args.seconds) | _witness.document(facts))
+        more = {"out_of_reach": _way.out_of_reach(facts), **_witness.document(facts)}
+        emit({**document(source, limits, frame, args.seconds), **more})
     else:
-        print_lines(
-            f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None)
-        )
         unread = (f"not read: {name}: {why}" for name, why in _missing(frame).items())
+        print_lines(
+            f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None),
+            *_way.lines(facts),
+        )  # fmt: skip
         print_lines(*_witness.lines(facts), *unread)
     return 0
 
@@ -133,6 +151,7 @@ def look(
     another target (2), or when its flow moved data and has ended (3).
     """
     from ..facts.joined import Joiner, needs
+    from ..facts.way import trouble
     from ..sampling.sampler import Sampler
 
     sampler, joiner = Sampler(source), Joiner()
@@ -149,6 +168,7 @@ def look(
         due += interval
         if not source.wait(due - source.now()):
             break
+        sampler.ask(trouble.asked(frame, facts))
         frame = sampler.take(wanted)
         facts = joiner.build(frame)
         moved = moved or (target is not None and bool(_flows(facts, target)))

@@ -18,7 +18,7 @@ from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffi
 from .changed import NicInputs
 from .counters import total
 from .kind import Kind
-from .kinds import capture, core, kinds, path, process, queue
+from .kinds import built, capture, core, kinds, path, process, queue
 from .kinds.core import Core, Duty, Load
 from .kinds.flow import Flow
 from .kinds.nic import Nic
@@ -162,9 +162,9 @@ class Joiner:
             ), still.sysctls,
             frame.missing,
         )  # fmt: skip
-        own = {kind.name: self._own(kind, frame, facts) for kind in kinds().values() if kind.build}
         around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere, self.memo)
-        facts = replace(facts, more=own, flows=(*facts.flows, *around)) if own or around else facts
+        own = built(facts, lambda kind, known: self._own(kind, frame, known))
+        facts = replace(facts, more=own, flows=facts.flows + around)
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts, load)))
         return facts if interface is None else only(facts, interface)
 

@@ -1,4 +1,4 @@
-"""Remove the identity of a host from binary answers of rtnetlink, sock_diag and nf_tables.
+"""Remove the identity of a host from binary answers of rtnetlink, sock_diag, nf_tables and xfrm.
 
 Addresses are replaced in all attributes, nested ones included. Names given by users, keys, and the
 attributes of kinds of interfaces that are not listed here are overwritten with zeros.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Callable, Mapping
+from socket import AF_INET
 from typing import Final
 
+from .netlink import xfrm
 from .netlink.codec import attributes
 from .pseudonyms import Names
 
@@ -83,7 +85,8 @@ _KINDS: Final[Mapping[str, Rules]] = {
     **dict.fromkeys(("macvlan", "macvtap"), _each("4") | {5: _inside(_each("4"))}),
 }
 _PORTS: Final[Mapping[str, Rules]] = {"bridge": _each("13 14"), "bond": _each("4"), "vrf": {}}
-# by message type, RTM_NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH: the length of the head, the attributes
+# by message type, RTM_NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH, NEWRULE: the length of the head, and
+# the attributes
 _MESSAGES: Final[Mapping[int, tuple[int, Rules]]] = {
     16: (
         16,
@@ -94,6 +97,7 @@ _MESSAGES: Final[Mapping[int, tuple[int, Rules]]] = {
     20: (8, _each("1 2 4 5 7")),
     24: (12, _each("1 2 7") | {**_HOP, 9: _hops}),
     28: (12, _each("1 2")),
+    32: (12, _each("1 2")),
 }
 _VERDICT: Final[Rules] = {1: _blank, 2: _inside({2: _blank})}  # a value; the chain of a jump
 
@@ -132,7 +136,8 @@ def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
     data = bytearray(answer)
     diag = name.startswith("netlink/sock_diag/")
     messages = _NETFILTER if name.startswith("netlink/netfilter/") else _MESSAGES
-    if not diag and messages is _MESSAGES and not name.startswith("netlink/route/"):
+    known = "netlink/route/", "netlink/xfrm/"
+    if not diag and messages is _MESSAGES and not name.startswith(known):
         return answer
     offset = 0
     while offset + 16 <= len(data):
@@ -140,7 +145,9 @@ def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
         end = min(offset + length, len(data))
         if length < 16:
             break
-        if diag and kind in _SOCK_DIAG:
+        if name.startswith("netlink/xfrm/"):
+            _policies(data, offset + 16, end, names)
+        elif diag and kind in _SOCK_DIAG:
             _diag(data, offset + 16, end, names)
         elif not diag and kind in messages:
             head, rules = messages[kind]
@@ -148,6 +155,26 @@ def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
             data[start:end] = _replaced(bytes(data[start:end]), rules, names)
         offset += (length + 3) & ~3
     return bytes(data)
+
+
+def _policies(data: bytearray, at: int, end: int, names: Names) -> None:
+    """The addresses of an IPsec policy and of its first template; other templates are zeroed."""
+    if at + xfrm.POLICY_SIZE > end:
+        return
+    size = 4 if xfrm.SELECTOR.unpack_from(data, at)[4] == AF_INET else 16
+    for place in (at, at + 16):
+        data[place : place + size] = names.address(bytes(data[place : place + size]))
+    start = at + xfrm.POLICY_SIZE
+    data[start:end] = _replaced(bytes(data[start:end]), {5: _template}, names)
+
+
+def _template(value: bytes, names: Names) -> bytes:
+    peer = xfrm.end(value)
+    kept = xfrm.FAMILY_AT, xfrm.FAMILY_AT + 2
+    made = bytearray(len(value))
+    made[: len(peer)] = names.address(peer) if peer else b""
+    made[slice(*kept)] = value[slice(*kept)]
+    return bytes(made)
 
 
 def _diag(data: bytearray, at: int, end: int, names: Names) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from .. import collect
 from ..collect import Memory
+from ..collect._memory import recall
+from ..collect.ways import Asked, Question
 from ..files import interrupt
 from ..frame.pairs import entries, kept
 from ..frame.rates import Entry, Frame, Partly, Unfinished
@@ -38,11 +40,19 @@ class Sampler:
     memory: dict[str, Memory] = field(default_factory=dict)
     ahead: Ahead = field(default_factory=Ahead)
     spent: dict[str, float] = field(default_factory=dict)  # CPU seconds of the last frame's tables
+    questions: tuple[Question, ...] = ()  # about ways: the tables with `ASKED` are read for them
     asks: bool = True  # False: the sampler of a larger frame has asked for what this one reads
 
     def refresh(self, names: Collection[str] = ()) -> None:
         """Read these tables (all if none is named) in the next frame, whatever their interval."""
         self.stale.update(names or self.taken)
+
+    def ask(self, questions: tuple[Question, ...]) -> None:
+        """Read the kernel's answers to these, and what a way needs, from the next frame on."""
+        if questions != self.questions:
+            self.questions = questions
+            self.stale.add("ways")
+        recall(self.memory.setdefault("ways", {}), Asked).questions = questions
 
     def anew(self) -> Sampler:
         """A sampler for a recording that restarts: no rates, only memory of `TIMELESS` tables."""
@@ -63,7 +73,8 @@ class Sampler:
         source, batches, old = self.source, self.source.batches, self.last
         at = source.now()
         rested = {name: at - age for name, age in source.ages.items()}  # when they were read
-        todo = sorted(set(wanted))  # a table read twice in a frame would have no interval
+        wanted = {*wanted, *(collect.asked() if self.questions else ())}
+        todo = sorted(wanted)  # a table read twice in a frame would have no interval
         known = frozenset(collect.names())
         due = {name for name in todo if name in known and self._due(name, at, waits, rested)}
         at = self._fetch(due, at, first)

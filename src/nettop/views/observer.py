@@ -15,6 +15,7 @@ from .. import collect, config
 from ..facts import Facts
 from ..facts.joined import Joiner, needs
 from ..facts.kinds.pair import Pair
+from ..facts.way import trouble
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
@@ -242,6 +243,7 @@ class Observer:
     def facts(self, frame: Frame) -> Facts:
         """The facts of a frame, with the profile and the interface of this observer."""
         facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)
+        self.sampler.ask(trouble.asked(frame, facts))
         return replace(facts, more={**facts.more, "pair": self.pairs}) if self.pairs else facts
 
     def observation(self, frame: Frame) -> Observation:

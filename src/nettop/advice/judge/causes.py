@@ -2,8 +2,9 @@
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
 target, on the same interface or a port below it, about the same process, or about the neighbour
-that the packets go to. A shaper explains flows of its direction, and a rule for packets that leave
-explains flows that send no more again than it drops. A finding about the host explains other
+that the packets go to. The way of packets explains what it names. A shaper explains flows of its
+direction, and a rule for packets that leave explains flows that send no more again than it drops. A
+finding about the host explains other
 findings about the host, and findings about a flow between two hosts (`pair`). A finding about a
 counter of the host may have its cause on any target. What the kernel says of a drop or of a failed
 call follows the rule that its words name. A chain of the packet filter, which every packet passes,
@@ -29,6 +30,7 @@ from ...facts.kinds.memcg import Memcg
 from ...facts.kinds.process import Process
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
+from ...facts.kinds.way import WayFact
 from ...facts.limits.prediction import Prediction
 from ...terms.dataclass import dataclass
 from ..rules.rule import Finding, Rule
@@ -94,6 +96,8 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return target == one.finding.target
     if one.rule.over == "host" or (cause.rule.over, one.rule.over) == ("host", "pair"):
         return True
+    if isinstance(cause.fact, WayFact):  # it names what it explains
+        return getattr(one.fact, "id", "") in cause.fact.explains
     if cause.rule.over == "chain":  # every packet passes the packet filter
         return True
     if isinstance(one.fact, Drop | Call):  # the words of the kernel's reason name the rule

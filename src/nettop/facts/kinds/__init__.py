@@ -6,12 +6,17 @@ is one new file here; if no other module makes its facts, the file has `build(fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ...terms.modules import modules
 from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
 
 
 @cache
@@ -19,3 +24,13 @@ def kinds() -> Mapping[str, Kind]:
     """All kinds by name."""
     found = (import_module(f"{__name__}.{name}").KIND for name in modules(__path__[0]))
     return {kind.name: kind for kind in found}
+
+
+def built(
+    facts: Facts, make: Callable[[Kind, Facts], tuple[object, ...]]
+) -> Mapping[str, tuple[object, ...]]:
+    """The facts of the kinds with `build`, in the order of names; one may use those before it."""
+    found: dict[str, tuple[object, ...]] = {}
+    facts = replace(facts, more=found)
+    found.update((kind.name, make(kind, facts)) for kind in kinds().values() if kind.build)
+    return found

@@ -25,7 +25,7 @@ from .codec import HEADER, attribute, attributes, decode, messages, numbered, te
 from .uncounted import Uncounted
 
 # every other family is generic netlink
-PROTOCOLS: Final = {"route": 0, "sock_diag": 4, "netfilter": 12}
+PROTOCOLS: Final = {"route": 0, "sock_diag": 4, "xfrm": 6, "netfilter": 12}
 _GENERIC: Final = 16
 _REQUEST, _ACK, _DUMP, _INTERRUPTED = 0x1, 0x4, 0x300, 0x10
 _ERROR, _DONE = 2, 3

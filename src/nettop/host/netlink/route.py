@@ -18,8 +18,12 @@ from .codec import Field, attribute, attributes, messages, numbered, text
 
 GETLINK, GETADDR, GETROUTE, GETNEIGH, GETQDISC, GETCLASS, GETSTATS = 18, 22, 26, 30, 38, 42, 94
 NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH, NEWQDISC, NEWCLASS, NEWSTATS = 16, 20, 24, 28, 36, 40, 92
+NEWRULE, GETRULE = 32, 34
 _SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: those of address families
 
+# family, lengths of destination and source, TOS, table, protocol, scope, type, flags; the head of
+# a rule has the same form, with its action as the type
+RTMSG: Final = struct.Struct("=BBBBBBBBI")
 IFINFO: Final = struct.Struct("=BxHiII")  # family, ARPHRD type, index, flags, change
 _IFNAME: Final = 3
 _LINK: Final = 5
@@ -67,6 +71,7 @@ ROUTE: Final = {
                                  14: Field("initrwnd"), 16: Field("congestion", "text")}),
     9: Field("multipath", "raw"),
     15: Field("table"),
+    18: Field("via", "raw"),
 }  # fmt: skip
 QDISC: Final = {
     1: Field("kind", "text"),
@@ -173,9 +178,16 @@ def addresses(source: Asked) -> bytes:
 
 def routes(source: Source, family: int) -> bytes:
     """Every route of an address family (2: IPv4, 10: IPv6)."""
-    body = struct.pack("=BBBBBBBBI", family, 0, 0, 0, 0, 0, 0, 0, 0)
+    body = RTMSG.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
     name = "route/routes4" if family == 2 else "route/routes6"
     return source.netlink(Request("route", GETROUTE, body, name, dump=True))
+
+
+def rules(source: Source, family: int) -> bytes:
+    """Every policy routing rule of an address family (2: IPv4, 10: IPv6)."""
+    body = RTMSG.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
+    name = "route/rules4" if family == 2 else "route/rules6"
+    return source.netlink(Request("route", GETRULE, body, name, dump=True))
 
 
 def neighbours(source: Asked) -> bytes:
@@ -207,6 +219,13 @@ def ip(raw: bytes) -> str:
     if len(raw) not in (4, 16):
         raise ValueError(f"an address of {len(raw)} bytes")
     return inet_ntop(AF_INET if len(raw) == 4 else AF_INET6, raw)
+
+
+def prefix(raw: bytes, bits: int) -> str:
+    """A network, ADDRESS/BITS; ValueError for an impossible one."""
+    if bits > 8 * len(raw):
+        raise ValueError(f"a network of {bits} bits")
+    return f"{ip(raw)}/{bits}"
 
 
 def mac(raw: bytes) -> str:

@@ -1,0 +1,43 @@
+"""Switches of each interface: /proc/sys/net/ipv{4,6}/conf (networking/ip-sysctl).
+
+Those of `all` are a row as well: the kernel combines both (include/linux/inetdevice.h).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from . import _sysfs
+
+EVERY: Final = 2.0
+ASKED = True
+OPTIONAL = True
+
+MOST: Final = 256  # interfaces
+_IPV4, _IPV6 = "/proc/sys/net/ipv4/conf", "/proc/sys/net/ipv6/conf"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interface, `all` or `default`. None: not there."""
+
+    interface: str = label("interface name; all: the switches of the host")
+    forwarding: int | None = gauge("IPv4 packets are forwarded", default=None)
+    rp_filter: int | None = gauge("reverse path filter: 0 off, 1 strict, 2 loose", default=None)
+    forwarding6: int | None = gauge("IPv6 packets are forwarded", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """One row each; OSError without the directory."""
+    return [
+        Row(
+            name,
+            _sysfs.number(source, f"{_IPV4}/{name}/forwarding"),
+            _sysfs.number(source, f"{_IPV4}/{name}/rp_filter"),
+            _sysfs.number(source, f"{_IPV6}/{name}/forwarding"),
+        )
+        for name in source.listing(_IPV4)[:MOST]
+    ]

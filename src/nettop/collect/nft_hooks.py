@@ -1,0 +1,51 @@
+"""Base chains of nf_tables: where packets meet the packet filter (NFT_MSG_GETCHAIN)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..host.netlink import netfilter
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from . import nftables
+from ._memory import Memory, parsed
+
+EVERY: Final = 2.0
+ASKED = True
+OPTIONAL = True
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One base chain."""
+
+    family: str = label("inet ip ip6 bridge netdev arp")
+    table: str = label("table")
+    chain: str = label("chain")
+    hook: str = gauge("prerouting input forward output postrouting; a family without them: itself")
+    priority: int = gauge("chains of one hook are passed from the lowest on")
+    kind: str = gauge("filter nat route")
+    drops: bool = gauge("its policy is drop")
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every base chain; none if nf_tables is not loaded. OSError."""
+    if not netfilter.loaded(source):
+        return []
+    return parsed(memory, "nft_hooks", netfilter.ruleset(source)[0], parse)
+
+
+def parse(reply: bytes) -> list[Row]:
+    """The rows of an answer; ValueError if it is cut off."""
+    hooks = nftables.hooks(reply)
+    rows = []
+    for family, values in nftables.entries(reply, netfilter.NEWCHAIN, netfilter.CHAIN):
+        place = family, values.get("table", ""), values.get("name", "")
+        if place in hooks:
+            raw = values["hook"].get("priority", bytes(4))
+            priority = int.from_bytes(raw, "big", signed=True)
+            drops = values.get("policy") == nftables.DROP
+            rows.append(Row(*place, hooks[place], priority, values.get("type", ""), drops))
+    return rows

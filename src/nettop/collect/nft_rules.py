@@ -1,0 +1,99 @@
+"""Rules of nf_tables as their expressions, for the way of one packet: NFT_MSG_GETRULE.
+
+An expression is a tuple of words: its name and what `facts.way` evaluates of it
+(include/uapi/linux/netfilter/nf_tables.h). One that is not listed here has its name only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..host.netlink import netfilter
+from ..host.netlink.codec import Attributes, Field, Table, decode
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from . import nftables
+from ._memory import Memory, parsed
+
+EVERY: Final = 2.0
+ASKED = True
+OPTIONAL = True
+
+Words = tuple[str | int, ...]
+_VALUE: Final = {1: Field("value", "raw")}
+_VERDICT: Final = {
+    2: Field("verdict", "nest", {1: Field("code", "raw"), 2: Field("chain", "text")})
+}
+_RAW: Final = "raw"
+# the attributes of an expression, in the order of its words
+_KNOWN: Final[dict[str, Table]] = {
+    "meta": {2: Field("key", _RAW), 1: Field("register", _RAW)},
+    "ct": {2: Field("key", _RAW), 1: Field("register", _RAW)},
+    "payload": {1: Field("register", _RAW), 2: Field("base", _RAW), 3: Field("offset", _RAW),
+                4: Field("length", _RAW)},
+    "cmp": {1: Field("register", _RAW), 2: Field("operator", _RAW),
+            3: Field("data", "nest", _VALUE)},
+    "bitwise": {1: Field("from", _RAW), 2: Field("register", _RAW),
+                4: Field("mask", "nest", _VALUE), 5: Field("xor", "nest", _VALUE)},
+    "immediate": {1: Field("register", _RAW), 2: Field("data", "nest", _VERDICT)},
+    "queue": {1: Field("number", _RAW), 3: Field("flags", _RAW)},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule."""
+
+    family: str = label("inet ip ip6 bridge netdev arp")
+    table: str = label("table")
+    chain: str = label("chain")
+    handle: int = label("handle of the rule: nft -a list ruleset")
+    does: tuple[tuple[str | int, ...], ...] = gauge("its expressions")
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every rule in order; none if nf_tables is not loaded. OSError."""
+    if not netfilter.loaded(source):
+        return []
+    return parsed(memory, "nft_rules", netfilter.ruleset(source)[1], parse)
+
+
+def parse(reply: bytes) -> list[Row]:
+    """The rows of an answer; ValueError if it is cut off."""
+    return [
+        Row(
+            family, values.get("table", ""), values.get("chain", ""),
+            int.from_bytes(values.get("handle", b""), "big"),
+            tuple(_words(one) for one in values.get("expressions", {}).get("list", ())),
+        )
+        for family, values in nftables.entries(reply, netfilter.NEWRULE, netfilter.RULE)
+    ]  # fmt: skip
+
+
+def _words(expression: Attributes) -> Words:
+    """Name and values; the name alone where they are not understood."""
+    name, data = expression.get("name", ""), expression.get("data", b"")
+    known = _KNOWN.get(name)
+    if known is None:
+        return (name,)
+    try:
+        values = decode(data, 0, len(data), known)
+        return name, *(
+            _word(values[field.name]) for field in known.values() if field.name in values
+        )
+    except ValueError:  # a scrubbed recording has zeros
+        return (name, "?")
+
+
+def _word(value: bytes | Attributes) -> str | int:
+    """A number, the hexadecimal bytes of a value, or a verdict as CODE:CHAIN."""
+    if isinstance(value, bytes):
+        return int.from_bytes(value, "big")
+    if "verdict" in value:
+        code = int.from_bytes(value["verdict"].get("code", b""), "big", signed=True)
+        return f"{code}:{value['verdict'].get('chain', '')}"
+    if "value" not in value:
+        raise ValueError("no value")
+    return str(value["value"].hex())

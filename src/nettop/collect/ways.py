@@ -1,0 +1,101 @@
+"""The kernel's own route answers: RTM_GETROUTE with its parameters (`host.netlink.way`).
+
+For a packet that arrives, its reverse path filter decides too. A refusal is an answer: its errno.
+The questions come from `Asked` in the memory of the sampler.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..host.netlink import route
+from ..host.netlink.codec import Attributes
+from ..host.netlink.way import Question, answered, request
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from ._memory import Memory, recall
+from .fib import KINDS, gateway
+
+__all__ = ["Asked", "Question", "Row"]
+
+EVERY: Final = 2.0
+ASKED = True
+OPTIONAL = True
+
+UNASKED: Final = "unasked"  # in place of an errno: nobody could ask the kernel
+
+
+@dataclass
+class Asked:
+    """The questions of the next reading."""
+
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question and the kernel's answer."""
+
+    to: str = label("destination address")
+    source: str = label("source address of the question")
+    arrives: str = label("interface on which the packet arrives; empty: this host sends it")
+    leaves: str = label("interface to which the socket is bound")
+    mark: int = label("packet mark")
+    protocol: str = label("tcp or udp")
+    port: int = label("destination port; 0: none")
+    error: str = gauge("errno of a refusal; empty: there is a route", default="")
+    why: str = gauge("the sentence with the error", default="")
+    kind: str = gauge("unicast local broadcast …", default="")
+    network: str | None = gauge("network of the route that matched", default=None)
+    table: int | None = gauge("routing table of that route", default=None)
+    interface: str | None = gauge("outgoing interface", default=None)
+    gateway: str | None = gauge("next hop", default=None)
+    address: str | None = gauge("source address that the kernel takes", default=None)
+    mtu: int | None = gauge("MTU of the route", "bytes", default=None)
+
+    def answers(self, question: Question) -> bool:
+        """Whether it is the answer to this question."""
+        return all(getattr(self, name) == getattr(question, name) for name in question.__slots__)
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """One row for each question; OSError if the interfaces cannot be listed."""
+    questions = recall(memory, Asked).questions
+    if not questions:
+        return []
+    names = route.names(source)
+    return [_row(source, question, names) for question in questions]
+
+
+def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
+    mine = (question.to, question.source, question.arrives, question.leaves, question.mark,
+            question.protocol, question.port)  # fmt: skip
+    try:
+        answer = answered(source.netlink(request(question, names)))
+    except OSError as error:
+        refused = error.errno not in (errno.ENOENT, errno.EPERM, errno.ETIMEDOUT, None)
+        name = errno.errorcode.get(error.errno or 0, UNASKED) if refused else UNASKED
+        return Row(*mine, error=name, why=error.strerror or str(error))
+    head, values = answer
+    match: tuple[tuple[int, ...], Attributes] | None = None
+    try:
+        match = answered(source.netlink(request(question, names, match=True)))
+    except OSError:  # an older kernel
+        network = None
+    else:
+        to = match[1].get("to") or bytes(4 if head[0] == 2 else 16)
+        network = route.prefix(to, match[0][1])
+    chosen = values.get("source")
+    return Row(
+        *mine,
+        kind=KINDS.get(head[7], str(head[7])),
+        network=network,
+        table=(match or answer)[1].get("table"),
+        interface=names.get(values.get("interface", 0)),
+        gateway=gateway(values),
+        address=route.ip(chosen) if chosen else None,
+        mtu=values.get("metrics", {}).get("mtu"),
+    )

@@ -1,0 +1,138 @@
+"""`nettop why --to`: the way of one flow through this host, as text and as JSON."""
+
+from __future__ import annotations
+
+import argparse
+from ipaddress import ip_address
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from ..terms.errors import Refused
+from ..terms.text import safe
+from . import _argument, emit, print_lines
+
+if TYPE_CHECKING:
+    from ..facts import Facts
+    from ..facts.way import Flow, Step, Way
+    from ..frame.rates import Frame
+    from ..host.source import Source
+
+_MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the way."""
+    parser.add_argument(
+        "--to", metavar="ADDRESS[:PORT]", type=_argument.destination,
+        help="say whether packets can reach this address, and what would stop them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--from", dest="origin", metavar="ADDRESS|IF|ADDRESS%IF", type=_argument.word,
+        help="with --to: packets from this address, or that arrive on this interface",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mark", type=_argument.mark, default=0, help="with --to: the mark of the packets"
+    )
+    parser.add_argument(
+        "--udp", action="store_true", help="with --to: datagrams, not TCP connections"
+    )
+
+
+def run(source: Source, args: argparse.Namespace) -> int:
+    """Print the way."""
+    from ..views.way import look
+
+    if args.target is not None or args.peer is not None:
+        raise Refused("--to asks about one address: leave out TARGET and --peer", 2)
+    frame, way = look(source, asked(args))
+    if args.json:
+        emit(document(source, way, frame))
+    else:
+        print_lines(*text(way))
+    return 0
+
+
+def asked(args: argparse.Namespace) -> Flow:
+    """The flow of the command line; Refused (2) for a source of another family."""
+    from ..facts.way import Flow
+
+    to, port = args.to
+    origin = arrives = ""
+    if args.origin is not None:
+        name, _, arrives = args.origin.partition("%")
+        try:
+            origin = str(ip_address(name))
+        except ValueError:
+            arrives = args.origin
+        if origin and (":" in origin) != (":" in to):
+            raise Refused(f"{origin} and {to} are of two address families", 2)
+    return Flow(to, port, origin, arrives, args.mark, "udp" if args.udp else "tcp")
+
+
+def document(source: Source, way: Way, frame: Frame) -> dict[str, object]:
+    """The --json document."""
+    decider = way.decider
+    return {
+        "host": source.host,
+        "to": way.flow.to,
+        "port": way.flow.port or None,
+        "case": way.case,
+        "headline": way.headline,
+        "decider": _step(decider) if decider is not None else None,
+        "steps": [_step(one) for one in way.steps],
+        "missing": dict(frame.missing),
+    }
+
+
+def _step(step: Step) -> dict[str, str]:
+    return {
+        "place": step.place, "outcome": step.outcome, "saw": step.saw, "command": step.command,
+        "change": step.change,
+    }  # fmt: skip
+
+
+def text(way: Way) -> list[str]:
+    """The headline, what shows and cures it, every step, and what is not visible."""
+    out = _wrapped(way.headline, "", "  ")
+    decider = way.decider
+    if decider is not None:
+        out += [f"  shown by: {safe(decider.command)}"] if decider.command else []
+        out += _wrapped(decider.change, "  change:   ", "            ") if decider.change else []
+    out.append("")
+    for one in way.steps:
+        if one.outcome in ("passes", "stops"):
+            out += _wrapped(one.saw, f"  {_MARKS[one.outcome]} {one.place:<11} ", " " * 16)
+    unseen = (*way.of("suspect"), *way.of("hidden"))
+    if unseen:
+        out += ["", "not visible from here:"]
+    for one in unseen:
+        shown = f" ({one.command})" if one.command else ""
+        out += _wrapped(one.saw + shown, f"  {_MARKS[one.outcome]} {one.place:<11} ", " " * 16)
+        if one.outcome == "suspect" and one.change:
+            out += _wrapped(f"if it is wrong: {one.change}", " " * 16, " " * 18)
+    return out
+
+
+def out_of_reach(facts: Facts) -> list[dict[str, str]]:
+    """The destinations in trouble that the configuration of this host decides, for --json."""
+    return [
+        {"to": one.id, "what": one.what, "decider": one.decider, "command": one.command,
+         "change": one.change}
+        for one in facts.more.get("way", ()) if one.stops
+    ]  # fmt: skip
+
+
+def lines(facts: Facts) -> list[str]:
+    """The same as text."""
+    out: list[str] = []
+    for one in facts.more.get("way", ()):
+        if one.stops:
+            out += ["", *_wrapped(f"{one.what}: {one.decider}", "", "  ")]
+            out += [f"  shown by: {safe(one.command)}"] if one.command else []
+            out += _wrapped(one.change, "  change:   ", "            ") if one.change else []
+    return out
+
+
+def _wrapped(sentence: str, first: str, more: str) -> list[str]:
+    return wrap(safe(sentence), 98, initial_indent=first, subsequent_indent=more,
+                break_long_words=False, break_on_hyphens=False)  # fmt: skip

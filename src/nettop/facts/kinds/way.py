@@ -1,0 +1,98 @@
+"""The way of packets to a destination in trouble, and what decides it: `facts.way`."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
+from ..flow_words import end
+from ..kind import Kind
+from ..way import Step, Way, walk
+from ..way.flow import PASSES
+from ..way.trouble import Trouble, troubles
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
+SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
+REFUSES: Final = ("listener", "hooks")
+
+
+@dataclass(frozen=True, slots=True)
+class WayFact:
+    """One destination that packets of this host do not reach, and why by its configuration."""
+
+    id: str = label("destination: address, or address:port")
+    what: str = gauge("what fails", default="")
+    stops: bool = gauge("the configuration of this host decides it", default=False)
+    decider: str = gauge("the first thing that cannot carry the packets", default="")
+    nic: str | None = gauge("outgoing interface", default=None)
+    place: str = gauge("its place on the way: route, neighbour, device …", default="")
+    command: str = gauge("the command that shows it", default="")
+    change: str = gauge("what cures it", default="")
+    passed: str = gauge("what the packets pass before", default="")
+    events: int = gauge("calls that failed while nettop looked", "calls", default=0)
+    sockets: int = gauge("sockets that wait for an answer", "sockets", default=0)
+    share: float | None = gauge("attempts that failed / all attempts", "ratio", default=None)
+    explains: tuple[str, ...] = gauge("facts that this one explains", default=())
+
+
+def build(frame: Frame, facts: Facts) -> tuple[WayFact, ...]:
+    """One fact for each destination in trouble whose way was read."""
+    if "ways" not in frame.tables:
+        return ()
+    return tuple(_fact(one, frame) for one in troubles(frame, facts))
+
+
+def _fact(trouble: Trouble, frame: Frame) -> WayFact:
+    way, flow = walk(trouble.flow, frame), trouble.flow
+    step = _decider(trouble, way) or Step("", "", "")
+    failed = trouble.events + trouble.sockets
+    return WayFact(
+        id=flow.name,
+        what=trouble.calls[0],
+        stops=bool(step.saw),
+        decider=step.saw,
+        nic=way.interface,
+        place=step.place,
+        command=step.command,
+        change=step.change,
+        passed="; ".join(one.saw for one in way.of(PASSES)),
+        events=trouble.events,
+        sockets=trouble.sockets,
+        share=failed / (failed + trouble.answered),
+        explains=(*trouble.ids, end(flow.to, flow.port), *_neighbours(way.steps)),
+    )
+
+
+def _decider(trouble: Trouble, way: Way) -> Step | None:
+    """What decides it, if it fits the errors.
+
+    Who refuses has been reached, so only what refuses can be it. What the host trusts unseen loses
+    packets without a word.
+    """
+    step = way.decider
+    if not trouble.sockets and all(one in HEARD for one in trouble.errors):
+        return step if step is not None and step.place in REFUSES else None
+    silent = trouble.sockets or any(one in SILENT for one in trouble.errors)
+    return step or (way.suspect if silent else None)
+
+
+def _neighbours(steps: tuple[Step, ...]) -> tuple[str, ...]:
+    """The neighbour on the way, as facts of kind `absent` have it."""
+    return tuple(
+        one.command.removeprefix("ip neigh show ").replace(" dev ", "@")
+        for one in steps if one.place == "neighbour"
+    )  # fmt: skip
+
+
+KIND = Kind(
+    name="way", type=WayFact, plural="ways", key=attrgetter("id"), target=attrgetter("id"),
+    parents={"nic": attrgetter("nic")}, names={"way": "way.id"},
+    example={"id": "192.0.2.7:443"}, tables={"": "ways"}, build=build,
+)  # fmt: skip

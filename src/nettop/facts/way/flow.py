@@ -1,0 +1,81 @@
+"""A flow that is asked about, the steps of its way, and the answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...terms.dataclass import dataclass
+from ..flow_words import end
+
+PASSES: Final = "passes"
+STOPS: Final = "stops"
+HIDDEN: Final = "hidden"  # what is there cannot be judged from these tables
+SUSPECT: Final = "suspect"  # the host trusts it unseen: it decides if nothing else stops the flow
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What is asked about: packets to `to`."""
+
+    to: str
+    port: int = 0  # 0: any
+    origin: str = ""  # source address; of another host: the packet comes from there
+    arrives: str = ""  # interface on which the packet comes in
+    mark: int = 0
+    protocol: str = "tcp"
+
+    @property
+    def name(self) -> str:
+        """Address and port."""
+        return end(self.to, self.port) if self.port else self.to
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step of the walk saw."""
+
+    place: str  # route, neighbour, device …
+    outcome: str
+    saw: str  # one line
+    command: str = ""  # shows it
+    change: str = ""  # cures it: a command, or who must act
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The answer: every step, in order."""
+
+    flow: Flow
+    case: str  # output, local, input, forward
+    steps: tuple[Step, ...]
+    interface: str | None = None  # by which packets leave
+    origin: str = ""  # of a packet that arrives: its source, also where only an interface is asked
+
+    @property
+    def decider(self) -> Step | None:
+        """The first step that cannot carry the flow; None: nothing visible stops it."""
+        return next((one for one in self.steps if one.outcome == STOPS), None)
+
+    @property
+    def suspect(self) -> Step | None:
+        """What decides it if the flow fails and no step stops it."""
+        return next((one for one in self.steps if one.outcome == SUSPECT), None)
+
+    def of(self, outcome: str) -> tuple[Step, ...]:
+        """The steps with this outcome."""
+        return tuple(one for one in self.steps if one.outcome == outcome)
+
+    @property
+    def headline(self) -> str:
+        """One sentence."""
+        name = self.flow.name
+        if self.case in ("input", "forward"):
+            on = f" on {self.flow.arrives}" if self.flow.arrives else ""
+            name = f"{name} from {self.origin}{on}"
+        if self.decider is not None:
+            return f"{name} cannot be reached: {self.decider.saw}"
+        hidden = len(self.of(HIDDEN)) + len(self.of(SUSPECT))
+        if not hidden:
+            return f"nothing visible here stops {name}"
+        things = "1 thing is" if hidden == 1 else f"{hidden} things are"
+        return f"nothing visible here stops {name}; {things} not visible from here"

@@ -1,0 +1,87 @@
+"""The tables of a frame as a walk looks them up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, TypeAlias
+
+from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from ...collect.fib import Row as FibRow
+    from ...collect.interface_sysctls import Row as SwitchRow
+    from ...collect.neighbour_states import Row as NeighbourRow
+    from ...collect.routing_rules import Row as RuleRow
+    from ...collect.ways import Question
+    from ...collect.ways import Row as AnswerRow
+    from ..rows import AddressRow, LinkRow
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Network: TypeAlias = IPv4Network | IPv6Network
+
+
+@lru_cache(maxsize=1 << 15)  # a router has some 17,000 routes at most: see `collect.fib`
+def network(text: str) -> Network:
+    """A network of a table; its host bits do not count."""
+    return ip_network(text, strict=False)
+
+
+@lru_cache(maxsize=4096)
+def address(text: str) -> Address:
+    """An address without its scope; an IPv4-mapped one as IPv4."""
+    found = ip_address(text.partition("%")[0])
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def inside(text: str, net: str | None) -> bool:
+    """Whether an address is in a network; None is any."""
+    if net is None:
+        return True
+    one, other = address(text), network(net)
+    return one.version == other.version and one in other
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The rows that steps need."""
+
+    frame: Frame
+    links: Mapping[str, LinkRow]
+    addresses: tuple[AddressRow, ...]
+    fib: tuple[FibRow, ...]
+    rules: tuple[RuleRow, ...]
+    neighbours: Mapping[tuple[str, str], NeighbourRow]
+    switches: Mapping[str, SwitchRow]
+    answers: tuple[AnswerRow, ...]
+
+    @classmethod
+    def of(cls, frame: Frame) -> Host:
+        """The tables of a frame; those that were not read are empty."""
+        return cls(
+            frame,
+            {row.interface: row for row in frame.rows("links")},
+            tuple(frame.rows("addresses")),
+            tuple(frame.rows("fib")),
+            tuple(frame.rows("routing_rules")),
+            {(row.interface, row.address): row for row in frame.rows("neighbour_states")},
+            {row.interface: row for row in frame.rows("interface_sysctls")},
+            tuple(frame.rows("ways")),
+        )
+
+    def local(self, text: str) -> bool:
+        """Whether it is an address of this host."""
+        one = address(text)
+        return one.is_loopback or any(one == address(row.address) for row in self.addresses)
+
+    def answer(self, question: Question) -> AnswerRow | None:
+        """The kernel's answer to the question."""
+        return next((row for row in self.answers if row.answers(question)), None)
+
+    def unread(self, table: str) -> str | None:
+        """Why a table is not known; None if it was read."""
+        if table in self.frame.missing:
+            return self.frame.missing[table]
+        return None if table in self.frame.tables else "it was not read"

@@ -1,0 +1,99 @@
+"""The route by the tables: rules in their order, in each table the longest prefix.
+
+net/core/fib_rules.c, fib_rules_lookup(); net/ipv4/fib_trie.c, fib_table_lookup(). The kernel's own
+answer is better; this names the route or rule behind its refusal, and answers where it cannot be
+asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ...terms.dataclass import dataclass
+from .host import Host, address, inside, network
+
+if TYPE_CHECKING:
+    from ...collect.fib import Row as FibRow
+    from ...collect.routing_rules import Row as RuleRow
+    from ...collect.ways import Question
+
+REFUSALS: Final = ("blackhole", "unreachable", "prohibit")
+MAIN: Final = 254
+_USUAL: Final = (255, MAIN, 253)  # tables local, main and default
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the tables say; `kind` is empty where no route matches."""
+
+    kind: str = ""
+    routes: tuple[FibRow, ...] = ()  # the next hops of the route, those not used included
+    rule: RuleRow | None = None  # that refuses by itself
+    doubt: str = ""  # why the kernel may decide otherwise
+
+
+def lookup(host: Host, question: Question) -> Found:
+    """The route to a destination by rules and tables."""
+    doubt = ""
+    for rule, table in _tables(host, question):
+        if rule is not None and rule.more:
+            doubt = f"rule {rule.priority} has conditions that only the kernel evaluates"
+            continue
+        if rule is not None and rule.action in REFUSALS:
+            return Found(rule.action, (), rule, doubt)
+        routes = best(host, question, table)
+        if rule is not None and rule.suppress is not None:
+            routes = tuple(r for r in routes if network(r.to).prefixlen > rule.suppress)
+        if routes and routes[0].kind != "throw":
+            return Found(routes[0].kind, routes, None, doubt)
+    return Found(doubt=doubt)
+
+
+def _tables(host: Host, question: Question) -> Iterator[tuple[RuleRow | None, int]]:
+    """The tables in which is looked, each with its rule; the usual ones if rules are not known."""
+    family = address(question.to).version
+    rules = [rule for rule in host.rules if rule.family == family]
+    if not rules:
+        for table in _USUAL:
+            yield None, table
+    for rule in sorted(rules, key=lambda one: (one.priority, one.number)):
+        if rule.action in ("lookup", *REFUSALS) and _matches(rule, question):
+            yield rule, rule.table
+
+
+def _matches(rule: RuleRow, question: Question) -> bool:
+    if rule.source is not None and not (question.source and inside(question.source, rule.source)):
+        return False
+    if rule.arrives is not None and rule.arrives != (question.arrives or "lo"):
+        return False
+    if rule.leaves is not None and rule.leaves != question.leaves:
+        return False
+    return inside(question.to, rule.to) and question.mark & rule.mask == rule.mark & rule.mask
+
+
+def best(host: Host, question: Question, table: int) -> tuple[FibRow, ...]:
+    """The hops of the most specific route of a table, of equal ones the lowest metric.
+
+    A route with dead hops only is passed over (nexthop_is_dead).
+    """
+    wanted = address(question.to)
+    groups: dict[tuple[int, int, str], list[FibRow]] = {}
+    for row in host.fib:
+        if row.table == table and row.family == wanted.version and inside(question.to, row.to):
+            key = -network(row.to).prefixlen, row.metric, row.kind
+            groups.setdefault(key, []).append(row)
+    for key in sorted(groups):
+        hops = groups[key]
+        if not all(row.dead for row in hops):
+            return tuple(hops)
+    return ()
+
+
+def dead(host: Host, question: Question) -> tuple[FibRow, ...]:
+    """The hops that would lead there if their interfaces were up and had a carrier."""
+    version = address(question.to).version
+    return tuple(
+        row for row in host.fib
+        if (row.dead or row.linkdown) and row.family == version and inside(question.to, row.to)
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""What an incoming packet meets before its route: source checks, forwarding, the interface.
+
+net/ipv4/route.c, ip_route_input_slow(); net/ipv4/fib_frontend.c, fib_validate_source().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ....collect.ways import Question
+from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..hop import routed
+from ..host import address
+from ..legs import IN, OUT, THROUGH, Leg
+from ..lookup import REFUSALS
+
+PLACE: Final = 10
+_STRICT, _LOOSE = 1, 2
+
+
+def look(leg: Leg) -> Iterator[Step]:
+    """The interface on which the packet arrives, and what it demands."""
+    name = leg.question.arrives
+    if leg.role == OUT or not name:
+        return
+    link = leg.host.links.get(name)
+    if link is None:
+        yield Step("arrival", STOPS, f"there is no interface {name}", "ip -br link")
+        return
+    if not link.up:
+        yield Step("arrival", STOPS, f"{name}, where {leg.what} from {leg.question.source} "
+                   "arrive, is down", f"ip link show {name}", f"ip link set {name} up")  # fmt: skip
+        return
+    if link.xdp:
+        yield Step("arrival", HIDDEN, f"the XDP program of {name} takes packets before all else",
+                   f"ip link show {name}")  # fmt: skip
+    if leg.role == THROUGH:
+        yield from _forwards(leg, name)
+    yield from _checked(leg, name)
+
+
+def _forwards(leg: Leg, name: str) -> Iterator[Step]:
+    six = address(leg.question.to).version == 6
+    switch = leg.host.switches.get("all" if six else name)
+    value = None if switch is None else switch.forwarding6 if six else switch.forwarding
+    family = "ipv6" if six else "ipv4"
+    key = "net.ipv6.conf.all.forwarding" if six else "net.ipv4.ip_forward"
+    if value is None:
+        yield Step("forwarding", HIDDEN, f"whether {family} is forwarded", f"sysctl {key}")
+        return
+    if value:
+        yield Step("forwarding", PASSES, f"{family} packets from {name} are forwarded")
+        return
+    every = leg.host.switches.get("all")
+    if not six and every is not None and every.forwarding:
+        key = f"net.ipv4.conf.{name.replace('.', '/')}.forwarding"
+    yield Step("forwarding", STOPS, f"this host does not forward {family} packets from {name}",
+               f"sysctl {key}", f"nettop set sysctl.{key} 1")  # fmt: skip
+
+
+def _checked(leg: Leg, name: str) -> Iterator[Step]:
+    """The reverse path filter, and sources that are not possible (martians)."""
+    source, error = leg.question.source, leg.hop.error
+    if leg.role == IN and leg.hop.kind == "local":
+        yield Step("arrival", PASSES, f"{leg.question.to} is an address of this host")
+    if address(source).version == 6 or (not error and not leg.hop.unasked):
+        return
+    rows = [leg.host.switches[one] for one in ("all", name) if one in leg.host.switches]
+    mode = max((row.rp_filter or 0 for row in rows), default=0)
+    back = routed(leg.host, Question(source, protocol=leg.question.protocol))
+    strict = mode == _STRICT and back.interface not in (None, name)
+    loose = mode in (_STRICT, _LOOSE) and not back.goes and back.interface is None
+    refused = error == "EINVAL" and leg.hop.found.kind not in REFUSALS  # of Linux 6.13 also EXDEV
+    if error == "EXDEV" or ((refused or leg.hop.unasked) and (strict or loose)):
+        way = f"the route back to {source} leaves by {back.interface}"
+        if back.interface is None or back.interface == name:
+            way = f"no route leads back to {source}"
+        key = next((one for row, one in zip(rows, ("all", name), strict=False)
+                    if row.rp_filter == mode), name)  # fmt: skip
+        key = f"net.ipv4.conf.{key.replace('.', '/')}.rp_filter"
+        yield Step(
+            "rp_filter", STOPS, f"the reverse path filter of {name} drops {leg.what} from "
+            f"{source}: {way}",
+            f"sysctl net.ipv4.conf.all.rp_filter net.ipv4.conf.{name}.rp_filter",
+            f"nettop set sysctl.{key} 2, or a route back to {source} by {name}"
+            if back.interface is not None else f"ip route add {source} via GATEWAY dev {name}",
+        )  # fmt: skip
+    elif refused and leg.host.local(source):
+        yield Step("arrival", STOPS, f"{source} is an address of this host: a packet from it that "
+                   f"arrives on {name} is dropped (martian source)", "ip -br addr")  # fmt: skip
+    elif refused:
+        yield Step("arrival", STOPS, f"the kernel takes a packet from {source} to "
+                   f"{leg.question.to} on {name} for impossible (martian)",
+                   f"sysctl net.ipv4.conf.{name}.log_martians")  # fmt: skip
+    elif leg.role == IN and error:
+        yield Step("arrival", STOPS, f"the kernel refuses a packet from {source} to "
+                   f"{leg.question.to} on {name} ({error})",
+                   f"ip route get {leg.question.to} from {source} iif {name}")  # fmt: skip

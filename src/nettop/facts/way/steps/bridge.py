@@ -1,0 +1,54 @@
+"""The ports of a bridge that packets cross: net/bridge/br_forward.c, br_input.c."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..legs import OUT, Leg
+
+PLACE: Final = 70
+_OPEN: Final = "forwarding"
+
+
+def look(leg: Leg) -> Iterator[Step]:
+    """The bridge of the way out, and that of the way in."""
+    names = [leg.hop.interface] if leg.hop.goes and leg.hop.kind == "unicast" else []
+    names += [leg.question.arrives] if leg.role != OUT else []
+    for name in dict.fromkeys(names):
+        link = leg.host.links.get(name or "")
+        if link is None:
+            continue
+        if link.kind == "bridge" and link.up:
+            yield from _bridge(leg, link.interface)
+        if link.slave_kind == "bridge":
+            yield Step(
+                "bridge", STOPS, f"{link.interface} is a port of the bridge {link.master}: what it "
+                "receives goes to the bridge, not to the addresses of the port",
+                f"bridge link show dev {link.interface}",
+                f"move the addresses and routes of {link.interface} to {link.master}",
+            )  # fmt: skip
+
+
+def _bridge(leg: Leg, name: str) -> Iterator[Step]:
+    every = [one for one in leg.host.links.values() if one.master == name]
+    ports = [one for one in every if one.up and one.carrier is not False]
+    shut = [one for one in ports if one.port_state not in (_OPEN, None)]
+    show = f"bridge link show master {name}"
+    if not ports:
+        first = every[0].interface if every else "PORT"
+        more = "" if every else f" master {name}"
+        what = f"no port of the bridge {name} has a carrier" if every else f"{name} has no port"
+        yield Step("bridge", STOPS, what, show, f"ip link set {first}{more} up")
+    elif len(shut) == len(ports):
+        one = shut[0]
+        each = f"the port {one.interface}" if len(ports) == 1 else "each port"
+        yield Step("bridge", STOPS, f"{each} of the bridge {name} is {one.port_state}", show,
+                   f"bridge link set dev {one.interface} state 3")  # fmt: skip
+    elif shut:
+        names = ", ".join(f"{one.interface} ({one.port_state})" for one in shut)
+        yield Step("bridge", HIDDEN, f"whether the way leads by a port of {name} that does not "
+                   f"forward: {names}", f"bridge fdb show br {name}")  # fmt: skip
+    else:
+        yield Step("bridge", PASSES, f"the ports of the bridge {name} forward", show)

@@ -1,0 +1,85 @@
+"""The outgoing interface and those below it: up, carrier, master, MTU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..legs import IN, Leg
+
+if TYPE_CHECKING:
+    from ...rows import LinkRow
+
+PLACE: Final = 50
+_DEEPEST: Final = 8  # interfaces on each other
+
+
+def look(leg: Leg) -> Iterator[Step]:
+    """The interface of the route, then the interfaces that carry its frames."""
+    name = leg.hop.interface
+    if leg.role == IN or not leg.hop.goes or name is None:
+        return
+    link = leg.host.links.get(name)
+    if link is None:
+        yield Step("device", HIDDEN, f"the interface {name}", f"ip link show {name}")
+        return
+    yield from _one(leg, link, "", _DEEPEST)
+
+
+def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
+    name, show = link.interface, f"ip link show {link.interface}"
+    under = f", below {above}," if above else ""
+    if not link.up:
+        yield Step("device", STOPS, f"the interface {name}{under} is down".replace(",,", ","), show,
+                   f"ip link set {name} up")  # fmt: skip
+        return
+    if link.master and not above and link.slave_kind in ("bond", "team"):
+        yield Step("device", PASSES, f"{name} is a port of {link.master}", show)
+    if link.carrier is False and link.kind == "bridge":
+        return  # `bridge` names the port
+    if link.carrier is False:
+        yield Step("device", STOPS, f"the interface {name}{under} has no carrier", show,
+                   _carrier(link))  # fmt: skip
+        return
+    mtu = f", mtu {link.mtu}" if link.mtu else ""
+    yield Step("device", PASSES, f"{name} is up{mtu}", show)
+    if link.kind == "openvswitch" or (link.master or "").startswith("ovs-"):
+        yield Step("device", HIDDEN, f"the flow table of Open vSwitch behind {name}",
+                   "ovs-dpctl dump-flows")  # fmt: skip
+    if not depth:
+        return
+    below = (
+        leg.host.links.get(link.link or "") if link.kind in ("vlan", "macvlan", "ipvlan") else None
+    )
+    if below is not None:
+        if below.mtu and link.mtu and below.mtu < link.mtu:
+            yield Step("device", STOPS, f"the MTU of {below.interface} ({below.mtu}) is below that "
+                       f"of {name} ({link.mtu})", show,
+                       f"nettop set link.mtu@{name} {below.mtu}")  # fmt: skip
+        yield from _one(leg, below, name, depth - 1)
+    if link.kind in ("bond", "team"):
+        yield from _ports(leg, link)
+
+
+def _ports(leg: Leg, link: LinkRow) -> Iterator[Step]:
+    """Of a bond one port must carry."""
+    ports = [one for one in leg.host.links.values() if one.master == link.interface]
+    fit = [one.interface for one in ports if one.up and one.carrier is not False]
+    show = f"cat /proc/net/bonding/{link.interface}"
+    if not ports:
+        yield Step("device", STOPS, f"{link.interface} has no port", show,
+                   f"ip link set PORT master {link.interface}")  # fmt: skip
+    elif not fit:
+        names = ", ".join(one.interface for one in ports)
+        yield Step("device", STOPS, f"no port of {link.interface} has a carrier: {names}", show)
+    else:
+        yield Step("device", PASSES, f"ports of {link.interface} with a carrier: {', '.join(fit)}")
+
+
+def _carrier(link: LinkRow) -> str:
+    if link.kind == "veth":
+        return f"bring up the other end of {link.interface}, in its namespace"
+    if link.kind == "tun":
+        return f"start the program that reads {link.interface}"
+    return f"check the cable and the other end: ethtool {link.interface}"

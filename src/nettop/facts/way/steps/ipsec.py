@@ -1,0 +1,46 @@
+"""IPsec policies: packets that must be protected, and no state that could (net/xfrm)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..host import inside
+from ..legs import IN, THROUGH, Leg
+
+PLACE: Final = 90
+_PROTOCOLS: Final = {"tcp": 6, "udp": 17}
+
+
+def look(leg: Leg) -> Iterator[Step]:
+    """The policy that the packets meet on their way out, or where they are taken."""
+    if not leg.hop.goes or (leg.role == IN and not leg.question.arrives):
+        return
+    if leg.role != IN and leg.hop.interface == "lo":
+        return
+    if why := leg.host.unread("xfrm_policies"):
+        yield Step("ipsec", HIDDEN, f"the IPsec policies: {why}", "ip xfrm policy")
+        return
+    ways = {IN: ("in",), THROUGH: ("fwd", "out")}.get(leg.role, ("out",))
+    port = 0 if leg.back else leg.flow.port
+    for row in sorted(leg.host.frame.rows("xfrm_policies"), key=lambda one: one.priority):
+        source = leg.question.source or leg.hop.address or ""
+        known = inside(leg.question.to, row.to) and (not source or inside(source, row.source))
+        fits = row.protocol in (0, _PROTOCOLS[leg.flow.protocol]) and row.port in (0, port)
+        if row.direction not in ways or not known or not fits:
+            continue
+        show = f"ip xfrm policy list dir {row.direction}"
+        name = f"the IPsec policy {row.source} to {row.to} dir {row.direction}"
+        gone = f"ip xfrm policy del dir {row.direction} src {row.source} dst {row.to}"
+        if row.blocks:
+            yield Step("ipsec", STOPS, f"{name} blocks {leg.what}", show, gone)
+        elif row.peer is not None and row.states == 0:
+            yield Step("ipsec", STOPS, f"{name} wants IPsec with {row.peer}, and this host has no "
+                       "IPsec state", show, f"start the key exchange (IKE), or {gone}")  # fmt: skip
+        elif row.peer is not None:
+            yield Step("ipsec", HIDDEN, f"whether there is an IPsec state for {name}",
+                       "ip -s xfrm state")  # fmt: skip
+        else:
+            yield Step("ipsec", PASSES, f"{name} lets {leg.what} pass", show)
+        return

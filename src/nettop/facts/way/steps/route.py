@@ -1,0 +1,146 @@
+"""The rule and the route: net/ipv4/fib_rules.c, net/ipv4/route.c."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
+from ..host import address, inside
+from ..legs import IN, Leg
+from ..lookup import MAIN, REFUSALS, dead
+from .neighbour import ABSENT
+
+if TYPE_CHECKING:
+    from ....collect.fib import Row as FibRow
+
+PLACE: Final = 20
+_VERBS: Final = {
+    "blackhole": "is a blackhole", "unreachable": "is unreachable", "prohibit": "is prohibit",
+}  # fmt: skip
+
+
+def look(leg: Leg) -> Iterator[Step]:
+    """What the route says."""
+    hop = leg.hop
+    if leg.role == IN:
+        return  # `arrival` says it
+    if hop.unasked:
+        yield Step("route", HIDDEN, f"the kernel's route answer to {leg.question.to} "
+                   f"({hop.unasked}): the tables are read instead")  # fmt: skip
+        if why := leg.host.unread("routing_rules"):
+            yield Step("rule", HIDDEN, f"the routing rules ({why}): the usual ones are assumed",
+                       "ip rule")  # fmt: skip
+        if leg.host.unread("fib") or hop.found.doubt:
+            why = hop.found.doubt or f"routes: {leg.host.unread('fib')}"
+            yield Step("route", HIDDEN, why, _get(leg))
+            return
+    if hop.goes:
+        yield from _passed(leg)
+    elif hop.kind in REFUSALS:
+        yield _refused(leg)
+    else:
+        yield _none(leg)
+
+
+def _get(leg: Leg) -> str:
+    """The command that asks the kernel the same."""
+    one = leg.question
+    words = ["ip", "-6"] if ":" in one.to else ["ip"]
+    words += ["route", "get", one.to]
+    words += ["from", one.source] if one.source else []
+    words += ["iif", one.arrives] if one.arrives else []
+    words += ["oif", one.leaves] if one.leaves else []
+    words += ["mark", str(one.mark)] if one.mark else []
+    words += ["ipproto", one.protocol, "dport", str(one.port)] if one.port else []
+    return " ".join(words)
+
+
+def _passed(leg: Leg) -> Iterator[Step]:
+    hop = leg.hop
+    via = f" via {hop.gateway}" if hop.gateway else ""
+    table = f" of table {hop.table}" if hop.table not in (None, MAIN, 255) else ""
+    kind = "" if hop.kind == "unicast" else f"{hop.kind} "
+    network = hop.network or leg.question.to
+    mtu = f", mtu {hop.mtu}" if hop.mtu else ""
+    yield Step("route", PASSES, f"{kind}route {network}{table}{via} dev {hop.interface}{mtu}",
+               _get(leg))  # fmt: skip
+    hops = [row for row in hop.found.routes if row.to == hop.network] or list(hop.found.routes)
+    lost = [row for row in hops if row.linkdown or _silent(leg, row)]
+    if lost and len(hops) > 1:
+        names = ", ".join(_hop(row) for row in lost)
+        yield Step(
+            "route", SUSPECT, f"{len(lost)} of {len(hops)} next hops of route {network} "
+            f"{'is' if len(lost) == 1 else 'are'} dead ({names}): a part of the flows goes there",
+            f"ip route show {network}",
+            f"ip route replace {network} with the other next hops only, or bring up {names}",
+        )  # fmt: skip
+
+
+def _silent(leg: Leg, row: FibRow) -> bool:
+    """Whether the next hop does not answer."""
+    entry = leg.host.neighbours.get((row.interface or "", row.gateway or ""))
+    return entry is not None and entry.state in ABSENT
+
+
+def _hop(row: FibRow) -> str:
+    return f"{row.gateway or row.to} dev {row.interface}"
+
+
+def _refused(leg: Leg) -> Step:
+    """A route or a rule that refuses by itself."""
+    hop, found = leg.hop, leg.hop.found
+    six = "-6 " if ":" in leg.question.to else ""
+    verb = _VERBS[hop.kind]
+    if found.rule is not None and found.kind == hop.kind:
+        rule = found.rule
+        to = f" to {rule.to}" if rule.to else ""
+        return Step("rule", STOPS, f"rule {rule.priority} from {rule.source or 'all'}{to} {verb}",
+                    f"ip {six}rule", f"ip {six}rule del priority {rule.priority}")  # fmt: skip
+    if found.routes and found.kind == hop.kind:
+        row = found.routes[0]
+        table = f" of table {row.table}" if row.table != MAIN else ""
+        told = f" table {row.table}" if row.table != MAIN else ""
+        metric = f" metric {row.metric}" if row.metric else ""
+        return Step(
+            "route", STOPS, f"route {row.to}{table} {verb}",
+            f"ip {six}route show table all type {hop.kind}",
+            f"ip {six}route del {hop.kind} {row.to}{told}{metric}",
+        )  # fmt: skip
+    return _none(leg)
+
+
+def _none(leg: Leg) -> Step:
+    """No route, with the reason where it is seen."""
+    to, host = leg.question.to, leg.host
+    if leg.hop.error == "EINVAL" and leg.question.source and not host.local(leg.question.source):
+        source = leg.question.source
+        return Step("source", STOPS, f"{source} is not an address of this host",
+                    "ip -br addr", f"ip addr add {source} dev INTERFACE")  # fmt: skip
+    for row in dead(host, leg.question):
+        if row.interface:
+            return Step(
+                "route", STOPS, f"the next hop of route {row.to}, {_hop(row)}, is dead: "
+                f"{row.interface} {'is down' if row.dead else 'has no carrier'}",
+                f"ip link show {row.interface}",
+                f"ip link set {row.interface} up",
+            )  # fmt: skip
+    for one in host.addresses:
+        link = host.links.get(one.interface)
+        down = link is not None and not link.up
+        if down and inside(to, f"{one.address}/{one.prefix}"):
+            return Step(
+                "device", STOPS, f"no route leads to {to}: {one.interface}, with "
+                f"{one.address}/{one.prefix}, is down", f"ip link show {one.interface}",
+                f"ip link set {one.interface} up",
+            )  # fmt: skip
+    if address(to).is_loopback and (lo := host.links.get("lo")) is not None and not lo.up:
+        return Step("device", STOPS, "the interface lo is down", "ip link show lo",
+                    "ip link set lo up")  # fmt: skip
+    error = f" ({leg.hop.error})" if leg.hop.error else ""
+    six = "-6 " if ":" in to else ""
+    if leg.hop.kind in REFUSALS:
+        return Step("route", STOPS, f"a route or rule for {to} {_VERBS[leg.hop.kind]}{error}",
+                    f"ip {six}rule; ip {six}route show table all")  # fmt: skip
+    return Step("route", STOPS, f"no route leads to {to}{error}", _get(leg),
+                f"ip {six}route add {to} via GATEWAY, or a default route")  # fmt: skip

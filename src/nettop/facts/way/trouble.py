@@ -1,0 +1,139 @@
+"""The destinations in trouble: failed calls, and connections that get no answer.
+
+Their ways are walked. A few distinct destinations are enough: more fail for the same reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from ...collect import failed_calls
+from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
+from . import questions
+from .flow import Flow
+
+if TYPE_CHECKING:
+    from ...collect.ways import Question
+    from .. import Facts
+    from ..kinds.flow import Flow as Connection
+
+MOST: Final = 4  # destinations
+# calls with a destination, and the protocol if the call tells it
+CALLS: Final = {
+    "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
+}  # fmt: skip
+RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One destination that packets of this host do not reach."""
+
+    flow: Flow
+    calls: tuple[str, ...] = ()  # what fails, in words
+    ids: tuple[str, ...] = ()  # the facts about it, of the kinds `call` and `flow`
+    events: int = 0  # failed calls
+    sockets: int = 0  # that wait for the first answer
+    answered: int = 0  # connections to it that opened
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The errors of the failed calls."""
+        return tuple(one.rpartition("/")[2] for one in self.ids if "/" in one)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One row about a destination."""
+
+    to: str
+    port: int
+    words: str = ""
+    id: str = ""
+    events: int = 0
+    sockets: int = 0
+    answered: int = 0
+
+
+def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
+    """The destinations in trouble, those with most failures first."""
+    found: dict[tuple[str, int], list[_Part]] = {}
+    for part in (*_calls(frame), *_attempts(facts), *_flows(facts)):
+        found.setdefault((part.to, part.port), []).append(part)
+    every = [_trouble(*place, parts) for place, parts in found.items()]
+    failed = [one for one in every if one.events or one.sockets]
+    return tuple(sorted(failed, key=lambda one: (-one.events - one.sockets, one.flow.name))[:MOST])
+
+
+def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
+    """What the kernel is to be asked about them."""
+    found = (one for each in troubles(frame, facts) for one in questions(each.flow, frame))
+    return tuple(dict.fromkeys(found))
+
+
+def _calls(frame: Frame) -> Iterator[_Part]:
+    for row in frame.rows("failed_calls"):
+        if row.where != "here" or row.call not in CALLS:
+            continue
+        try:
+            to, port = ip_address(row.address), int(row.port or 0)
+        except ValueError:  # none, or a socket of another family
+            continue
+        place = str(getattr(to, "ipv4_mapped", None) or to), port
+        if row.error == failed_calls.OPENED:
+            yield _Part(*place, answered=row.events)
+        elif not failed_calls.words(row.call, row.error, row.address).normal:
+            who, name = f"{row.process}[{row.pid}]", Flow(*place).name
+            call, ends = row.call, f"fails with {row.error}"
+            if call == "connection":
+                call, ends = "a connection", f"ends with {row.error}"
+            if row.error == "GIVEN_UP":
+                ends = "gets no answer"
+            said, known = f"{call} of {who} to {name} {ends}", f"{who}/{row.call}/{row.error}"
+            yield _Part(*place, said, known, row.events)
+
+
+def _flows(facts: Facts) -> Iterator[_Part]:
+    """Connections whose segments have no answer any more."""
+    for one in facts.flows:
+        if one.protocol == "tcp" and one.namespace is None and _stuck(one):
+            place = one.remote.removeprefix("::ffff:"), one.remote_port
+            who = f"{one.process}[{one.pid}]" if one.pid is not None else "a process"
+            words = f"the connection of {who} to {Flow(*place).name} gets no answer any more"
+            yield _Part(*place, words, one.id, sockets=1)
+
+
+def _stuck(flow: Connection) -> bool:
+    """Whether segments, or probes, have no answer.
+
+    A peer with a closed window answers the probes, and the timer doubles all the same. What this
+    host itself refuses to send does not double it (net/ipv4/tcp_timer.c).
+    """
+    opened = flow.window is None or not flow.mss or flow.window >= flow.mss
+    refused = bool(flow.lost and flow.send_q and flow.tx_per_s == 0.0)
+    late = max(flow.probes or 0, (flow.backoff or 0) if opened else 0)
+    return refused or late >= RETRIES
+
+
+def _attempts(facts: Facts) -> Iterator[_Part]:
+    for one in facts.more.get("attempt", ()):
+        if one.retries >= RETRIES:
+            to, _, port = one.id.rpartition(":")
+            place = to.strip("[]").removeprefix("::ffff:"), int(port)
+            words = f"a connection to {Flow(*place).name} gets no answer"
+            yield _Part(*place, words, sockets=one.sockets, answered=one.open)
+
+
+def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
+    parts.sort(key=lambda part: -part.events)
+    words = dict.fromkeys(part.words for part in parts if part.words)
+    ids = dict.fromkeys(part.id for part in parts if part.id)
+    datagrams = any(CALLS.get(one.split("/")[-2]) == "udp" for one in ids if "/" in one)
+    return Trouble(
+        Flow(to, port, protocol="udp" if datagrams else "tcp"), tuple(words), tuple(ids),
+        sum(part.events for part in parts), sum(part.sockets for part in parts),
+        sum(part.answered for part in parts),
+    )  # fmt: skip

@@ -1,0 +1,41 @@
+"""IPsec policies by NETLINK_XFRM: include/uapi/linux/xfrm.h."""
+
+from __future__ import annotations
+
+import struct
+from socket import AF_INET
+from typing import Final
+
+from ..request import Request
+from ..source import Source
+from .codec import Field, Table
+
+NEWPOLICY, GETPOLICY, GETSADINFO = 0x13, 0x15, 0x23
+BLOCK: Final = 1  # XFRM_POLICY_BLOCK
+# xfrm_selector: addresses, destination port and its mask (network byte order), family, prefix
+# lengths, protocol
+SELECTOR: Final = struct.Struct("=16s16s2s2s4xHBBB")
+RULE_AT: Final = 152  # in xfrm_userpolicy_info: behind the selector and two sets of limits
+RULE: Final = struct.Struct("=IIBB")  # priority, index, direction, action
+POLICY_SIZE: Final = 168  # of xfrm_userpolicy_info
+TEMPLATE_SIZE: Final = 64  # of xfrm_user_tmpl, whose destination comes first
+FAMILY_AT: Final = 24
+POLICY: Final[Table] = {5: Field("template", "raw")}  # XFRMA_TMPL
+SADINFO: Final[Table] = {1: Field("count")}  # XFRMA_SAD_CNT
+
+
+def end(template: bytes) -> bytes:
+    """The address of the other end in the first xfrm_user_tmpl; empty without one."""
+    if len(template) < TEMPLATE_SIZE:
+        return b""
+    return template[: 4 if struct.unpack_from("=H", template, FAMILY_AT)[0] == AF_INET else 16]
+
+
+def policies(source: Source) -> bytes:
+    """Every policy. OSError."""
+    return source.netlink(Request("xfrm", GETPOLICY, b"", "xfrm/policies", dump=True))
+
+
+def states(source: Source) -> bytes:
+    """How many states there are. OSError."""
+    return source.netlink(Request("xfrm", GETSADINFO, struct.pack("=I", 0), "xfrm/states"))

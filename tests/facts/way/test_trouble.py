@@ -1,0 +1,135 @@
+"""Which destinations are in trouble, what the kernel is asked about them, and the facts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from way_tables import SOUND, frame, link, route
+
+from nettop.collect.failed_calls import Row
+from nettop.collect.neighbour_states import Row as Neighbour
+from nettop.collect.ways import Question
+from nettop.facts.kinds.attempt import Attempt
+from nettop.facts.kinds.way import KIND, WayFact, build
+from nettop.facts.way.trouble import MOST, asked, troubles
+
+TO = "10.2.0.5"
+
+
+def call(to: str = TO, name: str = "sendto", error: str = "EHOSTUNREACH", **more: Any) -> Row:
+    known = {"pid": 7, "where": "here", "port": "53", "process": "dnsd", "events": 4}
+    return Row(name, error, address=to, **{**known, **more})
+
+
+def seen(attempts: Any = (), flows: Any = ()) -> Any:
+    return SimpleNamespace(more={"attempt": attempts}, flows=flows)
+
+
+def facts(*calls: Row, attempts: Any = (), **tables: Any) -> tuple[WayFact, ...]:
+    return build(frame(failed_calls=calls, **tables), seen(attempts))
+
+
+def test_a_failed_call_names_the_decider_and_its_change() -> None:
+    routes = [*SOUND["fib"], route("10.2.0.0/24", None, kind="unreachable")]
+    (one,) = facts(call(), fib=routes)
+    title = f"{one.what}: {one.decider}"
+    assert title == (
+        "sendto of dnsd[7] to 10.2.0.5:53 fails with EHOSTUNREACH: route 10.2.0.0/24 is unreachable"
+    )
+    assert one.stops
+    assert (one.id, one.change) == ("10.2.0.5:53", "ip route del unreachable 10.2.0.0/24")
+    assert one.explains == ("dnsd[7]/sendto/EHOSTUNREACH", "10.2.0.5:53")
+
+
+def test_connections_given_up_because_lo_is_down() -> None:
+    links = [link("lo", 1, type=772, kind="", up=False), *SOUND["links"][1:]]
+    failed = call("127.0.0.1", "connection", "GIVEN_UP", port="80")
+    (one,) = facts(failed, links=links)
+    assert one.what == "a connection of dnsd[7] to 127.0.0.1:80 gets no answer"
+    assert (one.decider, one.change) == ("the interface lo is down", "ip link set lo up")
+
+
+def test_a_permanent_entry_decides_where_nothing_else_does() -> None:
+    wrong = [Neighbour("a0", "10.0.0.2", 4, "permanent", "02:00:00:00:00:99")]
+    waits = [Attempt("10.0.0.2:80", 3, 2, 0)]
+    (one,) = facts(attempts=waits, neighbour_states=wrong)
+    assert one.stops
+    assert "02:00:00:00:00:99" in one.decider
+    assert (one.change, one.sockets) == ("ip neigh del 10.0.0.2 dev a0", 3)
+
+
+def test_a_neighbour_that_does_not_answer_explains_its_own_finding() -> None:
+    absent = [Neighbour("a0", "10.0.0.254", 4, "failed")]
+    (one,) = facts(call("198.51.100.7"), neighbour_states=absent)
+    assert "10.0.0.254@a0" in one.explains
+    assert "must answer ARP" in one.change
+
+
+def test_what_is_no_trouble_of_a_destination() -> None:
+    for one in (
+        call(where="elsewhere"), call("", "bind"), call(TO, "bind", "EADDRINUSE"), call("unix"),
+        call("2001:db8::1", "connect", "ENETUNREACH"), call(TO, "connection", "0"),
+    ):  # fmt: skip
+        assert facts(one) == (), one
+    assert facts(attempts=[Attempt("10.0.0.2:80", 1, 1, 0)]) == ()
+    assert build(frame("ways", failed_calls=[call()]), seen()) == ()
+
+
+def test_attempts_that_were_answered_count() -> None:
+    (one,) = facts(call(TO, "connection", "ETIMEDOUT", events=1), call(TO, "connection", "0",
+                                                                      events=9))  # fmt: skip
+    assert one.share == 0.1
+    (other,) = facts(attempts=[Attempt("[::ffff:10.0.0.2]:80", 1, 2, 3)])
+    assert (other.id, other.share) == ("10.0.0.2:80", 0.25)
+
+
+def test_the_kernel_is_asked_about_a_few_destinations_in_the_protocol_of_the_call() -> None:
+    calls = [call(f"10.2.0.{n}", events=n) for n in range(1, 3 * MOST)]
+    found = troubles(frame(failed_calls=calls), seen())
+    assert [one.events for one in found] == [11, 10, 9, 8]
+    assert asked(frame(failed_calls=[call()]), seen()) == (Question(TO, protocol="udp", port=53),)
+    tcp = [Attempt("[2001:db8::1]:443", 1, 2, 0)]
+    assert asked(frame(), seen(tcp)) == (Question("2001:db8::1", port=443),)
+
+
+def test_the_kind_names_its_target() -> None:
+    assert KIND.target(WayFact("10.2.0.5:53")) == "10.2.0.5:53"
+
+
+def test_a_refusal_is_an_answer_and_a_local_error_is_no_silence() -> None:
+    entries = [Neighbour("a0", "10.0.0.2", 4, "permanent", "02:00:00:00:00:99")]
+    for error, decides in (("ECONNREFUSED", False), ("EPERM", False), ("ETIMEDOUT", True)):
+        failed = call("10.0.0.2", "connect", error)
+        assert facts(failed, neighbour_states=entries)[0].stops is decides, error
+    (local,) = facts(call("10.0.0.1", "connect", "ECONNREFUSED", port="81"))
+    assert local.decider == "nothing listens at tcp port 81"
+    absent = [Neighbour("a0", "10.0.0.2", 4, "failed")]
+    (far,) = facts(call("10.0.0.2", "connect", "ECONNREFUSED"), neighbour_states=absent)
+    assert not far.stops
+
+
+def test_a_connection_that_gets_no_answer_any_more_is_in_trouble() -> None:
+    known = {"protocol": "tcp", "namespace": None, "remote": "10.0.0.2", "remote_port": 5001,
+             "process": "app", "pid": 7, "lost": 0, "send_q": 0, "tx_per_s": 0.0,
+             "id": "tcp:1", "window": 9000, "mss": 1448, "probes": 0, "backoff": 0}  # fmt: skip
+    stalled = SimpleNamespace(**{**known, "backoff": 2})
+    absent = [Neighbour("a0", "10.0.0.2", 4, "failed")]
+    (one,) = build(frame(neighbour_states=absent), seen(flows=[stalled]))
+    assert f"{one.what}: {one.decider}" == (
+        "the connection of app[7] to 10.0.0.2:5001 gets no answer any more: no neighbour answers "
+        "for 10.0.0.2 on a0"
+    )
+    assert one.explains[0] == "tcp:1"
+    for no in (
+        {"probes": 1}, {"backoff": 1}, {"backoff": 3, "window": 0},
+        {"backoff": 9, "protocol": "udp"}, {"backoff": 9, "namespace": "web"},
+    ):  # fmt: skip
+        flow = SimpleNamespace(**{**known, **no})
+        assert build(frame(neighbour_states=absent), seen(flows=[flow])) == (), no
+    probed = SimpleNamespace(**{**known, "probes": 2, "window": 0})
+    assert build(frame(neighbour_states=absent), seen(flows=[probed]))[0].stops
+    stuck = {**known, "probes": 0, "backoff": 0, "lost": 3, "send_q": 9000}
+    for rate, count in ((0.0, 1), (5.0, 0), (None, 0)):
+        flow = SimpleNamespace(**{**stuck, "tx_per_s": rate})
+        assert len(build(frame(), seen(flows=[flow]))) == count

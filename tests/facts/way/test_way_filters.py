@@ -1,0 +1,162 @@
+"""The packet filter and IPsec on the way: each expression, verdict and policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from way_tables import FAR, NEAR, frame, switches, went
+
+from nettop.collect.nft_hooks import Row as Hook
+from nettop.collect.nft_rules import Row as Rule
+from nettop.collect.xfrm_policies import Row as Policy
+from nettop.facts.way import HIDDEN
+
+DROP, ACCEPT = ("immediate", 0, "0:"), ("immediate", 0, "1:")
+PORT80 = (("payload", 1, 2, 2, 2), ("cmp", 1, 0, "0050"))
+TO = (("payload", 1, 1, 16, 4), ("cmp", 1, 0, "0a000002"))
+ESTABLISHED = (("ct", 0, 1), ("bitwise", 1, 1, "06000000", "00000000"), ("cmp", 1, 1, "00000000"))
+TCP = (("meta", 16, 1), ("cmp", 1, 0, "06"))
+OUT_A0 = (("meta", 7, 1), ("cmp", 1, 0, b"a0".hex() + "00" * 14))
+ARRIVES_B0 = (("meta", 6, 1), ("cmp", 1, 0, b"b0".hex() + "00" * 14))
+SET = (("payload", 1, 1, 16, 4), ("lookup",))
+ALL = ("output", "input", "forward")
+
+
+def ruled(*does: tuple[Any, ...], hook: str = "output", drops: bool = False, more: Any = ()) -> Any:
+    """A frame with one base chain `c` of these rules, each a tuple of expressions."""
+    rules = [Rule("inet", "t", "c", number, one) for number, one in enumerate(does, 2)]
+    on = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
+    hooks = [Hook("inet", "t", "c", hook, 0, "filter", drops)]
+    return frame(nft_hooks=hooks, nft_rules=[*rules, *more], interface_sysctls=on)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        (DROP,), (*PORT80, ("counter",), DROP), (*TO, ("reject",)), (*TCP, *PORT80, DROP),
+        (*OUT_A0, DROP), (("log",), DROP),
+    ],
+)  # fmt: skip
+def test_a_rule_that_matches_and_drops_stops_the_packets(rule: tuple[Any, ...]) -> None:
+    decider = went(FAR, ruled(rule), port=80).decider
+    assert decider is not None
+    assert decider.saw == "rule 2 of chain c (hook output, inet t) drops packets"
+    assert decider.change == "nft delete rule inet t c handle 2"
+
+
+@pytest.mark.parametrize(
+    "rule", [(*ESTABLISHED, DROP), (*ARRIVES_B0, DROP), (("counter",),), (ACCEPT,)]
+)
+def test_a_rule_that_does_not_match_or_does_not_drop_lets_them_pass(rule: tuple[Any, ...]) -> None:
+    way = went(FAR, ruled(rule), port=80)
+    assert (way.decider, way.of(HIDDEN)[1:]) == (None, ())
+    assert went(FAR, ruled((*PORT80, DROP)), port=81).decider is None
+
+
+def test_an_accept_ends_the_chain() -> None:
+    assert went(FAR, ruled((*PORT80, ACCEPT), (DROP,)), port=80).decider is None
+    assert went(FAR, ruled((*PORT80, ACCEPT), (DROP,)), port=81).decider is not None
+
+
+def test_the_policy_drops_what_no_rule_accepts() -> None:
+    decider = went(FAR, ruled((*ESTABLISHED, ACCEPT), drops=True), port=80).decider
+    assert decider is not None
+    assert decider.saw == "the policy of chain c (hook output, inet t) drops packets to 10.0.0.2:80"
+    assert decider.change == "nft add rule inet t c tcp dport 80 accept"
+    assert went(FAR, ruled((*PORT80, ACCEPT), drops=True), port=80).decider is None
+
+
+def test_answers_are_of_an_established_connection() -> None:
+    seen = ruled((*ESTABLISHED, ACCEPT), drops=True)
+    assert went(NEAR, seen, port=80, origin=FAR).decider is None
+    decider = went(NEAR, ruled(drops=True), port=80, origin=FAR).decider
+    assert decider is not None
+    assert "drops answers to 10.0.0.2" in decider.saw
+
+
+@pytest.mark.parametrize("rule", [(*SET, DROP), (*PORT80, ("limit",), DROP), (("match",), DROP)])
+def test_a_rule_that_cannot_be_evaluated_is_not_visible_and_no_stop(rule: tuple[Any, ...]) -> None:
+    way = went(FAR, ruled(rule), port=80)
+    assert way.decider is None
+    assert any("whether rule 2 of chain c" in one.saw for one in way.of(HIDDEN))
+    perhaps = went(FAR, ruled((*SET, ACCEPT), (DROP,)), port=80)
+    assert perhaps.decider is None
+    assert any("whether rule 3 of chain c" in one.saw for one in perhaps.of(HIDDEN))
+    policy = went(FAR, ruled((*SET, ACCEPT), drops=True), port=80)
+    assert policy.decider is None
+    assert any("its policy is drop" in one.saw for one in policy.of(HIDDEN))
+
+
+def test_a_chain_that_is_jumped_to_is_passed() -> None:
+    jump = (*PORT80, ("immediate", 0, "-3:d"))
+    inner = [Rule("inet", "t", "d", 9, (*TO, DROP))]
+    decider = went(FAR, ruled(jump, more=inner), port=80).decider
+    assert decider is not None
+    assert "rule 9 of chain d" in decider.saw
+    back = [Rule("inet", "t", "d", 8, (("immediate", 0, "-5:"),)), *inner]
+    assert went(FAR, ruled(jump, more=back), port=80).decider is None
+    assert went(FAR, ruled(jump, more=inner), port=81).decider is None
+
+
+@pytest.mark.parametrize(
+    ("hook", "to", "origin"),
+    [("input", NEAR, FAR), ("input", NEAR, ""), ("forward", "10.1.0.9", FAR),
+     ("prerouting", "10.1.0.9", FAR), ("postrouting", FAR, "")],
+)  # fmt: skip
+def test_each_hook_is_that_of_its_way(hook: str, to: str, origin: str) -> None:
+    decider = went(to, ruled((DROP,), hook=hook), port=80, origin=origin).decider
+    assert decider is not None
+    assert f"(hook {hook}, inet t)" in decider.saw
+    other = next(one for one in ALL if one not in {hook, "output"})
+    assert went(FAR, ruled((DROP,), hook=other), port=80).decider is None
+
+
+@pytest.mark.parametrize(("name", "says"), [("queue", "hands"), ("masq", "changes the addresses")])
+def test_a_queue_and_a_translation_are_not_visible(name: str, says: str) -> None:
+    way = went(FAR, ruled(((name,),)))
+    assert way.decider is None
+    assert any(says in one.saw for one in way.of(HIDDEN))
+
+
+def test_what_passes_the_hooks_by_is_not_visible() -> None:
+    hooks = [Hook("netdev", "t", "i", "netdev", 0, "filter", drops=False)]
+    offload = [Rule("inet", "t", "f", 2, (("flow_offload",),))]
+    said = [one.saw for one in went(FAR, frame(nft_hooks=hooks, nft_rules=offload)).of(HIDDEN)]
+    assert any("family netdev" in one for one in said)
+    assert any("flowtable" in one for one in said)
+    assert any("not permitted" in one.saw for one in went(FAR, frame("nft_rules")).of(HIDDEN))
+
+
+def policy(direction: str = "out", to: str = "10.0.0.0/24", **more: Any) -> Policy:
+    usual = {"priority": 0, "peer": FAR, "states": 0}
+    return Policy(direction, 1, to, "0.0.0.0/0", **{**usual, **more})
+
+
+def test_a_policy_without_state_stops_the_packets() -> None:
+    decider = went(FAR, frame(xfrm_policies=[policy()])).decider
+    assert decider is not None
+    assert decider.saw == (
+        "the IPsec policy 0.0.0.0/0 to 10.0.0.0/24 dir out wants IPsec with 10.0.0.2, and this "
+        "host has no IPsec state"
+    )
+    blocks = went(FAR, frame(xfrm_policies=[policy(blocks=True, peer=None)])).decider
+    assert blocks is not None
+    assert "blocks packets" in blocks.saw
+    taken = went(NEAR, frame(xfrm_policies=[policy("in", NEAR + "/32")]), origin=FAR).decider
+    assert taken is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"direction": "in"}, {"to": "10.9.0.0/24"}, {"protocol": 17}, {"port": 443}, {"peer": None}],
+)
+def test_a_policy_of_other_packets_does_not_matter(other: dict[str, Any]) -> None:
+    assert went(FAR, frame(xfrm_policies=[policy(**other)]), port=80).decider is None
+
+
+def test_with_states_it_is_not_visible_whether_one_fits() -> None:
+    way = went(FAR, frame(xfrm_policies=[policy(states=2)]))
+    assert way.decider is None
+    assert any("IPsec state" in one.saw for one in way.of(HIDDEN))
+    assert any("IPsec" in one.saw for one in went(FAR, frame("xfrm_policies")).of(HIDDEN))

@@ -1,0 +1,110 @@
+"""The way of packets that arrive: local delivery and forwarding, on tables that are made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from way_tables import FAR, NEAR, SOUND, answer, frame, listener, process, route, switches, went
+
+from nettop.collect.ways import Question
+from nettop.facts.way import HIDDEN, Flow, questions
+
+ON = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
+BEYOND = "10.1.0.9"
+
+
+@pytest.mark.parametrize(
+    ("changed", "saw", "change"),
+    [
+        ({"sockets_tcp": []}, "nothing listens at tcp port 80", "start the service"),
+        (
+            {"sockets_tcp": [listener("127.0.0.1", 80)]},
+            "nothing listens at 10.0.0.1:80: app[7] listens at 127.0.0.1:80 only",
+            "let the service listen at 10.0.0.1 or at every address",
+        ),
+        (
+            {"processes": [process("T")]},
+            "app[7], which listens at 10.0.0.1:80, is stopped by a signal",
+            "kill -CONT 7",
+        ),
+        (
+            {"sockets_tcp": [listener("0.0.0.0", 80, recv_q=129)]},
+            "the accept queue of app[7] at 10.0.0.1:80 is full (129 of 128)",
+            "app[7] must accept its connections",
+        ),
+    ],
+)
+@pytest.mark.parametrize("origin", ["", FAR])
+def test_a_listener_that_cannot_take_the_connection(
+    origin: str, changed: dict[str, Any], saw: str, change: str
+) -> None:
+    decider = went(NEAR, frame(**changed), port=80, origin=origin).decider
+    assert decider is not None
+    assert (decider.place, decider.saw, decider.change) == ("listener", saw, change)
+
+
+def test_a_listener_at_every_address_takes_it() -> None:
+    for local in ("0.0.0.0", "::", NEAR, f"::ffff:{NEAR}"):
+        sockets = [listener(local, 80)]
+        assert went(NEAR, frame(sockets_tcp=sockets), port=80).decider is None
+    hidden = went(NEAR, frame("sockets_tcp"), port=80).of(HIDDEN)
+    assert any("the sockets: not permitted" in one.saw for one in hidden)
+
+
+def test_packets_are_forwarded_where_the_switch_is_on() -> None:
+    assert went(BEYOND, frame(interface_sysctls=ON), origin=FAR).decider is None
+    decider = went(BEYOND, frame(), origin=FAR).decider
+    assert decider is not None
+    assert decider.saw == "this host does not forward ipv4 packets from a0"
+    assert decider.change == "nettop set sysctl.net.ipv4.ip_forward 1"
+    off = [switches("all", 1), switches("a0"), switches("b0", 1)]
+    one = went(BEYOND, frame(interface_sysctls=off), origin=FAR).decider
+    assert one is not None
+    assert one.change == "nettop set sysctl.net.ipv4.conf.a0.forwarding 1"
+    unread = went(BEYOND, frame("interface_sysctls"), origin=FAR)
+    assert unread.decider is None
+    assert any("whether ipv4 is forwarded" in step.saw for step in unread.of(HIDDEN))
+
+
+@pytest.mark.parametrize("error", ["", "EXDEV", "EINVAL"])  # Linux 6.13 says EINVAL for both
+def test_a_strict_reverse_path_filter(error: str) -> None:
+    strict = [switches("all", 1, 1), switches("a0", 1), switches("b0", 1)]
+    said = [answer(BEYOND, error, source=FAR, arrives="b0")] if error else []
+    way = went(BEYOND, frame(interface_sysctls=strict, ways=said), origin=FAR, arrives="b0")
+    assert way.decider is not None
+    assert way.decider.saw == (
+        "the reverse path filter of b0 drops packets from 10.0.0.2: the route back to 10.0.0.2 "
+        "leaves by a0"
+    )
+    assert "sysctl.net.ipv4.conf.all.rp_filter 2" in way.decider.change
+    assert way.headline.startswith("10.1.0.9 from 10.0.0.2 on b0 cannot be reached")
+
+
+def test_a_source_that_is_an_address_of_this_host() -> None:
+    said = [answer(BEYOND, "EINVAL", source=NEAR, arrives="a0")]
+    way = went(BEYOND, frame(interface_sysctls=ON, ways=said), origin=NEAR, arrives="a0")
+    assert way.decider is not None
+    assert "martian" in way.decider.saw
+
+
+def test_the_way_of_the_answers_is_walked_too() -> None:
+    routes = [*SOUND["fib"][:-1], route("10.3.0.0/24", None, kind="blackhole")]
+    seen = frame(fib=routes, interface_sysctls=ON)
+    way = went(NEAR, seen, port=80, origin="10.3.0.1", arrives="a0")
+    assert way.decider is not None
+    assert way.decider.saw == "route 10.3.0.0/24 is a blackhole"
+
+
+def test_the_kernel_is_asked_for_both_directions() -> None:
+    asked = questions(Flow(BEYOND, 80, FAR), frame())
+    assert asked == (
+        Question(FAR), Question(BEYOND, FAR, "a0", port=80), Question(FAR, BEYOND, "b0"),
+    )  # fmt: skip
+    assert questions(Flow(FAR, mark=3), frame()) == (Question(FAR, mark=3),)
+
+
+def test_an_interface_alone_gets_a_source_behind_it() -> None:
+    way = went(BEYOND, frame(interface_sysctls=ON), arrives="a0")
+    assert way.decider is None
+    assert way.headline.startswith("nothing visible here stops 10.1.0.9 from 10.0.0.2 on a0")

@@ -1,0 +1,245 @@
+"""The way of packets that this host sends: each step on tables that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pytest
+import way_tables as host
+from way_tables import FAR, SOUND, answer, frame, link, route, rule, went
+
+from nettop.collect import neighbour_states
+from nettop.facts.way import HIDDEN, PASSES, SUSPECT
+
+ELSEWHERE = "198.51.100.7"
+
+
+def others(table: str, name: str) -> list[Any]:
+    return [row for row in SOUND[table] if row.interface != name]
+
+
+def neighbour(state: str, hardware: str | None = None) -> list[Any]:
+    return [neighbour_states.Row("a0", FAR, 4, state, hardware)]
+
+
+class Case(NamedTuple):
+    """Tables in other words than those of the sound host, and the decider."""
+
+    to: str
+    place: str
+    saw: str
+    change: str
+    tables: dict[str, Sequence[Any]]
+
+
+STOPS = {
+    "a blackhole": Case(
+        "10.2.0.5", "route", "route 10.2.0.0/24 is a blackhole",
+        "ip route del blackhole 10.2.0.0/24",
+        {"fib": [*SOUND["fib"], route("10.2.0.0/24", None, kind="blackhole")]},
+    ),
+    "an unreachable network of a table that a mark chooses": Case(
+        "10.2.0.5", "route", "route 0.0.0.0/0 of table 9 is unreachable",
+        "ip route del unreachable 0.0.0.0/0 table 9",
+        {
+            "fib": [*SOUND["fib"], route("0.0.0.0/0", None, kind="unreachable", table=9)],
+            "routing_rules": [rule(10, 9, to="10.2.0.0/16"), *SOUND["routing_rules"]],
+        },
+    ),
+    "a rule": Case(
+        "10.2.0.5", "rule", "rule 10 from all to 10.2.0.0/16 is prohibit",
+        "ip rule del priority 10",
+        {"routing_rules": [rule(10, 0, action="prohibit", to="10.2.0.0/16"),
+                           *SOUND["routing_rules"]]},
+    ),
+    "a rule that only the kernel evaluates": Case(
+        FAR, "route", "a route or rule for 10.0.0.2 is prohibit (EACCES)",
+        "",
+        {"ways": [answer(FAR, "EACCES")],
+         "routing_rules": [rule(10, 0, action="prohibit", more=True), *SOUND["routing_rules"]]},
+    ),
+    "no route": Case(
+        ELSEWHERE, "route", f"no route leads to {ELSEWHERE} (ENETUNREACH)",
+        f"ip route add {ELSEWHERE} via GATEWAY, or a default route",
+        {"fib": SOUND["fib"][:-1], "ways": [answer(ELSEWHERE, "ENETUNREACH")]},
+    ),
+    "the kernel's answer is better than the tables": Case(
+        FAR, "route", f"no route leads to {FAR} (ENETUNREACH)",
+        f"ip route add {FAR} via GATEWAY, or a default route",
+        {"ways": [answer(FAR, "ENETUNREACH")]},
+    ),
+    "a dead next hop": Case(
+        ELSEWHERE, "route", "the next hop of route 0.0.0.0/0, 10.0.0.254 dev a0, is dead: "
+        "a0 is down", "ip link set a0 up",
+        {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", dead=True)]},
+    ),
+    "a next hop without carrier, and the kernel ignores such routes": Case(
+        ELSEWHERE, "route", "the next hop of route 0.0.0.0/0, 10.0.0.254 dev a0, is dead: "
+        "a0 has no carrier", "ip link set a0 up",
+        {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", linkdown=True)],
+         "ways": [answer(ELSEWHERE, "ENETUNREACH")]},
+    ),
+    "a qdisc that loses each packet": Case(
+        FAR, "queue", "qdisc netem of a0 drops every packet", "tc qdisc del dev a0 root",
+        {"qdiscs": [host.qdisc("a0", "netem", largest=0)]},
+    ),
+    "a burst below a SYN": Case(
+        FAR, "queue", "qdisc tbf of a0 drops frames above 60 bytes, its burst; those of a0 have up "
+        "to 1514", "tc qdisc replace dev a0 root tbf … with a burst of 1514 bytes or more",
+        {"qdiscs": [host.qdisc("a0", "tbf", largest=60)]},
+    ),
+    "the interface is down": Case(
+        FAR, "device", "no route leads to 10.0.0.2: a0, with 10.0.0.1/24, is down",
+        "ip link set a0 up",
+        {"fib": [], "links": [*others("links", "a0"), link("a0", 2, up=False, carrier=None)]},
+    ),
+    "no carrier": Case(
+        FAR, "device", "the interface a0 has no carrier",
+        "bring up the other end of a0, in its namespace",
+        {"links": [*others("links", "a0"), link("a0", 2, carrier=False)]},
+    ),
+    "no address": Case(
+        FAR, "source", "a0 has no IPv4 address for the source",
+        "ip addr add ADDRESS/LENGTH dev a0",
+        {"addresses": others("addresses", "a0"), "fib": [route("10.0.0.0/24", "a0")]},
+    ),
+    "no neighbour": Case(
+        FAR, "neighbour", "no neighbour answers for 10.0.0.2 on a0", "the host with 10.0.0.2 must "
+        "answer ARP: there, its interface up and without NOARP, the address on it, and no filter "
+        "on the way back to this host (rp_filter)",
+        {"neighbour_states": neighbour("failed")},
+    ),
+    "lo is down": Case(
+        "127.0.0.1", "device", "the interface lo is down", "ip link set lo up",
+        {"links": [*others("links", "lo"), link("lo", 1, type=772, kind="", up=False)]},
+    ),
+    "a VLAN on an interface that is down": Case(
+        FAR, "device", "the interface a0, below v5, is down", "ip link set a0 up",
+        {
+            "fib": [route("10.0.0.0/24", "v5", source="10.0.0.1")],
+            "links": [link("v5", 5, kind="vlan", link="a0"), link("a0", 2, up=False, carrier=None)],
+        },
+    ),
+    "a VLAN with a larger MTU": Case(
+        FAR, "device", "the MTU of a0 (1500) is below that of v5 (9000)",
+        "nettop set link.mtu@v5 1500",
+        {
+            "fib": [route("10.0.0.0/24", "v5", source="10.0.0.1")],
+            "links": [link("v5", 5, kind="vlan", link="a0", mtu=9000), link("a0", 2)],
+        },
+    ),
+    "a bond without a port that carries": Case(
+        FAR, "device", "no port of bond0 has a carrier: p1, p2", "",
+        {
+            "fib": [route("10.0.0.0/24", "bond0", source="10.0.0.1")],
+            "links": [link("bond0", 5, kind="bond"), link("p1", 6, master="bond0", carrier=False),
+                      link("p2", 7, master="bond0", up=False)],
+        },
+    ),
+    "a bridge whose port does not forward": Case(
+        FAR, "bridge", "the port p1 of the bridge br0 is disabled",
+        "bridge link set dev p1 state 3",
+        {
+            "fib": [route("10.0.0.0/24", "br0", source="10.0.0.1")],
+            "links": [link("br0", 5, kind="bridge", carrier=False),
+                      link("p1", 6, master="br0", slave_kind="bridge", port_state="disabled")],
+        },
+    ),
+    "the address is on a port of a bridge": Case(
+        FAR, "bridge", "a0 is a port of the bridge br0: what it receives goes to the bridge, not "
+        "to the addresses of the port", "move the addresses and routes of a0 to br0",
+        {"links": [*others("links", "a0"), link("br0", 5, kind="bridge"),
+                   link("a0", 2, master="br0", slave_kind="bridge", port_state="forwarding")]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_the_first_thing_that_cannot_carry_the_flow_is_named_with_its_change(name: str) -> None:
+    case = STOPS[name]
+    decider = went(case.to, frame(**case.tables)).decider
+    assert decider is not None
+    assert (decider.place, decider.saw, decider.change) == (case.place, case.saw, case.change)
+    assert decider.command
+
+
+def test_a_sound_host_passes_every_step() -> None:
+    way = went(FAR, frame(ways=[answer(FAR, kind="unicast", network="10.0.0.0/24", table=254,
+                                       interface="a0", address="10.0.0.1")]))  # fmt: skip
+    assert (way.decider, way.suspect, way.of(HIDDEN)) == (None, None, ())
+    assert way.headline == "nothing visible here stops 10.0.0.2"
+    assert [one.place for one in way.steps] == ["route", "source", "neighbour", "device"]
+
+
+def test_without_the_kernels_answer_the_tables_answer_and_that_is_said() -> None:
+    way = went(ELSEWHERE, frame())
+    assert way.decider is None
+    assert "the kernel's route answer" in way.of(HIDDEN)[0].saw
+    assert any("route 0.0.0.0/0 via 10.0.0.254 dev a0" in one.saw for one in way.of(PASSES))
+
+
+def test_a_table_that_was_not_read_is_not_taken_for_empty() -> None:
+    assert went(FAR, frame("fib")).decider is None
+    assert went(FAR, frame("neighbour_states")).decider is None
+    hidden = [one.saw for one in went(FAR, frame("routing_rules", "neighbour_states")).of(HIDDEN)]
+    assert any("the routing rules (not permitted)" in one for one in hidden)
+    assert any("the neighbour entries: not permitted" in one for one in hidden)
+
+
+def test_a_permanent_entry_is_a_suspect() -> None:
+    way = went(FAR, frame(neighbour_states=neighbour("permanent", "02:00:00:00:00:99")))
+    assert way.decider is None
+    assert way.suspect is not None
+    assert way.suspect.outcome == SUSPECT
+    assert way.suspect.change == "ip neigh del 10.0.0.2 dev a0"
+
+
+@pytest.mark.parametrize("interface", [{"noarp": True}, {"type": 65534}])
+def test_an_interface_without_arp_needs_no_entry(interface: dict[str, Any]) -> None:
+    links = [*others("links", "a0"), link("a0", 2, **interface)]
+    assert went(FAR, frame(links=links, neighbour_states=neighbour("failed"))).decider is None
+
+
+def test_what_takes_packets_by_itself_is_not_visible() -> None:
+    filters = went(FAR, frame(qdiscs=[host.qdisc("a0", "clsact", root=False)]))
+    assert any("filters of clsact on a0" in one.saw for one in filters.of(HIDDEN))
+    links = [*others("links", "a0"), link("a0", 2, kind="openvswitch")]
+    switch = went(FAR, frame(links=links))
+    assert any("Open vSwitch" in one.saw for one in switch.of(HIDDEN))
+    assert "not visible" in switch.headline
+
+
+def test_a_mark_chooses_the_rule() -> None:
+    rules = [rule(10, 0, action="blackhole", mark=5, mask=0xFF), *SOUND["routing_rules"]]
+    assert went(FAR, frame(routing_rules=rules), mark=0x105).decider is not None
+    assert went(FAR, frame(routing_rules=rules)).decider is None
+
+
+def test_a_table_that_only_the_default_route_of_is_suppressed_is_passed_over() -> None:
+    rules = [rule(10, 254, suppress=0), rule(20, 0, action="prohibit"), *SOUND["routing_rules"]]
+    assert went(FAR, frame(routing_rules=rules)).decider is None
+    assert went(ELSEWHERE, frame(routing_rules=rules)).decider is not None
+
+
+def test_a_dead_next_hop_of_several_is_a_suspect() -> None:
+    hops = [route("10.2.0.0/24", "a0", "10.0.0.254", hop=0),
+            route("10.2.0.0/24", "b0", "10.1.0.9", hop=1)]  # fmt: skip
+    silent = neighbour_states.Row("b0", "10.1.0.9", 4, "failed")
+    seen = frame(fib=[*SOUND["fib"], *hops], neighbour_states=[*SOUND["neighbour_states"], silent])
+    way = went("10.2.0.5", seen)
+    assert way.decider is None
+    assert way.suspect is not None
+    assert way.suspect.saw == (
+        "1 of 2 next hops of route 10.2.0.0/24 is dead (10.1.0.9 dev b0): a part of the flows goes "
+        "there"
+    )
+    assert went("10.2.0.5", frame(fib=[*SOUND["fib"], *hops])).suspect is None
+
+
+def test_a_burst_below_the_longest_frame_is_a_suspect() -> None:
+    way = went(FAR, frame(qdiscs=[host.qdisc("a0", "tbf", largest=600)]))
+    assert way.decider is None
+    assert way.suspect is not None
+    assert "drops frames above 600 bytes" in way.suspect.saw
+    assert went(FAR, frame(qdiscs=[host.qdisc("a0", "tbf", largest=1514)])).suspect is None
