@@ -10,7 +10,7 @@ import pytest
 
 from nettop import settings
 from nettop.changes import context, target
-from nettop.changes.journal import JournaledChange
+from nettop.changes.entry import JournaledChange
 from nettop.changes.namespaces import Namespace
 
 NODE = "ifindex 3 node 401 device 0000:01:00.0 port 0"  # one device, wherever it is

@@ -31,7 +31,8 @@ from ..terms.errors import sentence
 from ..terms.text import safe
 from . import Result, chain, context, matching, status, target
 from .chain import READY
-from .journal import Book, Busy, Journal, JournaledChange, since_boot
+from .entry import JournaledChange
+from .journal import Book, Busy, Journal, since_boot
 from .readback import current
 from .running import GUARD, running
 from .unguarded import over, unguarded

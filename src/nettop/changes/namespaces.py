@@ -147,7 +147,7 @@ def _all_processes() -> bool:
 def _events() -> str:
     """The number of the last event of a device, in all namespaces; empty if it is unknown."""
     try:
-        with open("/sys/kernel/uevent_seqnum", encoding="ascii") as file:
+        with open("/sys/kernel/uevent_seqnum", encoding="utf-8") as file:
             return file.read()
     except OSError:
         return ""
@@ -213,7 +213,7 @@ def _mounted(processes: Iterable[str]) -> Iterator[str]:
             space = os.readlink(f"/proc/{pid}/ns/mnt")
             if space in seen and pid != "self":
                 continue
-            with open(f"/proc/{pid}/mountinfo", errors="surrogateescape") as file:
+            with open(f"/proc/{pid}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
                 lines = [line.split() for line in file]
         except OSError as error:
             if not _closed(error):

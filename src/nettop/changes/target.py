@@ -16,7 +16,7 @@ from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import absent
 from . import context
-from .journal import JournaledChange
+from .entry import JournaledChange
 from .namespaces import Namespace, Survey
 
 _LOOKS: Final = 2  # at most, while devices come and go
