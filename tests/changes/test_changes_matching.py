@@ -11,7 +11,8 @@ import pytest
 from nettop import settings
 from nettop.changes import chain, context, guard, matching, plan, report, status
 from nettop.changes.apply import Terms, apply
-from nettop.changes.journal import Journal, JournaledChange
+from nettop.changes.entry import JournaledChange
+from nettop.changes.journal import Journal
 from nettop.changes.retract import retract
 from nettop.cli import main
 from nettop.settings import Host

@@ -10,7 +10,8 @@ import pytest
 from nettop import settings
 from nettop.changes import chain, guard, matching, plan, undo
 from nettop.changes.apply import Terms, apply, risky
-from nettop.changes.journal import Journal, JournaledChange
+from nettop.changes.entry import JournaledChange
+from nettop.changes.journal import Journal
 from nettop.changes.retract import retract
 from nettop.settings import Host
 

@@ -16,7 +16,8 @@ from hang import until
 from nettop import settings
 from nettop.changes import context, guard, plan, undo, unguarded
 from nettop.changes.apply import Terms, apply
-from nettop.changes.journal import Journal, JournaledChange, since_boot
+from nettop.changes.entry import JournaledChange
+from nettop.changes.journal import Journal, since_boot
 from nettop.settings import Host
 
 

@@ -12,7 +12,8 @@ import pytest
 from nettop import settings
 from nettop.changes import guard, journal, lines, plan, undo, unguarded
 from nettop.changes.apply import Terms, apply
-from nettop.changes.journal import Journal, JournaledChange
+from nettop.changes.entry import JournaledChange
+from nettop.changes.journal import Journal
 from nettop.changes.retract import retract
 from nettop.cli import main
 from nettop.files import bounds

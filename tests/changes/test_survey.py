@@ -63,3 +63,32 @@ def test_root_is_told_that_a_namespace_could_not_be_entered(looks: list[dict[str
     survey = Survey()
     assert (survey.found, survey.complete) == ((), False)
     assert survey.unseen == "not all of them could be entered"
+
+
+def test_a_survey_is_settled_while_the_kernel_reports_no_event(
+    looks: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks += [{"1": "/run/netns/one"}]
+    number = ["7"]
+    monkeypatch.setattr(namespaces, "_events", lambda: number[0])
+    survey = Survey()
+    number[0] = "8"
+    assert survey.settled, "it looked at nothing yet"
+    assert survey.found
+    assert not survey.settled
+    survey.again()
+    assert survey.found
+    assert survey.settled
+    number[0] = ""
+    survey.again()
+    assert survey.found
+    assert not survey.settled, "the number cannot be read"
+
+
+def test_a_survey_of_some_processes_is_not_complete(
+    looks: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks += [{"1": "/run/netns/one"}]
+    monkeypatch.setattr(namespaces, "_all_processes", lambda: False)
+    assert not Survey().complete
+    assert Survey().unseen == "processes outside of this PID namespace cannot be seen"

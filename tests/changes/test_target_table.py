@@ -10,7 +10,7 @@ import pytest
 
 from nettop import settings
 from nettop.changes import context, target
-from nettop.changes.journal import JournaledChange
+from nettop.changes.entry import JournaledChange
 from nettop.changes.namespaces import Namespace
 
 NODE = "ifindex 3 node 401 device 0000:01:00.0 port 0"  # one device, wherever it is
@@ -25,14 +25,15 @@ HERE = context.Netns("4026", "1", "")
 THERE = context.Netns("5000", "2", "")
 
 
-def survey(*spaces: Namespace, complete: bool = True) -> Any:
+def survey(*spaces: Namespace, complete: bool = True, settled: bool = True) -> Any:
     def device(wanted: Any) -> Any:
         every = ((space, n, i) for space in spaces for n, i in space.devices.items())
         return next(((space, n) for space, n, i in every if wanted(n, i)), None)
 
     return SimpleNamespace(
-        found=spaces, complete=complete, device=device, unseen="only root sees all of them"
-    )
+        found=spaces, complete=complete, device=device, unseen="only root sees all of them",
+        settled=settled, again=lambda: None,
+    )  # fmt: skip
 
 
 def space(cookie: str = "1", inode: str = "4026", **devices: str) -> Namespace:
@@ -45,9 +46,10 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def find(
         entry: JournaledChange, devices: dict[str, str], *, here: context.Netns = HERE,
-        real: bool = True, boot: str = "b1", driven: bool = False, **more: Any,
+        real: bool = True, boot: str = "b1", driven: bool = False,
+        shown: tuple[str, ...] = ("lo",), **more: Any,
     ) -> tuple[str | None, str, bool]:  # fmt: skip
-        source = SimpleNamespace(listing=lambda _path: [*devices])
+        source = SimpleNamespace(listing=lambda _path: [*shown, *devices])
         host: Any = SimpleNamespace(source=source, real=real)
         monkeypatch.setattr(context, "boot", lambda: boot)
         monkeypatch.setattr(context, "netns", lambda: here)
@@ -151,6 +153,24 @@ def test_a_device_that_is_not_here(found: Any) -> None:
     assert found(RING, {}, survey=survey(complete=False)) == (None, only, False)
     ban = replace(RING, setting="irqbalance.ban@eth0")
     assert found(ban, {}, survey=survey())[1] == settings.kind("irqbalance").FORGETS
+
+
+def test_a_device_is_not_gone_while_devices_come_and_go(found: Any) -> None:
+    """It may have passed between the looks; what was found where it is holds all the same."""
+    with pytest.raises(OSError, match="because devices come and go"):
+        found(RING, {}, survey=survey(settled=False))
+    there = found(RING, {}, survey=survey(space("9", "9", eth0=NODE), settled=False))
+    assert there[1].startswith("eth0 is now in network namespace web: ")
+    again = survey(settled=False)
+    again.again = lambda: setattr(again, "settled", True)
+    assert found(RING, {}, survey=again)[2] is True
+    with pytest.raises(OSError, match="because devices come and go"):  # so may a namespace
+        found(SYSCTL, {}, here=THERE, survey=survey(settled=False))
+
+
+def test_a_device_is_not_gone_where_no_interface_is_shown(found: Any) -> None:
+    with pytest.raises(OSError, match="no interface is shown"):
+        found(RING, {}, shown=(), survey=survey())
 
 
 def test_a_device_that_is_in_another_namespace(found: Any) -> None:

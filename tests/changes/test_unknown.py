@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import json
 import os
 import signal
 import time
@@ -97,7 +98,9 @@ def test_a_guard_tries_again_where_the_device_cannot_be_identified(
     assert shows(host) == "1500"
     assert [e.state for e in book.entries()] == ["reverted"]
     assert late
-    assert book.failures() == ("guard of change 1: odd",)
+    rows = [json.loads(row) for row in Path(book.path).read_text().splitlines()]
+    assert [row["because"] for row in rows if row["event"] == "guard-failed"] == ["odd"]
+    assert book.failures() == (), "it holds no longer"
 
 
 @pytest.mark.parametrize("number", [errno.ENODEV, errno.ENOENT])

@@ -17,7 +17,7 @@ from sentences import no_fault
 from nettop import commands
 from nettop.box.incident import Incident, save
 from nettop.changes import Result, data
-from nettop.changes.journal import JournaledChange
+from nettop.changes.entry import JournaledChange
 from nettop.cli import main
 from nettop.commands import schema
 from nettop.commands.journal import document

@@ -27,6 +27,7 @@ _SYSCTLS: Final = {
     "net.ipv4.ip_local_port_range": "32768\t60999", "net.ipv4.ip_forward": "0",
     "net.ipv4.conf.all.rp_filter": "2", "net.ipv4.neigh.default.gc_thresh3": "1024",
     "net.ipv4.ipfrag_high_thresh": "4194304", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_dsack": "1", "net.ipv4.tcp_retries2": "15",
     "kernel.numa_balancing": "1",
 }  # fmt: skip
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from nettop.changes import context
-from nettop.changes.journal import Journal, JournaledChange
+from nettop.changes.entry import JournaledChange
+from nettop.changes.journal import Journal
 from nettop.metrics import kept
 from nettop.metrics.families import CHANGES, DRIFT
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from changes_netns import Nettop, run
+from changes_netns import Nettop, expire, run
 from hang import until
 from warm import Warm
+
+from nettop.changes.journal import Journal
+from nettop.changes.namespaces import Survey
 
 pytestmark = [
     pytest.mark.netns,
@@ -88,8 +92,62 @@ def test_a_device_that_came_back_with_another_index_is_the_same(nettop: Nettop) 
     assert back["state"] == "undone"
 
 
+HIDE = """
+import ctypes, fcntl, os, socket, subprocess, sys
+setns = ctypes.CDLL(None).setns
+kept = socket.socket()
+with open(f"/run/netns/{sys.argv[1]}") as other:
+    assert setns(other.fileno(), 0) == 0
+print("away", flush=True)
+sys.stdin.readline()
+setns(fcntl.ioctl(kept, 0x894C), 0)  # SIOCGSKNS, linux/sockios.h
+subprocess.run(["ip", "link", "set", "va", "netns", sys.argv[1]], check=True)
+"""
+
+
+def test_a_device_that_no_visible_namespace_has_is_not_gone(nettop: Nettop) -> None:
+    """A namespace that only a socket holds has no path; the guard holds a file of the device."""
+    nettop("--netns", A, "set", "link.mtu@va", "1400", "--confirm", "3600")
+    with subprocess.Popen(
+        ["ip", "netns", "exec", B, sys.executable, "-c", HIDE, A],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as holder:  # fmt: skip
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "away\n"
+        ip(A, f"link set va netns {B}")
+        run("ip", "netns", "del", B)
+        expire(nettop.state)
+        journal = Journal(nettop.state)
+        until(lambda: any("it exists" in told for told in journal.failures()))
+        assert journal.entries()[-1].state == "pending"
+        holder.communicate("\n")
+    until(lambda: "mtu 1500" in ip(A, "link show va"))
+    until(lambda: journal.entries()[-1].state == "reverted")
+
+
+def test_a_device_that_is_destroyed_is_gone_for_the_guard(nettop: Nettop) -> None:
+    nettop("--netns", A, "set", "link.mtu@va", "1400", "--confirm", "3600")
+    ip(A, "link del va")
+    expire(nettop.state)
+    until(lambda: Journal(nettop.state).entries()[-1].state == "void")
+
+
+def test_a_namespace_that_is_mounted_out_of_sight_is_found(tmp_path: Path) -> None:
+    place = tmp_path / "space"
+    place.touch()
+    words = f"unshare -n mount --bind /proc/self/ns/net {place}; stat -Lc %i {place}; read line"
+    with subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:  # fmt: skip
+        assert holder.stdout is not None
+        inode = holder.stdout.readline().strip()
+        assert inode in [space.inode for space in Survey().found]
+        holder.communicate("\n")
+
+
 def void(nettop: Nettop, what: str) -> list[dict[str, Any]]:
-    """What undo leaves alone; again while a namespace of another program cannot be entered."""
+    """What undo leaves alone; again while namespaces and devices of other programs come and go."""
 
     def told() -> list[dict[str, Any]]:
         _, out, _ = nettop.plain("--netns", A, "undo", what, "--json")
@@ -120,7 +178,7 @@ def test_a_parameter_follows_its_device_and_leaves_another_of_the_name_alone(
     ip(A, "link del va" if anew else "link set va name other")
     ip(A, "link add va type veth peer name vc")
     run("ip", "netns", "exec", A, "sysctl", "-qw", f"{FILTER}=2")
-    (told,) = nettop("--netns", A, "undo", "2")
+    (told,) = void(nettop, "2") if anew else nettop("--netns", A, "undo", "2")
     assert told["state"] == ("void" if anew else "undone")
     assert ("created anew" if anew else "other now") in told["because"]
     now = [FILTER] if anew else [FILTER, FILTER.replace("va", "other")]

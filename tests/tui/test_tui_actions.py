@@ -12,7 +12,8 @@ from heard import Heard
 from scenes import RING, lossy
 
 from nettop.changes import Change
-from nettop.changes.journal import Journal, JournaledChange
+from nettop.changes.entry import JournaledChange
+from nettop.changes.journal import Journal
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.prediction import Prediction
 from nettop.host.source import Live

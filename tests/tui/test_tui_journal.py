@@ -10,7 +10,8 @@ from hang import HANG
 from heard import Heard
 from scenes import lossy
 
-from nettop.changes.journal import Journal, JournaledChange
+from nettop.changes.entry import JournaledChange
+from nettop.changes.journal import Journal
 from nettop.host.source import Live
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask

@@ -11,7 +11,8 @@ from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import Change, Result, chain, context, guard, matching
-from .journal import Journal, JournaledChange, since_boot
+from .entry import JournaledChange
+from .journal import Journal, since_boot
 from .plan import forecast, refused
 from .readback import carrier, look, read_side_effects, settle
 

@@ -23,7 +23,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from . import context, matching
-from .journal import JournaledChange
+from .entry import JournaledChange
 
 READY = 60.0  # seconds for a guard to start and load its modules on a very busy host
 

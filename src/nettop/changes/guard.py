@@ -9,8 +9,9 @@ a confirmation, ends its waiting without a revert.
 Every risky group of changes has a guard, and every guard reverts the whole chain of its group
 (`chain`), so the chain reverts as long as one of its guards runs. A guard ends when its group is
 confirmed or reverted. A guard that is stopped (by any signal that can be caught, or its systemd
-service) reverts the chain at once. It retries after a failure, until it succeeds. If the device is
-elsewhere, or another program changed the value, it records that and ends.
+service) reverts the chain at once. It retries after a failure, until it succeeds, also while the
+device exists and is not to be seen. If the device is elsewhere, or another program changed the
+value, it records that and ends.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from ..terms.errors import sentence
 from ..terms.text import safe
 from . import Result, chain, context, matching, status, target
 from .chain import READY
-from .journal import Book, Busy, Journal, JournaledChange, since_boot
+from .entry import JournaledChange
+from .journal import Book, Busy, Journal, since_boot
 from .readback import current
 from .running import GUARD, running
 from .unguarded import over, unguarded
@@ -292,14 +294,16 @@ def _final(
     or another program changed the value.
     """
     from ..settings import Host
+    from .namespaces import Survey
     from .undo import way_back
 
     pending = [e for e in entries if chain.unconfirmed(e)]
     if result.after is None:
         try:
-            return "" if target.find(entry, Host.at()).address is not None else "conflict"
+            place = target.find(entry, Host.at(), Survey())
         except OSError:  # it is not known where the device is
             return ""
+        return "" if place.address is not None or place.gone else "conflict"
     if result.after == way_back(chain.base(entry, pending), entries)[0]:
         return "reverted"
     ours = (entry.before, entry.wanted, entry.after)
@@ -345,13 +349,14 @@ def main(words: list[str]) -> None:
 
 
 def _rehearsed(journal: Book, group: int) -> bool:
-    """Read once what the revert will read; False if the journal has no such group."""
+    """Read once what the revert will read, and hold the devices; False: there is no such group."""
     from ..settings import Host
     from .undo import moved
 
     pending, host = chain.of_group(journal.entries(), group), Host.at()
     for entry in pending:
         with contextlib.suppress(Exception):  # the revert tells it
+            target.hold(entry, host)
             status.shown(entry, host)
             moved(entry, entry.address, host)
     return bool(pending)

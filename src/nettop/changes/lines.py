@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, Final
 
@@ -59,6 +60,13 @@ def rows(file: BinaryIO) -> Iterator[bytes]:
 def long(row: bytes) -> bool:
     """Whether a row goes on after what was read of it."""
     return len(row) > LONGEST + 1 and not row.endswith(b"\n")
+
+
+def checksum(file: BinaryIO, size: int, start: int = 0) -> int:
+    """The CRC-32 of the next `size` bytes, after that of those before."""
+    while size and (part := file.read(min(size, 1 << 20))):
+        start, size = zlib.crc32(part, start), size - len(part)
+    return start
 
 
 def parsed(raw: bytes) -> Line | None:

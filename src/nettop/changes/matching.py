@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from .. import settings
 from ..settings import Address
-from .journal import JournaledChange
+from .entry import JournaledChange
 
 
 def same_setting(a: JournaledChange, b: JournaledChange) -> bool:

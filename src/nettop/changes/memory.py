@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
-from .journal import Busy, Journal, JournaledChange, fold, since_boot
+from .entry import JournaledChange, fold
+from .journal import Busy, Journal, since_boot
 from .lines import Line
 
 

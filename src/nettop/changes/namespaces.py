@@ -12,7 +12,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TypedDict
@@ -23,6 +23,7 @@ from . import context
 
 _NEWNS, _NEWNET = 0x00020000, 0x40000000  # include/uapi/linux/sched.h
 _PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2  # include/uapi/linux/mount.h, umount2(2)
+_FIRST_PID = 0xEFFFFFFC  # PROC_PID_INIT_INO, include/linux/proc_ns.h
 _SECONDS = 30.0
 _LOOKS = 3  # at most; a namespace that comes or goes meanwhile is looked for again
 
@@ -66,7 +67,27 @@ class Namespace:
 
 
 class Survey:
-    """The other namespaces that this process can see; read once, at the first use."""
+    """The other namespaces that this process can see; read once, at the first use.
+
+    The looks at several namespaces are of one moment while the kernel reports no event of a device
+    (uevent_seqnum in lib/kobject_uevent.c): a device that moves has two, whatever its namespaces
+    (__dev_change_net_namespace() in net/core/dev.c).
+    """
+
+    def __init__(self) -> None:
+        """What is looked at from now on belongs to it."""
+        self._events = _events()
+
+    def again(self) -> None:
+        """Forget what was read, to look anew."""
+        self.__dict__.pop("_seen", None)
+        self.__dict__.pop("found", None)
+        self._events = _events()
+
+    @property
+    def settled(self) -> bool:
+        """Whether no device came, went or moved since it began; also while it was not used."""
+        return "_seen" not in self.__dict__ or "" != self._events == _events()
 
     @cached_property
     def found(self) -> tuple[Namespace, ...]:
@@ -76,12 +97,16 @@ class Survey:
     @property
     def complete(self) -> bool:
         """Whether every namespace that is held by a name, a mount or a process was entered."""
-        return self._seen[1]
+        return self._seen[1] and _all_processes()
 
     @property
     def unseen(self) -> str:
         """Why it is not complete."""
-        return "only root sees all of them" if os.geteuid() else "not all of them could be entered"
+        if os.geteuid():
+            return "only root sees all of them"
+        if not _all_processes():
+            return "processes outside of this PID namespace cannot be seen"
+        return "not all of them could be entered"
 
     def device(self, wanted: Callable[[str, str], bool]) -> tuple[Namespace, str] | None:
         """The namespace and name of the first device whose name and identity are `wanted`."""
@@ -114,6 +139,20 @@ class Survey:
         return tuple(spaces.values()), not left
 
 
+def _all_processes() -> bool:
+    """Whether this is the first PID namespace, in which every process is seen."""
+    return os.stat("/proc/self/ns/pid").st_ino == _FIRST_PID
+
+
+def _events() -> str:
+    """The number of the last event of a device, in all namespaces; empty if it is unknown."""
+    try:
+        with open("/sys/kernel/uevent_seqnum", encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def _named(path: str) -> str:
     folder, _, name = path.rpartition("/")
     return name if folder == context.NAMESPACES else ""
@@ -127,7 +166,7 @@ def _paths() -> Iterator[tuple[str, str]]:
     processes = sorted((p for p in os.listdir("/proc") if p.isdigit()), key=int, reverse=True)
     paths = [
         *(path for pid in processes for path in _held(pid)),
-        *_mounted(),
+        *_mounted(processes),
         *(f"/proc/{pid}/ns/net" for pid in processes),
         *(os.path.join(context.NAMESPACES, name) for name in _listing(context.NAMESPACES)),
     ]
@@ -139,9 +178,8 @@ def _paths() -> Iterator[tuple[str, str]]:
             if not _closed(error):
                 yield path, path
             continue
-        if known.st_dev == namespaces or path.endswith(
-            "/fd"
-        ):  # else a name that has no namespace yet, or no longer
+        # else a name that has no namespace yet, or no longer; a file of /proc was unreadable
+        if known.st_dev == namespaces or path.endswith(("/fd", "/mountinfo")):
             yield str(known.st_ino), path
 
 
@@ -167,11 +205,23 @@ def _closed(error: OSError) -> bool:
     return absent(error) or isinstance(error, PermissionError)
 
 
-def _mounted() -> list[str]:
-    """The mount points of namespaces; container engines use folders of their own."""
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        lines = [line.split() for line in file]
-    return [words[4] for words in lines if words[3].startswith("net:[")]
+def _mounted(processes: Iterable[str]) -> Iterator[str]:
+    """The mount points of namespaces in all mount namespaces: engines use folders of their own."""
+    seen = set()
+    for pid in (*processes, "self"):  # the plain paths come last
+        try:
+            space = os.readlink(f"/proc/{pid}/ns/mnt")
+            if space in seen and pid != "self":
+                continue
+            with open(f"/proc/{pid}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+                lines = [line.split() for line in file]
+        except OSError as error:
+            if not _closed(error):
+                yield f"/proc/{pid}/mountinfo"
+            continue
+        seen.add(space)
+        root = "" if pid == "self" else f"/proc/{pid}/root"
+        yield from (root + words[4] for words in lines if words[3].startswith("net:["))
 
 
 def _listing(folder: str) -> list[str]:

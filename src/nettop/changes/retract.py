@@ -18,7 +18,8 @@ from .. import settings
 from ..settings import Host
 from . import Change, Result, chain, matching, status, target
 from .apply import Terms, make, risky
-from .journal import Journal, JournaledChange
+from .entry import JournaledChange
+from .journal import Journal
 from .namespaces import Survey
 from .plan import refused
 from .readback import look

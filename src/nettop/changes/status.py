@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..settings import Host
 from ..terms.errors import sentence
 from . import Result, context, matching, target
-from .journal import JournaledChange
+from .entry import JournaledChange
 from .namespaces import Survey
 from .readback import look
 

@@ -1,20 +1,26 @@
 """Where the target of a change is now: here, in another network namespace, or gone.
 
 A change is gone with the boot, the namespace, the device or the process that it belonged to. A
-target that cannot be seen does not count as gone.
+target that cannot be seen does not count as gone, nor one that may have moved while it was looked
+for (`Survey.settled`). A process that needs to be sure holds a file of the device (`hold`).
 """
 
 from __future__ import annotations
 
+import errno
 import os
+from typing import Final
 
 from .. import settings
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import absent
 from . import context
-from .journal import JournaledChange
+from .entry import JournaledChange
 from .namespaces import Namespace, Survey
+
+_LOOKS: Final = 2  # at most, while devices come and go
+_held: Final[dict[str, int]] = {}  # an open file of a device, by its identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,49 @@ def find(
     Without a `survey` other namespaces are not searched. With `force`, an interface with the same
     name and index counts as the device if nothing else identifies it.
     """
+    for _ in range(_LOOKS):
+        place = _find(entry, host, survey, force=force)
+        if not place.gone or survey is None or survey.settled:
+            return place
+        survey.again()
+    why = f"where the target of {entry.setting} is cannot be told now, because devices come and go"
+    raise OSError(errno.EAGAIN, why)
+
+
+def hold(entry: JournaledChange, host: Host) -> None:
+    """Hold a file of the device of an entry, if it has one here: it tells when the device ends.
+
+    A file of sysfs stays that of its device when this is renamed or moved, and cannot be read any
+    more when this is gone (kernfs_get_active() in fs/kernfs/file.c).
+    """
+    nic = settings.device(entry.address)
+    if not nic or not settings.certain(entry.identity):
+        return
+    handle = os.open(f"/sys/class/net/{nic}/ifindex", os.O_RDONLY | os.O_CLOEXEC)
+    if settings.same(entry.identity, settings.identity(host.source, entry.address)):
+        _held[entry.identity] = handle
+    else:
+        os.close(handle)
+
+
+def _exists(entry: JournaledChange) -> bool | None:
+    """Whether the device of an entry exists, in whatever namespace; None if no file of it is held.
+
+    OSError if the file cannot be read for another reason.
+    """
+    for identity, handle in _held.items():
+        if settings.same(entry.identity, identity):
+            try:
+                os.pread(handle, 1, 0)
+            except OSError as error:
+                if not absent(error):
+                    raise
+                return False
+            return True
+    return None
+
+
+def _find(entry: JournaledChange, host: Host, survey: Survey | None, *, force: bool) -> Target:
     address = entry.address
     now = context.boot()
     if settings.runtime(address) and entry.boot and now and entry.boot != now:
@@ -93,12 +142,16 @@ def _device(entry: JournaledChange, address: Address, host: Host) -> Address | N
 
 
 def _interfaces(host: Host) -> list[str]:
+    """The names of the interfaces; OSError if none is shown: each namespace has one, `lo`."""
     try:
-        return host.source.listing("/sys/class/net")
+        names = host.source.listing("/sys/class/net")
     except OSError as error:
-        if not absent(error):
+        if host.real or not absent(error):
             raise
         return []
+    if host.real and not names:
+        raise FileNotFoundError(2, "no interface is shown", "/sys/class/net")
+    return names
 
 
 def _namespace(entry: JournaledChange, survey: Survey | None) -> Target:
@@ -118,16 +171,22 @@ def _namespace(entry: JournaledChange, survey: Survey | None) -> Target:
 
 
 def _moved(entry: JournaledChange, address: Address, host: Host, survey: Survey | None) -> Target:
-    """A device that is not here: in another namespace, created anew, or gone."""
+    """A device that is not here: in another namespace, created anew, or gone.
+
+    OSError if it exists, and is in no namespace that can be seen.
+    """
     nic = settings.device(address)
     now = settings.identity(host.source, address)
-    if host.real:
+    exists = _exists(entry)
+    if host.real and exists is not False:
         away = f"{nic} is another device now" if now else f"{nic} is not in this network namespace"
         if survey is None:
             return Target(None, f"{away}; the one that was changed may be in another namespace")
         there = survey.device(lambda name, identity: _may_be(entry, nic, name, identity))
         if there is not None:
             return Target(None, _there(entry, nic, *there))
+        if exists:
+            raise OSError(errno.EAGAIN, f"{away}, nor in another one that can be seen: it exists")
         if not survey.complete:
             return Target(None, f"{away}, and may be in another one: {survey.unseen}")
         hardware = settings.hardware(entry.identity)

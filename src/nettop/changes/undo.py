@@ -10,7 +10,8 @@ from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import Result, chain, matching, status, target
-from .journal import Book, JournaledChange
+from .entry import JournaledChange
+from .journal import Book
 from .namespaces import Survey
 from .readback import carrier, current, look, settle
 

@@ -9,7 +9,8 @@ from typing import Final
 from ..files.bounds import BOUNDS
 from . import chain, context
 from .chain import READY
-from .journal import NEARLY, Journal, JournaledChange, since_boot
+from .entry import JournaledChange
+from .journal import NEARLY, Journal, since_boot
 from .running import GUARD, KEEPER, running
 
 _LATE: Final = 6.0  # seconds after the deadline until a guard that runs is late

@@ -17,6 +17,7 @@ A module may also declare:
     NEEDED = "phrase"     what nobody can judge without this table: a host that lacks it is not
                           called sound; a table that lacks it is a witness: that it was not read is
                           said beside the verdict
+    WHOLE = True          a needed table of which a part could not be read was not read
     MAY_BE_EMPTY = True   a needed table without rows was read
     ELSE = "name"         the collector to read if this one fails
     OPTIONAL = True       most hosts lack it: reports do not list it as missing

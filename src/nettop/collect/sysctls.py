@@ -2,21 +2,26 @@
 
 Names have the form of sysctl(8): components joined by dots, a dot inside a component as `/`.
 Parameters of `net` are those of the reader's network namespace; some exist in the first one only
-(net/core/sysctl_net_core.c). An absent parameter has no row.
+(net/core/sysctl_net_core.c). An absent parameter has no row. The table is `Partly` read where one
+of the group `always` has no number: every supported kernel has these in each namespace.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
 from .. import config
 from ..frame.fields import gauge, label
+from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 
 EVERY: Final = 10.0
+NEEDED = "the network settings"
+WHOLE = True
 
 _SWAP: Final = str.maketrans("./", "/.")
 
@@ -30,13 +35,19 @@ class Row:
 
 
 @cache
+def _groups() -> dict[str, tuple[str, ...]]:
+    """The names of each group of the list; ValueError for a wrong file."""
+    table = tomllib.loads((config.rules_folder() / "sysctls.toml").read_text("utf-8"))
+    found = {group: tuple(one["names"]) for group, one in table.items()}
+    if not all(isinstance(name, str) for group in found.values() for name in group):
+        raise ValueError("rules/sysctls.toml: names are text")
+    return found
+
+
+@cache
 def names() -> tuple[str, ...]:
     """The names of the list; ValueError for a wrong file."""
-    table = tomllib.loads((config.rules_folder() / "sysctls.toml").read_text("utf-8"))
-    found = [name for group in table.values() for name in group["names"]]
-    if not all(isinstance(name, str) for name in found):
-        raise ValueError("rules/sysctls.toml: names are text")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(name for group in _groups().values() for name in group))
 
 
 def path(name: str) -> str:
@@ -44,9 +55,9 @@ def path(name: str) -> str:
     return "/proc/sys/" + name.translate(_SWAP)
 
 
-def read(source: Source) -> list[Row]:
+def read(source: Source) -> Sequence[Row]:
     """Every readable parameter of the list; OSError if none can be read."""
-    rows = []
+    rows: list[Row] = []
     failed: tuple[int | str | None, ...] = ()
     for name in names():
         try:
@@ -55,4 +66,9 @@ def read(source: Source) -> list[Row]:
             failed = failed or (error.errno, error.strerror, error.filename)
     if not rows and failed:
         raise OSError(*failed)
+    numbers = {row.name for row in rows if row.value.replace(" ", "").isdigit()}
+    if hidden := [name for name in _groups()["always"] if name not in numbers]:
+        rows = [row for row in rows if row.name not in hidden]
+        more = f" and {len(hidden) - 1} more" if hidden[1:] else ""
+        return Partly(rows, f"{hidden[0]}{more} could not be read")
     return rows

@@ -23,7 +23,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..changes.journal import JournaledChange
+    from ..changes.entry import JournaledChange
 
 GROUP = "change"
 HELP = "list the changes that nettop made, and their state"

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from ..changes import matching, status
-from ..changes.journal import Journal, JournaledChange
+from ..changes.entry import JournaledChange
+from ..changes.journal import Journal
 from ..changes.lines import OPEN
 from ..settings import Host
 from . import families as f

@@ -55,6 +55,8 @@ def _lacking(frame: Frame) -> str | None:
 def _lacks(frame: Frame, name: str) -> bool:
     """Whether a table and the one that replaces it were not read, or are empty and never are."""
     module = collector(name)
+    if name in frame.missing and getattr(module, "WHOLE", False):
+        return True
     tables = {name, getattr(module, "ELSE", name)}
     if getattr(module, "MAY_BE_EMPTY", False):
         return not tables & frame.tables.keys()
