@@ -134,9 +134,11 @@ def flow() -> Iterator[None]:
         assert one.stdout is not None
         one.stdout.readline()  # it listens
         with subprocess.Popen([*writer, "pace=6250000"]) as other:
-            yield
-            other.kill()
-            one.kill()
+            try:
+                yield
+            finally:  # leaving waits for both
+                other.kill()
+                one.kill()
 
 
 def offloads(value: str) -> None:
