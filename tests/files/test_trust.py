@@ -36,7 +36,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own.mkdir(mode=0o700)
     (home / ".config/nettop/config.toml").write_text('theme = "mono"\n')
     (home / ".config/nettop/muted").write_text("a@b\n")
-    view = {"pane": "tests", "form": {"peer": "sh -c 'id > /tmp/owned'"}}
+    view = {"nic": "eth7", "form": {"peer": "sh -c 'id > /tmp/owned'"}}
     (home / ".local/state/nettop/view.json").write_text(json.dumps(view))
     shutil.copytree(home, own, dirs_exist_ok=True)
     (own / ".config/nettop/config.toml").write_text('theme = "light"\n')
@@ -70,8 +70,8 @@ def test_root_obeys_its_own_files_only(
     assert not found.muted
     assert not [folder for folder in config.rule_folders() if folder.is_relative_to(user)]
     assert app.saved_view({}).form == View().form
-    app.save_view(View(pane="flows"))
-    assert "flows" in (tmp_path / "root/.local/state/nettop/view.json").read_text()
+    app.save_view(View(nic="eth8"))
+    assert "eth8" in (tmp_path / "root/.local/state/nettop/view.json").read_text()
     assert "flows" not in (user / ".local/state/nettop/view.json").read_text()
 
 
@@ -102,7 +102,7 @@ def test_a_user_is_served_as_ever(user: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
     assert config.load().values == {"theme": "mono"}
     assert config.load().muted == {"a@b"}
-    assert app.saved_view({}).pane == "tests"
+    assert app.saved_view({}).nic == "eth7"
     assert config.state_folder() == user / ".local/state/nettop"
 
 
