@@ -178,6 +178,7 @@ def test_a_survey_that_could_not_look_everywhere_is_not_complete(
     monkeypatch.setattr(
         namespaces, "_contents", lambda paths: {p: there for p in paths if not p.startswith(mine)}
     )
+    monkeypatch.setattr(namespaces, "_all_processes", lambda: True)
     assert Survey().complete
     monkeypatch.setattr(os, name, odd)
     assert not Survey().complete
