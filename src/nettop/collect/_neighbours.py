@@ -15,6 +15,7 @@ STATES: Final = {
     0x20: "failed", 0x40: "noarp", 0x80: "permanent",
 }  # fmt: skip
 _FAMILIES: Final = {2: 4, 10: 6}  # AF_INET, AF_INET6
+_LARGEST: Final = 1 << 20  # bytes of answer: some 10,000 entries
 
 _HEAD: Final = struct.Struct("=BxxxiHBB")  # ndmsg: family, interface, state
 _ENTRY: Final = {
@@ -28,8 +29,10 @@ def entries(
     """Interface, family (4 or 6) and attributes of each neighbour in one of these NUD states.
 
     Only those with an address, on the interfaces in `names`, by index. ValueError if the answer is
-    cut off.
+    cut off or too large.
     """
+    if len(reply) > _LARGEST:
+        raise ValueError(f"a neighbour table of {len(reply) / (1 << 20):.1f} MiB is not read")
     for kind, start, end in messages(reply):
         if kind != route.NEWNEIGH:
             continue

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from .. import config
 
 UNKNOWN: Final = "unknown"
+NORMAL: Final = "normal"
 
 
 class Words(NamedTuple):
@@ -24,7 +25,7 @@ class Words(NamedTuple):
     @property
     def normal(self) -> bool:
         """Whether it is no fault by itself on a sound host."""
-        return self.kind == "normal"
+        return self.kind == NORMAL
 
 
 def entries(file: str, name: str) -> Iterator[tuple[Mapping[str, Any], Words]]:

@@ -16,8 +16,6 @@ EVERY: Final = 2.0
 ASKED = True
 OPTIONAL = True
 
-_LARGEST: Final = 1 << 20  # bytes of answer: some 10,000 entries
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -38,8 +36,6 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
     """The rows of an answer to RTM_GETNEIGH; ValueError if it is cut off or too large."""
-    if len(reply) > _LARGEST:
-        raise ValueError(f"a neighbour table of {len(reply) / (1 << 20):.1f} MiB is not read")
     rows = []
     for state, name in STATES.items():
         for interface, family, values in entries(reply, names, state):

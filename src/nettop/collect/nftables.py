@@ -41,6 +41,11 @@ class Row:
         "packets dropped; unknown: it does not count them", "packets", default=None
     )
 
+    @property
+    def name(self) -> str:
+        """Family, table, chain and handle, e.g. inet/filter/input/7."""
+        return f"{self.family}/{self.table}/{self.chain}/{self.rule}"
+
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every rule and policy that drops. OSError, also if nf_tables is not in use."""

@@ -6,22 +6,20 @@ The large table of a router is refused, because parsing 100,000 routes takes a s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, decode, messages
+from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed
-from .fib import gateway, hops
+from ._routes import IPV4, Head, answers, entries, gateway, hops, network
 
 EVERY = 10.0
 
-_UNICAST, _LOCAL_TABLE, _CACHED = 1, 255, 0x200
+_UNICAST, _LOCAL_TABLE = 1, 255
 _CWND: Final = 7  # RTAX_CWND: its bit in the locked metrics
-_LARGEST: Final = 1 << 20  # bytes of answer: some 17,000 routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,49 +49,34 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
     The same rows as before while the answers are the same.
     """
-    names = route.names(source)
-    replies = [route.routes(source, 2)]
-    with suppress(OSError):
-        replies.append(route.routes(source, 10))
     return parsed(
-        memory, "routes", (names, replies),
+        memory, "routes", answers(source),
         lambda raw: [row for reply in raw[1] for row in parse(reply, raw[0])],
     )  # fmt: skip
 
 
 def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
     """The rows of an answer to RTM_GETROUTE; ValueError if it is cut off or too large."""
-    if len(reply) > _LARGEST:
-        size = f"{len(reply) / (1 << 20):.1f} MiB"
-        raise ValueError(f"a routing table of {size} is not read: interfaces by local address")
-    rows: list[Row] = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWROUTE:
-            continue
-        if end - start < route.RTMSG.size:
-            raise ValueError("a route is cut off")
-        head = route.RTMSG.unpack_from(reply, start)
-        if head[7] == _UNICAST and head[4] != _LOCAL_TABLE and not head[8] & _CACHED:
-            rows += _rows(head, decode(reply, start + route.RTMSG.size, end, route.ROUTE), names)
-    return rows
+    unicast = entries(reply, _unicast, ": interfaces by local address")
+    return [row for head, values in unicast for row in _rows(head, values, names)]
 
 
-def _rows(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) -> list[Row]:
-    family, bits = head[0], head[1]
-    if family not in {2, 10}:
-        return []
-    to = values.get("to") or bytes(4 if family == 2 else 16)
+def _unicast(head: Head) -> bool:
+    return head[7] == _UNICAST and head[4] != _LOCAL_TABLE
+
+
+def _rows(head: Head, values: Attributes, names: Mapping[int, str]) -> list[Row]:
     metrics = values.get("metrics", {})
     origin = values.get("source")
     return [
         Row(
-            to=f"{route.ip(to)}/{bits}",
+            to=route.prefix(network(head, values), head[1]),
             interface=names[index],
             metric=values.get("metric", 0),
             table=values.get("table", head[4]),
             gateway=gateway(hop),
             source=route.ip(origin) if origin else None,
-            family=6 if family == 10 else 4,
+            family=4 if head[0] == IPV4 else 6,
             initcwnd=metrics.get("initcwnd"),
             initrwnd=metrics.get("initrwnd"),
             mtu=metrics.get("mtu"),

@@ -25,7 +25,6 @@ _TIMES: Final = struct.Struct("=IIII")  # nda_cacheinfo: confirmed, used, update
 _TICKS: Final = 100  # a second, USER_HZ
 _ABSENT: Final = 0x01 | 0x20  # NUD_INCOMPLETE, NUD_FAILED
 _RECENT: Final = 5  # seconds since a packet asked for it
-_LARGEST: Final = 1 << 20  # bytes of answer: some 10,000 entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,6 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
     """The rows of an answer to RTM_GETNEIGH; ValueError if it is cut off or too large."""
-    if len(reply) > _LARGEST:
-        raise ValueError(f"a neighbour table of {len(reply) / (1 << 20):.1f} MiB is not read")
     rows = []
     for interface, family, values in entries(reply, names, _ABSENT):
         times = values.get("cache", b"")

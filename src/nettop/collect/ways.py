@@ -17,7 +17,8 @@ from ..host.netlink.way import Question, answered, request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
-from .fib import KINDS, gateway
+from ._routes import gateway
+from .fib import KINDS
 
 __all__ = ["Asked", "Question", "Row"]
 

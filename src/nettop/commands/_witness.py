@@ -23,12 +23,12 @@ def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
     """The tables of it to read; of a recording those that it has."""
     from .. import collect, config
     from ..terms.errors import Refused
-    from ..views.observer import recorded
+    from ..views.observer import countable, recorded
 
     if not source.live:
         return recorded(source)
     try:
-        asked = not args.no_deep and config.load().get("deep", True)
+        asked = not args.no_deep and countable(source, config.load())
     except config.ConfigError as error:
         raise Refused(str(error), 2) from None
     return frozenset(collect.counted() if asked else ())
@@ -36,7 +36,9 @@ def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
 
 def _told(facts: Facts) -> tuple[list[Any], list[Any]]:
     """The drops that are not normal, and the calls that fail; the most frequent first."""
-    drops = [one for one in facts.more.get("drop", ()) if one.kind != "normal"]
+    from ..collect._words import NORMAL
+
+    drops = [one for one in facts.more.get("drop", ()) if one.kind != NORMAL]
     calls = list(facts.more.get("call", ()))
     return (
         sorted(drops, key=lambda one: -one.packets),

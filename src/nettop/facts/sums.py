@@ -197,7 +197,7 @@ def _unsent(rate: SnmpRow | None) -> float | None:
 def _silent(rules: Sequence[Entry[NftablesRow]]) -> tuple[str, ...]:
     """The rules and policies that drop what arrives or is forwarded, and count nothing."""
     return tuple(
-        f"{row.family}/{row.table}/{row.chain}/{row.rule}"
+        row.name
         for row in (one.now for one in rules)
         if row.packets is None and (not row.hook or row.hook in _BEFORE_SOCKETS)
     )[:NAMED]

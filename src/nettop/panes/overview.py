@@ -56,7 +56,7 @@ FLOW: Final = "flow:"
 
 
 def finding_ids(scene: Scene) -> tuple[str, ...]:
-    """The findings: those that hold, then those that are done, then those that ended."""
+    """The findings: those that hold, then those that are done."""
     return tuple(one.id for one in listed.standing(scene))
 
 

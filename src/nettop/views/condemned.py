@@ -26,10 +26,8 @@ def condemned(
 
     Only rules that read one of them are judged, without their `hold`.
     """
-    values = {s.removeprefix(_KIND): value for s, value in wanted if s.startswith(_KIND)}
-    touched = [rule for rule in rules if rule.severity in SERIOUS and _reads(rule, values)]
-    if not touched:
-        return ()
+    values = _values(wanted)
+    touched = _touched(values, rules)
 
     def findings(of: Facts) -> Sequence[Finding]:
         return Judge(touched, window=0.0).judge(of).findings
@@ -37,6 +35,16 @@ def condemned(
     before = {one.id for one in findings(facts)}
     then = replace(facts, sysctls={**facts.sysctls, **values})
     return tuple(one for one in findings(then) if one.id not in before)
+
+
+def _values(wanted: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The sysctls among the settings, by name."""
+    return {s.removeprefix(_KIND): value for s, value in wanted if s.startswith(_KIND)}
+
+
+def _touched(values: Mapping[str, str], rules: Iterable[Rule]) -> list[Rule]:
+    """The serious rules that read one of these sysctls."""
+    return [rule for rule in rules if rule.severity in SERIOUS and _reads(rule, values)]
 
 
 def _reads(rule: Rule, values: Mapping[str, str]) -> bool:
@@ -50,9 +58,12 @@ def doubts(
     """The same as sentences, for the host as it is now, or as it was with these facts."""
     from .observer import Observer
 
-    if not any(setting.startswith(_KIND) for setting, _ in wanted):
+    values = _values(wanted)
+    if not values:
         return ()
     observer = Observer(source)
+    if not _touched(values, observer.rules):
+        return ()
     known = facts or observer.facts(observer.sampler.take(observer.tables()))
     return tuple(map(sentence, condemned(known, wanted, observer.rules)))
 

@@ -140,12 +140,12 @@ class Observer:
 
     def look_deep(self) -> None:
         """Count them on the host of the process, unless the configuration forbids it."""
-        if self.source.live and self._settings.get("deep", True):
+        if countable(self.source, self._settings):
             self.deep = True
 
     def look_shortly(self) -> None:
         """The same for a few seconds of each minute, see `glance`."""
-        if self.source.live and self._settings.get("deep", True) and not self.deep:
+        if countable(self.source, self._settings) and not self.deep:
             self.short_look = ShortLook(self.source.now())
 
     def _end_counting(self) -> None:
@@ -320,6 +320,11 @@ def _length(source: Source) -> float:
     from ..host.recording import Replay  # only a recording needs it
 
     return source.length if isinstance(source, Replay) else 0.0
+
+
+def countable(source: Source, settings: config.Config) -> bool:
+    """Whether the kernel of the source may count unasked: a running host, not forbidden there."""
+    return source.live and bool(settings.get("deep", True))
 
 
 def recorded(source: Source) -> frozenset[str]:

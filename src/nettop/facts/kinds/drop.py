@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .. import Facts
 
 MOST: Final = 3  # ports, destinations or rules that are named
-REPORTED: Final = ("loss", "refused", "stray", "unknown")  # kinds of reasons that are not normal
 _FILTER: Final = "NETFILTER_DROP"
 
 
@@ -55,10 +54,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
 
 def _filters(rules: Sequence[Entry[Any]]) -> str:
     """Those whose counter rises; without any, those that do not count and may be it."""
-    named = [(f"{r.family}/{r.table}/{r.chain}/{r.rule}", one.rate("packets"), r.packets)
-             for one in rules for r in (one.now,)]  # fmt: skip
-    counting = Counter({name: rate for name, rate, _ in named if rate})
-    return most(counting) or most(Counter(name for name, _, packets in named if packets is None))
+    counting = Counter({one.now.name: rate for one in rules if (rate := one.rate("packets"))})
+    silent = Counter(one.now.name for one in rules if one.now.packets is None)
+    return most(counting) or most(silent)
 
 
 def _drop(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from ...collect._words import NORMAL
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
@@ -32,7 +33,7 @@ class Failure:
 def build(frame: Frame, facts: Facts) -> tuple[Failure, ...]:
     """One fact for each group that moved."""
     entries = frame.tables.get("failures", ())
-    told = {one.reason for one in drop.build(frame, facts) if one.kind in drop.REPORTED}
+    told = {one.reason for one in drop.build(frame, facts) if one.kind != NORMAL}
     return tuple(
         Failure(
             row.name,

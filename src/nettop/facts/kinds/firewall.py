@@ -39,9 +39,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Firewall, ...]:
     for entry in frame.tables.get("nftables", ()):
         row, drops = entry.now, entry.rate("packets")
         if drops:
-            name = f"{row.family}/{row.table}/{row.chain}/{row.rule}"
             share = drops / busiest if busiest else None
-            found.append(Firewall(name, row.hook, row.limited, drops, share))
+            found.append(Firewall(row.name, row.hook, row.limited, drops, share))
     return tuple(found)
 
 
