@@ -31,7 +31,8 @@ from veth import Pair, pair
 
 from nettop.reports.draw import svg
 from nettop.reports.kinds.study import report as drawn
-from nettop.trials import report, study
+from nettop.terms import formulas
+from nettop.trials import checks, report, study
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parent / "docs" / "records" / "studies"
@@ -65,9 +66,11 @@ def shaped(place: Pair, name: str, rtt: float) -> Iterator[list[str]]:
 
 
 def limited(end: Sequence[str], rate: str, parent: str) -> None:
-    """Limit what this end sends: each packet with preamble, checksum and gap, as on a wire."""
-    features = "tso off gso off tx-udp-segmentation off".split()
-    subprocess.run([*end, "ethtool", "-K", "eth0", *features], check=True)
+    """Limit what this end sends: each packet with preamble, checksum and gap, as on a wire.
+
+    TCP makes packets of several segments whatever ethtool says; the shaper would add one overhead.
+    """
+    subprocess.run([*end, *"ip link set eth0 gso_max_segs 1".split()], check=True)
     words = f"qdisc add dev eth0 {parent} stab overhead 24 tbf rate {rate} burst 64kb latency 20ms"
     subprocess.run([*end, "tc", *words.split()], check=True)
 
@@ -87,6 +90,8 @@ def run(name: str, args: argparse.Namespace) -> None:
     found = documents[0]
     rows = {rtt: {r["point"]: r for r in one["rows"]} for rtt, (one, _) in measured.items()}
     found["rows"] = [rows[paths[r["point"]]][r["point"]] for r in found["rows"]]
+    if rate := LINKS["rate"].get(name):
+        possible(study.load(name), found["rows"], 1e9 * int(rate.removesuffix("gbit")))
     words = dict.fromkeys(word for _, said in measured.values() for word in said)
     if words:
         found["conditions"]["here"]["emulated"] = ", ".join(words)
@@ -98,14 +103,25 @@ def run(name: str, args: argparse.Namespace) -> None:
     print(f"{name}: {count} of {len(found['rows'])}", flush=True)
 
 
+def possible(of: study.Study, rows: Sequence[dict[str, Any]], speed: float) -> None:
+    """Void the rates of TCP above what the emulated link carries: a queue was emptied."""
+    packets = {point.name: point.mtu or LINKS["mtu"].get(of.id, 9000) for point in of.points}
+    for row in rows if of.tool != "capture" else ():
+        most = checks.SLACK * formulas.tcp_goodput(speed, packets[row["point"]])
+        if row.get("measured", 0) * of.scale > most:
+            value, unit = row.pop("measured"), row.get("unit", of.unit)
+            row["skipped"] = f"void: {value:.4g} {unit} is more than the link carries"
+
+
 def run_path(name: str, rtt: float, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The result of a study over a path with this round trip; what was emulated."""
     with ExitStack() as stack:
         place = stack.enter_context(pair("study"))
         state = stack.enter_context(tempfile.TemporaryDirectory())
         emulated = stack.enter_context(shaped(place, name, rtt))
+        seconds = LINKS["seconds"].get(name, args.seconds)
         argv = [*place.near, sys.executable, "-m", "nettop", "study", "run", name, "--to", place.to,
-                "--peer", " ".join(place.far), "--seconds", f"{args.seconds:g}", "--repeats",
+                "--peer", " ".join(place.far), "--seconds", f"{seconds:g}", "--repeats",
                 str(args.repeats), "--warmup", f"{args.warmup:g}", "--no-ends",
                 "--json"]  # fmt: skip
         argv += ["--only", args.only] if args.only else []
@@ -136,11 +152,19 @@ def pages() -> None:
     before.write_text(f"{head}\n{table}" + "\n".join(lines) + "\n", encoding="utf-8")
 
 
+def brief(reason: str) -> str:
+    """A reason without its figures, which are on the page."""
+    void = "void: the sender did not reach the rate"
+    return void if reason.startswith("void: offered ") else reason
+
+
 def page(name: str, found: Mapping[str, Any]) -> str:
     """Write one page; its row of the README."""
     figures = drawn(found).figures
     text = report.markdown(found)
     measured = [row for row in found["rows"] if "measured" in row]
+    for old in (*FOLDER.glob(f"{name}.svg"), *FOLDER.glob(f"{name}-[0-9].svg")):
+        old.unlink()
     for number, figure in enumerate(figures if measured else ()):
         ending = f"-{number + 1}" if number else ""
         picture = svg(figure, f"s{number}")
@@ -151,7 +175,7 @@ def page(name: str, found: Mapping[str, Any]) -> str:
     (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
     emulated = found["conditions"]["here"].get("emulated", "")
     how = (f"emulated: {emulated}" if emulated else "run") if measured else "impossible"
-    why = Counter(row["skipped"] for row in found["rows"] if "skipped" in row)
+    why = Counter(brief(row["skipped"]) for row in found["rows"] if "skipped" in row)
     missing = "; ".join(
         f"{count} point{'s' * (count > 1)}: {reason}" for reason, count in why.most_common(3)
     )

@@ -1,15 +1,31 @@
-"""docs/records/studies: each study has a page of its kept result, and a row on how it ran."""
+"""docs/records/studies: each study has a page of its kept result, and a row on how it ran.
+
+A page prints nothing that was not measured under the conditions of its point.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nettop.trials import report, study
+from nettop.trials import checks, report, study
 
 FOLDER = Path(__file__).parents[2] / "docs" / "records" / "studies"
+
+
+def honest(cell: dict[str, Any], point: study.Point, trial: study.Point) -> None:
+    """A measured cell shows the published value, at the rate asked, where it can be measured."""
+    assert cell["published"] == json.loads(json.dumps(point.published))
+    assert ("measured" in cell) is not bool(cell.get("skipped"))
+    if "asked" in cell:
+        assert cell["asked"] == trial.options["rate"]
+        assert cell["offered"] >= checks.REACHED * cell["asked"]
+    elif "measured" in cell:
+        assert "rate" not in trial.options, "the rate that was offered is not known"
+    assert not ("measured" in cell and point.interrupts), "a veth pair has no interrupt core"
 
 
 @pytest.mark.parametrize("name", study.names())
@@ -22,7 +38,11 @@ def test_a_study_has_its_result_its_page_and_its_row(name: str) -> None:
     found = json.loads(result.read_text())
     page = (FOLDER / f"{name}.md").read_text()
     assert page.startswith(report.markdown(found).rstrip("\n"))
-    assert [row["point"] for row in found["rows"]] == [p.name for p in study.load(name).points]
+    points = study.load(name).points
+    assert [row["point"] for row in found["rows"]] == [point.name for point in points]
+    trials = {point.name: point for point in points}
+    for cell, point in zip(found["rows"], points, strict=True):
+        honest(cell, point, trials[point.of or point.name])
     (row,) = [row for row in rows if row.startswith(f"| [{name}]({name}.md) |")]
     measured = sum("measured" in one for one in found["rows"])
     assert f"| {measured} of {len(found['rows'])} |" in row

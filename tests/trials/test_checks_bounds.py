@@ -126,6 +126,20 @@ def test_what_the_sender_says_is_told_beside(sent: float, said: str) -> None:
     assert judged("receiver", Measured(bits_per_second=sent)) is None
 
 
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [(9.5e8, (True, "offered 950 Mb/s of 1 Gb/s")),
+     (2e7, (False, "offered 20 Mb/s of 1 Gb/s: the sender did not reach the rate"))],
+)  # fmt: skip
+def test_datagrams_that_were_not_sent_at_the_rate_asked_are_a_fault(
+    sent: float, found: tuple[bool, str]
+) -> None:
+    one = Measured(sent_bits_per_second=sent, loss=Loss(5, 5))
+    assert judged("offered", one, Options(rate=1e9)) == Check("offered", *found)
+    assert judged("offered", one) is None
+    assert judged("offered", replace(one, loss=None), Options(rate=1e9)) is None  # TCP: the path
+
+
 def test_a_total_without_intervals_is_told() -> None:
     figures = {"bits_per_second": 1e9, "sent_bits_per_second": 1e9}
     total = Measured(**figures, details={"receiver_intervals": False})  # type: ignore[arg-type]

@@ -196,5 +196,6 @@ def test_an_option_is_refused_by_the_tools_that_lack_it(
             run._takes(trials.tool(name), Options(**words))
             taking.add(name)
         except TrialError as error:
-            assert str(error) == f"{name} does not support --{option.replace('_', '-')}"  # noqa: PT017
+            said = f"{name} does not support --{option.replace('_', '-')}; tools that do: "
+            assert str(error) == said + ", ".join(sorted(has))  # noqa: PT017
     assert taking == has

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fake_ends import FakePeer, trial
 
+from nettop import trials
+from nettop.trials import run as runner
 from nettop.trials.end import Cancelled, PeerError
 from nettop.trials.result import Options
 from nettop.trials.run import OUTPUT, Trial, TrialError
@@ -82,11 +87,29 @@ def test_a_number_of_a_tool_is_plausible(text: str, value: float | None) -> None
     assert _client_server.number(text) == value
 
 
-def test_what_a_tool_does_not_support_is_named() -> None:
-    one, *_ = trial(Options(to=HERE, zero_copy=True), lambda *_: [], None)
-    _client_server.refuse(one, "x", "udp", "mss")
-    with pytest.raises(TrialError, match=r"^x does not support --zero-copy$"):
-        _client_server.refuse(one, "x", "udp", "zero_copy")
+def read_by(name: str) -> set[str]:
+    """The options that a tool reads, by the attributes in its source and in that of `capture`."""
+    source = Path(str(trials.tool(name).__file__)).read_text()
+    if "capture.sweep(" in source:
+        source += (Path(str(trials.__file__)).parent / "tools/capture.py").read_text()
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+    of = ("o", "options", "trial.options")
+    names = {node.attr for node in nodes if ast.unparse(node.value) in of}
+    names |= {"pid"} if "import watched" in source else set()
+    return names & {field.name for field in fields(Options)} - set(runner.COMMON)
+
+
+@pytest.mark.parametrize("name", trials.names())
+def test_a_tool_takes_the_options_that_it_reads(name: str) -> None:
+    takes = set(trials.tool(name).TAKES.split())
+    own = {"pid"} if name in ("tcpdump", "netsniff") else set()  # they end the program themselves
+    assert takes == read_by(name) - own
+
+
+def test_an_option_that_a_tool_does_not_obey_is_refused() -> None:
+    said = r"^bulk does not support --udp; tools that do: iperf, iperf3, nuttcp, sockperf$"
+    with pytest.raises(TrialError, match=said):
+        runner.run("bulk", Options(udp=True))
 
 
 @pytest.mark.parametrize(

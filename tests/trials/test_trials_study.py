@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from nettop import settings, trials
-from nettop.trials import repeat, report, study
-from nettop.trials.result import Measured, Options, Side, TrialResult
+from nettop.trials import checks, repeat, report, study
+from nettop.trials.result import Check, Loss, Measured, Options, Side, TrialResult
 from nettop.trials.run import TrialError
 
-PAIR = repeat.Pair("eth0", 1500, 0.2, frozenset({0, 1}), frozenset({0, 1}))
+PAIR = repeat.Pair("eth0", 1500, 0.2, frozenset({0, 1}), frozenset({0, 1}), interrupts=False)
 MINIMAL: dict[str, Any] = {
     "title": "t", "paper": "p", "place": "Table 1", "tool": "bulk", "figure": "bits_per_second",
     "unit": "Mbit/s", "scale": 1e6, "encodes": ["n-tso"], "point": [{"name": "a", "published": 5}],
@@ -71,6 +71,7 @@ def test_a_bad_study_is_one_sentence(change: dict[str, Any], sentence: str) -> N
         (study.Point("a", 1, skip="harmful"), "harmful"),
         (study.Point("a", 1, options={"cpu_there": (13,)}), "no CPU 13 there"),
         (study.Point("a", 1, options={"sizes": (8000,)}), "larger MTU"),
+        (study.Point("a", 1, interrupts=True), "interrupts have a core; eth0 is virtual"),
         (study.Point("a", 1, mtu=1500, options={"cpu_here": (1,)}), ""),
     ],
 )
@@ -101,6 +102,51 @@ def test_a_figure_is_found_by_its_path() -> None:
     assert repeat.figure(found, deep, result(1.0))["measured"] == 3.0
     with pytest.raises(TrialError, match=r"no details\.knees\.1\.k"):
         repeat.figure(found, replace(point, figure="details.knees.1.k"), result(1.0))
+
+
+def test_a_point_that_says_nothing_is_void_and_the_offered_rate_stands_beside_the_asked() -> None:
+    found = study.parse("s", {**MINIMAL, "figure": "loss.percent", "scale": 1.0})
+    lossy = Measured(sent_bits_per_second=9e6, loss=Loss(1000, 990))
+    asked = replace(result(None), measured=lossy, options=Options(rate=9e6))
+    row = repeat.figure(found, found.points[0], asked)
+    assert (row["measured"], row["asked"], row["offered"]) == (1.0, 9e6, 9e6)
+    rare = replace(found.points[0], published=0.002)
+    with pytest.raises(TrialError, match=r"^void: 1,000 packets cannot show a loss of 0\.002 %$"):
+        repeat.figure(found, rare, asked)
+    for check in checks.VOID:
+        wrong = replace(asked, checks=(Check(check, ok=False, because="slow"),))
+        with pytest.raises(TrialError, match=r"^void: slow$"):
+            repeat.figure(found, found.points[0], wrong)
+    rows: list[Any] = [{"point": "a", "published": 5, **row}, {"point": "b", "published": 1}]
+    shown = report.text({"study": "s", "title": "t", "paper": "p", "place": "x", "unit": "%",
+                         "conditions": {}, "requires": [], "notes": [], "rows": rows})  # fmt: skip
+    assert re.search(r"measured +offered of asked +ratio", shown)
+    assert "9 Mb/s of 9 Mb/s" in shown
+
+
+def test_a_point_reads_another_figure_of_an_earlier_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = {"figure": "retransmits", "unit": "segments", "scale": 1.0, "published": 0}
+    points = [{"name": "a", "published": 400}, {"name": "a, lost", "of": "a", **more},
+              {"name": "b", "published": 1}, {"name": "b, lost", "of": "b", **more}]  # fmt: skip
+    found = study.parse("s", {**MINIMAL, "point": points})
+    runs: list[TrialResult] = []
+
+    def run(*_: object) -> TrialResult:
+        if len(runs) == 2:
+            raise TrialError("it broke")
+        runs.append(replace(result(5e8), measured=Measured(bits_per_second=5e8, retransmits=7)))
+        return runs[-1]
+
+    monkeypatch.setattr(repeat, "look", lambda *_: PAIR)
+    monkeypatch.setattr("nettop.trials.results.keep", lambda *_: None)
+    monkeypatch.setattr("nettop.trials.run.run", run)
+    first, lost, *_ = repeat.run(found, Options(), only="a")["rows"]
+    assert (len(runs), first["measured"], lost["measured"]) == (1, 500, 7)
+    rows = repeat.run(found, Options())["rows"]
+    said = [row.get("measured", row.get("skipped")) for row in rows]
+    assert said == [500, 7, "it broke", "it broke"]
+    with pytest.raises(study.StudyError, match="there is no earlier trial 'b'"):
+        study.parse("s", {**MINIMAL, "point": [points[3], points[2]]})
 
 
 def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:

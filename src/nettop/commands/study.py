@@ -101,11 +101,13 @@ def _show(study: Study, *, as_json: bool) -> int:
     for point in study.points:
         needs = [f"MTU {point.mtu}"] if point.mtu else []
         needs += [f"a path of {point.rtt_ms:g} ms"] if point.rtt_ms else []
+        needs += [f"the trial of {point.of}"] if point.of else []
         needs += [f"{name} = {value}" for name, value in point.settings.items()]
+        needs += ["a NIC whose interrupts have a core"] if point.interrupts else []
         needs += [f"never run: {point.skip}"] if point.skip else []
         needs += [f"in a namespace only: {point.harmful}"] if point.harmful else []
         remark = f"  ({', '.join(needs)})" if needs else ""
-        print(f"  {point.name}: {published(point.published)} {study.unit}{remark}")
+        print(f"  {point.name}: {published(point.published)} {point.unit or study.unit}{remark}")
     return 0
 
 

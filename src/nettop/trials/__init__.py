@@ -1,7 +1,8 @@
 """Trials: one run of one test tool between two hosts, with a typed result.
 
 The tools are the modules of `tools/`; the folder is listed. Each has `TOOL` (its name), `PACKAGE`
-(the package to install; empty for a built-in tool), `HELP` and `measure(trial) -> Measured`.
+(the package to install; empty for a built-in tool), `HELP`, `TAKES` (the options that it obeys
+beside those of each trial: names of `result.Options`) and `measure(trial) -> Measured`.
 `run.run` samples both hosts during the measurement and checks the result.
 """
 

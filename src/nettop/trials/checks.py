@@ -1,7 +1,8 @@
 """Plausibility checks of a result: line rate, share of the link, windows, spread, counters, cores.
 
-The check `possible` rejects a rate above the link rate or below 1 % of it. The other checks give
-reasons to repeat a test or to examine its result.
+The check `possible` rejects a rate above the link rate or below 1 % of it, `offered` datagrams that
+were not sent at the rate that was asked: the result of such a test says nothing (VOID). The other
+checks give reasons to repeat a test or to examine its result.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ SLACK: Final = 1.005  # tolerance for the clocks of two hosts
 FAULT: Final = 0.01  # of the link rate: a lower result is not plausible
 SPREAD: Final = 0.10  # interquartile range as a share of the median
 AGREE: Final = 0.01  # difference between interface counters and the tool
+REACHED: Final = 0.95  # of the rate asked; the papers print rates in two digits
+VOID: Final = ("possible", "offered")
 SATURATED: Final = 95.0  # percent busy
 
 
@@ -24,6 +27,7 @@ def judge(options: Options, measured: Measured, here: Side, there: Side) -> tupl
     """All checks that apply to this result."""
     return (
         *_possible(options, measured, here, there),
+        *_offered(options, measured),
         *_receiver(measured),
         *_spread(measured),
         *_window(options, measured),
@@ -71,6 +75,15 @@ def _possible(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
         yield Check("possible", ok=False, because=f"{figures}: implausible, below 1 %")
     else:
         yield Check("possible", ok=True, because=figures)
+
+
+def _offered(o: Options, m: Measured) -> Iterator[Check]:
+    if o.rate is None or m.loss is None or m.sent_bits_per_second is None:
+        return
+    ok = m.sent_bits_per_second >= REACHED * o.rate
+    sent, asked = (units.scaled(rate, "b/s") for rate in (m.sent_bits_per_second, o.rate))
+    note = "" if ok else ": the sender did not reach the rate"
+    yield Check("offered", ok=ok, because=f"offered {sent} of {asked}{note}")
 
 
 def _receiver(m: Measured) -> Iterator[Check]:

@@ -252,6 +252,8 @@ class Measurement(TypedDict):
 
     measured: float
     retransmits: NotRequired[int]
+    asked: NotRequired[float]  # bit/s of datagrams, without preamble and gap
+    offered: NotRequired[float]  # the rate at which they were sent
     seconds: float
     faults: NotRequired[list[str]]
     latency: NotRequired[Mapping[str, object]]
@@ -270,6 +272,8 @@ class StudyRow(TypedDict, total=False):
     measured: float  # the median of `samples`
     samples: list[float]  # of each run, if there are several
     retransmits: int
+    asked: float  # bit/s of datagrams
+    offered: float
     seconds: float
     faults: list[str]
     latency: Mapping[str, object]

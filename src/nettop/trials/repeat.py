@@ -13,11 +13,12 @@ from typing import Any, Final, cast
 
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import results
+from . import checks, results, tool
 from . import run as runner
 from .documents import Measurement, StudyDocument, StudyRow
 from .lever import LeverError, Switch
 from .peer import Cancelled, PeerError
+from .report import middle
 from .result import Options, Progress, TrialResult, given
 from .run import TrialError, Watch, nobody
 from .study import Point, Study
@@ -35,12 +36,14 @@ class Pair:
     cpus_here: frozenset[int]
     cpus_there: frozenset[int]
     about: Mapping[str, object] = field(default_factory=dict)  # conditions to print
+    interrupts: bool = True  # whether a device of its own interrupts a core for the NIC
     apart: bool = False  # whether nothing else uses this network namespace
 
 
 def look(options: Options, cancel: threading.Event) -> Pair:
     """Measure round trip, interface, MTU and cores of the pair with a short latency trial."""
-    probe = replace(options, seconds=0.2, warmup=0.0, sizes=(64,), streams=1, count=None)
+    common = {name: getattr(options, name) for name in runner.COMMON}
+    probe = replace(Options(**common), seconds=0.2, warmup=0.0, sizes=(64,))
     result = runner.run("udp-latency", probe, cancel=cancel)
     nic = result.here.busiest() or "lo"
     here, there = result.here.interfaces.get(nic, {}), result.there
@@ -61,7 +64,8 @@ def look(options: Options, cancel: threading.Event) -> Pair:
         nic, min(here.get("mtu", 1500), far.get("mtu", 65536)), rtt,
         frozenset(int(c["cpu"]) for c in result.here.cores),
         frozenset(int(c["cpu"]) for c in result.there.cores),
-        {key: value for key, value in about.items() if value is not None}, _apart(),
+        {key: value for key, value in about.items() if value is not None}, "driver" in here,
+        _apart(),
     )  # fmt: skip
 
 
@@ -89,6 +93,8 @@ def obstacle(point: Point, options: Options, pair: Pair) -> str:
         return point.skip
     if point.harmful and not pair.apart:
         return f"harmful now ({point.harmful}): needs an unused network namespace (--netns)"
+    if point.interrupts and not pair.interrupts:
+        return f"needs a NIC whose interrupts have a core; {pair.nic} is virtual"
     if point.mtu and point.mtu > pair.mtu:
         return f"needs MTU {point.mtu} at both ends; it is {pair.mtu}"
     if point.rtt_ms and pair.rtt_ms < 0.5 * point.rtt_ms:
@@ -111,7 +117,7 @@ def options_of(study: Study, point: Point, base: Options, most: float) -> Option
     `most` limits the seconds, `base.count` the number of packets.
     """
     requested = {**study.options, **point.options}
-    if point.mtu and not requested.get("udp") and study.tool in ("bulk", "iperf3", "iperf"):
+    if point.mtu and not requested.get("udp") and "mss" in tool(study.tool).TAKES.split():
         requested["mss"] = point.mtu - OVERHEAD
     options = replace(base, **cast("dict[str, Any]", requested))  # `parse` checked the names
     if base.count is not None and options.count is not None:
@@ -139,12 +145,15 @@ def run(
     cancel = cancel or threading.Event()
     pair = look(base, cancel)
     begun = time.time()
-    points = [point for point in study.points if only in point.name]
+    points = [point for point in study.points if only in (point.of or point.name)]
     options = {point.name: options_of(study, point, base, most) for point in points}
     why = {point.name: obstacle(point, options[point.name], pair) for point in points}
     taken: dict[str, list[Measurement]] = {point.name: [] for point in points}
+    trials: dict[str, TrialResult] = {}
     for number in range(repeats * len(points)):
         point = points[number % len(points)]
+        if point.of and point.of not in trials:
+            why[point.name] = why[point.of]
         if why[point.name]:
             continue
         if cancel.is_set():
@@ -152,8 +161,11 @@ def run(
             continue
         watch(Progress("study", number, repeats * len(points), note=point.name))
         try:
-            measured = _measure(study, point, options[point.name], pair, watch, cancel)
-            taken[point.name].append(measured)
+            if not point.of:
+                trials.pop(point.name, None)
+                trial = _trial(study, point, options[point.name], pair, watch, cancel)
+                trials[point.name] = trial
+            taken[point.name].append(figure(study, point, trials[point.of or point.name]))
         except Cancelled:
             cancel.set()
             why[point.name] = "cancelled"
@@ -197,22 +209,29 @@ def _row(point: Point, taken: Sequence[Measurement], why: str) -> StudyRow:
     return row
 
 
-def _measure(
+def _trial(
     study: Study, point: Point, options: Options, pair: Pair, watch: Watch, cancel: threading.Event
-) -> Measurement:
-    """The figure of one point; its settings are in force during the trial only."""
+) -> TrialResult:
+    """The trial of one point; its settings are in force during the trial only."""
     wanted = [(name.replace("{nic}", pair.nic), value) for name, value in point.settings.items()]
     if not wanted:
-        return figure(study, point, runner.run(study.tool, options, watch, cancel))
+        return runner.run(study.tool, options, watch, cancel)
     with Switch([wanted], f"study {study.id}") as lever:
         lever.put(1)
         if cancel.wait(lever.pause):
             raise Cancelled
-        return figure(study, point, runner.run(study.tool, options, watch, cancel))
+        return runner.run(study.tool, options, watch, cancel)
 
 
 def figure(study: Study, point: Point, result: TrialResult) -> Measurement:
-    """The figure of the result in the published unit; TrialError if it has none."""
+    """The figure of the result in the published unit.
+
+    TrialError if the result has none, or one that says nothing: a check of `checks.VOID` failed, or
+    too few packets were sent for the published loss.
+    """
+    for check in result.faults:
+        if check.name in checks.VOID:
+            raise TrialError(f"void: {check.because}")
     value: object = result.document()
     path = point.figure or study.figure
     for step in path.split("."):
@@ -226,12 +245,18 @@ def figure(study: Study, point: Point, result: TrialResult) -> Measurement:
             raise TrialError(f"the result has no {path}") from None
     if not isinstance(value, int | float):
         raise TrialError(f"{path} is not a number")
+    loss, least = result.measured.loss, middle(point.published)
+    if path == "loss.percent" and loss and least and loss.sent * least < 100:
+        raise TrialError(f"void: {loss.sent:,} packets cannot show a loss of {least:g} %")
     measurement: Measurement = {
         "measured": value / (point.scale or study.scale),
         "seconds": result.options.seconds,
     }
     if result.measured.retransmits is not None:
         measurement["retransmits"] = result.measured.retransmits
+    if result.options.rate is not None and result.measured.sent_bits_per_second is not None:
+        measurement["asked"] = result.options.rate
+        measurement["offered"] = result.measured.sent_bits_per_second
     faults = [check.because for check in result.faults]
     if faults:
         measurement["faults"] = faults

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+from ..terms import units
 from .documents import StudyDocument, StudyRow
 
 
@@ -97,11 +98,23 @@ def head(document: StudyDocument, unit: str) -> tuple[str, ...]:
     """The columns of a study; those of changes only where it has a baseline of its own."""
     both = ("published change", "measured change") if changes(document["rows"]) else ()
     runs = ("range of the runs",) if _repeated(document) else ()
-    return ("point", f"published{unit}", "measured", *runs, "ratio", *both, "remark")
+    rate = ("offered of asked",) if _paced(document) else ()
+    return ("point", f"published{unit}", "measured", *runs, *rate, "ratio", *both, "remark")
 
 
 def _repeated(document: StudyDocument) -> bool:
     return any("samples" in row for row in document["rows"])
+
+
+def _paced(document: StudyDocument) -> bool:
+    return any("asked" in row for row in document["rows"])
+
+
+def _offered(row: StudyRow) -> str:
+    """The rate at which datagrams were sent, and the one that was asked."""
+    if "asked" not in row:
+        return ""
+    return f"{units.scaled(row['offered'], 'b/s')} of {units.scaled(row['asked'], 'b/s')}"
 
 
 def _range(row: StudyRow) -> str:
@@ -122,7 +135,9 @@ def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
         mark = " (suspect)" if row.get("suspect") else ""
         runs = (_range(row),) if _repeated(document) else ()
         unit = f" {row['unit']}" if "unit" in row else ""
-        yield name, published(row["published"]) + unit + mark, measured, *runs, ratio, *both, remark
+        rate = (_offered(row),) if _paced(document) else ()
+        paper = published(row["published"]) + unit + mark
+        yield name, paper, measured, *runs, *rate, ratio, *both, remark
 
 
 def markdown(stored: Mapping[str, object]) -> str:

@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, field, fields, replace
 from math import isfinite
 from types import ModuleType
 from typing import Final
 
 from ..terms.dataclass import dataclass
-from . import checks, ends, peer, tool
+from . import checks, ends, names, peer, tool
 from .far.schema import HelperOptions, Message
 from .leftovers import none_left
 from .peer import Cancelled, End, Peer, PeerError
@@ -25,6 +25,11 @@ from .samples import Samples, settings_in_force
 
 Watch = Callable[[Progress], None]
 
+# options of each trial; the others are those of the tools that list them in TAKES
+COMMON: Final = (
+    "to", "peer", "host", "seconds", "warmup", "cpu_here", "cpu_there", "port", "neighbour",
+    "no_ends",
+)  # fmt: skip
 # characters that a tool may print: the JSON of iperf3 with 100 streams for hours
 OUTPUT: Final = 256 << 20
 
@@ -164,11 +169,15 @@ def run(
 
 
 def _takes(module: ModuleType, options: Options) -> None:
-    """TrialError for an option that only some tools have, those that list it in TAKES."""
-    for option in ("zero_copy", "busy_poll", "segments"):
-        given = getattr(options, option) != getattr(Options(), option)
-        if given and option not in getattr(module, "TAKES", ()):
-            raise TrialError(f"{module.TOOL} does not support --{option.replace('_', '-')}")
+    """TrialError for an option that the tool does not list in TAKES."""
+    for option in fields(Options):
+        given = getattr(options, option.name) != option.default
+        if given and option.name not in {*COMMON, *module.TAKES.split()}:
+            able = [one for one in names() if option.name in tool(one).TAKES.split()]
+            raise TrialError(
+                f"{module.TOOL} does not support --{option.name.replace('_', '-')};"
+                f" tools that do: {', '.join(able)}"
+            )
 
 
 def _numbers(value: object) -> Iterator[float]:

@@ -18,8 +18,10 @@ A study is `rules/studies/<paper>-<table>.toml`:
       set                  settings during the trial; `{nic}` is the interface used
       rtt_ms               round trip that the path must have
       skip                 why it is never run
+      interrupts = true    it needs a NIC whose interrupts have a core
       harmful              why its settings are run only in a network namespace of their own
       figure, scale, unit  instead of those of the study
+      of                   name of an earlier point: another figure of its trial
 """
 
 from __future__ import annotations
@@ -48,9 +50,11 @@ class _PointTable(TypedDict, total=False):
     rtt_ms: float
     skip: str
     harmful: str
+    interrupts: bool
     figure: str
     scale: float
     unit: str
+    of: str
 
 
 class _StudyTable(TypedDict, total=False):
@@ -92,7 +96,9 @@ class Point:
     scale: float | None = None
     against: str = ""  # name of the point that this one is a change of
     unit: str = ""
+    interrupts: bool = False  # whether the core of the NIC's interrupts decides the result
     harmful: str = ""  # why its settings must not be those of a host in use
+    of: str = ""  # name of the point whose trial has this figure; empty: its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +158,9 @@ def parse(name: str, document: Mapping[str, object]) -> Study:
     for point in points:
         if point.against and point.against not in {one.name for one in points}:
             raise StudyError(f"{name}: there is no point {point.against!r}")
+    for number, point in enumerate(points):
+        if point.of and point.of not in {one.name for one in points[:number] if not one.of}:
+            raise StudyError(f"{name}: there is no earlier trial {point.of!r}")
     return Study(
         name, table["title"], table["paper"], table["place"], table["tool"], table["figure"],
         table["unit"], float(table["scale"]),
@@ -187,5 +196,6 @@ def _point(where: str, table: _PointTable, baseline: str) -> Point:
         str(table.get("skip", "")), bool(table.get("suspect", False)),
         str(table.get("figure", "")), table.get("scale"),
         str(table.get("against", "" if name == baseline else baseline)),
-        str(table.get("unit", "")), str(table.get("harmful", "")),
+        str(table.get("unit", "")), bool(table.get("interrupts", False)),
+        str(table.get("harmful", "")), str(table.get("of", "")),
     )  # fmt: skip

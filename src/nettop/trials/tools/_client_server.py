@@ -53,16 +53,6 @@ def failed(program: str, output: str, otherwise: str = "no output") -> TrialErro
     return TrialError(f"{program}: {lines[-1]}")
 
 
-def refuse(trial: Trial, tool: str, *names: str) -> None:
-    """TrialError if one of these options is set, which the tool does not support."""
-    from ..result import Options
-
-    plain = Options()
-    for name in names:
-        if getattr(trial.options, name) != getattr(plain, name):
-            raise TrialError(f"{tool} does not support --{name.replace('_', '-')}")
-
-
 def number(text: str) -> float | None:
     """A number in the output of a tool; None if it is not a number, or not plausible."""
     try:

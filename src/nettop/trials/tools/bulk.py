@@ -18,8 +18,8 @@ from ._addresses import ends
 
 TOOL: Final = "bulk"
 PACKAGE: Final = ""
-TAKES: Final = ("zero_copy", "busy_poll")
 HELP: Final = "TCP throughput, memory to memory, several streams"
+TAKES: Final = "streams reverse bidirectional rate length window mss congestion zero_copy busy_poll"
 
 
 def measure(trial: Trial) -> Measured:

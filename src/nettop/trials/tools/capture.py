@@ -25,6 +25,7 @@ from ._capturer import Captured, Counts
 TOOL: Final = "capture"
 PACKAGE: Final = ""
 HELP: Final = "packets captured and lost, by frame size and offered rate"
+TAKES: Final = "interface sizes length rate window pid"
 PAYLOADS: Final = (18, 530, 1472)  # frames of 64, 576 and 1518 bytes
 PORT: Final = 7009
 FULL: Final = 0.98  # share of the link rate; below it, missing packets were never sent
@@ -103,6 +104,7 @@ def sweep(trial: Trial, captor: Captor) -> Measured:
     last = rows[-1]
     return Measured(
         bits_per_second=last["capture_bits"],
+        sent_bits_per_second=min(8 * r["frame"] * r["offered_pps"] for r in rows),
         loss=Loss(sent, min(sent, captured)),
         details={"interface": interface, "points": rows},
     )

@@ -25,6 +25,7 @@ LIMITS: Final = {
     "path": "the path",
 }  # fmt: skip
 HELP: Final = "observe an existing TCP connection through tcp_info"
+TAKES: Final = ""
 
 
 class Second(TypedDict):

@@ -6,11 +6,12 @@ from typing import Final
 
 from ..result import Measured, Options
 from ..run import Trial
-from ._client_server import failed, number, refuse, run_both
+from ._client_server import failed, number, run_both
 
 TOOL: Final = "ib-send-bw"
 PACKAGE: Final = "perftest"
 HELP: Final = "RDMA bandwidth with ib_send_bw"
+TAKES: Final = "length count"
 PORT: Final = 18515
 
 
@@ -24,7 +25,6 @@ def words(o: Options, port: str) -> list[str]:
 
 def measure(trial: Trial) -> Measured:
     """The server on the other host, the client here."""
-    refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss", "udp")
     o = trial.options
     output, _ = run_both(trial, words(o, "{port}"), lambda port: [*words(o, str(port)), o.to], PORT)
     return parse(output)

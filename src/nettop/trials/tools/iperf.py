@@ -6,11 +6,12 @@ from typing import Final, NamedTuple
 
 from ..result import Interval, Loss, Measured, Options, mean_rate, steady
 from ..run import Trial
-from ._client_server import failed, number, refuse, run_both
+from ._client_server import failed, number, run_both
 
 TOOL: Final = "iperf"
 PACKAGE: Final = "iperf"
 HELP: Final = "TCP or UDP transfer with iperf version 2"
+TAKES: Final = "streams reverse udp rate length window mss congestion"
 PORT: Final = 5001
 
 
@@ -30,7 +31,6 @@ def client(o: Options, port: int) -> list[str]:
 
 def measure(trial: Trial) -> Measured:
     """The server on the other host, with a line per second; the client here."""
-    refuse(trial, TOOL, "bidirectional")
     o = trial.options
     server = ["iperf", "-s", "-B", "{address}", "-p", "{port}", "-y", "C", "-i", "1"]
     server += (["-u"] if o.udp else []) + (["-V"] if ":" in o.to else [])

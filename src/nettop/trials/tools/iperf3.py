@@ -12,8 +12,8 @@ from ._client_server import failed, run_both
 
 TOOL: Final = "iperf3"
 PACKAGE: Final = "iperf3"
-TAKES: Final = ("zero_copy",)
 HELP: Final = "TCP or UDP transfer with iperf3"
+TAKES: Final = "streams reverse bidirectional udp rate length window mss congestion zero_copy"
 PORT: Final = 5201
 
 Object = Mapping[str, object]  # of JSON

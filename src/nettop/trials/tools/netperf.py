@@ -6,11 +6,12 @@ from typing import Final
 
 from ..result import Measured, Options
 from ..run import Trial
-from ._client_server import failed, number, refuse, run_both
+from ._client_server import failed, number, run_both
 
 TOOL: Final = "netperf"
 PACKAGE: Final = "netperf"
 HELP: Final = "TCP transfer with netperf"
+TAKES: Final = "reverse length window"
 PORT: Final = 12865
 UNITS: Final = {"10^3bits/s": 1e3, "10^6bits/s": 1e6, "10^9bits/s": 1e9}
 
@@ -27,7 +28,6 @@ def client(o: Options, port: int) -> list[str]:
 
 def measure(trial: Trial) -> Measured:
     """Netserver on the other host, netperf here."""
-    refuse(trial, TOOL, "bidirectional", "udp", "rate", "congestion", "mss", "streams")
     server = ["netserver", "-D", "-L", "{address}", "-p", "{port}"]
     output, _ = run_both(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["netperf", "-V"])[1].strip().splitlines()[:1] or [""]

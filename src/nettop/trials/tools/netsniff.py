@@ -15,6 +15,7 @@ from ._capturer import Captured, Counts, capturing, summary
 TOOL: Final = "netsniff"
 PACKAGE: Final = "netsniff-ng"
 HELP: Final = "packets captured and lost by netsniff-ng"
+TAKES: Final = "interface sizes length rate window"
 _COUNT: Final = re.compile(r"\b(\d{1,20})\s+packets (incoming|passed filter|failed filter)")
 
 

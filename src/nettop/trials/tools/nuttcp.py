@@ -6,11 +6,12 @@ from typing import Final
 
 from ..result import Interval, Loss, Measured, Options, mean_rate, steady
 from ..run import Trial
-from ._client_server import failed, number, refuse, run_both
+from ._client_server import failed, number, run_both
 
 TOOL: Final = "nuttcp"
 PACKAGE: Final = "nuttcp"
 HELP: Final = "TCP or UDP transfer with nuttcp, retransmits each second"
+TAKES: Final = "streams reverse udp rate length window mss"
 PORT: Final = 5000
 MIB: Final = 1 << 20
 
@@ -31,7 +32,6 @@ def client(o: Options, port: int) -> list[str]:
 
 def measure(trial: Trial) -> Measured:
     """The server on the other host, for one test; the client here."""
-    refuse(trial, TOOL, "bidirectional", "congestion")
     server = ["nuttcp", "-1", "--no3rdparty", "-P{port}"]
     output, _ = run_both(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["nuttcp", "-V"])[1].strip().splitlines()[:1] or [""]

@@ -20,6 +20,7 @@ from .capture import carrier
 TOOL: Final = "pktgen"
 PACKAGE: Final = "linux-modules-extra (kernel module pktgen)"
 HELP: Final = "minimum-size frames from the kernel's packet generator"
+TAKES: Final = "interface count length"
 _RESULT: Final = re.compile(
     r"OK: (\d+)\([^)]*\) \w+, (\d+) \((\d+)byte[^)]*\)\s+(\d+)pps (\d+)Mb/sec \((\d+)bps\)"
     r" errors: (\d+)"

@@ -7,11 +7,12 @@ from typing import Final
 
 from ..result import Latency, Measured, Options
 from ..run import Trial, TrialError
-from ._client_server import refuse, run_both
+from ._client_server import run_both
 
 TOOL: Final = "sockperf"
 PACKAGE: Final = "sockperf"
 HELP: Final = "request-response with sockperf: percentiles"
+TAKES: Final = "udp length"
 PORT: Final = 11111
 _SHARE: Final = re.compile(r"percentile\s+(\d+(?:\.\d+)?)\s*=\s*(\d+(?:\.\d+)?)")
 _EDGE: Final = re.compile(r"<(MIN|MAX)> observation\s*=\s*(\d+(?:\.\d+)?)")
@@ -29,7 +30,6 @@ def client(o: Options, port: int) -> list[str]:
 
 def measure(trial: Trial) -> Measured:
     """The server on the other host, the ping-pong here."""
-    refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss")
     o = trial.options
     server = ["sockperf", "sr", "-i", "{address}", "-p", "{port}", *([] if o.udp else ["--tcp"])]
     output, _ = run_both(trial, server, lambda port: client(o, port), PORT)

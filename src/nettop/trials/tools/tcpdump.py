@@ -15,6 +15,7 @@ from ._capturer import Captured, Counts, capturing, summary
 TOOL: Final = "tcpdump"
 PACKAGE: Final = "tcpdump"
 HELP: Final = "packets captured and lost by tcpdump"
+TAKES: Final = "interface sizes length rate window"
 TIMEOUT: Final = 1.2  # seconds until the kernel hands over the last, partly full block of the ring
 _COUNT: Final = re.compile(
     r"\b(\d{1,20}) packets? (captured|dropped by kernel|dropped by interface)"

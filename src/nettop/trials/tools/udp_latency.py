@@ -21,8 +21,8 @@ from .capture import link
 
 TOOL: Final = "udp-latency"
 PACKAGE: Final = ""
-TAKES: Final = ("busy_poll",)
 HELP: Final = "UDP request-response latency: histogram, slope against size"
+TAKES: Final = "sizes length count busy_poll"
 SIZES: Final = (64, 256, 512, 1024, 1400)
 
 

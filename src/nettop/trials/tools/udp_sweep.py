@@ -20,8 +20,8 @@ from .capture import link
 
 TOOL: Final = "udp-sweep"
 PACKAGE: Final = ""
-TAKES: Final = ("segments",)
 HELP: Final = "paced UDP by gap and size: rate, loss, reordering, knee"
+TAKES: Final = "sizes spacings count segments"
 FRAMES: Final = (64, 128, 256, 512, 1024, 1280, 1518)  # RFC 2544
 SPACINGS: Final = (4.0, 8.0, 16.0, 32.0)  # microseconds
 MOST: Final = 10_000  # datagrams of a point: they fit the receive buffer
