@@ -44,6 +44,7 @@ RUNS = {
     "fleet": ["fleet", SEND, DROPS, IDLE],
     "get": ["get", "ring.rx@enp0s12", "sysctl.net.ipv4.tcp_rmem", AT, DEMO],
     "get-json": ["get", "ring.rx@enp0s12", "sysctl.net.ipv4.tcp_rmem", "--json", AT, DEMO],
+    "get-some": ["get", "ring.rx@eth9", "ring.rx@enp0s12", AT, DEMO],
     "get-absent": ["get", "ring.rx@eth9", AT, DEMO],
     "limits": ["limits"],
     "limits-jumbo": ["limits", "--speed", "100G", "--mtu", "9000", "--vlan", "2", "--ipv6"],

@@ -45,6 +45,55 @@ def test_goodput_of_other_links(words: list[str], megabits: float) -> None:
     assert goodput / 1e6 == pytest.approx(megabits, abs=0.01)
 
 
+def test_bytes_are_counted_without_and_with_the_check_sequence() -> None:
+    """NST 2011 prints 85.150 MiB/s of 60 bytes, 117.7 MiB/s of 1518 and 117,685,306 B/s of TCP."""
+    found = limits.limits(parsed("--speed", "1G"))
+    first, *_, last = found["frames"]
+    assert first["counted"] / 2**20 == pytest.approx(85.150, abs=0.002)
+    assert last["with_fcs"] / 2**20 == pytest.approx(117.66, abs=0.01)
+    assert "941.482 Mb/s, 117,685,306 B/s, 112.233 MiB/s" in limits.text(found)[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("420TB", 420e12), ("50GiB", 50 * 2**30), ("1.5 t", 1.5e12), ("7", 7), ("2 MB", 2e6)],
+)
+def test_a_transfer_has_a_time_and_a_rate_for_one_day(words: str, number: float) -> None:
+    found = limits.limits(parsed("--speed", "40G", "--mtu", "9000", "--transfer", words))
+    moved, goodput = found["transfer"], found["goodput"]
+    assert moved["bytes"] == number
+    assert goodput
+    assert moved["seconds"] == pytest.approx(8 * number / goodput)
+    assert moved["one_day"] == pytest.approx(8 * number / 86_400)
+
+
+def test_a_day_at_39_gigabits_moves_420_terabytes() -> None:
+    page = limits.text(limits.limits(parsed("--speed", "40G", "--transfer", "420TB")))
+    assert page[-1].endswith("in one day they need 38.9 Gb/s")
+    none = limits.limits(parsed("--mtu", "128", "--ipv6", "--transfer", "1G", "--vlan", "2"))
+    assert "take" in limits.text(none)[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "usable", "said"),
+    [("3x8", 63.015e9, "enough"), ("gen2x8", 32e9, "too little"), ("6x16", 1024e9, "enough")],
+)
+def test_a_slot_holds_a_link_or_not(words: str, usable: float, said: str) -> None:
+    found = limits.limits(parsed("--speed", "40G", "--slot", words))
+    assert found["slot"]["usable"] == pytest.approx(usable, rel=1e-3)
+    assert limits.text(found)[-1].endswith(f"carry data: {said} for this link")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--transfer x", "--transfer TB", "--transfer=-1G", "--transfer 1e30", "--transfer i",
+     "--slot 3", "--slot 9x8", "--slot 3x5", "--slot x"],
+)  # fmt: skip
+def test_a_size_or_slot_that_is_none_is_refused(words: str) -> None:
+    with pytest.raises(argparse.ArgumentError, match="is not a "):
+        parsed(*words.split())
+
+
 def test_round_trip_adds_windows() -> None:
     found = limits.limits(parsed("--rtt", "36.1ms"))
     assert found["bdp"] == pytest.approx(45.125e6)

@@ -58,6 +58,11 @@ def test_a_full_gigabit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert found["seconds"] == 2
     assert found["rx"]["packets_per_s"] == 81_274
     assert found["rx"]["counted"] == 81_274 * 1514 * 8
+    assert found["rx"]["bytes"] == 2 * 81_274 * 1514
+    both = found["total"]
+    assert both["bytes"] == found["rx"]["bytes"] + found["tx"]["bytes"]
+    assert both["packets_per_s"] == found["rx"]["packets_per_s"] + found["tx"]["packets_per_s"]
+    assert both["counted"] * 2 / 8 == both["bytes"]
     assert found["rx"]["share"] == pytest.approx(1.0, abs=1e-4)
     assert found["rx"]["payload"] / 1e6 == pytest.approx(941.48, abs=0.01)
     assert found["tx"]["packets_per_s"] == 500

@@ -95,12 +95,25 @@ def test_an_unknown_target_is_a_usage_error(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("target", ["x:y", ":", "[::1", "10.77.2.2:99999", "10.77.2.2:"])
+@pytest.mark.parametrize("target", ["x:y", ":", "[::1", "10.77.2.2:99999", "10.77.2.2:", ":99999"])
 def test_what_is_no_address_with_a_port_is_called_so(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, _, err = why(capsys, "vm-send-buffer.host", target)
-    assert f"no interface, process or ADDRESS:PORT '{target}'" in err
+    assert f"no interface, process, ADDRESS:PORT or :PORT '{target}'" in err
+
+
+def test_a_port_alone_names_the_flows_of_that_port(capsys: pytest.CaptureFixture[str]) -> None:
+    every = limits(capsys, "vm-send-buffer.host")
+    flow = next(one["target"] for one in every if one["over"] == "flow")
+    for end in flow.split(">"):
+        port = ":" + end.rpartition(":")[2]
+        found = {one["target"] for one in limits(capsys, "vm-send-buffer.host", port)}
+        assert flow in found
+        flows = {one["target"] for one in every}
+        assert found == {one for one in flows if any(e.endswith(port) for e in one.split(">"))}
+    code, _, err = why(capsys, "vm-send-buffer.host", ":9")
+    assert (code, "no flow from or to :9 wants" in err) == (2, True)
 
 
 @pytest.mark.parametrize("target", ["::1:5", "[::1]:5", "0:0:0:0:0:0:0:1:5", "[0::1]:5"])

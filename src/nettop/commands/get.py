@@ -9,6 +9,8 @@ A setting is `kind.name@target`: ring.rx@eth0, irq.affinity@eth0/rx-0, sysctl.ne
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from ..terms.errors import Refused
@@ -42,12 +44,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the settings. Exit code 2: unknown name, 3: cannot be read."""
+    """Print the settings that can be read. Exit code 2: unknown name, 3: one cannot be read."""
     source = open_source(args)
-    settings = {name: read(source, name) for name in args.setting}
-    if args.json:
+    settings: dict[str, Shown] = {}
+    refused: list[Refused] = []
+    for name in args.setting:
+        try:
+            settings[name] = read(source, name)
+        except Refused as error:
+            refused.append(error)
+    if settings or not refused:
+        _print(settings, as_json=args.json)
+    if refused:
+        *others, last = refused
+        for one in others:
+            print(f"nettop: {one}", file=sys.stderr)
+        raise Refused(str(last), max(one.code for one in refused))
+    return 0
+
+
+def _print(settings: Mapping[str, Shown], *, as_json: bool) -> None:
+    if as_json:
         emit(settings)
-        return 0
+        return
     from ..changes import text
 
     for name, shown in settings.items():
@@ -58,7 +77,6 @@ def run(args: argparse.Namespace) -> int:
         remarks += [shown["because"]] if "because" in shown else []
         tail = f"   ({', '.join(remarks)})" if remarks else ""
         print_lines(f"{name} = {text(shown['value'])}{tail}")
-    return 0
 
 
 def read(source: Source, name: str) -> Shown:

@@ -2,6 +2,7 @@
 
 nettop limits --speed 25G                       packet rates and goodput of 25 Gbit/s
 nettop limits --speed 10G --mtu 9000 --rtt 20ms     and the windows for a round trip of 20 ms
+nettop limits --speed 40G --transfer 420TB --slot 3x8    how long it takes; what a slot carries
 
 This command measures nothing. `--rtt` adds the bandwidth-delay product and the rate of common
 window sizes.
@@ -23,14 +24,22 @@ DELAYS: Final = (8, 30, 62, 84, 125)
 RINGS: Final = (256, 512, 1024, 4096, 8192)
 WINDOWS: Final = (212_992, 6 << 20, 16 << 20, 128 << 20)
 LARGEST_MTU: Final = 65536
+GENERATIONS: Final = {"1": 2.5, "2": 5.0, "3": 8.0, "4": 16.0, "5": 32.0, "6": 64.0}  # GT/s a lane
+MIB: Final = 1 << 20
+DAY: Final = 86400.0  # seconds
 
 
 class FrameRow(TypedDict):
-    """The limits at one frame size (bytes with FCS): packets/s, seconds, bit/s of payload."""
+    """The limits at one frame size (bytes with FCS): packets/s, seconds, bit/s of payload.
+
+    Linux counts bytes without the FCS (`counted`, bytes/s), some drivers with it (`with_fcs`).
+    """
 
     frame: int
     packets_per_s: float
     spacing: float
+    counted: float
+    with_fcs: float
     goodput: float | None
 
 
@@ -56,6 +65,23 @@ class WindowRow(TypedDict):
     rate: float
 
 
+class TransferRow(TypedDict):
+    """The seconds that so many bytes take at the goodput, and the bit/s that one day needs."""
+
+    bytes: int
+    seconds: float | None
+    one_day: float
+
+
+class SlotRow(TypedDict):
+    """A PCI Express slot: bit/s after line coding, and the part that carries data."""
+
+    gigatransfers: float
+    lanes: int
+    usable: float
+    carries: float
+
+
 class Document(TypedDict):
     """The --json document; rates in bit/s, times in seconds, sizes in bytes."""
 
@@ -76,6 +102,8 @@ class Document(TypedDict):
     rtt: NotRequired[float]
     bdp: NotRequired[float]
     windows: NotRequired[list[WindowRow]]
+    transfer: NotRequired[TransferRow]
+    slot: NotRequired[SlotRow]
 
 
 def speed(text: str) -> float:
@@ -100,6 +128,31 @@ def mtu(text: str) -> int:
     return int(text)
 
 
+def volume(text: str) -> int:
+    """Bytes of `420TB`, `50G` or `1.5 TiB`; for argparse."""
+    short = text.strip().lower().removesuffix("b").rstrip()
+    step = 1024.0 if short.endswith("i") else 1000.0
+    short = short.removesuffix("i")
+    power = "kmgtpe".find(short[-1:]) + 1 if short else 0
+    try:
+        value = float(short[: len(short) - bool(power)]) * step**power
+    except ValueError:
+        value = 0.0
+    if not 1 <= value < 1e21:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of bytes such as 420TB or 50GiB"
+        )
+    return int(value)
+
+
+def slot(text: str) -> tuple[float, int]:
+    """GT/s and lanes of `3x8`: generation and lanes of a PCI Express slot; for argparse."""
+    generation, _, lanes = text.lower().removeprefix("gen").partition("x")
+    if generation not in GENERATIONS or lanes not in ("1", "2", "4", "8", "16"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a slot such as 3x8: generation x lanes")
+    return GENERATIONS[generation], int(lanes)
+
+
 def tags(text: str) -> int:
     """The number of VLAN tags; for argparse."""
     if text not in ("0", "1", "2"):
@@ -120,6 +173,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--vlan", type=tags, default=0, metavar="N", help="number of VLAN tags in a frame (0)"
     )
     duration_argument(parser, "--rtt", "round trip time: 20ms, 0.5")
+    parser.add_argument(
+        "--transfer", type=volume, metavar="BYTES", help="how long so much takes: 420TB, 50GiB"
+    )
+    parser.add_argument(
+        "--slot", type=slot, metavar="GENxLANES", help="what a PCI Express slot carries: 3x8"
+    )
     json_argument(parser)
 
 
@@ -154,6 +213,8 @@ def limits(args: argparse.Namespace) -> Document:
                 "frame": size,
                 "packets_per_s": f.max_packets(rate, size),
                 "spacing": f.wire_seconds(size + f.ON_WIRE, rate),
+                "counted": f.max_packets(rate, size) * (size - f.FCS),
+                "with_fcs": f.max_packets(rate, size) * size,
                 "goodput": _goodput(args, size),
             }
             for size in sizes
@@ -177,6 +238,19 @@ def limits(args: argparse.Namespace) -> Document:
         document["windows"] = [
             {"bytes": size, "rate": f.window_cap(size, args.rtt)} for size in WINDOWS
         ]
+    if args.transfer:
+        goodput = document["goodput"]
+        document["transfer"] = {
+            "bytes": args.transfer,
+            "seconds": 8 * args.transfer / goodput if goodput else None,
+            "one_day": 8 * args.transfer / DAY,
+        }
+    if args.slot:
+        usable = f.pcie_usable(*args.slot)
+        document["slot"] = {
+            "gigatransfers": args.slot[0], "lanes": args.slot[1], "usable": usable,
+            "carries": f.SLOT_SHARE * usable,
+        }  # fmt: skip
     return document
 
 
@@ -192,6 +266,9 @@ def _goodput(args: argparse.Namespace, frame: int) -> float | None:
     return f.max_packets(args.speed, frame) * 8 * payload
 
 
+_HEAD: Final = "   frame      packets/s     spacing         MiB/s         MiB/s           goodput"
+
+
 def text(document: Document) -> list[str]:
     """The same document as text."""
     name = f"{document['protocol'].upper()} over IPv{6 if document['ipv6'] else 4}"
@@ -199,12 +276,14 @@ def text(document: Document) -> list[str]:
     stamps = " with timestamps" if document["timestamps"] else ""
     out = [
         f"{units.link(document['speed'])}, MTU {document['mtu']}: {name}{stamps}{tagged}",
-        f"  goodput at most   {_exact(document['goodput'])}",
+        f"  goodput at most   {_exact(document['goodput'])}{_bytes(document['goodput'])}",
         "",
-        f"  {'frame':>6}  {'packets/s':>13}  {'spacing':>10}  {'goodput':>16}",
+        f"  {'':>33}  {'counted':>12}  {'with FCS':>12}",
+        _HEAD,
     ]
     out += [
         f"  {row['frame']:>6}  {row['packets_per_s']:>13,.0f}  {_time(row['spacing']):>10}"
+        f"  {row['counted'] / MIB:>12,.3f}  {row['with_fcs'] / MIB:>12,.3f}"
         f"  {_exact(row['goodput']):>16}"
         for row in document["frames"]
     ]
@@ -229,7 +308,32 @@ def text(document: Document) -> list[str]:
             f"  a window of {units.size(row['bytes']):>8} allows {_exact(row['rate'])}"
             for row in document["windows"]
         ]
+    if "transfer" in document:
+        out += ["", _transfer(document["transfer"])]
+    if "slot" in document:
+        out += ["", *_slot(document["slot"], document["speed"])]
     return out
+
+
+def _transfer(one: TransferRow) -> str:
+    took = "unknown" if one["seconds"] is None else units.seconds(one["seconds"])
+    return (
+        f"  {units.scaled(one['bytes'], 'B')} take {took} at this goodput; in one day they need "
+        f"{units.scaled(one['one_day'], 'b/s')}"
+    )
+
+
+def _slot(one: SlotRow, speed: float) -> tuple[str, str]:
+    usable, carries = (units.scaled(rate, "b/s") for rate in (one["usable"], one["carries"]))
+    holds = "enough" if one["carries"] >= speed else "too little"
+    return (
+        f"  a slot of {one['lanes']} lanes at {one['gigatransfers']:g} GT/s has {usable} one way",
+        f"  after line coding; about {carries} of it carry data: {holds} for this link",
+    )
+
+
+def _bytes(rate: float | None) -> str:
+    return "" if rate is None else f", {rate / 8:,.0f} B/s, {rate / 8 / MIB:,.3f} MiB/s"
 
 
 def _exact(rate: float | None) -> str:

@@ -31,12 +31,13 @@ LARGEST_HEAD: Final = 22  # bytes of the Ethernet header and two VLAN tags
 
 
 class Direction(TypedDict):
-    """One direction: rates in bit/s and packets/s, mean in bytes; None if unknown.
+    """One direction: rates in bit/s and packets/s, bytes in all, mean in bytes; None if unknown.
 
     Without a wire rate, `because` says why and there is no `share` of the link.
     """
 
     counted: float | None
+    bytes: int | None
     packets_per_s: float | None
     mean: float | None
     wire: float | None
@@ -45,8 +46,19 @@ class Direction(TypedDict):
     because: NotRequired[str]
 
 
+class Total(TypedDict):
+    """Both directions together, as counted: bit/s, packets/s and bytes in the time."""
+
+    counted: float | None
+    packets_per_s: float | None
+    bytes: int | None
+
+
 class Document(TypedDict):
-    """The --json document: an interface over `seconds`, its speed in bit/s, both directions."""
+    """The --json document: an interface over `seconds`, its speed in bit/s, both directions.
+
+    `total` is the sum of both as counted, None if one is unknown.
+    """
 
     interface: str
     kind: str
@@ -57,6 +69,7 @@ class Document(TypedDict):
     fcs_counted: bool
     rx: Direction
     tx: Direction
+    total: Total
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,8 +144,11 @@ def document(
     def one(way: str) -> Direction:
         rates = entry.per_s if entry is not None else None
         size, count = (getattr(rates, f"{way}_{unit}", None) for unit in ("bytes", "packets"))
-        return direction(nic, size, count, fcs=fcs)
+        found = direction(nic, size, count, fcs=fcs)
+        return {**found, "bytes": _moved(found["counted"], elapsed)}
 
+    rx, tx = one("rx"), one("tx")
+    counted = _sum(rx["counted"], tx["counted"])
     return {
         "interface": nic.name,
         "kind": nic.kind,
@@ -141,9 +157,23 @@ def document(
         "mtu": nic.mtu,
         "seconds": elapsed,
         "fcs_counted": fcs,
-        "rx": one("rx"),
-        "tx": one("tx"),
+        "rx": rx,
+        "tx": tx,
+        "total": {
+            "counted": counted,
+            "packets_per_s": _sum(rx["packets_per_s"], tx["packets_per_s"]),
+            "bytes": _moved(counted, elapsed),
+        },
     }
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def _moved(bits_per_second: float | None, seconds: float) -> int | None:
+    """The bytes that a rate moves in this time."""
+    return None if bits_per_second is None else round(bits_per_second * seconds / 8)
 
 
 def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = False) -> Direction:
@@ -157,7 +187,8 @@ def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = 
     counted = None if size is None else 8 * size
     mean = size / count if size is not None and count else None
     counters: Direction = {
-        "counted": counted, "packets_per_s": count, "mean": mean, "wire": None, "payload": None,
+        "counted": counted, "bytes": None, "packets_per_s": count, "mean": mean, "wire": None,
+        "payload": None,
     }  # fmt: skip
     why = superpackets(nic, mean)
     if why is not None:
@@ -190,7 +221,7 @@ def text(document: Document) -> list[str]:
     for one, name in ((document["rx"], "received"), (document["tx"], "sent")):
         mean = "" if one["mean"] is None else f", mean {one['mean']:.0f} bytes"
         out.append(
-            f"  {name:<9} {units.link(one['counted'])} counted, "
+            f"  {name:<9} {units.link(one['counted'])} counted, {_count(one['bytes'])}"
             f"{units.per_second(one['packets_per_s'], 'packets')}{mean}"
         )
         if one["wire"] is None:
@@ -202,4 +233,14 @@ def text(document: Document) -> list[str]:
             f"  {'':<9} {units.link(one['wire'])} on the wire{of_link}, "
             f"TCP payload at most {units.link(one['payload'])}"
         )
+    both = document["total"]
+    if both["counted"] is not None:
+        out.append(
+            f"  {'total':<9} {units.link(both['counted'])} counted, {_count(both['bytes'])}"
+            f"{units.per_second(both['packets_per_s'], 'packets')}"
+        )
     return out
+
+
+def _count(size: int | None) -> str:
+    return "" if size is None else f"{size:,} bytes, "

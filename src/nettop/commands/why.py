@@ -8,8 +8,8 @@ nettop why --replay a.host.gz       both ends, by `nettop record a.host.gz --pee
 nettop why --to 10.0.0.2:443        can this host reach it, and what would stop it?
 nettop why --to B --from A          would this host forward packets from A to B, and the answers?
 
-TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; without it every flow
-that wants to move data, every interface that carries data and every UDP socket that drops
+TARGET is an interface, a process, ADDRESS:PORT or :PORT of either end of a flow; without it every
+flow that wants to move data, every interface that carries data and every UDP socket that drops
 datagrams is reported. As root, those of other network namespaces (containers, pods) are reported as
 well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
 listed by capacity: the first one limits. A limit marked `there` is beyond this host. Where a core
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 
 GROUP = "look"
 HELP = "say what limits each flow and interface, and what would limit it next"
+LAST_PORT = 65_535
+UNKNOWN = "no interface, process, ADDRESS:PORT or :PORT"
 SAMPLES = 10  # intervals, at the least
 # read in every frame from the first on: without their rates, shapers and drops are not seen
 NEEDED = ("cpu",), ("link_stats", "netdev")  # without them nothing is known of any limit
@@ -70,7 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
         "target", nargs="?", type=_argument.word, metavar="TARGET",
-        help="an interface, a process number, or ADDRESS:PORT",
+        help="an interface, a process number, ADDRESS:PORT or :PORT",
     )  # fmt: skip
     _way.arguments(parser)
     duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
@@ -213,17 +215,28 @@ def _check(facts: Facts, target: str) -> None:
     The interfaces of other namespaces, NAME@NAMESPACE, are not known at once.
     """
     names = [nic.name for nic in facts.nics]
-    if target in names or target.isdecimal() or "@" in target or _address(target) is not None:
+    if target in names or target.isdecimal() or "@" in target or _port(target):
         return
-    raise Refused(f"no interface, process or ADDRESS:PORT {target!r}{nearest(target, names)}", 2)
+    if _address(target) is not None:
+        return
+    raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
 
 
 def _flows(facts: Facts, target: str) -> list[Limit]:
     """The flows and sockets of a process or an address; none of an interface."""
     if target.isdecimal():
         return [one for one in facts.limits if one.pid == int(target)]
+    ends = ((one, one.target.split(">")) for one in facts.limits)
+    if _port(target):
+        return [one for one, both in ends if any(end.endswith(target) for end in both)]
     address = _address(target)
-    return [one for one in facts.limits if address and address in one.target.split(">")]
+    return [one for one, both in ends if address and address in both]
+
+
+def _port(target: str) -> bool:
+    """Whether it is `:PORT`."""
+    number = target.removeprefix(":")
+    return target != number and number.isdecimal() and int(number) <= LAST_PORT
 
 
 def chosen(facts: Facts, target: str | None) -> list[Limit]:
@@ -237,12 +250,11 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
     found = _flows(facts, target)
     if not found and target.isdecimal():
         raise Refused(_no_flow(facts, target), 2)
-    address = _address(target)
+    address = target if _port(target) else _address(target)
     if not found and address is not None:
         raise Refused(f"no flow from or to {address} wants to move data", 2)
     if not found:
-        message = f"no interface, process or ADDRESS:PORT {target!r}{nearest(target, names)}"
-        raise Refused(message, 2)
+        raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
     return found
 
 
@@ -274,7 +286,7 @@ def _address(target: str) -> str | None:
         address = ip_address(text.removeprefix("[").removesuffix("]"))
     except ValueError:
         return None
-    if not port.isdecimal() or int(port) > 65_535:
+    if not port.isdecimal() or int(port) > LAST_PORT:
         return None
     return end(str(getattr(address, "ipv4_mapped", None) or address), int(port))
 

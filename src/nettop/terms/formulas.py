@@ -149,6 +149,9 @@ def sequence_wrap(rate: float) -> float:
     return float(2**32) * 8 / rate
 
 
+SLOT_SHARE: Final = 0.80  # of the slot's rate after coding that carries data
+
+
 def pcie_usable(gigatransfers: float, lanes: int) -> float:
     """Bit/s of a PCI Express slot after line coding, before packet headers (about 15 % more).
 

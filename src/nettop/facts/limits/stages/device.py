@@ -39,7 +39,6 @@ STAGES: Final = (
           why="no free receive descriptor"),
 )  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
-SLOT: Final = 0.80  # of the slot's rate after coding that carries data
 COUNTED: Final = 1.0  # packets a second
 
 
@@ -91,7 +90,7 @@ def _slot(look: Look, nic: Nic) -> Iterator[Reading]:
     moved = _moved(look, "bytes")
     if not nic.pcie.usable or moved is None:
         return
-    most = SLOT * nic.pcie.usable
+    most = formulas.SLOT_SHARE * nic.pcie.usable
     used = moved * 8 / most
     why = f"{units.share(used)} of what the slot of {nic.name} carries"
     yield Reading("slot", "here", f"PCI Express slot of {nic.name}", "computed", why, used,
