@@ -25,7 +25,12 @@ _FILES = {
         {"rule", "seen", "place"},
         "loss refused stray normal unknown",
     ),
-    "failed-calls.toml": ("call", {"calls", "errno"}, {"seen", "family"}, "fault refused normal"),
+    "failed-calls.toml": (
+        "call",
+        {"calls", "errno"},
+        {"rule", "seen", "family"},
+        "fault refused normal",
+    ),
 }
 
 

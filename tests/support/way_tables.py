@@ -42,8 +42,10 @@ def rule(priority: int, table: int, **more: Any) -> routing_rules.Row:
     return routing_rules.Row(4, priority, 0, **{"action": "lookup", "table": table, **more})
 
 
-def switches(name: str, forwarding: int = 0, rp_filter: int = 0) -> interface_sysctls.Row:
-    return interface_sysctls.Row(name, forwarding, rp_filter, forwarding)
+def switches(
+    name: str, forwarding: int = 0, rp_filter: int = 0, **more: int
+) -> interface_sysctls.Row:
+    return interface_sysctls.Row(name, forwarding, rp_filter, forwarding, **more)
 
 
 def listener(local: str, port: int, **more: Any) -> sockets_tcp.Row:

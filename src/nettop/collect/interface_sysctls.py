@@ -28,6 +28,13 @@ class Row:
     forwarding: int | None = gauge("IPv4 packets are forwarded", default=None)
     rp_filter: int | None = gauge("reverse path filter: 0 off, 1 strict, 2 loose", default=None)
     forwarding6: int | None = gauge("IPv6 packets are forwarded", default=None)
+    arp_ignore: int | None = gauge(
+        "ARP requests that get no answer: 0 none, 1 for addresses of other interfaces …",
+        default=None,
+    )
+    accept_ra: int | None = gauge(
+        "router advertisements: 0 ignored, 1 taken unless it forwards, 2 taken", default=None
+    )
 
 
 def read(source: Source) -> list[Row]:
@@ -38,6 +45,8 @@ def read(source: Source) -> list[Row]:
             _sysfs.number(source, f"{_IPV4}/{name}/forwarding"),
             _sysfs.number(source, f"{_IPV4}/{name}/rp_filter"),
             _sysfs.number(source, f"{_IPV6}/{name}/forwarding"),
+            _sysfs.number(source, f"{_IPV4}/{name}/arp_ignore"),
+            _sysfs.number(source, f"{_IPV6}/{name}/accept_ra"),
         )
         for name in source.listing(_IPV4)[:MOST]
     ]

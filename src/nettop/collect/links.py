@@ -25,7 +25,7 @@ _UP, _LOOPBACK, _RUNNING, _NOARP, _PROMISC = 0x1, 0x8, 0x40, 0x80, 0x100
 _OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 _XDP: Final = {1: "driver", 2: "generic", 3: "offload", 4: "multi"}
 _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
-_PORT: Final = {1: Field("state", "B")}  # IFLA_BRPORT_STATE
+_PORT: Final = {1: Field("state", "B"), 33: Field("isolated", "B")}  # IFLA_BRPORT_*
 _STATES: Final = ("disabled", "listening", "learning", "forwarding", "blocking")  # BR_STATE_*
 
 
@@ -53,6 +53,9 @@ class Row:
     slave_kind: str | None = gauge("kind of the master: bond, bridge …", default=None)
     port_state: str | None = gauge(
         "state of a bridge port: forwarding blocking listening …", default=None
+    )
+    isolated: bool | None = gauge(
+        "a bridge port that exchanges no frames with other isolated ports", default=None
     )
     link: str | None = gauge(
         "lower interface (VLAN) or peer (veth), if in this namespace", default=None
@@ -124,7 +127,8 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
     data = info.get("data", b"")
     vlan = decode(data, 0, len(data), _VLAN).get("id") if info.get("kind") == "vlan" else None
     port = info.get("slave_data", b"") if info.get("slave_kind") == "bridge" else b""
-    forwards = decode(port, 0, len(port), _PORT).get("state")
+    bridged = decode(port, 0, len(port), _PORT)
+    forwards, apart = bridged.get("state"), bridged.get("isolated")
     state = values.get("operstate")
     xdp = values.get("xdp", {})
     carrier = values.get("carrier")
@@ -152,6 +156,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         master=names.get(values.get("master", 0)),
         slave_kind=info.get("slave_kind"),
         port_state=_STATES[forwards] if forwards is not None and forwards < 5 else None,
+        isolated=bool(apart) if apart is not None else None,
         link=below if below != values["name"] else None,
         link_netns=elsewhere,
         vlan=vlan,

@@ -94,22 +94,20 @@ def _step(step: Step) -> dict[str, str]:
 def text(way: Way) -> list[str]:
     """The headline, what shows and cures it, every step, and what is not visible."""
     out = _wrapped(way.headline, "", "  ")
-    decider = way.decider
+    decider = way.decider or way.suspect
     if decider is not None:
         out += [f"  shown by: {safe(decider.command)}"] if decider.command else []
         out += _wrapped(decider.change, "  change:   ", "            ") if decider.change else []
     out.append("")
     for one in way.steps:
-        if one.outcome in ("passes", "stops"):
+        if one.outcome != "hidden":
             out += _wrapped(one.saw, f"  {_MARKS[one.outcome]} {one.place:<11} ", " " * 16)
-    unseen = (*way.of("suspect"), *way.of("hidden"))
+    unseen = way.of("hidden")
     if unseen:
         out += ["", "not visible from here:"]
     for one in unseen:
         shown = f" ({one.command})" if one.command else ""
         out += _wrapped(one.saw + shown, f"  {_MARKS[one.outcome]} {one.place:<11} ", " " * 16)
-        if one.outcome == "suspect" and one.change:
-            out += _wrapped(f"if it is wrong: {one.change}", " " * 16, " " * 18)
     return out
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
+from .answers import from_another
 from .counters import middle, total
 from .kinds.core import Core, Load
+from .kinds.drop import FILTER
 from .kinds.flow import Flow
 from .kinds.host import HostFact
 from .kinds.nic import Nic
@@ -152,10 +154,16 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         ip_unsent=_unsent(rate),
         silent_drops=_silent(frame.tables.get("nftables", ())),
         drops_told="drop_reasons" in frame.tables,
+        icmp_filtered=sum(
+            row.packets
+            for row in frame.rows("drop_reasons")
+            if row.where == "here" and row.reason == FILTER and row.protocol in ("icmp", "icmp6")
+        ),
         beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
         ),
+        answers_from_another=from_another(frame) if values["ip_unreachable"] else (),
         rivals=tuple(
             f"{row.address}@{row.interface} ({row.hardware})" for row in frame.rows("rivals")
         ),

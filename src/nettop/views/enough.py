@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from ..collect import collector, needed
+from ..facts.kinds.call import words as call_words
 from ..frame.rates import Entry, Frame
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _below(frame: Frame) -> Iterator[str]:
     for row in frame.rows("failed_calls"):
         # programs ask local services that need not run, such as nscd, once each
         failed = row.where == "here" and row.error != calls.OPENED and row.address != "unix"
-        if failed and not calls.words(row.call, row.error, row.address).normal:
+        if failed and not call_words(row, frame).normal:
             yield f"{row.events} {row.call} failed ({row.error}, {row.process})"
 
 

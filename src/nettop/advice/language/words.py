@@ -100,7 +100,8 @@ class Phraser:
                 path = ("core", inner.attr)
             word = _word(path) if path else None
             if word is not None and word.type == NUMBER:
-                return f"{word.unit}/s" if path and "per_s" in path and word.unit else word.unit
+                each = path is not None and "per_s" in path[:-1] and word.unit
+                return f"{word.unit}/s" if each else word.unit
         return ""
 
     def _constant(self, node: ast.Constant) -> str:

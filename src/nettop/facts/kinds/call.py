@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
+from ipaddress import IPv6Network, ip_address
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import failed_calls
 from ...frame.fields import gauge, label
@@ -16,7 +18,10 @@ from ..kind import Kind
 from .drop import most
 
 if TYPE_CHECKING:
+    from ...collect._words import Words
     from .. import Facts
+
+GLOBAL: Final = IPv6Network("2000::/3")  # global unicast: RFC 4291 section 2.4, IANA
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +56,33 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:  # noqa: ARG001
             continue
         if row.error == failed_calls.OPENED:
             opened[row.pid, row.address, row.port] += row.events
-        elif not failed_calls.words(row.call, row.error, row.address).normal:
+        elif not words(row, frame).normal:
             key = row.process, row.pid, row.call, row.error
             found.setdefault(key, []).append(entry)
     return tuple(_call(key, entries, opened) for key, entries in found.items())
+
+
+def words(row: failed_calls.Row, frame: Frame | None) -> Words:
+    """What the error of a row means.
+
+    What is normal of IPv6 is so on a host without a global address only; with one, as without a
+    `frame`, the words are those of both families.
+    """
+    own = frame.rows("addresses") if frame is not None else ()
+    with_ipv6 = frame is None or any(one.family == 6 and _global(one.address) for one in own)
+    return failed_calls.words(row.call, row.error, "" if with_ipv6 else row.address)
+
+
+@cache
+def _global(address: str) -> bool:
+    return ip_address(address) in GLOBAL
 
 
 def _call(
     key: tuple[str, int, str, str], entries: list[Entry[Any]], opened: Counter[tuple[int, str, str]]
 ) -> Call:
     process, pid, call, error = key
-    words = failed_calls.words(call, error)
+    said = words(entries[0].now, None)
     places, ends = Counter[str](), Counter[tuple[str, str]]()
     for row in (entry.now for entry in entries):
         places[f"{row.address} port {row.port}" if row.port else row.address] += row.events
@@ -73,8 +94,8 @@ def _call(
     who = f"{process}[{pid}]"
     return Call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
-        kind=words.kind, means=words.means, cause=words.cause,
-        advice=_exact(words.advice, pid, ends), rests=words.rests, rule=words.rule,
+        kind=said.kind, means=said.means, cause=said.cause,
+        advice=_exact(said.advice, pid, ends), rests=said.rests, rule=said.rule,
         to=most(places), events=events,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .. import Facts
 
 MOST: Final = 3  # ports, destinations or rules that are named
-_FILTER: Final = "NETFILTER_DROP"
+FILTER: Final = "NETFILTER_DROP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,9 @@ class Drop:
     filters: str = gauge("rules and policies of nf_tables that drop", default="")
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = gauge("packets dropped", "packets/s", default=None)
+
+
+_ETH0: Final = re.compile(r"\beth0\b")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
@@ -67,11 +71,13 @@ def _drop(
     for row in (entry.now for entry in entries):
         ports[f"{row.protocol} port {row.port}" if row.port else row.protocol] += row.packets
         nics[names.get(row.interface, "")] += row.packets
+    nic = next((name for name, _ in nics.most_common() if name), "eth0")
     return Drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
-        means=words.means, cause=words.cause, advice=words.advice, rests=words.rests,
+        means=words.means, cause=words.cause, rests=words.rests,
+        advice=_ETH0.sub(nic, words.advice),
         rule=words.rule, whose=most(ports), nics=most(nics),
-        filters=filters if reason == _FILTER else "",
+        filters=filters if reason == FILTER else "",
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
     )  # fmt: skip

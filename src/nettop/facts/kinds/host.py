@@ -222,6 +222,14 @@ class HostFact:
     rivals: tuple[str, ...] = gauge(
         "neighbours with two hardware addresses in turn, as address@interface (both)", default=()
     )
+    icmp_filtered: int = gauge(
+        "ICMP messages that the packet filter of this host dropped", "packets", default=0
+    )
+    answers_from_another: tuple[str, ...] = gauge(
+        "UDP ports open on all addresses, and addresses that are no first choice as source, while "
+        "ICMP messages come",
+        default=(),
+    )
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )

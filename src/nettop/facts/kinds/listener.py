@@ -35,6 +35,7 @@ class Listener:
         "connections",
         default=0,
     )
+    stopped: bool | None = gauge("the process is stopped by a signal", default=None)
     files: int | None = gauge("open files of the process", "files", default=None)
     files_max: int | None = gauge("limit of open files of the process", "files", default=None)
 
@@ -56,6 +57,7 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
         for row in frame.rows("socket_owners") if row.inode in inodes
     }  # fmt: skip
     files = {row.pid: row for row in frame.rows("tcp_files")}
+    states = {row.pid: row.state for row in frame.rows("processes")}
     groups: dict[tuple[int, str, int], list[int]] = defaultdict(list)
     for row in rows:
         groups[row.family, row.local, row.local_port].append(row.recv_q)
@@ -70,6 +72,7 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
             Listener(
                 row.inode, row.local, row.local_port, row.recv_q, row.send_q, pid, name,
                 len(queues), max(rest, default=0), unclosed[row.namespace, row.local_port],
+                states[pid] in ("T", "t") if pid in states else None,
                 held.files if held else None,
                 held.limit if held else None,
             )
@@ -83,6 +86,7 @@ KIND = Kind(
     parents={"process": attrgetter("pid")},
     names={"port": "listener.port", "owner": "listener.pid"},
     example={"inode": 7001, "port": 443, "pid": 3391, "process": "app"},
-    tables={"": "sockets_tcp"}, needs=("sockets_tcp", "socket_owners", "tcp_files"), build=build,
+    tables={"": "sockets_tcp"}, needs=("sockets_tcp", "socket_owners", "tcp_files", "processes"),
+    build=build,
     lasts=True,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from ..flow_words import end
 from ..kind import Kind
 from ..way import Step, Way, walk
 from ..way.flow import PASSES
-from ..way.trouble import Trouble, troubles
+from ..way.trouble import Trouble, flows, troubles
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -35,6 +35,7 @@ class WayFact:
     place: str = gauge("its place on the way: route, neighbour, device …", default="")
     command: str = gauge("the command that shows it", default="")
     change: str = gauge("what cures it", default="")
+    asks: str = gauge("arguments of `nettop why --to` that ask the same", default="")
     passed: str = gauge("what the packets pass before", default="")
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     sockets: int = gauge("sockets that wait for an answer", "sockets", default=0)
@@ -50,18 +51,22 @@ def build(frame: Frame, facts: Facts) -> tuple[WayFact, ...]:
 
 
 def _fact(trouble: Trouble, frame: Frame) -> WayFact:
-    way, flow = walk(trouble.flow, frame), trouble.flow
-    step = _decider(trouble, way) or Step("", "", "")
+    flow = trouble.flow
+    ways = [walk(one, frame) for one in flows(trouble, frame)]
+    decided = ((one, step) for one in ways if (step := _decider(trouble, one)) is not None)
+    way, step = next(decided, (ways[0], Step("", "", "")))
+    marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
     failed = trouble.events + trouble.sockets
     return WayFact(
         id=flow.name,
         what=trouble.calls[0],
         stops=bool(step.saw),
-        decider=step.saw,
+        decider=f"{step.saw}{marked}",
         nic=way.interface,
         place=step.place,
         command=step.command,
         change=step.change,
+        asks=f"{flow.name} --mark {way.flow.mark:#x}" if way.flow.mark else flow.name,
         passed="; ".join(one.saw for one in way.of(PASSES)),
         events=trouble.events,
         sockets=trouble.sockets,

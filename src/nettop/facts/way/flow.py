@@ -74,7 +74,9 @@ class Way:
             name = f"{name} from {self.origin}{on}"
         if self.decider is not None:
             return f"{name} cannot be reached: {self.decider.saw}"
-        hidden = len(self.of(HIDDEN)) + len(self.of(SUSPECT))
+        if self.suspect is not None:
+            return f"packets to {name} may be lost: {self.suspect.saw}"
+        hidden = len(self.of(HIDDEN))
         if not hidden:
             return f"nothing visible here stops {name}"
         things = "1 thing is" if hidden == 1 else f"{hidden} things are"

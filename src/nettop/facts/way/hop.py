@@ -12,7 +12,7 @@ from .lookup import REFUSALS, Found, lookup
 if TYPE_CHECKING:
     from ...collect.ways import Question
 
-_REFUSED: Final = {
+REFUSED: Final = {
     "EINVAL": "blackhole", "EHOSTUNREACH": "unreachable", "EACCES": "prohibit", "ENETUNREACH": "",
 }  # fmt: skip
 SENT: Final = ("unicast", "local", "broadcast", "multicast", "anycast")
@@ -47,7 +47,7 @@ def routed(host: Host, question: Question) -> Hop:
         return Hop(answer.kind, answer.network, answer.table, answer.interface, answer.gateway,
                    answer.address, answer.mtu, found=found)  # fmt: skip
     if answer is not None and answer.error != UNASKED:
-        kind = found.kind if found.kind in REFUSALS else _REFUSED.get(answer.error, "")
+        kind = found.kind if found.kind in REFUSALS else REFUSED.get(answer.error, "")
         return Hop(kind, error=answer.error, found=found)
     why = "not asked yet" if answer is None else answer.why
     if not found.routes:

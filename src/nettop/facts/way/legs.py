@@ -10,11 +10,12 @@ from ...collect.ways import Question
 from ...terms.dataclass import dataclass
 from .flow import Flow
 from .hop import Hop, routed
-from .host import Host, address, network
+from .host import Host, address, inside, network
 
 OUT: Final = "out"  # this host sends
 IN: Final = "in"  # this host takes
 THROUGH: Final = "through"  # this host forwards
+BRIDGED: Final = "bridged"  # a bridge of this host forwards the frame, without a look at the route
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,10 @@ def legs(flow: Flow, host: Host) -> Legs:
             yield leg(OUT, Question(origin, protocol=flow.protocol), back=True)
             return
         comes = Question(flow.to, origin, arrives, protocol=flow.protocol, port=flow.port)
+        if not ours and (bridge := bridges(host, arrives, flow.to)):
+            asked.append(comes)
+            yield Leg(BRIDGED, flow, comes, Hop("unicast", interface=bridge), host)
+            return
         there = leg(IN if ours else THROUGH, comes)
         yield there
         if ours:
@@ -81,10 +86,27 @@ def legs(flow: Flow, host: Host) -> Legs:
             yield leg(THROUGH, returns, back=True)
 
     found = tuple(case())
-    name = {OUT: "output", IN: "input", THROUGH: "forward"}[found[0].role]
+    name = {OUT: "output", IN: "input"}.get(found[0].role, "forward")
     if not foreign and ours:
         name = "local"
     return Legs(name, found, tuple(dict.fromkeys(asked)))
+
+
+def bridges(host: Host, arrives: str, to: str) -> str:
+    """The bridge that forwards a frame from one of its ports to `to`; empty: it is routed.
+
+    A host on the same bridge is meant where the bridge has no address, or `to` is in its network.
+    """
+    link = host.links.get(arrives)
+    if link is None or link.slave_kind != "bridge" or not link.master:
+        return ""
+    own = [
+        row for row in host.addresses
+        if row.interface == link.master and row.family == address(to).version
+        and row.scope == "global"
+    ]  # fmt: skip
+    near = any(inside(to, f"{row.address}/{row.prefix}") for row in own)
+    return link.master if near or not own else ""
 
 
 def _somebody(host: Host, flow: Flow) -> str:

@@ -6,14 +6,18 @@ Their ways are walked. A few distinct destinations are enough: more fail for the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from ipaddress import ip_address
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ...collect import failed_calls
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ..kinds.call import words
 from . import questions
 from .flow import Flow
+from .hop import REFUSED
 
 if TYPE_CHECKING:
     from ...collect.ways import Question
@@ -70,8 +74,23 @@ def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
 
 def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
     """What the kernel is to be asked about them."""
-    found = (one for each in troubles(frame, facts) for one in questions(each.flow, frame))
+    found = (
+        one for each in troubles(frame, facts) for flow in flows(each, frame)
+        for one in questions(flow, frame)
+    )  # fmt: skip
     return tuple(dict.fromkeys(found))
+
+
+def flows(trouble: Trouble, frame: Frame) -> Iterator[Flow]:
+    """The flow; where a route refused it, also with each mark that the routing rules look for.
+
+    The mark of a socket that is gone is not known.
+    """
+    yield trouble.flow
+    if any(one in REFUSED for one in trouble.errors):
+        marks = dict.fromkeys(row.mark for row in frame.rows("routing_rules") if row.mark)
+        for mark in islice(marks, MOST):
+            yield replace(trouble.flow, mark=mark)
 
 
 def _calls(frame: Frame) -> Iterator[_Part]:
@@ -85,7 +104,7 @@ def _calls(frame: Frame) -> Iterator[_Part]:
         place = str(getattr(to, "ipv4_mapped", None) or to), port
         if row.error == failed_calls.OPENED:
             yield _Part(*place, answered=row.events)
-        elif not failed_calls.words(row.call, row.error, row.address).normal:
+        elif not words(row, frame).normal:
             who, name = f"{row.process}[{row.pid}]", Flow(*place).name
             call, ends = row.call, f"fails with {row.error}"
             if call == "connection":
@@ -102,8 +121,8 @@ def _flows(facts: Facts) -> Iterator[_Part]:
         if one.protocol == "tcp" and one.namespace is None and _stuck(one):
             place = one.remote.removeprefix("::ffff:"), one.remote_port
             who = f"{one.process}[{one.pid}]" if one.pid is not None else "a process"
-            words = f"the connection of {who} to {Flow(*place).name} gets no answer any more"
-            yield _Part(*place, words, one.id, sockets=1)
+            said = f"the connection of {who} to {Flow(*place).name} gets no answer any more"
+            yield _Part(*place, said, one.id, sockets=1)
 
 
 def _stuck(flow: Connection) -> bool:
@@ -123,17 +142,17 @@ def _attempts(facts: Facts) -> Iterator[_Part]:
         if one.retries >= RETRIES:
             to, _, port = one.id.rpartition(":")
             place = to.strip("[]").removeprefix("::ffff:"), int(port)
-            words = f"a connection to {Flow(*place).name} gets no answer"
-            yield _Part(*place, words, sockets=one.sockets, answered=one.open)
+            said = f"a connection to {Flow(*place).name} gets no answer"
+            yield _Part(*place, said, sockets=one.sockets, answered=one.open)
 
 
 def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
     parts.sort(key=lambda part: -part.events)
-    words = dict.fromkeys(part.words for part in parts if part.words)
+    said = dict.fromkeys(part.words for part in parts if part.words)
     ids = dict.fromkeys(part.id for part in parts if part.id)
     datagrams = any(CALLS.get(one.split("/")[-2]) == "udp" for one in ids if "/" in one)
     return Trouble(
-        Flow(to, port, protocol="udp" if datagrams else "tcp"), tuple(words), tuple(ids),
+        Flow(to, port, protocol="udp" if datagrams else "tcp"), tuple(said), tuple(ids),
         sum(part.events for part in parts), sum(part.sockets for part in parts),
         sum(part.answered for part in parts),
     )  # fmt: skip

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....collect.ways import Question
-from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..hop import routed
 from ..host import address
-from ..legs import IN, OUT, THROUGH, Leg
+from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..lookup import REFUSALS
 
 PLACE: Final = 10
@@ -22,7 +22,7 @@ _STRICT, _LOOSE = 1, 2
 def look(leg: Leg) -> Iterator[Step]:
     """The interface on which the packet arrives, and what it demands."""
     name = leg.question.arrives
-    if leg.role == OUT or not name:
+    if leg.role in (OUT, BRIDGED) or not name:
         return
     link = leg.host.links.get(name)
     if link is None:
@@ -37,6 +37,8 @@ def look(leg: Leg) -> Iterator[Step]:
                    f"ip link show {name}")  # fmt: skip
     if leg.role == THROUGH:
         yield from _forwards(leg, name)
+    if leg.role == IN:
+        yield from _answers(leg, name)
     yield from _checked(leg, name)
 
 
@@ -57,6 +59,25 @@ def _forwards(leg: Leg, name: str) -> Iterator[Step]:
         key = f"net.ipv4.conf.{name.replace('.', '/')}.forwarding"
     yield Step("forwarding", STOPS, f"this host does not forward {family} packets from {name}",
                f"sysctl {key}", f"nettop set sysctl.{key} 1")  # fmt: skip
+
+
+def _answers(leg: Leg, name: str) -> Iterator[Step]:
+    """Whether the interface answers ARP for the address: net/ipv4/arp.c, arp_ignore()."""
+    to, link = leg.question.to, leg.host.links.get(name)
+    if ":" in to or link is None or link.noarp or link.loopback:
+        return
+    rows = [leg.host.switches[one] for one in ("all", name) if one in leg.host.switches]
+    mode = max((row.arp_ignore or 0 for row in rows), default=0)
+    places = [row.interface for row in leg.host.addresses if row.address == to]
+    if places and name not in places and mode:
+        key = next((row.interface for row in rows if row.arp_ignore == mode), name)
+        yield Step(
+            "arp", SUSPECT, f"{name} answers no ARP for {to}: net.ipv4.conf.{key}.arp_ignore is "
+            f"{mode}, and the address is on {places[0]} (right behind a load balancer only)",
+            f"sysctl net.ipv4.conf.all.arp_ignore net.ipv4.conf.{name}.arp_ignore",
+            f"nettop set sysctl.net.ipv4.conf.{key.replace('.', '/')}.arp_ignore 0, or put {to} on "
+            f"{name}",
+        )  # fmt: skip
 
 
 def _checked(leg: Leg, name: str) -> Iterator[Step]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..flow import HIDDEN, PASSES, STOPS, Step
-from ..legs import OUT, Leg
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
+from ..legs import BRIDGED, OUT, Leg
 
 PLACE: Final = 70
 _OPEN: Final = "forwarding"
@@ -14,6 +14,9 @@ _OPEN: Final = "forwarding"
 
 def look(leg: Leg) -> Iterator[Step]:
     """The bridge of the way out, and that of the way in."""
+    if leg.role == BRIDGED:
+        yield from _crossed(leg, leg.question.arrives or "", leg.hop.interface or "")
+        return
     names = [leg.hop.interface] if leg.hop.goes and leg.hop.kind == "unicast" else []
     names += [leg.question.arrives] if leg.role != OUT else []
     for name in dict.fromkeys(names):
@@ -29,6 +32,36 @@ def look(leg: Leg) -> Iterator[Step]:
                 f"bridge link show dev {link.interface}",
                 f"move the addresses and routes of {link.interface} to {link.master}",
             )  # fmt: skip
+
+
+def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
+    """A frame from one port of a bridge to another: br_forward.c, should_deliver()."""
+    show = f"bridge -d link show dev {name}"
+    port = leg.host.links[name]
+    yield Step("bridge", PASSES, f"{name} is a port of the bridge {bridge}: frames to "
+               f"{leg.question.to} are bridged, not routed", show)  # fmt: skip
+    if not port.up or port.carrier is False:
+        state = "has no carrier" if port.up else "is down"
+        yield Step("bridge", STOPS, f"the port {name} {state}", show, f"ip link set {name} up")
+    if port.port_state not in (_OPEN, None):
+        yield Step("bridge", STOPS, f"the port {name} of the bridge {bridge} is {port.port_state}",
+                   show, f"bridge link set dev {name} state 3")  # fmt: skip
+    others = [
+        one for one in leg.host.links.values()
+        if one.master == bridge and one is not port and one.up and one.carrier is not False
+        and one.port_state in (_OPEN, None)
+    ]  # fmt: skip
+    apart = [one.interface for one in others if port.isolated and one.isolated]
+    if not others:
+        yield Step("bridge", STOPS, f"no other port of the bridge {bridge} forwards",
+                   f"bridge link show master {bridge}")  # fmt: skip
+    elif apart:
+        everyone = len(apart) == len(others)
+        yield Step(
+            "bridge", STOPS if everyone else SUSPECT, f"the ports {name} and {', '.join(apart)} of "
+            f"the bridge {bridge} are isolated: no frame passes between them", show,
+            f"bridge link set dev {name} isolated off",
+        )  # fmt: skip
 
 
 def _bridge(leg: Leg, name: str) -> Iterator[Step]:

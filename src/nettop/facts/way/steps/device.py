@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ..flow import HIDDEN, PASSES, STOPS, Step
-from ..legs import IN, Leg
+from ..legs import BRIDGED, IN, Leg
 
 if TYPE_CHECKING:
-    from ...rows import LinkRow
+    from ...rows import LinkRow, ProcessRow
 
 PLACE: Final = 50
 _DEEPEST: Final = 8  # interfaces on each other
@@ -18,7 +18,7 @@ _DEEPEST: Final = 8  # interfaces on each other
 def look(leg: Leg) -> Iterator[Step]:
     """The interface of the route, then the interfaces that carry its frames."""
     name = leg.hop.interface
-    if leg.role == IN or not leg.hop.goes or name is None:
+    if leg.role in (IN, BRIDGED) or not leg.hop.goes or name is None:
         return
     link = leg.host.links.get(name)
     if link is None:
@@ -42,6 +42,10 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
         yield Step("device", STOPS, f"the interface {name}{under} has no carrier", show,
                    _carrier(link))  # fmt: skip
         return
+    if link.kind == "tun" and (stopped := _stopped(leg)):
+        saw = f"no program reads {name}: {stopped.name}[{stopped.pid}] is stopped by a signal"
+        yield Step("device", STOPS, saw, show, f"kill -CONT {stopped.pid}")
+        return
     mtu = f", mtu {link.mtu}" if link.mtu else ""
     yield Step("device", PASSES, f"{name} is up{mtu}", show)
     if link.kind == "openvswitch" or (link.master or "").startswith("ovs-"):
@@ -60,6 +64,15 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
         yield from _one(leg, below, name, depth - 1)
     if link.kind in ("bond", "team"):
         yield from _ports(leg, link)
+
+
+def _stopped(leg: Leg) -> ProcessRow | None:
+    """A program with sockets that is stopped (state T).
+
+    Which program reads a TUN device is not asked. While all run, one of them is taken to read it.
+    """
+    rows = leg.host.frame.rows("processes")
+    return next((row for row in rows if row.state in ("T", "t")), None)
 
 
 def _ports(leg: Leg, link: LinkRow) -> Iterator[Step]:

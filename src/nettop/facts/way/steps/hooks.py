@@ -13,7 +13,7 @@ from ....terms.dataclass import dataclass
 from ...flow_words import end
 from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..host import address
-from ..legs import IN, OUT, THROUGH, Leg
+from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..packet import ESTABLISHED, NEW, Packet
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ PLACE: Final = 80
 _HOOKS: Final = {
     OUT: ("output", "postrouting"), IN: ("prerouting", "input"),
     THROUGH: ("prerouting", "forward", "postrouting"),
+    BRIDGED: ("prerouting", "forward", "postrouting"),
 }  # fmt: skip
 _DEEPEST: Final = 16  # jumps: NFT_JUMP_STACK_SIZE
 _DROP, _ACCEPT, _QUEUE, _JUMP, _GOTO, _RETURN = 0, 1, 3, -3, -4, -5
@@ -50,7 +51,8 @@ def look(leg: Leg) -> Iterator[Step]:
                 yield Step("hooks", HIDDEN, f"the rules of nf_tables: {why}", "nft list ruleset")
             return
     family = "ip6" if address(leg.question.to).version == 6 else "ip"
-    chains = [row for row in leg.host.frame.rows("nft_hooks") if row.family in (family, "inet")]
+    families = _bridge_families(leg, family) if leg.role == BRIDGED else (family, "inet")
+    chains = [row for row in leg.host.frame.rows("nft_hooks") if row.family in families]
     rules: dict[tuple[str, str, str], list[RuleRow]] = {}
     for rule in leg.host.frame.rows("nft_rules"):
         rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
@@ -63,13 +65,22 @@ def look(leg: Leg) -> Iterator[Step]:
     yield from _beside(leg)
 
 
+def _bridge_families(leg: Leg, family: str) -> tuple[str, ...]:
+    """Whose rules bridged frames meet: with br_netfilter those of IP as well."""
+    name = f"net.bridge.bridge-nf-call-{'ip6tables' if family == 'ip6' else 'iptables'}"
+    rows = leg.host.frame.rows("sysctls")
+    calls = any(row.name == name and row.value == "1" for row in rows)
+    return ("bridge", family, "inet") if calls else ("bridge",)
+
+
 def _packet(leg: Leg, hook: str) -> Packet:
     flow, asked = leg.flow, leg.question
     loops = leg.role == IN and leg.hop.interface == "lo" and not asked.arrives
+    arrives = leg.hop.interface if leg.role == BRIDGED else asked.arrives
     return Packet(
         asked.to, asked.source or leg.hop.address or "", flow.protocol,
         port=0 if leg.back else flow.port, source_port=flow.port if leg.back else 0,
-        arrives="lo" if loops else asked.arrives,
+        arrives="lo" if loops else arrives or "",
         leaves=(leg.hop.interface or "") if hook in ("output", "forward", "postrouting") else "",
         mark=asked.mark or None, state=ESTABLISHED if leg.back else NEW,
     )  # fmt: skip

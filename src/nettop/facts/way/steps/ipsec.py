@@ -7,7 +7,7 @@ from typing import Final
 
 from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..host import inside
-from ..legs import IN, THROUGH, Leg
+from ..legs import BRIDGED, IN, THROUGH, Leg
 
 PLACE: Final = 90
 _PROTOCOLS: Final = {"tcp": 6, "udp": 17}
@@ -15,6 +15,8 @@ _PROTOCOLS: Final = {"tcp": 6, "udp": 17}
 
 def look(leg: Leg) -> Iterator[Step]:
     """The policy that the packets meet on their way out, or where they are taken."""
+    if leg.role == BRIDGED:
+        return
     if not leg.hop.goes or (leg.role == IN and not leg.question.arrives):
         return
     if leg.role != IN and leg.hop.interface == "lo":

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ....collect import drop_reasons
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..legs import Leg
+from ..legs import BRIDGED, Leg
+
+if TYPE_CHECKING:
+    from ...rows import LinkRow
 
 PLACE: Final = 40
 ABSENT: Final = ("failed", "incomplete")
+RECEIVES: Final = ("arp_rcv", "arp_process", "ndisc_rcv", "icmpv6_rcv", "ip6_mc_input")
 ETHERNET, INFINIBAND = 1, 32  # ARPHRD_*: types whose frames need a hardware address
 
 
 def look(leg: Leg) -> Iterator[Step]:
     """The entry of the next hop."""
     hop = leg.hop
-    if hop.kind != "unicast" or hop.interface is None:
+    if hop.kind != "unicast" or hop.interface is None or leg.role == BRIDGED:
         return
     link = leg.host.links.get(hop.interface)
     if link is None or not link.up or link.carrier is False:
@@ -34,12 +39,7 @@ def look(leg: Leg) -> Iterator[Step]:
         yield Step("neighbour", PASSES, f"{to} on {hop.interface}: no entry yet; the first packet "
                    "asks for it", show)  # fmt: skip
     elif row.state in ABSENT:
-        word = "neighbour discovery" if row.family == 6 else "ARP"
-        yield Step(
-            "neighbour", STOPS, f"no neighbour answers for {to} on {hop.interface}", show,
-            f"the host with {to} must answer {word}: there, its interface up and without NOARP, "
-            f"the address on it, and no filter on the way back to this host (rp_filter)",
-        )  # fmt: skip
+        yield _dropped(leg, link, to, show) or _silent(link, to, show)
     elif row.state == "permanent":
         yield Step(
             "neighbour", SUSPECT, f"the neighbour entry of {to} on {hop.interface} is permanent "
@@ -49,3 +49,33 @@ def look(leg: Leg) -> Iterator[Step]:
     else:
         yield Step("neighbour", PASSES, f"{to} on {hop.interface} is {row.hardware} ({row.state})",
                    show)  # fmt: skip
+
+
+def _dropped(leg: Leg, link: LinkRow, to: str, show: str) -> Step | None:
+    """Why the kernel drops the question for the address on its way out, where that was counted."""
+    asks = "icmp6" if ":" in to else "arp"
+    for row in leg.host.frame.rows("drop_reasons"):
+        words = drop_reasons.words(row.reason, row.place)
+        here = row.where == "here" and row.interface == str(link.index)
+        if here and row.protocol == asks and row.place not in RECEIVES and words.kind == "loss":
+            return Step(
+                "neighbour", STOPS, f"no neighbour answers for {to}: {link.interface} drops the "
+                f"questions, {words.means[:1].lower()}{words.means[1:]} ({row.reason})",
+                show, words.advice.rstrip("."),
+            )  # fmt: skip
+    return None
+
+
+def _silent(link: LinkRow, to: str, show: str) -> Step:
+    """Nobody answers the question."""
+    word = "neighbour discovery" if ":" in to else "ARP"
+    rides = (
+        f"; or {to} is a macvlan on {link.interface} of this host, which {link.interface} itself "
+        f"does not reach: give this host a macvlan of its own"
+    )
+    return Step(
+        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}", show,
+        f"the host with {to} must answer {word}: there, its interface up and without NOARP, the "
+        f"address on it, and no filter on the way back to this host (rp_filter)"
+        + (rides if link.promiscuity and not link.promisc and not link.master else ""),
+    )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, inside
-from ..legs import IN, Leg
+from ..legs import BRIDGED, IN, Leg
 from ..lookup import MAIN, REFUSALS, dead
 from .neighbour import ABSENT
 
@@ -23,8 +23,8 @@ _VERBS: Final = {
 def look(leg: Leg) -> Iterator[Step]:
     """What the route says."""
     hop = leg.hop
-    if leg.role == IN:
-        return  # `arrival` says it
+    if leg.role in (IN, BRIDGED):
+        return  # `arrival` or `bridge` says it
     if hop.unasked:
         yield Step("route", HIDDEN, f"the kernel's route answer to {leg.question.to} "
                    f"({hop.unasked}): the tables are read instead")  # fmt: skip
@@ -95,7 +95,9 @@ def _refused(leg: Leg) -> Step:
     if found.rule is not None and found.kind == hop.kind:
         rule = found.rule
         to = f" to {rule.to}" if rule.to else ""
-        return Step("rule", STOPS, f"rule {rule.priority} from {rule.source or 'all'}{to} {verb}",
+        mark = f" fwmark {rule.mark:#x}" if rule.mark else ""
+        return Step("rule", STOPS,
+                    f"rule {rule.priority} from {rule.source or 'all'}{to}{mark} {verb}",
                     f"ip {six}rule", f"ip {six}rule del priority {rule.priority}")  # fmt: skip
     if found.routes and found.kind == hop.kind:
         row = found.routes[0]
@@ -108,6 +110,19 @@ def _refused(leg: Leg) -> Step:
             f"ip {six}route del {hop.kind} {row.to}{told}{metric}",
         )  # fmt: skip
     return _none(leg)
+
+
+def _deaf(leg: Leg) -> str:
+    """The interface that would learn a default route of IPv6 if it did not forward; empty: none.
+
+    include/net/ipv6.h, ipv6_accept_ra().
+    """
+    host = leg.host
+    if ":" not in leg.question.to or any(row.to == "::/0" for row in host.fib):
+        return ""
+    own = dict.fromkeys(r.interface for r in host.addresses if r.family == 6 and r.scope != "host")
+    switches = (host.switches[name] for name in own if name in host.switches)
+    return next((s.interface for s in switches if s.forwarding6 and s.accept_ra == 1), "")
 
 
 def _none(leg: Leg) -> Step:
@@ -138,6 +153,13 @@ def _none(leg: Leg) -> Step:
         return Step("device", STOPS, "the interface lo is down", "ip link show lo",
                     "ip link set lo up")  # fmt: skip
     error = f" ({leg.hop.error})" if leg.hop.error else ""
+    if name := _deaf(leg):
+        return Step(
+            "route", STOPS, f"no route leads to {to}: {name} forwards, and so it ignores the "
+            "advertisements of routers (accept_ra 1)", _get(leg),
+            f"nettop set sysctl.net.ipv6.conf.{name}.accept_ra 2, if a router sends advertisements "
+            "there; else ip -6 route add default via GATEWAY",
+        )  # fmt: skip
     six = "-6 " if ":" in to else ""
     if leg.hop.kind in REFUSALS:
         return Step("route", STOPS, f"a route or rule for {to} {_VERBS[leg.hop.kind]}{error}",

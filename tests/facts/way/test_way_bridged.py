@@ -1,0 +1,98 @@
+"""Frames that a bridge of this host forwards: the ports decide, not the routes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from way_tables import FAR, NEAR, SOUND, frame, link, switches, went
+
+from nettop.collect import addresses, nft_hooks, sysctls
+from nettop.facts.way import HIDDEN, Way
+
+OTHER = "10.0.0.9"
+
+
+def port(name: str, index: int, **more: Any) -> Any:
+    usual = {"master": "br0", "slave_kind": "bridge", "port_state": "forwarding", "isolated": False}
+    return link(name, index, **{**usual, **more})
+
+
+def bridged(*ports: Any, to: str = OTHER, **tables: Any) -> Way:
+    links = [*SOUND["links"], link("br0", 9, kind="bridge"), *ports]
+    return went(to, frame(links=links, **tables), origin=FAR, arrives="p1")
+
+
+def test_a_frame_between_two_ports_is_not_routed() -> None:
+    way = bridged(port("p1", 10), port("p2", 11))
+    assert way.decider is None
+    assert way.case == "forward"
+    assert [step.place for step in way.steps] == ["bridge"]
+    assert "bridged, not routed" in way.steps[0].saw
+
+
+@pytest.mark.parametrize(
+    ("ports", "saw", "change"),
+    [
+        ([port("p1", 10, isolated=True), port("p2", 11, isolated=True)],
+         "the ports p1 and p2 of the bridge br0 are isolated: no frame passes between them",
+         "bridge link set dev p1 isolated off"),
+        ([port("p1", 10, port_state="blocking"), port("p2", 11)],
+         "the port p1 of the bridge br0 is blocking", "bridge link set dev p1 state 3"),
+        ([port("p1", 10, up=False), port("p2", 11)], "the port p1 is down", "ip link set p1 up"),
+        ([port("p1", 10, carrier=False), port("p2", 11)], "the port p1 has no carrier",
+         "ip link set p1 up"),
+        ([port("p1", 10), port("p2", 11, port_state="disabled")],
+         "no other port of the bridge br0 forwards", ""),
+    ],
+)  # fmt: skip
+def test_a_port_that_passes_nothing_is_named(ports: list[Any], saw: str, change: str) -> None:
+    decider = bridged(*ports).decider
+    assert decider is not None
+    assert (decider.place, decider.saw, decider.change) == ("bridge", saw, change)
+
+
+def test_some_isolated_ports_may_be_the_way() -> None:
+    apart = [port("p1", 10, isolated=True), port("p2", 11, isolated=True), port("p3", 12)]
+    way = bridged(*apart)
+    assert way.decider is None
+    assert "p1 and p2" in way.headline
+    assert way.headline.startswith(f"packets to {OTHER} from {FAR} on p1 may be lost: ")
+    assert bridged(port("p1", 10), *apart[1:]).suspect is None
+
+
+@pytest.mark.parametrize(("value", "drops"), [("1", True), ("0", False)])
+def test_rules_of_ip_see_bridged_frames_with_br_netfilter(value: str, drops: bool) -> None:
+    chain = nft_hooks.Row("ip", "filter", "forward", "forward", 0, "filter", drops=True)
+    way = bridged(
+        port("p1", 10), port("p2", 11), nft_hooks=[chain],
+        sysctls=[sysctls.Row("net.bridge.bridge-nf-call-iptables", value)],
+    )  # fmt: skip
+    assert (way.decider is not None and way.decider.place == "hooks") is drops
+
+
+def test_what_the_bridge_itself_has_is_routed() -> None:
+    ours = [*SOUND["addresses"], addresses.Row("br0", "10.7.0.1", 24, 4, "global")]
+    pair = port("p1", 10), port("p2", 11)
+    near, far = (bridged(*pair, to=to, addresses=ours) for to in ("10.7.0.8", "10.1.0.8"))
+    assert [step.place for step in near.steps] == ["bridge"]
+    assert any(step.place == "forwarding" for step in far.steps)
+    assert went(NEAR, frame(), origin=FAR, arrives="a0").case == "input"
+
+
+@pytest.mark.parametrize(
+    ("places", "mode", "doubt"), [("lo", 1, True), ("lo", 0, False), ("a0", 1, False)]
+)
+def test_an_address_for_which_nobody_answers_arp(places: str, mode: int, doubt: bool) -> None:
+    virtual = addresses.Row(places, "10.0.0.100", 32, 4, "global")
+    way = went(
+        "10.0.0.100", frame(
+            addresses=[*SOUND["addresses"], virtual],
+            interface_sysctls=[switches("all"), switches("a0", arp_ignore=mode)],
+        ), origin=FAR, arrives="a0", port=80,
+    )  # fmt: skip
+    said = [step.saw for step in way.steps if step.place == "arp"]
+    assert bool(said) is doubt
+    if doubt:
+        assert "a0 answers no ARP for 10.0.0.100: net.ipv4.conf.a0.arp_ignore is 1" in said[0]
+    assert not any(step.place == "arp" for step in way.of(HIDDEN))

@@ -1,0 +1,131 @@
+"""Causes that a stranger staged: a tunnel without target, a stopped reader, IPv6 without router."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import way_tables as host
+from way_tables import FAR, SOUND, answer, frame, link, rule, switches, went
+
+from nettop.collect import addresses, drop_reasons, failed_calls, neighbour_states, sockets_udp
+from nettop.facts.answers import from_another
+from nettop.facts.kinds.call import build as calls
+from nettop.facts.kinds.way import build
+from nettop.facts.way import PASSES
+
+FAR6, OWN6 = "2001:db8:9::1", addresses.Row("a0", "2001:db8:1::2", 64, 6, "global")
+
+
+def absent(to: str = FAR) -> list[Any]:
+    return [neighbour_states.Row("a0", to, 6 if ":" in to else 4, "failed")]
+
+
+def drop(reason: str, place: str, protocol: str, interface: str = "2") -> drop_reasons.Row:
+    return drop_reasons.Row(reason, place, "here", interface, protocol, "", 9)
+
+
+@pytest.mark.parametrize(
+    ("dropped", "named"),
+    [
+        (drop("NO_TX_TARGET", "vxlan_xmit", "arp"), True),
+        (drop("NO_TX_TARGET", "vxlan_xmit", "arp", interface="3"), False),
+        (drop("NO_TX_TARGET", "vxlan_xmit", "tcp"), False),
+        (drop("NEIGH_FAILED", "arp_rcv", "arp"), False),
+        (drop("OTHERHOST", "ip_rcv_core", "arp"), False),
+    ],
+)
+def test_a_neighbour_is_silent_because_the_question_is_dropped(dropped: Any, named: bool) -> None:
+    decider = went(FAR, frame(neighbour_states=absent(), drop_reasons=[dropped])).decider
+    assert decider is not None
+    assert decider.command == f"ip neigh show {FAR} dev a0"
+    assert ("a0 drops the questions, the tunnel has no target" in decider.saw) is named
+    assert ("bridge fdb append" in decider.change) is named
+    assert ("must answer ARP" in decider.change) is not named
+
+
+@pytest.mark.parametrize(
+    ("more", "rides"),
+    [({"promiscuity": 1}, True), ({"promiscuity": 0}, False), ({}, False),
+     ({"promiscuity": 1, "promisc": True}, False), ({"promiscuity": 1, "master": "br0"}, False)],
+)  # fmt: skip
+def test_a_macvlan_of_this_host_may_be_meant(more: dict[str, Any], rides: bool) -> None:
+    links = [SOUND["links"][0], link("a0", 2, **more), *SOUND["links"][2:]]
+    decider = went(FAR, frame(neighbour_states=absent(), links=links)).decider
+    assert decider is not None
+    assert (f"or {FAR} is a macvlan on a0 of this host" in decider.change) is rides
+
+
+@pytest.mark.parametrize(("state", "stopped"), [("T", True), ("t", True), ("S", False)])
+def test_a_tunnel_whose_reader_is_stopped(state: str, stopped: bool) -> None:
+    links = [SOUND["links"][0], link("a0", 2, kind="tun", noarp=True), *SOUND["links"][2:]]
+    way = went(FAR, frame(links=links, processes=[host.process(state)]))
+    if stopped:
+        assert way.decider is not None
+        assert way.decider.saw == "no program reads a0: app[7] is stopped by a signal"
+        assert way.decider.change == "kill -CONT 7"
+    else:
+        assert way.decider is None
+        assert any(step.saw == "a0 is up, mtu 1500" for step in way.of(PASSES))
+
+
+@pytest.mark.parametrize(
+    ("accepts", "forwards", "route6", "deaf"),
+    [(1, 1, None, True), (2, 1, None, False), (1, 0, None, False), (1, 1, "::/0", False)],
+)
+def test_a_router_that_takes_no_advertisements(
+    accepts: int, forwards: int, route6: str | None, deaf: bool
+) -> None:
+    fib = [*SOUND["fib"], *([host.route(route6, "a0", dead=True)] if route6 else [])]
+    seen = frame(
+        addresses=[*SOUND["addresses"], OWN6], fib=fib, ways=[answer(FAR6, "ENETUNREACH")],
+        interface_sysctls=[switches("all"), switches("a0", forwards, accept_ra=accepts)],
+    )  # fmt: skip
+    decider = went(FAR6, seen).decider
+    assert decider is not None
+    assert ("it ignores the advertisements of routers (accept_ra 1)" in decider.saw) is deaf
+    assert ("net.ipv6.conf.a0.accept_ra 2" in decider.change) is deaf
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [([], False), ([OWN6], True), ([replace(OWN6, address="fd00::2")], False),
+     ([replace(OWN6, address="fe80::2", scope="link")], False)],
+)  # fmt: skip
+def test_no_route_of_ipv6_is_a_fault_of_a_host_with_a_global_address(
+    own: list[Any], told: bool
+) -> None:
+    failed = failed_calls.Row("connect", "ENETUNREACH", 7, "here", FAR6, "443", "kubelet", 9)
+    seen = frame(failed_calls=[failed], addresses=[*SOUND["addresses"], *own])
+    found = calls(seen, SimpleNamespace())  # type: ignore[arg-type]
+    assert bool(found) is told
+    assert all(one.means == "No route leads to the address to connect to" for one in found)
+
+
+def test_a_refused_call_is_walked_with_each_mark_that_rules_look_for() -> None:
+    rules = [rule(101, 0, action="prohibit", mark=0x51, mask=0xFF), *SOUND["routing_rules"]]
+    failed = failed_calls.Row("connect", "EACCES", 7, "here", FAR, "443", "vpn", 9)
+    nothing: Any = SimpleNamespace(more={}, flows=())
+    (one,) = build(frame(failed_calls=[failed], routing_rules=rules), nothing)
+    assert one.decider == "rule 101 from all fwmark 0x51 is prohibit, for packets with mark 0x51"
+    assert one.asks == f"{FAR}:443 --mark 0x51"
+    (other,) = build(frame(failed_calls=[replace(failed, error="ETIMEDOUT")],
+                           routing_rules=rules), nothing)  # fmt: skip
+    assert (other.stops, other.asks) == (False, f"{FAR}:443")
+
+
+@pytest.mark.parametrize(
+    ("local", "remote", "second", "found"),
+    [("0.0.0.0", 0, "10.0.0.53", ("53 at 10.0.0.53@a0",)), ("10.0.0.53", 0, "10.0.0.53", ()),
+     ("0.0.0.0", 9, "10.0.0.53", ()), ("0.0.0.0", 0, "10.9.0.53", ())],
+)  # fmt: skip
+def test_a_service_at_all_addresses_answers_from_the_first(
+    local: str, remote: int, second: str, found: tuple[str, ...]
+) -> None:
+    none: dict[str, Any] = dict.fromkeys(sockets_udp.Row.__dataclass_fields__)
+    socket = sockets_udp.Row(**{**none, "inode": 1, "local": local, "local_port": 53,
+                                "remote": "0.0.0.0", "remote_port": remote})  # fmt: skip
+    own = [*SOUND["addresses"], addresses.Row("a0", second, 24, 4, "global")]
+    assert from_another(frame(addresses=own, sockets_udp=[socket])) == found
