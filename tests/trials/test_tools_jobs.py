@@ -82,6 +82,40 @@ def test_bulk_shares_its_streams(
     assert (found.retransmits, found.sent_bits_per_second, found.details) == (3, None, {})
 
 
+def test_bulk_with_files_is_measured_with_and_without_each() -> None:
+    every = Options(to=HERE, seconds=2, file="/data", into="/out")
+    seconds = [second(0, 10), second(1, 1000), second(2, 2000)]
+    one, _, far = trial(every, lambda *_: [*seconds, TOTAL], lambda *_: [PORT, TOTAL])
+    found = bulk.measure(one)
+    jobs = [(job.get("file"), job.get("into")) for _, job in far.started]
+    assert jobs == [(None, None), (None, "/out"), ("/data", None), ("/data", "/out")]
+    assert found.bytes == 4 * 6000
+    rows = found.details["transfers"]
+    assert [(row["from"], row["to"]) for row in rows] == [  # type: ignore[attr-defined]
+        ("memory", "memory"), ("memory", "disk"), ("disk", "memory"), ("disk", "disk"),
+    ]  # fmt: skip
+    wrong, *_ = trial(Options(to=HERE, file="/data", bidirectional=True), lambda *_: [], None)
+    with pytest.raises(TrialError, match="need one direction"):
+        bulk.measure(wrong)
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ({(False, False): 9e9, (True, False): 3e9}, "the disk that is read: 33%"),
+        ({(False, False): 9e9, (False, True): 3e9}, "the disk that is written: 33%"),
+        ({(False, False): 9e9, (True, False): 8e9, (False, True): 4e9, (True, True): 3e9},
+         "the disk that is written: 44%"),
+        ({(False, False): 9e9, (True, False): 8.5e9, (True, True): 1e9}, "the network, or a core"),
+        ({(False, False): 0.0, (True, False): 0.0}, "the network, or a core"),
+    ],
+)  # fmt: skip
+def test_the_slower_disk_or_the_network_limits(
+    rates: dict[tuple[bool, bool], float], said: str
+) -> None:
+    assert str(bulk.compared(rates)["limit"]).startswith(said)
+
+
 def test_bulk_adds_up_both_directions_and_names_its_sockets() -> None:
     states = [{"rtt": 30, "cwnd": 5, "mss": 1448, "retrans": 0, "min_rtt": 9},
               {"rtt": 10, "cwnd": 50, "mss": 1400, "retrans": 0}, {}]  # fmt: skip

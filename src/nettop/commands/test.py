@@ -126,6 +126,8 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
         metavar="CPU",
         help="run a memory-intensive load on this core during the test",
     )
+    add("--file", metavar="PATH", help="bulk: also from this file of the sender")
+    add("--into", metavar="DIR", help="bulk: also into a file in this folder of the receiver")
     add("--pid", type=whole(1), help="capture: measure the losses of this running process")
 
 

@@ -43,6 +43,8 @@ class Options:
     spacings: tuple[float, ...] = ()  # sweeps: microseconds between packets
     count: int | None = None  # packets or exchanges
     neighbour: int | None = None  # memory-intensive load on this core during the trial
+    file: str | None = None  # bulk: the sender reads it
+    into: str | None = None  # bulk: folder into which the receiver writes
     pid: int | None = None  # capture: observe the capture of this process
     no_ends: bool = False  # do not read both hosts during the load
     host: str | None = None  # command prefix of the end `here`; None: this machine

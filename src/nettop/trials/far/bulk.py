@@ -1,4 +1,4 @@
-"""Transfer from memory to memory over TCP: many streams, in either direction."""
+"""Transfer from memory or a file to memory or a file over TCP: many streams, either direction."""
 
 import contextlib
 import os
@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 
+from nettop.trials.far.disk import Reading, Writing, reading, writing
 from nettop.trials.far.listener import PATIENCE, STRANGERS, accept, open_socket
 from nettop.trials.far.offload import Refusal, ZeroCopy, busy_poll
 from nettop.trials.far.protocol import pin, send, stopping, watch_input
@@ -25,19 +26,38 @@ RECORDS = 512 << 10  # of several connections: fewer turns cost a fifth less CPU
 class Connection:
     """One connection and the number of bytes sent or received on it."""
 
-    def __init__(self, sock: socket.socket, pours: bool, zero_copy: bool = False) -> None:
+    def __init__(
+        self,
+        sock: socket.socket,
+        pours: bool,
+        zero_copy: bool = False,
+        source: Optional[Reading] = None,
+        sink: Optional[Writing] = None,
+    ) -> None:
         self.sock = sock
         self.pours = pours
         self.bytes = 0
+        self.source, self.sink = source, sink
+        self.refusal = ""
         self.zero_copy: Optional[ZeroCopy] = ZeroCopy(sock) if pours and zero_copy else None
         self.transmit = self.zero_copy.send if self.zero_copy else sock.send
 
     def move(self, memory: memoryview) -> bool:
         """Send or receive one record in `memory`; False if the other side has closed."""
         try:
-            moved = self.transmit(memory) if self.pours else self.sock.recv_into(memory)
+            if self.source:
+                data = self.source.fill(memory)
+                self.sock.sendall(data)
+                moved = len(data)
+            else:
+                moved = self.transmit(memory) if self.pours else self.sock.recv_into(memory)
+            if self.sink:
+                self.sink.store(memory[:moved])
         except BlockingIOError:
             return True
+        except Refusal as refusal:  # of the disk
+            self.refusal = str(refusal)
+            return False
         except OSError:
             return False
         self.bytes += moved
@@ -48,7 +68,12 @@ class Connection:
         return self.pours and (time.monotonic() >= until or stopping.is_set())
 
     def end(self) -> None:
-        """End the sending direction (FIN)."""
+        """End the sending direction (FIN), or wait until the device has what was received."""
+        if self.sink:
+            try:
+                self.sink.flush()
+            except Refusal as refusal:
+                self.refusal = str(refusal)
         if self.pours:
             with contextlib.suppress(OSError):
                 self.sock.shutdown(socket.SHUT_WR)
@@ -93,9 +118,10 @@ def in_turn(share: List[Connection], memory: memoryview, until: float) -> None:
 def begin(work: List[Connection], length: int, until: float, pace: float) -> List[threading.Thread]:
     """Start a thread per usable core; more would compete for the cores and the interpreter lock.
 
-    A paced connection sleeps most of the time and has its own thread.
+    A paced connection sleeps most of the time, one with a file waits: each has its own thread.
     """
-    cores = len(work) if pace else min(len(work), len(os.sched_getaffinity(0)))
+    waits = pace or any(one.source or one.sink for one in work)
+    cores = len(work) if waits else min(len(work), len(os.sched_getaffinity(0)))
     threads = []
     for number in range(cores):
         share = work[number::cores]
@@ -194,7 +220,14 @@ def main(options: "HelperOptions") -> None:
     try:
         sockets = connected(options, streams) if options.get("to") else accepted(options, streams)
         zero_copy = bool(options.get("zero_copy"))
-        work = [Connection(sock, pours, zero_copy) for sock, pours in sockets]
+        file, into = options.get("file"), options.get("into")
+        work = [
+            Connection(
+                sock, pours, zero_copy, reading(file if pours else None),
+                writing(None if pours else into),
+            )
+            for sock, pours in sockets
+        ]  # fmt: skip
     except Refusal as refusal:
         send(error=str(refusal))
         return
@@ -237,6 +270,10 @@ def report(
         last, before, retrans = now, got, sent
         if not any(thread.is_alive() for thread in threads) or now > until + 10:
             break
+    refusals = [one.refusal for one in work if one.refusal]
+    if refusals:
+        send(error=refusals[0])
+        return
     copies = [one.zero_copy for one in work if one.zero_copy]
     for one in copies:
         one.read()

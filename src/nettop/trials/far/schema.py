@@ -43,6 +43,8 @@ class HelperOptions(TypedDict, total=False):
     interface: str
     ring: int  # bytes
     deaf: bool
+    file: Optional[str]  # that the sender reads
+    into: Optional[str]  # folder into which the receiver writes
     points: Sequence[UdpStep]
     pause: float  # seconds between points
     sizes: Sequence[int]

@@ -1,29 +1,73 @@
 """bulk: TCP from memory to memory, N streams, one or both directions; needs only Python.
 
 Like CERN's gen and sink, it sends fixed-size records; the rate comes from the receiver and from the
-interface counters.
+interface counters. With `--file` the sender also reads a file, with `--into` the receiver also
+writes one, so that the rates of disk and network stand in one table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from statistics import median
 from typing import Final
 
+from ...terms import units
 from ..far.schema import HelperOptions, Message
 from ..result import Interval, Measured, mean_rate
-from ..run import Trial
+from ..run import Trial, TrialError
 from ._addresses import ends
 
 TOOL: Final = "bulk"
 PACKAGE: Final = ""
-HELP: Final = "TCP throughput, memory to memory, several streams"
-TAKES: Final = "streams reverse bidirectional rate length window mss congestion zero_copy busy_poll"
+HELP: Final = "TCP throughput from memory or a file to memory or a file, several streams"
+SLOWER: Final = 0.9  # of the rate from memory to memory; runs differ by less than a tenth
+TAKES: Final = (
+    "streams reverse bidirectional rate length window mss congestion zero_copy busy_poll file into"
+)
 
 
 def measure(trial: Trial) -> Measured:
-    """A listening end on the other host, a connecting one here; each sends or receives."""
+    """A listening end on the other host, a connecting one here; each sends or receives.
+
+    With a file the transfer is repeated: from memory to memory, with one file, with both.
+    """
+    o = trial.options
+    if o.bidirectional and (o.file or o.into):
+        raise TrialError("--file and --into need one direction: not --bidirectional")
+    pairs = {(file, into) for file in (None, o.file) for into in (None, o.into)}
+    found = {
+        pair: _leg(trial, *pair) for pair in sorted(pairs, key=lambda pair: [*map(bool, pair)])
+    }
+    whole = found[o.file, o.into]
+    if len(found) == 1:
+        return whole
+    rates = {(bool(f), bool(i)): one.bits_per_second or 0.0 for (f, i), one in found.items()}
+    moved = sum(one.bytes or 0 for one in found.values())  # as the interface counts: all of them
+    return replace(whole, bytes=moved, details={**whole.details, **compared(rates)})
+
+
+def compared(rates: Mapping[tuple[bool, bool], float]) -> dict[str, object]:
+    """The rates in bit/s by whether a file is read and one is written, and which part limits."""
+    names = ("memory", "disk")
+    rows = [
+        {"from": names[file], "to": names[into], "gbit_per_s": rate / 1e9}
+        for (file, into), rate in rates.items()
+    ]
+    fastest = rates[False, False]
+    disks = {"read": rates.get((True, False)), "written": rates.get((False, True))}
+    known = {name: rate for name, rate in disks.items() if rate is not None}
+    name = min(known, key=lambda one: known[one])
+    limit = "the network, or a core: what is on disk moves as fast as what is in memory"
+    if known[name] < SLOWER * fastest:
+        share = units.share(known[name] / fastest if fastest else None)
+        limit = f"the disk that is {name}: {share} of the rate from memory to memory"
+    return {"transfers": rows, "limit": limit}
+
+
+def _leg(trial: Trial, file: str | None, into: str | None) -> Measured:
+    """One transfer."""
     o = trial.options
     there = trial.far()
     streams = o.streams * (2 if o.bidirectional else 1)  # N in each direction, as CERN counts
@@ -34,6 +78,8 @@ def measure(trial: Trial) -> Measured:
         "zero_copy": o.zero_copy, "busy_poll": o.busy_poll,
         **ends(trial),
     }  # fmt: skip
+    if file or into:
+        common |= {"file": file, "into": into}
     with ExitStack() as stack:
         far = stack.enter_context(
             there.start("bulk", {**common, "port": o.port, "cpus": o.cpu_there})
