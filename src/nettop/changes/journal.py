@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ..files import bounds, draft
+from ..files import bounds, descriptors, draft
 from ..files.trust import trusted
 from .compact import smaller
 from .entry import Contents, JournaledChange, begin
@@ -167,8 +167,7 @@ class Journal:
         self._create()
         fresh = not os.path.exists(self.path)
         data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
-        handle = os.open(self.path, _OPEN | os.O_APPEND, 0o600)
-        try:
+        with self._written() as handle:
             size = repair(handle)
             try:
                 if os.write(handle, data) != len(data):
@@ -177,14 +176,22 @@ class Journal:
             except OSError:
                 os.ftruncate(handle, size)
                 raise
-        finally:
-            os.close(handle)
         if fresh:
             parent = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(parent)
             finally:
                 os.close(parent)
+
+    def ready(self) -> None:
+        """Open the file to read and to write it, as what is noted later needs it."""
+        self.entries()
+        with self._written():
+            pass
+
+    def _written(self) -> contextlib.AbstractContextManager[int]:
+        """The file to add lines; it is created if there is none."""
+        return descriptors.closing(descriptors.opened(self.path, _OPEN | os.O_APPEND, 0o600))
 
     def _create(self) -> None:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
@@ -205,7 +212,7 @@ class Journal:
             handle = bounds.opened(self.path)
         except FileNotFoundError:
             return Contents()
-        with open(handle, "rb") as file:
+        with descriptors.closing(handle), open(handle, "rb", closefd=False) as file:
             if os.fstat(handle).st_size > most:
                 raise bounds.exceeded("journal", self.path)
             begun = self._known
