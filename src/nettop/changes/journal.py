@@ -8,6 +8,7 @@ the next writer removes it. If the disk is full, the `begin` line fails, and wit
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -81,8 +82,8 @@ class Journal:
     """The journal in a folder, which is created by the first write."""
 
     def __init__(self, path: str | None = None) -> None:
-        """`path` is the folder; by default `folder()`."""
-        self.folder = path or folder()
+        """`path` is the folder; by default `folder()`. A symbolic link is followed here only."""
+        self.folder = os.path.realpath(path or folder())
         self.path = os.path.join(self.folder, "journal.jsonl")
         self._known = Contents()
 
@@ -198,16 +199,26 @@ class Journal:
         self.must_be_ours()
 
     def must_be_ours(self) -> None:
-        """PermissionError if another user can change the journal; OSError without a folder."""
+        """PermissionError if another user can change the journal; OSError without a folder.
+
+        OSError also for a symbolic link: each reader and writer means the file of this name.
+        """
+        self._must_be_no_link()
         status = os.stat(self.folder)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022 or not trusted(self.path):
             raise PermissionError(1, "another user can change this folder", self.folder)
+
+    def _must_be_no_link(self) -> None:
+        if os.path.islink(self.path):
+            why = "a symbolic link is no journal: put the file itself there"
+            raise OSError(errno.ELOOP, why, self.path)
 
     def _read(self, most: int) -> Contents:
         """What the file says; lines that were read before, and are still there, count as read.
 
         OSError if it cannot be read or has more than `most` bytes.
         """
+        self._must_be_no_link()
         try:
             handle = bounds.opened(self.path)
         except FileNotFoundError:
