@@ -17,7 +17,7 @@ from typing import Final
 from ..files import bounds
 from . import patterns, prefix
 from .ages import NONE
-from .connection import ANSWER, Connection
+from .connection import ANSWER, HELLO, Connection
 from .far import mirror, wire
 from .far.wire import Ask
 from .netlink import codec, route
@@ -382,7 +382,15 @@ _SEED: Final = (  # lists on which much else depends: they save a round trip of 
 )
 
 
-def behind(text: str, *, asks: bool = False) -> Distant:
-    """The host behind a command prefix; its start may ask on the terminal only if `asks`."""
+def behind(text: str, *, asks: bool = False, patience: float = HELLO) -> Distant:
+    """The host behind a command prefix; its start may ask on the terminal only if `asks`.
+
+    `patience`: seconds for that start, which may be infinite; later ones have HELLO.
+    """
     words = prefix.parse(text)
-    return Distant(lambda batch, first: Connection(words, batch, first=first and asks), words)
+
+    def connect(batch: bytes, first: bool) -> Connection:
+        seconds = patience if first else HELLO
+        return Connection(words, batch, first=first and asks, patience=seconds)
+
+    return Distant(connect, words)
