@@ -26,6 +26,7 @@ from .request import Request
 from .source import HostLostError, Lead
 
 Connect = Callable[[bytes, bool], Connection]  # a first batch; whether it is the first attempt
+CLOSING: Final = 0.5  # seconds to wait for an answer at the end
 EXTRA: Final = 4  # round trips between two frames for processes that were not foreseen
 WAITS: Final = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between attempts to connect
 
@@ -153,11 +154,13 @@ class Distant:
         return missed
 
     def close(self) -> None:
-        """End the reader."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+        """End the reader; also while an answer is awaited that does not come."""
+        held = self._lock.acquire(timeout=CLOSING)
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        if held:
+            self._lock.release()
 
     def _reconnect(self) -> None:
         """Connect again if the connection broke, at first at once, then less and less often."""
@@ -389,8 +392,9 @@ def behind(text: str, *, asks: bool = False, patience: float = HELLO) -> Distant
     """
     words = prefix.parse(text)
 
-    def connect(batch: bytes, first: bool) -> Connection:
-        seconds = patience if first else HELLO
-        return Connection(words, batch, first=first and asks, patience=seconds)
-
-    return Distant(connect, words)
+    return Distant(
+        lambda batch, first: Connection(
+            words, batch, first=first and asks, patience=patience if first else HELLO
+        ),
+        words,
+    )
