@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from risky import pauses
 
 from nettop import settings
 from nettop.changes import Result, chain, guard, plan, status, undo, unguarded
@@ -141,7 +142,7 @@ def test_a_change_by_others_stays_theirs(
     settings.write(host, settings.parse(MTU), "1350")
     later, slept = since_boot() + 3600, list[float]()
     monkeypatch.setattr(guard, "since_boot", lambda: later)
-    monkeypatch.setattr(time, "sleep", slept.append)
+    pauses(monkeypatch, slept.append)
     guard.wait(Memory(book), 1)  # it ends: what was put there is not ours to take away
     assert (shows(host), slept) == ("1350", [1.0, 2.0, 4.0])
     assert any("1350" in told for told in book.failures())
@@ -163,9 +164,7 @@ def test_a_value_that_comes_back_to_ours_soon_is_taken_back(
     settings.write(host, settings.parse(MTU), "1350")
     later = since_boot() + 3600
     monkeypatch.setattr(guard, "since_boot", lambda: later)
-    monkeypatch.setattr(
-        time, "sleep", lambda _: settings.write(host, settings.parse(MTU), "1400")
-    )  # fmt: skip
+    pauses(monkeypatch, lambda _: settings.write(host, settings.parse(MTU), "1400"))
     guard.wait(Memory(book), 1)
     assert (shows(host), states(book)) == ("1500", ["reverted"])
 
@@ -183,7 +182,7 @@ def test_a_guard_tries_again_until_it_could(
 
     slept: list[float] = []
     monkeypatch.setattr(settings, "write", refuse)
-    monkeypatch.setattr(time, "sleep", slept.append)
+    pauses(monkeypatch, slept.append)
     later = since_boot() + 3600
     monkeypatch.setattr(guard, "since_boot", lambda: later)
     guard.wait(Memory(book), 1)

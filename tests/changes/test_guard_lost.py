@@ -6,12 +6,11 @@ import json
 import os
 import shutil
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from risky import MTU, MTU6, make, shows
+from risky import MTU, MTU6, make, pauses, shows
 
 from nettop import settings
 from nettop.changes import guard, unguarded
@@ -152,7 +151,7 @@ def test_any_error_is_told_and_tried_again(
 ) -> None:
     make(host, book)
     slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
+    pauses(monkeypatch, slept.append)
     late = since_boot() + 61
     monkeypatch.setattr(guard, "since_boot", lambda: late)
     write, revert, failures = settings.write, guard.revert, iter("xxxxx")
@@ -185,7 +184,7 @@ def test_a_side_effect_that_cannot_be_put_back_hinders_nothing_and_is_told(
 ) -> None:
     make(host, book)
     slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
+    pauses(monkeypatch, slept.append)
     late = since_boot() + 61
     monkeypatch.setattr(guard, "since_boot", lambda: late)
     write, kind = settings.write, settings.kind
@@ -218,7 +217,7 @@ def test_a_device_in_another_namespace_ends_the_waiting_with_the_place(
     from nettop.changes import target, undo
 
     make(host, book)
-    monkeypatch.setattr(time, "sleep", lambda _: None)
+    pauses(monkeypatch)
     late = since_boot() + 61
     monkeypatch.setattr(guard, "since_boot", lambda: late)
     away = target.Target(None, "eth0 is now in network namespace b: nettop --netns b undo 1")

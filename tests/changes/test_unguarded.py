@@ -222,3 +222,34 @@ def test_process_1_stays_until_its_change_is_settled(
     assert "nettop stays until the change is confirmed or reverted" in capsys.readouterr().err
     guard._outlast(book, 1)
     assert capsys.readouterr().err == ""
+
+
+FROZEN = {
+    "freezer of version 1": ("4:freezer:/a\n3:cpu:/b\n", "freezer/a/freezer.state", "FROZEN\n"),
+    "version 2": ("0::/a/b\n", "a/b/cgroup.events", "populated 1\nfrozen 1\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("thawed", [False, True])
+@pytest.mark.parametrize("form", FROZEN)
+def test_a_frozen_guard_reverts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, thawed: bool
+) -> None:
+    groups, name, state = FROZEN[form]
+    file = tmp_path / "sys/fs/cgroup" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(state.replace("FROZEN", "THAWED").replace("n 1", "n 0") if thawed else state)
+    monkeypatch.setattr(running, "_ROOTS", (str(tmp_path / "none"), str(tmp_path)))
+    data = running._data
+    words = [sys.executable, "-c", SLEEPS, running.GUARD, str(tmp_path), "2", "9.0"]
+    with subprocess.Popen(words) as process:
+        mine = f"/proc/{process.pid}/cgroup"
+        monkeypatch.setattr(
+            running, "_data", lambda path: groups.encode() if path == mine else data(path)
+        )
+        try:
+            until(lambda: b"9.0" in data(f"/proc/{process.pid}/cmdline"))
+            found = running.running(running.GUARD, str(tmp_path))
+        finally:
+            process.kill()
+    assert found == ({"2"} if thawed else frozenset())

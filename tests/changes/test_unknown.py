@@ -7,13 +7,12 @@ import errno
 import json
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from risky import make, shows
+from risky import make, pauses, shows
 
 from nettop import settings
 from nettop.changes import Result, chain, context, guard, namespaces, plan, report, target
@@ -38,7 +37,7 @@ Fail = Callable[[], None]
 def late(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The deadline has passed; the seconds that the guard slept."""
     slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
+    pauses(monkeypatch, slept.append)
     after = since_boot() + 61
     monkeypatch.setattr(guard, "since_boot", lambda: after)
     return slept
@@ -196,12 +195,12 @@ def test_a_namespace_with_a_device_that_cannot_be_identified_is_not_entered(
 
 STEPS = {
     "wait": (signal, "sigtimedwait"), "read": (chain, "of_group"), "lock": (guard, "revert"),
-    "late": (guard, "once_more"), "sleep": (time, "sleep"),
+    "late": (guard, "once_more"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("times", [1, 7])
-@pytest.mark.parametrize("step", ["wait", "read", "lock", "late", "sleep"])
+@pytest.mark.parametrize("step", ["wait", "read", "lock", "late"])
 def test_a_guard_outlives_an_error_of_each_step(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch, step: str, times: int
 ) -> None:
@@ -209,7 +208,6 @@ def test_a_guard_outlives_an_error_of_each_step(
     (entry,) = book.entries()
     clock: Iterator[float] = iter([0.0] * 12)  # before the deadline, and then after it
     monkeypatch.setattr(guard, "since_boot", lambda: next(clock, entry.due) or 0.0)
-    monkeypatch.setattr(time, "sleep", lambda _: None)
     monkeypatch.setattr(signal, "sigtimedwait", lambda *_: None)
     before(
         guard, "revert", failing(OSError(errno.EIO, "busy"), 1), monkeypatch

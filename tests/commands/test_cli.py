@@ -215,8 +215,7 @@ def test_an_absent_feature_of_the_kernel_is_no_failure_worth_a_line(
 ) -> None:
     words = ("advise", "--replay", str(Path(__file__).parents[2] / "rules/demo.host.gz"))
     _, out, _ = run(capsys, *words)
-    assert "not read: cpuidle:" in out
-    assert "xdp_sockets" not in out
+    assert "not read" not in out
     _, out, _ = run(capsys, *words, "--json")
     assert {"cpuidle", "xdp_sockets"} <= json.loads(out)["missing"].keys()
 

@@ -6,9 +6,9 @@ import os
 import subprocess
 import sys
 
-import psutil
 import pytest
 
+from nettop.files import bounds
 from nettop.host.session import ssh_peer
 
 TOLD = "192.0.2.7 50000 192.0.2.1 22"
@@ -34,7 +34,7 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_our_own_environment_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSH_CONNECTION", TOLD)
-    monkeypatch.setattr(psutil, "Process", None)  # no parent is asked
+    monkeypatch.setattr(os, "getppid", None)  # no parent is asked
     assert ssh_peer() == "192.0.2.7"
 
 
@@ -53,17 +53,17 @@ def test_what_names_no_address_is_passed_over(told: bytes) -> None:
     assert asked({b"SSH_CONNECTION": told}, {b"SSH_CLIENT": TOLD.encode()}) == "192.0.2.7"
 
 
-@pytest.mark.parametrize("error", [psutil.AccessDenied(), psutil.NoSuchProcess(1), OSError()])
+@pytest.mark.parametrize("error", [PermissionError(), ProcessLookupError(), OSError()])
 def test_parents_that_cannot_be_read_tell_nothing(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(_process: psutil.Process) -> dict[str, str]:
+    def refused(*_: object) -> bytes:
         raise error
 
-    monkeypatch.setattr(psutil.Process, "environ", refused)
+    monkeypatch.setattr(bounds, "read", refused)
     assert ssh_peer() is None
 
 
 def test_outside_a_session_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(psutil.Process, "parents", lambda _process: [])
+    monkeypatch.setattr(os, "getppid", lambda: 1)
     assert ssh_peer() is None

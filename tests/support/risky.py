@@ -10,7 +10,7 @@ import fake_ethtool
 import pytest
 
 from nettop import settings
-from nettop.changes import plan
+from nettop.changes import guard, plan
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.settings import Host, pause, privflag, ring
@@ -47,6 +47,18 @@ def risky_device(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             six.write_text(f"{value}\n")
 
     monkeypatch.setattr(settings, "write", both)
+
+
+def pauses(
+    monkeypatch: pytest.MonkeyPatch, each: Callable[[float], object] = lambda _: None
+) -> None:
+    """The guard gets no signal, and waits for none: `each` gets the seconds."""
+
+    def none(seconds: float) -> int:
+        each(seconds)
+        return 0
+
+    monkeypatch.setattr(guard, "_signal", none)
 
 
 def make(

@@ -10,7 +10,7 @@ from textual.message import Message
 from tui_app import settled
 
 from nettop.tui.screen import WIDEST, Nettop
-from nettop.tui.typed import WAITING, Ahead
+from nettop.tui.typed import WAITING, Ahead, Typed
 from nettop.views.scene import Scene
 from nettop.views.view import View
 
@@ -69,6 +69,21 @@ async def test_keys_go_on_after_the_palette_took_some() -> None:
         typed.add(key("?"))
         while not app.view.help:
             await pilot.pause()
+
+
+def test_what_changes_nothing_neither_reaches_the_screen_nor_displaces_a_key() -> None:
+    sent: list[Message] = []
+    typed = Ahead(Counted(), sent.append)  # nothing is handled
+    bytes_ = Typed()
+    for data in (b"a", b"q", b"\x1b[I\x1b[O" * 2000, b"\x1b[<35;9;9M" * 2000, b"\x1b[<35;7;7M"):
+        for message in bytes_.feed(data):
+            typed.add(message)
+    assert [one.key for one in sent if isinstance(one, events.Key)] == ["a"]
+    assert not any(isinstance(one, (events.AppFocus, events.AppBlur)) for one in sent)
+    key_, move = typed._waiting
+    assert isinstance(key_, events.Key)
+    assert isinstance(move, events.MouseMove)
+    assert (key_.key, move.x) == ("q", 6)
 
 
 def test_ctrl_c_does_not_wait() -> None:

@@ -63,7 +63,17 @@ def test_a_host_without_a_table_is_not_called_sound(name: str) -> None:
     if name in NEEDED or name == "link_stats":
         assert told == shortfall(frame, live=False)
     assert told != CLEAR
-    assert NEEDED.get(name, name) in told or "interfaces" in told
+    assert NEEDED.get(name, collect.title(name)) in told or "interfaces" in told
+
+
+@pytest.mark.parametrize(("name", "told"), [("queues", False), ("pci", False), ("cpuidle", True)])
+def test_absent_is_only_what_a_host_may_lack(name: str, told: bool) -> None:
+    """With /sys masked, no file of it is there."""
+    frame = sound()
+    tables = {one: rows for one, rows in frame.tables.items() if one != name}
+    why = "No such file or directory: /sys/class/net"
+    frame = replace(frame, tables=tables, missing={**frame.missing, name: why})
+    assert (said(frame) == CLEAR) == told
 
 
 def test_no_pair_of_tables_makes_a_host_sound() -> None:
@@ -137,7 +147,7 @@ def test_every_surface_says_the_same(
     name: str, host: str, hidden: set[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     lacks = name in NEEDED
-    words = NEEDED.get(name, name)
+    words = NEEDED.get(name, collect.title(name))
     hidden |= {name, "netdev"} if name == "link_stats" else {name}
     if name == "link_stats":
         words = "interfaces"
@@ -147,8 +157,12 @@ def test_every_surface_says_the_same(
     assert (code, words in json.loads(text).get("shortfall", "")) == (3 if lacks else 0, lacks)
     code, text = run(capsys, "advise", "--replay", host, "--format", "nagios")
     state = "UNKNOWN" if lacks else "OK"
+    title = collect.title(name)
     assert (code, text.startswith(f"NETTOP {state} - "), words in text) == (3 * lacks, True, True)
     assert "no problem found" not in text
+    assert f"not looked at: {title}" in text
+    code, text = run(capsys, "advise", "--replay", host, "--json")
+    assert json.loads(text)["unread"][name] == title
     code, text = run(capsys, "watch", "--replay", host)
     assert (code, words in text) == (3 * lacks, lacks)
     code, text = run(capsys, "metrics", "--replay", host)

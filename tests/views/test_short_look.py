@@ -141,5 +141,7 @@ def test_the_header_says_that_it_runs() -> None:
     host = Host()
     for one in looks(host, 5):
         scene = scene_of(one, History(), Plans(host))
-        said = "counting drops and failed calls" in text_of(header(scene, View(), 160))
+        said = "counting drops and failed calls, sampling cores" in text_of(
+            header(scene, View(), 160)
+        )
         assert said == one.counting

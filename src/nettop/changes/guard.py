@@ -26,6 +26,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from ..files import descriptors
 from ..files.trust import environment, program
 from ..terms.errors import sentence
 from ..terms.text import safe
@@ -50,6 +51,7 @@ _HELD = 3600.0  # seconds to wait for that nettop to end, after the revert
 _LOOK = 0.25  # seconds between two looks at the journal
 _HEARD = 5.0  # seconds at most until a guard has read a confirmation
 _AGAIN = 60.0  # seconds at most between two tries to revert
+_PATIENT = 8  # tries, in two minutes, until it ends where it can open no file
 _TRIES = 4  # until it gives up where nothing more can be reverted: after 1, 2 and 4 seconds
 _SYSTEMD = "/run/systemd/system"
 
@@ -79,7 +81,10 @@ def arm(journal: Journal, group: int, due: float) -> None:
         except subprocess.TimeoutExpired:
             starter.kill()
     if starter.returncode:
-        raise OSError(5, "the process that would revert it did not start")
+        why = "the process that would revert it did not start"
+        if starter.returncode in descriptors.NONE_LEFT:
+            why += f": {os.strerror(starter.returncode)}"
+        raise OSError(5, why)
 
 
 def _arm_service(words: Sequence[str], unit: str) -> None:
@@ -232,8 +237,15 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
 
 
 def wait(journal: Book, group: int) -> None:
-    """Wait for the confirmation or the deadline; then revert, and retry whatever fails."""
+    """Wait for the confirmation or the deadline; then revert, and retry whatever fails.
+
+    SystemExit: it ends without a revert, because it can open no file, or at a second SIGTERM.
+    """
+    from .ready import rehearse
+
     stopped, tries, said = False, 0, ""
+    told = 0  # how often it got SIGTERM
+    rehearsed: set[int] = set()  # also what is added to the group, or was before it
     seen: set[int] = set()
     while True:
         try:
@@ -243,18 +255,45 @@ def wait(journal: Book, group: int) -> None:
                 if not why:
                     return
             elif not stopped and (left := chain.expiry(pending) - since_boot()) > 0:
-                stopped = signal.sigtimedwait(STOPS, min(left, _LOOK)) is not None
+                if new := [entry for entry in pending if entry.id not in rehearsed]:
+                    rehearse(new)
+                    rehearsed |= {entry.id for entry in new}
+                number = _signal(min(left, _LOOK))
+                stopped, told = number > 0, told + (number == signal.SIGTERM)
                 continue
             else:
                 tries += 1
+                descriptors.lift()
                 seen |= {entry.id for entry in pending}
                 why = _try(journal, group, at_once=stopped, last=tries >= _TRIES)
         except Exception as error:
             why = {group: sentence(error)}
         if why:
+            if ends := _ends(tries, told):
+                why = {number: f"{because}: {ends}" for number, because in why.items()}
             said = _say(journal, why, said)
+            if ends:
+                sys.exit(1)
             with contextlib.suppress(OSError):
-                time.sleep(min(2.0 ** (tries - 1), _AGAIN))
+                told += _signal(min(2.0 ** (tries - 1), _AGAIN)) == signal.SIGTERM
+
+
+def _ends(tries: int, told: int) -> str:
+    """Why the guard ends although a try has failed; empty: it does not."""
+    if told > 1:
+        return "the guard was told twice to end"
+    if tries >= _PATIENT:
+        try:
+            descriptors.must_be_left(1)
+        except OSError:
+            return "the guard ends, because it can open no file"
+    return ""
+
+
+def _signal(seconds: float) -> int:
+    """Wait for one of `STOPS`; 0 if none came in time."""
+    came = signal.sigtimedwait(STOPS, seconds)
+    return 0 if came is None else came.si_signo
 
 
 def own(pending: Sequence[JournaledChange], group: int) -> bool:
@@ -323,7 +362,7 @@ def _say(journal: Book, why: Mapping[int, str], said: str) -> str:
 def main(words: list[str]) -> None:
     """Detach, report that the guard is ready, wait, revert; a failure goes to the journal."""
     from .memory import Memory
-    from .ready import ready
+    from .ready import hold, ready
 
     group = int(words[1])
     # blocked signals are only read by sigtimedwait(), so they do not interrupt a revert
@@ -332,34 +371,28 @@ def main(words: list[str]) -> None:
     child = os.fork()
     if child:
         os.close(report)
-        ready_in_time = select.select([end], [], [], READY)[0] and os.read(end, 1) == b"!"
-        if not ready_in_time:
+        said = os.read(end, 1) if select.select([end], [], [], READY)[0] else b""
+        if said != b"!":
             os.kill(child, signal.SIGKILL)
-        os._exit(0 if ready_in_time else 1)
+        os._exit(0 if said == b"!" else ord(said or b"\1"))
     os.close(end)
     os.setsid()
     ready()
-    journal = Memory(Journal(words[0]))
-    if not _rehearsed(journal, group):
-        sys.exit(1)
+    book = Journal(words[0])
+    journal = Memory(book)
+    if not (pending := chain.of_group(journal.entries(), group)):
+        os._exit(1)
+    try:
+        hold(book, pending)
+    except OSError as error:
+        os.write(report, bytes((error.errno or 1,)))
+        os._exit(1)
     os.write(report, b"!")
     os.close(report)
-    wait(journal, group)
-    journal.record()
-
-
-def _rehearsed(journal: Book, group: int) -> bool:
-    """Read once what the revert will read, and hold the devices; False: there is no such group."""
-    from ..settings import Host
-    from .undo import moved
-
-    pending, host = chain.of_group(journal.entries(), group), Host.at()
-    for entry in pending:
-        with contextlib.suppress(Exception):  # the revert tells it
-            target.hold(entry, host)
-            status.shown(entry, host)
-            moved(entry, entry.address, host)
-    return bool(pending)
+    try:
+        wait(journal, group)
+    finally:
+        journal.record()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ the next writer removes it. If the disk is full, the `begin` line fails, and wit
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ..files import bounds, draft
+from ..files import bounds, descriptors, draft
 from ..files.trust import trusted
 from .compact import smaller
 from .entry import Contents, JournaledChange, begin
@@ -81,8 +82,8 @@ class Journal:
     """The journal in a folder, which is created by the first write."""
 
     def __init__(self, path: str | None = None) -> None:
-        """`path` is the folder; by default `folder()`."""
-        self.folder = path or folder()
+        """`path` is the folder; by default `folder()`. A symbolic link is followed here only."""
+        self.folder = os.path.realpath(path or folder())
         self.path = os.path.join(self.folder, "journal.jsonl")
         self._known = Contents()
 
@@ -167,8 +168,7 @@ class Journal:
         self._create()
         fresh = not os.path.exists(self.path)
         data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
-        handle = os.open(self.path, _OPEN | os.O_APPEND, 0o600)
-        try:
+        with self._written() as handle:
             size = repair(handle)
             try:
                 if os.write(handle, data) != len(data):
@@ -177,8 +177,6 @@ class Journal:
             except OSError:
                 os.ftruncate(handle, size)
                 raise
-        finally:
-            os.close(handle)
         if fresh:
             parent = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -186,26 +184,46 @@ class Journal:
             finally:
                 os.close(parent)
 
+    def ready(self) -> None:
+        """Open the file to read and to write it, as what is noted later needs it."""
+        self.entries()
+        with self._written():
+            pass
+
+    def _written(self) -> contextlib.AbstractContextManager[int]:
+        """The file to add lines; it is created if there is none."""
+        return descriptors.closing(descriptors.opened(self.path, _OPEN | os.O_APPEND, 0o600))
+
     def _create(self) -> None:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         self.must_be_ours()
 
     def must_be_ours(self) -> None:
-        """PermissionError if another user can change the journal; OSError without a folder."""
+        """PermissionError if another user can change the journal; OSError without a folder.
+
+        OSError also for a symbolic link: each reader and writer means the file of this name.
+        """
+        self._must_be_no_link()
         status = os.stat(self.folder)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022 or not trusted(self.path):
             raise PermissionError(1, "another user can change this folder", self.folder)
+
+    def _must_be_no_link(self) -> None:
+        if os.path.islink(self.path):
+            why = "a symbolic link is no journal: put the file itself there"
+            raise OSError(errno.ELOOP, why, self.path)
 
     def _read(self, most: int) -> Contents:
         """What the file says; lines that were read before, and are still there, count as read.
 
         OSError if it cannot be read or has more than `most` bytes.
         """
+        self._must_be_no_link()
         try:
             handle = bounds.opened(self.path)
         except FileNotFoundError:
             return Contents()
-        with open(handle, "rb") as file:
+        with descriptors.closing(handle), open(handle, "rb", closefd=False) as file:
             if os.fstat(handle).st_size > most:
                 raise bounds.exceeded("journal", self.path)
             begun = self._known

@@ -1,5 +1,6 @@
 """Make this process independent of the disk: what reverts a change must work when all else fails.
 
+Every file and kind of socket that the revert needs is opened before (`files.descriptors`).
 The folder of nettop may be replaced by an upgrade, or be on a disk behind the link that the change
 cut. So every module that a revert may use is imported, and all memory is locked, also that of
 mapped files, which the kernel would otherwise read again from the disk.
@@ -9,10 +10,17 @@ from __future__ import annotations
 
 import ctypes
 import resource
+from collections.abc import Iterable
+from contextlib import suppress
 from importlib import import_module
 from typing import Final
 
 from .. import settings
+from ..files import descriptors
+from . import status, target
+from .entry import JournaledChange
+from .journal import Journal
+from .readback import read_side_effects
 
 # what functions of nettop and of the standard library import when they are called
 _LATER: Final = (
@@ -20,6 +28,7 @@ _LATER: Final = (
     "nettop.host.netlink.elsewhere", "nettop.host.netlink.ethtool", "nettop.host.netlink.kernel",
     "nettop.host.source", "difflib", "json", "pwd", "shlex", "shutil", "subprocess",
 )  # fmt: skip
+_NEEDED: Final = 16  # descriptors that a revert may open, with those of a tool that it runs
 _CURRENT, _FUTURE = 1, 2  # include/uapi/asm-generic/mman.h
 
 
@@ -27,6 +36,28 @@ def ready() -> None:
     """Import every kind of setting with what it imports later, and lock the memory."""
     load()
     _lock_memory()
+
+
+def hold(journal: Journal, entries: Iterable[JournaledChange]) -> None:
+    """Keep open what the revert of these entries needs; OSError if too few files can be opened."""
+    from ..host.netlink.kernel import Kernel
+
+    with descriptors.keeping():
+        journal.ready()
+        Kernel().ready()
+    rehearse(entries)
+    descriptors.must_be_left(_NEEDED)
+
+
+def rehearse(entries: Iterable[JournaledChange]) -> None:
+    """Read once what their revert will read, hold the devices, and keep open what is opened."""
+    host = settings.Host.at()
+    with descriptors.keeping():
+        for entry in entries:
+            with suppress(Exception):  # the revert tells it
+                target.hold(entry, host)
+                status.shown(entry, host)
+                read_side_effects(host, tuple(entry.side_effects))
 
 
 def load() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from typing import Final
 
 from .. import settings
@@ -56,7 +57,7 @@ def hold(entry: JournaledChange, host: Host) -> None:
     more when this is gone (kernfs_get_active() in fs/kernfs/file.c).
     """
     nic = settings.device(entry.address)
-    if not nic or not settings.certain(entry.identity):
+    if not nic or entry.identity in _held or not settings.certain(entry.identity):
         return
     handle = os.open(f"/sys/class/net/{nic}/ifindex", os.O_RDONLY | os.O_CLOEXEC)
     if settings.same(entry.identity, settings.identity(host.source, entry.address)):
@@ -134,11 +135,16 @@ def _of_the_host(entry: JournaledChange, address: Address, host: Host) -> Target
 
 def _device(entry: JournaledChange, address: Address, host: Host) -> Address | None:
     """The address with the current name of the device of the entry; None if it is not here."""
-    for name in dict.fromkeys((settings.device(address), *_interfaces(host))):
+    for name in _names(settings.device(address), host):
         other = renamed(address, name, entry)
         if settings.same(entry.identity, settings.identity(host.source, other)):
             return other
     return None
+
+
+def _names(first: str, host: Host) -> Iterator[str]:
+    yield first
+    yield from (name for name in _interfaces(host) if name != first)
 
 
 def _interfaces(host: Host) -> list[str]:

@@ -20,6 +20,7 @@ A module may also declare:
     WHOLE = True          a needed table of which a part could not be read was not read
     MAY_BE_EMPTY = True   a needed table without rows was read
     ELSE = "name"         the collector to read if this one fails
+    ABSENT = True         hosts without that hardware or module have no file of it
     OPTIONAL = True       most hosts lack it: reports do not list it as missing
     MAY_REST = True       read every other second while no pane shows the table
     PROMPT = True         rates of these are the picture: never read less often for the budget
@@ -30,6 +31,7 @@ A module may also declare:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -49,6 +51,7 @@ __all__ = [
     "prompt",
     "resting",
     "timeless",
+    "title",
 ]
 
 
@@ -90,6 +93,17 @@ def needed(asked: Iterable[str]) -> dict[str, str]:
     """What each of these collectors that has `NEEDED` is needed for, by name."""
     every = {name: getattr(collector(name), "NEEDED", "") for name in sorted({*asked} & {*names()})}
     return {name: words for name, words in every.items() if words}
+
+
+@cache
+def title(name: str) -> str:
+    """What the table is, for users: what it is needed for, or how its docstring begins."""
+    module = collector(name)
+    if hasattr(module, "NEEDED"):
+        return str(module.NEEDED)
+    first = (module.__doc__ or name).splitlines()[0]
+    words = re.split(r": |; | \(|\.$", first)[0]
+    return words if words[1:2].isupper() else words[:1].lower() + words[1:]
 
 
 @cache

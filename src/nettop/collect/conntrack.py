@@ -18,6 +18,7 @@ from ..terms.dataclass import dataclass
 from . import _sysfs
 
 EVERY: Final = 2.0
+ABSENT: Final = True
 
 _SYSCTL: Final = "/proc/sys/net/netfilter/nf_conntrack_"
 _STAT: Final = "/proc/net/stat/nf_conntrack"

@@ -14,6 +14,7 @@ from ..terms.dataclass import dataclass
 from . import _sysfs
 
 EVERY: Final = 10.0
+ABSENT: Final = True
 
 _POLICIES: Final = "/sys/devices/system/cpu/cpufreq"
 

@@ -17,6 +17,7 @@ from . import _sysfs
 from ._memory import Memory, recall
 
 EVERY: Final = 5.0
+ABSENT: Final = True
 
 DEEP: Final = 10  # us; a longer exit latency exceeds the cost of the interrupt itself
 _CPUS: Final = "/sys/devices/system/cpu"

@@ -17,6 +17,7 @@ from ..terms.dataclass import dataclass
 from . import _counted, _words
 
 EVERY: Final = 0.9
+ABSENT: Final = True
 COUNTED: Final = "drops"
 
 

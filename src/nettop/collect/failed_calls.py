@@ -18,6 +18,7 @@ from ..terms.dataclass import dataclass
 from . import _counted, _words
 
 EVERY: Final = 0.9
+ABSENT: Final = True
 COUNTED: Final = "calls"
 OPENED: Final = "0"  # error of an attempt to connect that succeeded
 

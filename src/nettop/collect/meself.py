@@ -7,6 +7,8 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs, processes
 
+ABSENT = True
+
 KEEP_OPEN = ("/proc/self/stat", "/proc/self/statm")
 MAY_REST = True
 

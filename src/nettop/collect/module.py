@@ -17,6 +17,7 @@ from ._memory import Memory
 from ._turns import by_turns
 
 EVERY = 30.0
+ABSENT = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from ..terms.dataclass import dataclass
 from ._memory import Memory, recall
 
 EVERY = 10.0
+ABSENT = True
 
 
 @dataclass(frozen=True, slots=True)

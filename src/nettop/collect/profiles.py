@@ -21,6 +21,7 @@ from ..terms.dataclass import dataclass
 from . import _counted, _words
 
 EVERY: Final = 0.9
+ABSENT: Final = True
 COUNTED: Final = "profile"
 IDLE: Final = "idle"
 PROGRAM: Final = "program"

@@ -17,6 +17,7 @@ from ..terms.dataclass import dataclass
 from . import _legacy, _sysfs
 
 EVERY: Final = 60.0
+ABSENT: Final = True
 
 _FOLDERS: Final = (
     "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d",

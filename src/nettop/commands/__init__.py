@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import errno
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -212,14 +213,17 @@ def _distant(text: str) -> Source:
     import atexit
     import threading
 
+    from ..host.connection import HELLO
     from ..host.distant import behind
 
-    says = f"nettop: still connecting to {text}; Ctrl-C ends it"
+    typed = sys.stdin is not None and sys.stdin.isatty()
+    ends = "; Ctrl-C ends it" if typed else f", for {HELLO:g} s at most"
+    says = f"nettop: still connecting to {text}{ends}"
     waiting = threading.Timer(SLOW, print_lines, [says], {"to": sys.stderr})
     waiting.daemon = True
     waiting.start()
     try:
-        source = behind(text, asks=True)
+        source = behind(text, asks=True, patience=math.inf if typed else HELLO)
     finally:
         waiting.cancel()
     atexit.register(source.close)

@@ -53,6 +53,8 @@ def report(
     since: Since | None,
 ) -> int:
     """Print the report; the state, raised by findings up to the severity `level` (an index)."""
+    from ..views.enough import not_looked_at
+
     alarming = [one for one in findings if SEVERITIES.index(one.severity) <= level]
     state = 0
     if alarming:
@@ -63,7 +65,10 @@ def report(
         _summary(findings, frame, since) if state != UNKNOWN else f"not enough to judge: {lacking}"
     )
     first = f"NETTOP {STATES[state]} - {_cut(_plain(text))} | {_data(findings, level, seconds)}"
-    print_lines(*_fitting([first, *map(_plain, _more(findings, since))]))
+    more = [*_more(findings, since)]
+    if state or findings:  # else the first line names them
+        more += not_looked_at(frame)
+    print_lines(*_fitting([first, *map(_plain, more)]))
     return state
 
 

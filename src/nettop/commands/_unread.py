@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 def unread(last: Observation) -> Iterator[str]:
     """A line for each reason for which tables could not be read, and what is therefore unknown."""
-    from ..collect import collector
     from ..facts import elsewhere
+    from ..views import enough
 
     reasons: dict[str, list[str]] = {}
-    for name, why in sorted(last.frame.missing.items()):
-        if not getattr(collector(name), "OPTIONAL", False):
-            reasons.setdefault(why, []).append(name)
+    for name, why in enough.unread(last.frame).items():
+        reasons.setdefault(why, []).append(name)
     for why, names in reasons.items():
         yield f"not read: {', '.join(names)}: {why}"
     yield from _seldom(last)

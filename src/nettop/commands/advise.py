@@ -241,8 +241,9 @@ def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, object]:
     """The --json document: system, limits, findings with evidence and changes, missing tables."""
+    from ..collect import title
     from ..facts.limits.document import document as limit_document
-    from ..views.enough import shortfall
+    from ..views import enough
     from ..views.inventory import inventory
     from ._baseline import rules_in_force
 
@@ -257,9 +258,10 @@ def document(
         "limits": [limit_document(limit) for limit in last.facts.limits],
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
+        "unread": {name: title(name) for name in enough.unread(last.frame)},
         "link_only": link_only(last.facts),
     }
-    if (lacking := shortfall(last.frame, live=source.live)) is not None:
+    if (lacking := enough.shortfall(last.frame, live=source.live)) is not None:
         values["shortfall"] = lacking
     if everything:
         values["silent"] = [

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..terms.dataclass import dataclass
+from . import descriptors
 
 Table = dict[str, Any]
 """A TOML table: text, numbers, booleans, dates, lists and tables, which the reader must check."""
@@ -175,11 +176,11 @@ def opened(path: str | os.PathLike[str]) -> int:
 
     /dev/null counts as an empty file, because systemd masks files by such a link.
     """
-    handle = os.open(path, _FLAGS)
+    handle = descriptors.opened(os.fspath(path), _FLAGS)
     try:
         must_be_regular(handle, os.fspath(path))
     except OSError:
-        os.close(handle)
+        descriptors.close(handle)
         raise
     return handle
 
@@ -211,7 +212,7 @@ def read(path: str | os.PathLike[str], name: str) -> bytes:
     try:
         return rest(handle, name, os.fspath(path))
     finally:
-        os.close(handle)
+        descriptors.close(handle)
 
 
 def must_have_lines(data: bytes | bytearray, path: str | None = None) -> None:

@@ -31,7 +31,8 @@ from .clock import FarClock
 from .far import wire
 from .source import HostLostError
 
-HELLO: Final = 60.0  # seconds to log in and start
+HELLO: Final = 60.0  # seconds to log in and start, where nobody may be asked
+_MOST: Final = 3600.0  # seconds of one wait: poll(2) takes no infinity
 ANSWER: Final = 30.0  # seconds for one batch
 IDLE: Final = 900.0  # seconds without a request after which the reader ends by itself
 BANNER: Final = 1 << 16  # bytes before the token: a message of the day, output of a login shell
@@ -183,7 +184,7 @@ class Connection:
         for stream in (output, errors):
             if not stream.closed:
                 ready.register(stream.fileno(), select.POLLIN)
-        for handle, _ in ready.poll(1000 * left):
+        for handle, _ in ready.poll(1000 * min(left, _MOST)):
             data = os.read(handle, 1 << 18)
             if handle == output.fileno():
                 if not data:
@@ -248,7 +249,7 @@ class Connection:
                 remaining = until - time.monotonic()
                 if remaining <= 0:
                     raise HostLostError(f"{self.name} {late}") from None
-                if output.fileno() in dict(ready.poll(1000 * remaining)):
+                if output.fileno() in dict(ready.poll(1000 * min(remaining, _MOST))):
                     self._read(until, late)  # it answers the first batch before it reads the rest
             except OSError:
                 raise HostLostError(self._end()) from None

@@ -17,7 +17,7 @@ from typing import Final
 from ..files import bounds
 from . import patterns, prefix
 from .ages import NONE
-from .connection import ANSWER, Connection
+from .connection import ANSWER, HELLO, Connection
 from .far import mirror, wire
 from .far.wire import Ask
 from .netlink import codec, route
@@ -26,6 +26,7 @@ from .request import Request
 from .source import HostLostError, Lead
 
 Connect = Callable[[bytes, bool], Connection]  # a first batch; whether it is the first attempt
+CLOSING: Final = 0.5  # seconds to wait for an answer at the end
 EXTRA: Final = 4  # round trips between two frames for processes that were not foreseen
 WAITS: Final = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between attempts to connect
 
@@ -153,11 +154,13 @@ class Distant:
         return missed
 
     def close(self) -> None:
-        """End the reader."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+        """End the reader; also while an answer is awaited that does not come."""
+        held = self._lock.acquire(timeout=CLOSING)
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        if held:
+            self._lock.release()
 
     def _reconnect(self) -> None:
         """Connect again if the connection broke, at first at once, then less and less often."""
@@ -382,7 +385,16 @@ _SEED: Final = (  # lists on which much else depends: they save a round trip of 
 )
 
 
-def behind(text: str, *, asks: bool = False) -> Distant:
-    """The host behind a command prefix; its start may ask on the terminal only if `asks`."""
+def behind(text: str, *, asks: bool = False, patience: float = HELLO) -> Distant:
+    """The host behind a command prefix; its start may ask on the terminal only if `asks`.
+
+    `patience`: seconds for that start, which may be infinite; later ones have HELLO.
+    """
     words = prefix.parse(text)
-    return Distant(lambda batch, first: Connection(words, batch, first=first and asks), words)
+
+    return Distant(
+        lambda batch, first: Connection(
+            words, batch, first=first and asks, patience=patience if first else HELLO
+        ),
+        words,
+    )

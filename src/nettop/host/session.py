@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from ..files import bounds
+
 _VARIABLES: Final = ("SSH_CONNECTION", "SSH_CLIENT")
 _NO_SOCKET: Final = "UNKNOWN"  # the value if sshd has no IP connection
 
@@ -30,11 +32,13 @@ def _environments() -> Iterator[Mapping[str, str]]:
     Process 1 is left out: it belongs to no session.
     """
     yield os.environ
-    import psutil  # it takes 30 ms to load: only if our own environment does not have it
-
     try:
-        for parent in psutil.Process().parents():
-            if parent.pid > 1:
-                yield parent.environ()
-    except Exception:  # RuntimeError, where /proc/stat has no boot time: nothing depends on it
+        pid = os.getppid()
+        while pid > 1:
+            words = os.fsdecode(bounds.read(f"/proc/{pid}/environ", "host-file")).split("\0")
+            yield {name: value for name, _, value in (word.partition("=") for word in words)}
+            # "PID (NAME) STATE PARENT …"; a name may have spaces and brackets: proc_pid_stat(5)
+            state = bounds.read(f"/proc/{pid}/stat", "host-file").rpartition(b")")[2]
+            pid = int(state.split()[1])
+    except (OSError, ValueError, IndexError):  # it has ended, or is not ours: nothing depends on it
         return

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from ..files import bounds
+from ..files import bounds, descriptors
 from ..terms.errors import Refused
 from .ages import NONE
 from .request import Request
@@ -208,7 +208,7 @@ class Live:
             again = self._again(path)
             if again is not None:
                 return again
-        handle = os.open(self.root + path, _FLAGS)
+        handle = descriptors.opened(self.root + path, _FLAGS)
         try:
             kernel = not self.root and path.startswith(("/proc/", "/sys/"))
             if not kernel:
@@ -225,7 +225,7 @@ class Live:
             bounds.must_have_lines(found, path)
             return found
         finally:
-            os.close(handle)
+            descriptors.close(handle)
 
     def _again(self, path: str) -> bytes | None:
         """The content of a file that is kept open; None if one read is not enough for it."""

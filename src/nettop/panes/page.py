@@ -51,7 +51,7 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if scene.recording:
         right.append(("● rec  ", "bad"))
     if scene.counting and width >= QUIET_FROM:
-        right.append(("counting drops and failed calls  ", "dim"))
+        right.append(("counting drops and failed calls, sampling cores  ", "dim"))
     age = f", quiet: {_quiet(scene)}" if scene.quiet > scene.interval else ""
     brief = bool(view.moment) and width < MOMENT_FROM  # the name of the host has more weight
     if not brief:

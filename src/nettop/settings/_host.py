@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import field
 
+from ..files import descriptors
 from ..files.draft import write
 from ..files.trust import environment, program
 from ..host.source import Live, Source
@@ -44,13 +45,13 @@ class Host:
                 raise FileNotFoundError(2, "No such file or directory", path)
             write(full, data)
             return
-        handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_TRUNC)
+        handle = descriptors.writable(path)
         try:
             os.write(handle, data)
         except OSError as error:
             raise OSError(error.errno, error.strerror, path) from None
         finally:
-            os.close(handle)
+            descriptors.close(handle)
 
     def change(self, family: str, kind: int, body: bytes, flags: int = 0) -> None:
         """Ask the kernel by netlink to change something; OSError with the kernel's own text."""

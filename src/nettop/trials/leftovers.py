@@ -6,10 +6,13 @@ not answer. psutil identifies a process by number and start time, because number
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
+
+from ..files import bounds
 
 if TYPE_CHECKING:
     from psutil import Process
@@ -20,7 +23,13 @@ STEP: Final = 0.02
 
 @contextmanager
 def none_left() -> Iterator[None]:
-    """At the end of the block, end all descendants of nettop that did not exist before it."""
+    """At the end of the block, end all descendants of nettop that did not exist before it.
+
+    OSError where /proc/stat cannot be read, or has no boot time, by which psutil numbers processes:
+    it reads the file without a bound when it is imported.
+    """
+    if b"\nbtime " not in bounds.read("/proc/stat", "host-file"):
+        raise OSError(errno.ENODATA, "the time of the boot is not there", "/proc/stat")
     from psutil import Error
 
     before = descendants()

@@ -41,6 +41,10 @@ _RUNS: Final = re.compile(r"[^\x00-\x1f]+|.", re.DOTALL)
 _TURNS: Final = 1000  # of the event loop: a widget that closes never empties its queue
 
 
+# nettop shows the same with and without the focus; Textual would style all widgets again
+_UNSEEN: Final = (events.AppFocus, events.AppBlur)
+
+
 def interrupts(message: Message) -> bool:
     """Whether it is Ctrl-C, which no other input may delay."""
     return isinstance(message, events.Key) and message.key == "ctrl+c"
@@ -162,11 +166,19 @@ class Ahead:
         self._lock = threading.Lock()
 
     def add(self, message: Message) -> None:
-        """Send the message now or after the batch that the screen handles."""
+        """Send the message now or after the batch that the screen handles.
+
+        Of movements of the mouse that wait one after the other, the last is enough.
+        """
         if interrupts(message):
             self._send(message)
             return
+        if isinstance(message, _UNSEEN):
+            return
         with self._lock:
+            last = self._waiting[-1] if self._waiting else None
+            if isinstance(message, events.MouseMove) and isinstance(last, events.MouseMove):
+                self._waiting.pop()
             self._waiting.append(message)
             busy = self._busy
         if not busy:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from ..collect import collector, needed
+from ..collect import collector, needed, title
 from ..facts.kinds.call import words as call_words
 from ..frame.rates import Entry, Frame
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
-_ABSENT: Final = ("No such file", "not in the recording")  # without that hardware or module
+_ABSENT: Final = ("No such file", "not in the recording")
 MOST: Final = 3  # small things that are named
 _MOVES: Final = (
     "idle", "user", "nice", "system", "softirq", "steal", "rx_packets", "tx_packets",
@@ -64,23 +64,33 @@ def _lacks(frame: Frame, name: str) -> bool:
     return not any(frame.tables.get(one) for one in tables)
 
 
-def witnesses(frame: Frame) -> list[str]:
-    """The tables that could not be read, or not whole: nobody knows what they would show.
+def unread(frame: Frame) -> dict[str, str]:
+    """The tables that could not be read, or not whole, and why: nobody knows what they would show.
 
     Without those that a table of the same counters replaces, and those that the host does not have.
     """
-    return sorted(
-        name for name, why in frame.missing.items()
+    return {
+        name: why for name, why in sorted(frame.missing.items())
         if getattr(collector(name), "ELSE", None) not in frame.tables
         and not getattr(collector(name), "OPTIONAL", False)
-        and not any(words in why for words in _ABSENT)
-    )  # fmt: skip
+        and not (getattr(collector(name), "ABSENT", False) and any(one in why for one in _ABSENT))
+    }  # fmt: skip
+
+
+def witnesses(frame: Frame) -> list[str]:
+    """What these tables are, for users."""
+    return [title(name) for name in unread(frame)]
+
+
+def not_looked_at(*frames: Frame) -> list[str]:
+    """The phrase that names these tables of all hosts; none if there is no such table."""
+    unseen = dict.fromkeys(name for frame in frames for name in witnesses(frame))
+    return [f"not looked at: {', '.join(unseen)}"] if unseen else []
 
 
 def all_clear(*frames: Frame) -> str:
     """The sentence where there is no finding on hosts that could be judged."""
-    unread = sorted({name for frame in frames for name in witnesses(frame)})
-    parts = [f"not looked at: {', '.join(unread)}"] if unread else []
+    parts = not_looked_at(*frames)
     if seen := [words for frame in frames for words in _below(frame)]:
         parts.insert(0, f"seen: {', '.join(seen[:MOST])}{' …' if len(seen) > MOST else ''}")
     return (

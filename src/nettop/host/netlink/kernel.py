@@ -22,6 +22,7 @@ from ...files.bounds import BOUNDS, exceeded
 from ..request import Request
 from .announced import Announced
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
+from .doors import door
 from .uncounted import Uncounted
 
 # every other family is generic netlink
@@ -96,15 +97,19 @@ class Kernel:
         if len(request) > _IOCTL_MOST:
             raise ValueError(f"an ethtool request of {len(request)} bytes is too large")
         with self._lock:
-            if self._ioctl is None:
-                door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-                self._ioctl = door, array("B", bytes(_IOCTL_BYTES))
-            door, room = self._ioctl
+            way, room = self._driver()
             if 2 * len(request) > _IOCTL_BYTES:  # many names: asked once, and not kept
                 room = array("B", bytes(2 * len(request)))
             room[: len(request)] = array("B", request)
-            fcntl.ioctl(door, _SIOCETHTOOL, struct.pack("=16sQ16x", name, room.buffer_info()[0]))
+            fcntl.ioctl(way, _SIOCETHTOOL, struct.pack("=16sQ16x", name, room.buffer_info()[0]))
             return room[: len(request)].tobytes()
+
+    def ready(self) -> None:
+        """Open the sockets of rtnetlink, of generic netlink and of the ioctl."""
+        with self._lock:
+            for protocol in (PROTOCOLS["route"], _GENERIC):
+                self._open(protocol)
+            self._driver()
 
     def close(self) -> None:
         """Close every socket; the next question opens new ones."""
@@ -164,20 +169,27 @@ class Kernel:
         if known is not None:
             return known
         kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC
-        door = socket.socket(socket.AF_NETLINK, kind, protocol)
+        made = door(socket.AF_NETLINK, kind, protocol)
         try:
-            door.bind((0, 0))
-            door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-            door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", _SECONDS, 0))
+            if not made.getsockname()[0]:  # else it was kept
+                made.bind((0, 0))
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", _SECONDS, 0))
             if protocol != PROTOCOLS["sock_diag"]:
                 with suppress(OSError):  # before Linux 4.12 an error is a number only
-                    door.setsockopt(_SOL_NETLINK, _EXT_ACK, 1)
-            port = int(door.getsockname()[0])
+                    made.setsockopt(_SOL_NETLINK, _EXT_ACK, 1)
+            port = int(made.getsockname()[0])
         except OSError:
-            door.close()
+            made.close()
             raise
-        self._sockets[protocol] = door, port
-        return door, port
+        self._sockets[protocol] = made, port
+        return made, port
+
+    def _driver(self) -> tuple[socket.socket, array[int]]:
+        if self._ioctl is None:
+            made = door(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+            self._ioctl = made, array("B", bytes(_IOCTL_BYTES))
+        return self._ioctl
 
     def _forget(self, protocol: int) -> None:
         """Close a socket whose conversation did not end: what may still arrive is never read."""
@@ -186,11 +198,11 @@ class Kernel:
             known[0].close()
 
     def _once(self, protocol: int, kind: int, flags: int, body: bytes) -> bytes:
-        door, port = self._open(protocol)
+        way, port = self._open(protocol)
         whole = False
         try:
-            door.send(HEADER.pack(HEADER.size + len(body), kind, flags, _SEQUENCE, 0) + body)
-            answer, error, interrupted = self._answer(door, port)
+            way.send(HEADER.pack(HEADER.size + len(body), kind, flags, _SEQUENCE, 0) + body)
+            answer, error, interrupted = self._answer(way, port)
             whole = True
         except BlockingIOError:
             raise TimeoutError(
@@ -208,13 +220,13 @@ class Kernel:
             raise InterruptedError
         return answer
 
-    def _answer(self, door: socket.socket, port: int) -> tuple[bytes, OSError | None, bool]:
+    def _answer(self, way: socket.socket, port: int) -> tuple[bytes, OSError | None, bool]:
         """Datagrams up to the acknowledgement or the end of the dump: data, error, interrupted."""
         mark = struct.pack("=II", _SEQUENCE, port)
         parts = BytesIO()  # of 100,000 sockets 45 MB: a list would take them twice
         interrupted, whole, view = False, 0, memoryview(self._buffer)
         while True:
-            size = door.recv_into(self._buffer)
+            size = way.recv_into(self._buffer)
             whole += size
             if whole > BOUNDS["netlink"].most:
                 raise exceeded("netlink")
