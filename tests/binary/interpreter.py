@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -110,8 +109,7 @@ class Workshop:
             shutil.rmtree(where)
         where.mkdir()
         for file in one.hashes:
-            with tarfile.open(self.inputs / file) as packed:
-                packed.extractall(where, filter="tar")
+            self.run(["tar", "-xf", self.inputs / file], where)
         top = self.top(name)
         for patch in patches(one, where / "debian/patches"):
             self.run(["patch", "-p1", "--no-backup-if-mismatch", "-i", patch], top)
@@ -216,7 +214,8 @@ def python(shop: Workshop, native: Path | None) -> None:
     if native:
         words += [f"--host={shop.machine}-linux-gnu", "--build=x86_64-linux-gnu",
                   f"--with-build-python={native}"]  # fmt: skip
-        settings |= {"ac_cv_file__dev_ptmx": "yes", "ac_cv_file__dev_ptc": "no"}
+        found = {"buggy_getaddrinfo": "no", "file__dev_ptmx": "yes", "file__dev_ptc": "no"}
+        settings |= {f"ac_cv_{name}": value for name, value in found.items()}  # cannot be tried
     shop.run(words, top, **settings)
     shop.run(["make", jobs(), "CFLAGS_NODIST=-Wno-date-time -std=c11"], top)
 

@@ -13,13 +13,14 @@ import ctypes
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import struct
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +41,7 @@ COMPILE: Final = """if True:
                            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
 """
 LAST: Final = 22  # compression level of zstd
+GLIBC: Final = (2, 17)  # RHEL 7
 CHECKSUM, LEVEL = 201, 100  # ZSTD_c_checksumFlag, ZSTD_c_compressionLevel
 
 
@@ -49,7 +51,7 @@ def unneeded() -> dict[str, tuple[str, ...]]:
     return {name: tuple(patterns) for name, patterns in found.items()}
 
 
-def kept(names: Iterator[Path], patterns: tuple[str, ...]) -> Iterator[Path]:
+def kept(names: Iterable[Path], patterns: tuple[str, ...]) -> Iterator[Path]:
     """The files that match no pattern."""
     for path in names:
         ways = (path, *path.parents)
@@ -92,7 +94,7 @@ def unpacked(tree: Path, path: Path, patterns: tuple[str, ...]) -> None:
     """A wheel in the tree, with its metadata but without what only pip uses."""
     with zipfile.ZipFile(path) as packed:
         files = {Path(one) for one in packed.namelist() if not one.endswith("/")}
-        for one in kept(iter(sorted(files)), patterns):
+        for one in kept(sorted(files), patterns):
             parts = one.parts
             if parts[0].endswith(".data"):  # NAME.data/data/share/…
                 target = tree.joinpath(*parts[2:])
@@ -141,7 +143,18 @@ def gather(shop: Workshop, top: Path, native: Path) -> Path:
     put(HERE / "start.py", tree / "bin/nettop")
     put(top / "python", tree / "bin/python")
     (tree / "LICENSES").write_text(licences(shop))
+    for path in tree.rglob("*"):
+        if path.is_file() and (newest := newest_symbol(path.read_bytes())) > GLIBC:
+            sys.exit(f"{path} needs GLIBC_{newest[0]}.{newest[1]}")
     return tree
+
+
+def newest_symbol(data: bytes) -> tuple[int, ...]:
+    """The newest version of glibc whose symbols an ELF file needs; () for another file."""
+    if data[:4] != b"\x7fELF":
+        return ()
+    found = re.findall(rb"\0GLIBC_([0-9.]+)(?=\0)", data)
+    return max(tuple(map(int, version.split(b"."))) for version in found)
 
 
 def terms(shop: Workshop, one: locked.Input) -> Iterator[str]:

@@ -7,6 +7,7 @@ import importlib.metadata
 import re
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import locked
@@ -82,17 +83,30 @@ def test_the_screenshots_and_the_one_file_are_of_the_same_textual() -> None:
     assert exact == f"textual=={INSIDE['textual'].version}"
 
 
-def test_no_module_that_nettop_imports_is_left_out() -> None:
-    left_out = one_file.unneeded()["library"]
+def sources() -> dict[Path, Iterable[ast.AST]]:
+    """The statements of nettop, and those that an import of a package in the file executes."""
+    found: dict[Path, Iterable[ast.AST]] = {}
     for path in (REPO / "src/nettop").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        found[path] = ast.walk(ast.parse(path.read_text()))
+    for name in INSIDE:
+        files = (Path(one) for one in importlib.metadata.files(name) or () if one.suffix == ".py")
+        for file in one_file.kept(files, one_file.unneeded()["packages"]):
+            path = Path(str(importlib.metadata.distribution(name).locate_file(file)))
+            found[path] = ast.parse(path.read_text()).body
+    return found
+
+
+def test_no_module_that_is_imported_is_left_out() -> None:
+    left_out = one_file.unneeded()["library"]
+    for path, nodes in sources().items():
+        for node in nodes:
             found = [one.name for one in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level and node.module:
                 found = [node.module]
             for name in found:
                 if name.split(".")[0] in sys.stdlib_module_names:
                     file = Path(*name.split(".")).with_suffix(".py")
-                    assert list(one_file.kept(iter([file]), left_out)), f"{path}: {name}"
+                    assert list(one_file.kept([file], left_out)), f"{path}: {name}"
 
 
 def test_a_wheel_is_taken_only_with_its_hash(tmp_path: Path) -> None:

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Final
 
 import locked
+import one_file
 import pytest
 from hang import HANG, until
+from pty_terminal import Terminal, restored
 
 from nettop import __version__
 from nettop.commands.top import demo
@@ -78,7 +80,8 @@ class Room:
     def words(self, *words: str) -> list[str]:
         """The command line of nettop as the user."""
         as_user = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
-        env = ["env", "-i", "PATH=/usr/bin:/bin", "HOME=/srv/home", "LANG=C.UTF-8"]
+        env = ["env", "-i", "PATH=/usr/bin:/bin", "HOME=/srv/home", "LANG=C.UTF-8",
+               "TERM=xterm-256color"]  # fmt: skip
         return [*self._enter(), *as_user, *env, self.nettop, *words]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -220,8 +223,15 @@ def test_the_self_check_finds_what_was_changed(room: Room, kind: str) -> None:
 def test_the_self_check_says_the_hash_of_the_file(room: Room) -> None:
     digest = hashlib.sha256(FILE.read_bytes()).hexdigest()
     assert f"sha256 {digest} /srv/nettop\n" in room.run("--self-check").stdout
-    bill = json.loads(FILE.with_name(f"{FILE.name}.cdx.json").read_text())
-    assert bill["metadata"]["component"]["hashes"][0]["content"] == digest
+
+
+def test_the_bill_of_materials_is_that_of_the_file() -> None:
+    for path in REPO.glob("dist/nettop-*.cdx.json"):
+        bill = json.loads(path.read_text())
+        digest = hashlib.sha256(path.with_suffix("").with_suffix("").read_bytes()).hexdigest()
+        assert bill["metadata"]["component"]["hashes"][0]["content"] == digest
+        listed = [one["name"] for one in bill["components"]]
+        assert listed == [one.name for one in one_file.inside(locked.read())]
 
 
 def test_a_damaged_file_says_so(room: Room) -> None:
@@ -245,10 +255,7 @@ def test_no_symbol_is_newer_than_glibc_2_17(room: Room) -> None:
     binaries = [p for p in place.rglob("*") if p.is_file() and p.read_bytes()[:4] == b"\x7fELF"]
     assert {p.name for p in binaries} >= {"python", "_psutil_linux.abi3.so"}
     for path in binaries:
-        found = {tuple(map(int, v.split(b".")))
-                 for v in re.findall(rb"GLIBC_([0-9.]+)\0", path.read_bytes())}  # fmt: skip
-        assert found
-        assert max(found) <= (2, 17), path
+        assert (2, 2) < one_file.newest_symbol(path.read_bytes()) <= one_file.GLIBC, path
 
 
 def test_on_a_host_without_glibc_it_names_another_way(room: Room) -> None:
@@ -266,6 +273,46 @@ def test_on_a_host_without_glibc_it_names_another_way(room: Room) -> None:
     assert "glibc 2.17 or newer is needed" in done.stderr
     assert 'nettop --host "ssh NAME"' in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+IMPORTED: Final = """if True:
+    import importlib, os, nettop
+    top = os.path.dirname(nettop.__path__[0])
+    for folder, _, names in os.walk(nettop.__path__[0]):
+        for name in names:
+            if name.endswith(".py") and not name.startswith(("__", "_build")):
+                path = os.path.relpath(os.path.join(folder, name), top)
+                importlib.import_module(path[:-3].replace("/", "."))
+    import nettop.tui.app
+"""
+
+
+def test_every_module_can_be_imported(room: Room) -> None:
+    words = room.words()
+    words[words.index(room.nettop)] = f"{room.place()}/bin/python"
+    done = subprocess.run([*words, "-I", "-c", IMPORTED], capture_output=True, text=True,
+                          check=False, timeout=HANG)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_screen_opens_and_ends(room: Room, tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, command=room.words("--demo"))
+    terminal.read(b"FINDINGS")
+    os.write(terminal.tty, b"\x03")
+    assert terminal.ended() == 0
+    restored(terminal.seen)
+    terminal.close()
+
+
+def test_python_of_the_user_changes_nothing(room: Room) -> None:
+    room.root(
+        "mkdir /srv/evil; echo 'raise SystemExit(9)' > /srv/evil/nettop.py; chmod 755 /srv/evil"
+    )
+    words = room.words("--version")
+    at = words.index("HOME=/srv/home")
+    words[at:at] = ["PYTHONPATH=/srv/evil", "PYTHONHOME=/srv/evil"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG)
+    assert (done.returncode, done.stdout) == (0, f"nettop {__version__}\n")
 
 
 LIBRARIES: Final = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1",
