@@ -6,7 +6,7 @@ PY      = $(VENV)/bin/python
 READY   = $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: run quick fast test tests package live nightly check map golden mutants chain lab lab-full lab-shell bench zipapp limits clean help
+.PHONY: run quick fast test tests package live nightly check map golden mutants chain lab lab-full lab-shell bench binary limits clean help
 .DEFAULT_GOAL := help
 
 # list the targets
@@ -56,7 +56,7 @@ live: $(READY) ## play real traffic, as root, and print the scoreboard (PLAY="na
 	@$(PY) tests/live/run.py $(PLAY) $(if $(ALL),--all) $(if $(MINUTES),--minutes $(MINUTES)) \
 	  $(if $(STRICT),--strict) $(if $(WRITE),--write)
 
-nightly: $(READY) ## run what takes hours: seeds, long properties, mutants, all plays and topologies, the chain
+nightly: binary ## run what takes hours: seeds, long properties, mutants, all plays and topologies, the chain
 	$(PY) -m pytest -n $(WORKERS) --hypothesis-profile nightly -m "nightly or not live" tests
 	$(PY) tests/generated/play.py 20
 	$(PY) tests/mutants.py --count 60 --seed $$(date +%j)
@@ -95,8 +95,8 @@ bench: $(READY) ## measure speed and cost, as root; print a table of all goals; 
 limits: $(READY)
 	$(PY) tests/live/limits/page.py --write --only "$(ONLY)"
 
-zipapp: $(READY) ## build one file for hosts without a package index
-	@$(PY) tests/pyz.py
+binary: $(READY) ## build nettop with its own Python as one file for each machine (MACHINE=x86_64)
+	@$(PY) tests/binary/one_file.py $(MACHINE)
 
 # remove all generated files
 clean:

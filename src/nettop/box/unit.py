@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from ..files import own
 from ..files.unit import FOLDER, quoted
 
 _HOMES: Final = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")  # noqa: S108 - compared only
@@ -71,7 +72,8 @@ WantedBy=multi-user.target
 
 def hidden(program: Sequence[str]) -> str:
     """The part of nettop in a folder that a service with DynamicUser= cannot use; empty if none."""
-    parts = (*program, os.path.realpath(sys.executable))  # a venv may have its Python elsewhere
+    python = os.path.realpath(sys.executable)  # a venv may have it elsewhere
+    parts = (*program,) if own.file() else (*program, python)
     folders = tuple(f"{one}/" for one in _HOMES)
     return next((part for part in parts if part.startswith(folders)), "")
 

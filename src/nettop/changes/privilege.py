@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from ..files import own
 from ..files.trust import sudo
 from ..settings import Address
 from . import Change, Result, text
@@ -43,12 +44,12 @@ def rooted(journal: Journal) -> bool:
 
 def again(words: Sequence[str]) -> list[str]:
     """The arguments that run `nettop WORDS…` as root without asking for a password."""
-    return [sudo(), "-n", sys.executable, "-I", "-m", "nettop", *words]
+    return [sudo(), "-n", *own.again("-I"), *words]
 
 
 def line(words: Sequence[str]) -> str:
     """The same command for the user to type."""
-    return shlex.join(["sudo", sys.executable, "-I", "-m", "nettop", *words])
+    return shlex.join(["sudo", *own.again("-I"), *words])
 
 
 def may() -> bool:

@@ -20,6 +20,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
+from ..files import own
 from ..files.trust import program
 from ..host.source import NOT_ROOT
 from ..terms.errors import Refused, nearest
@@ -136,7 +137,7 @@ def enter_netns(name: str) -> None:
         if word.startswith("--netns="):
             del words[index]
             break
-    inside = ["ip", "netns", "exec", name, sys.executable, "-P", "-m", "nettop", *words]
+    inside = ["ip", "netns", "exec", name, *own.again(), *words]
     try:
         os.execv(program("ip"), inside)  # noqa: S606 - no shell is wanted
     except OSError as error:
@@ -296,13 +297,6 @@ def enter_netns_of(args: argparse.Namespace) -> None:
     if args.netns is not None:
         enter_netns(args.netns)
     resolve(args, Live())
-
-
-def own_command() -> list[str]:
-    """The command line that starts this nettop again, without arguments."""
-    own = os.path.abspath(sys.argv[0])
-    installed = os.path.basename(own) == "nettop" and os.access(own, os.X_OK)
-    return [own] if installed else [sys.executable, "-P", "-m", "nettop"]
 
 
 def emit(document: Mapping[str, object]) -> None:

@@ -11,14 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..files import interrupt
+from ..files import interrupt, own
 from ..host import systemd
 from ..terms.errors import Refused, sentence
 from . import (
     _argument,
     duration_argument,
     emit,
-    own_command,
     print_lines,
     report_faults,
 )
@@ -82,10 +81,10 @@ def print_unit(args: argparse.Namespace) -> int:
     options += [word for text in args.on or () for word in ("--on", text)]
     _trigger(args, _rules(args))
     try:
-        print(unit.text(own_command(), options), end="")
+        print(unit.text(own.command(), options), end="")
     except ValueError as error:
         raise Refused(str(error), 2) from None
-    if place := unit.hidden(own_command()):
+    if place := unit.hidden(own.command()):
         notice = "the service's user cannot run it there: install nettop in /usr or /opt"
         print_lines(f"nettop: {place}: {notice}", to=sys.stderr)
     return 0

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from ..files import own
 from ..terms.errors import Refused, sentence
 from . import emit
 
@@ -33,7 +34,8 @@ def format_of(args: argparse.Namespace) -> str:
     form: str = args.format
     if form == "html":
         if find_spec("matplotlib") is None:
-            raise Refused("matplotlib is not installed: pip install 'nettop[report]'", 3)
+            cure = "this file is without it" if own.file() else "pip install 'nettop[report]'"
+            raise Refused(f"matplotlib is not installed: {cure}", 3)
         if sys.stdout.isatty():
             raise Refused("--format html writes a page: send it to a file (> report.html)", 2)
     return form

@@ -20,12 +20,12 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from ..files import own
 from ..terms.errors import Refused, sentence
 from . import (
     _argument,
     duration_argument,
     open_source,
-    own_command,
     profile_argument,
     source_arguments,
 )
@@ -125,7 +125,7 @@ def _unit(path: str) -> str:
     from ..metrics import unit
 
     try:
-        return unit.text(own_command(), path)
+        return unit.text(own.command(), path)
     except ValueError as error:
         raise Refused(str(error)) from None
 

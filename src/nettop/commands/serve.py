@@ -18,6 +18,7 @@ import os
 import sys
 from importlib.util import find_spec
 
+from ..files import own
 from ..terms.errors import Refused
 from . import (
     drop_reasons_argument,
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 def command(args: argparse.Namespace) -> list[str]:
     """The command line of the screen process for one browser."""
-    argv = [sys.executable, "-P", "-m", "nettop"]
+    argv = own.again()
     for option in ("host", "replay", "root", "netns", "interface", "interval", "profile"):
         value = getattr(args, option, None)
         if value:
