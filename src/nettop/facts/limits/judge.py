@@ -30,7 +30,7 @@ _UNSEEN: Final = Reading(
 
 def judge(look: Look) -> Limit:
     """The verdict on one target."""
-    known = readings(look)
+    known = _fed(readings(look))
     binding = sorted(
         (one for one in known if one.held >= BINDS),
         key=lambda one: (_rank(one), -one.held),
@@ -42,6 +42,20 @@ def judge(look: Look) -> Limit:
     if reader is not None:
         first, joint = reader, ["thread"] if first.stage == "thread" else []
     return _limit(look, first, tuple(dict.fromkeys(joint)), known)
+
+
+def _fed(known: Sequence[Reading]) -> list[Reading]:
+    """The readings; what the application waits for limits in the time in which that would.
+
+    A thread that waits for a device does not wait for the network, whatever is left in its socket.
+    """
+    held = max((one.held for one in known if one.stage == "application"), default=0.0)
+    return [
+        replace(one, held=held if held >= BINDS else min(one.held, held))
+        if one.stage in having("feeds") and (held >= BINDS or one.stage not in having("sure"))
+        else one
+        for one in known
+    ]
 
 
 def _half(known: Sequence[Reading]) -> Reading:
@@ -106,6 +120,8 @@ def _nearly_full(first: Reading, one: Reading) -> bool:
 def _close(first: Reading, one: Reading) -> bool:
     """Whether two stages hold about as much of the time, or carry about the same rate."""
     if declared()[first.stage].implies == one.stage:
+        return True
+    if first.stage in having("feeds") and one.stage in having("feeds") | {"application"}:
         return True
     if one.kind == "inferred":
         return False
