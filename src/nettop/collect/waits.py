@@ -30,6 +30,7 @@ OPTIONAL = True
 PROCESSES: Final = 16  # that are looked at
 THREADS: Final = 32  # of a process
 PIPES: Final = 8  # of a process that waits for events
+FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
 _ACCESS: Final = 0o3  # O_ACCMODE
 _WRITES: Final = 0o1  # O_WRONLY
 _DIRECT: Final = 0o40000  # O_DIRECT; 0o200000 on ARM
@@ -103,7 +104,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     if not moving.rounds:
         known.files.clear()
         return []
-    if known.calls is None:
+    if known.calls is None and source.batches is None:
         known.calls = _calls.table(source)
     owners = recall(memory, socket_owners.Known)
     if known.turn != owners.turn:
@@ -129,7 +130,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     if not host.refused:
         return rows
     many = len({row.pid for row in rows if row.call is None})
-    return Partly(rows, f"what {many} process{'es' * (many > 1)} wait for: {host.refused[0]}")
+    whose = "1 process waits" if many == 1 else f"{many} processes wait"
+    return Partly(rows, f"what {whose} for: {host.refused[0]}")
 
 
 class _Host(NamedTuple):
@@ -224,7 +226,7 @@ def _process(host: _Host, number: int) -> list[Row]:
             continue  # it ended meanwhile
         row = Row(number, stat.tid, stat.started, stat.name, stat.state)
         rows.append(_waits(host, pid, tid, row))
-    if rows and rows[0].tid == number:
+    if rows and rows[0].tid == number and source.batches is None:
         words = _lines(_sysfs.word(source, f"/proc/{pid}/io") or "")
         rows[0] = altered(
             rows[0],
@@ -247,6 +249,9 @@ def _evicted(source: Source, pid: str) -> int | None:
 
 def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:
     """The row with the call in which the thread sleeps."""
+    if host.source.batches is not None:
+        host.refused.append(FAR)
+        return row
     try:
         words = host.source.text(f"/proc/{pid}/task/{tid}/syscall").split()
     except PermissionError as error:

@@ -18,7 +18,9 @@ UNREAD = {**AWAY, "recv_q": 3_000_000, "rmem_alloc": 4_000_000, "rcvbuf": 6_000_
 BYTES = 125_000_000  # a second, of the flow
 
 
-def row(call: str | None = "", kind: str = "", *, pid: int = 7, tid: int = 0, **more: Any) -> waits.Row:
+def row(
+    call: str | None = "", kind: str = "", *, pid: int = 7, tid: int = 0, **more: Any
+) -> waits.Row:
     """One thread: it sleeps in this call."""
     plain: dict[str, Any] = {
         "name": "iperf3" if pid == 7 else f"p{pid}",

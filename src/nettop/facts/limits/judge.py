@@ -50,11 +50,17 @@ def _fed(known: Sequence[Reading]) -> list[Reading]:
     A thread that waits for a device does not wait for the network, whatever is left in its socket.
     """
     held = max((one.held for one in known if one.stage == "application"), default=0.0)
-    return [
+    feeds, sure = having("feeds"), having("sure")
+    every = [
         replace(one, held=held if held >= BINDS else min(one.held, held))
-        if one.stage in having("feeds") and (held >= BINDS or one.stage not in having("sure"))
+        if one.stage in feeds and (held >= BINDS or one.stage not in sure)
         else one
         for one in known
+    ]
+    stands = any(one.stage in feeds and one.held >= BINDS for one in every)  # for the application
+    return [
+        replace(one, capacity=None) if stands and one.stage == "application" else one
+        for one in every
     ]
 
 
