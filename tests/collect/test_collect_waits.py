@@ -163,3 +163,40 @@ def test_both_tables_have_each_call_that_the_architecture_has() -> None:
     here, arm = ({one.name for one in _calls.TABLES[a].values()} for a in ("x86_64", "aarch64"))
     assert here - arm == {"poll", "select", "epoll_wait"}
     assert arm <= here
+
+
+@pytest.mark.parametrize(("files", "throttled"), [
+    ({"blkio/a/b/blkio.throttle.read_bps_device": "254:0 20971520\n"}, True),
+    ({"blkio/a/blkio.throttle.read_iops_device": "254:0 100\n"}, True),  # one above
+    ({"blkio/a/b/blkio.throttle.write_bps_device": "254:0 20971520\n"}, False),
+    ({"blkio/a/b/blkio.throttle.read_bps_device": "8:0 20971520\n"}, False),
+    ({"u/x/io.max": "254:0 rbps=2097152 wbps=max riops=max wiops=max\n"}, True),
+    ({"u/io.max": "254:0 rbps=max wbps=max riops=120 wiops=max\n"}, True),
+    ({"u/x/io.max": "254:0 rbps=max wbps=9 riops=max wiops=max\n"}, False),
+])  # fmt: skip
+def test_a_cgroup_that_limits_the_device_is_told(
+    tmp_path: Path, files: dict[str, str], *, throttled: bool
+) -> None:
+    process(tmp_path, 7, "nc", call(0, 3), state="D", files=[(3, "/data/big", "0100000")])
+    v1 = any(name.startswith("blkio") for name in files)
+    groups = "4:blkio:/a/b\n0::/u/x\n" if v1 else "0::/u/x\n"
+    (tmp_path / "proc/7/cgroup").write_text(groups)
+    for name, text in files.items():
+        file = tmp_path / "sys/fs/cgroup" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    assert rows(tmp_path, 7)[7].throttled is throttled
+
+
+def test_pages_that_a_memory_cgroup_evicted_are_counted_while_a_thread_waits(
+    tmp_path: Path,
+) -> None:
+    process(tmp_path, 7, "nc", "-1 0x7ffc00000000 0x7f0000000000", state="D")
+    process(tmp_path, 8, "nc", call(0, 3))
+    stat = tmp_path / "sys/fs/cgroup/u/memory.stat"
+    stat.parent.mkdir(parents=True)
+    stat.write_text("anon 5\nworkingset_refault_anon 3\nworkingset_refault_file 40\n")
+    for pid in (7, 8):
+        (tmp_path / f"proc/{pid}/cgroup").write_text("0::/u\n")
+    found = rows(tmp_path, 7, 8)
+    assert (found[7].evicted, found[8].evicted) == (43, None)

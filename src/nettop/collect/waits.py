@@ -58,6 +58,7 @@ class Row:
     filesystem: str = gauge("type of file system of that file", default="")
     device: str = gauge("device of that file, MAJOR:MINOR", default="")
     direct: bool = gauge("the file is read and written past the page cache", default=False)
+    throttled: bool = gauge("a cgroup limits how much it uses that device", default=False)
     ends: bool = gauge("the call ends after a time", default=False)
     feeds: tuple[int, ...] = gauge("processes that write into the pipes it reads", default=())
     drains: tuple[int, ...] = gauge("processes that read the pipes it writes", default=())
@@ -97,8 +98,10 @@ class Known:
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """One row for each thread; none while no process moves data.
 
-    `Partly` where the calls of a process may not be read.
+    `Partly` where the calls of a process may not be read. OSError when there is no /proc.
     """
+    if threads.Moving not in memory:
+        source.listing("/proc")
     moving, known = recall(memory, threads.Moving), recall(memory, Known)
     moving.others = ()
     if not moving.rounds:
@@ -228,23 +231,55 @@ def _process(host: _Host, number: int) -> list[Row]:
         rows.append(_waits(host, pid, tid, row))
     if rows and rows[0].tid == number and source.batches is None:
         words = _lines(_sysfs.word(source, f"/proc/{pid}/io") or "")
+        waits = any(row.state == "D" for row in rows)
+        groups = (_sysfs.word(source, f"/proc/{pid}/cgroup") or "") if waits else ""
+        rows = [
+            altered(row, throttled=row.state == "D" and _throttled(source, groups, row))
+            for row in rows
+        ]
         rows[0] = altered(
             rows[0],
             read=_sysfs.whole(words.get("read_bytes")),
             written=_sysfs.whole(words.get("write_bytes")),
-            evicted=_evicted(source, pid) if any(row.state == "D" for row in rows) else None,
+            evicted=_evicted(source, groups),
         )
     return rows
 
 
-def _evicted(source: Source, pid: str) -> int | None:
+def _evicted(source: Source, groups: str) -> int | None:
     """memory.stat, workingset_refault_*: Documentation/admin-guide/cgroup-v2.rst."""
-    group = threads.cgroup(_sysfs.word(source, f"/proc/{pid}/cgroup") or "", "memory")
+    group = threads.cgroup(groups, "memory")
     for folder in throttling.folders(throttling.roots_of(source), group) if group else ():
         known = throttling.counts(_sysfs.word(source, f"{folder}/memory.stat") or "")
         if known:
             return sum(known.get(f"workingset_refault_{kind}", 0) for kind in ("anon", "file"))
     return None
+
+
+def _throttled(source: Source, groups: str, row: Row) -> bool:
+    """Whether a cgroup limits the device of the file: io.max, or blkio.throttle.* (v1).
+
+    Limits are those of a disk, the file may be on a partition: both have the same major number.
+    """
+    group = threads.cgroup(groups, "blkio") or ""
+    way = "read" if row.kind == "input" else "write"
+    names = [f"blkio.throttle.{way}_{unit}_device" for unit in ("bps", "iops")]
+    if ":" not in group:
+        group, names = threads.cgroup(groups, "io") or "", ["io.max"]
+    roots = throttling.roots_of(source) if group and row.device else ()
+    lines = (
+        line.partition(" ")
+        for above in throttling.ancestors(group)
+        for folder in throttling.folders(roots, above)
+        for name in names
+        for line in (_sysfs.word(source, f"{folder}/{name}") or "").splitlines()
+    )
+    free = {f"{way[0]}bps=max", f"{way[0]}iops=max"}
+    major = row.device.partition(":")[0]
+    return any(
+        device.partition(":")[0] == major and not free.issubset(limits.split())
+        for device, _, limits in lines
+    )
 
 
 def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:

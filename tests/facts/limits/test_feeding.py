@@ -35,6 +35,10 @@ PIPE = row("read", "input", object="pipe:[5]", feeds=(8,))
 OUT = row("write", "output", object="pipe:[6]", drains=(8,))
 
 
+def vars_of(one: waits.Row) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+
+
 def sender(
     *rows: waits.Row | Sequence[waits.Row], ran: float = 0.05, others: Sequence[Any] = (),
     evicted: float | None = None, read: float = 0.0, received: float = 0.0,
@@ -43,8 +47,7 @@ def sender(
 
     def at(s: float) -> Tables:
         known = [one if isinstance(one, waits.Row) else one[int(s) % len(one)] for one in rows]
-        known = [waits.Row(**{**{n: getattr(one, n) for n in one.__dataclass_fields__},
-                              "read": int(read * s), "written": 0,
+        known = [waits.Row(**{**vars_of(one), "read": int(read * s), "written": 0,
                               "evicted": None if evicted is None else int(evicted * s)})
                  for one in known]  # fmt: skip
         more = [threads.Row(pid, pid, 5, f"p{pid}", "S", used * s, waited * s)
@@ -199,3 +202,15 @@ def test_the_sentence_names_the_program_and_not_the_way_to_it() -> None:
         "iperf3[7] waits 95% of the time for a pipe; p8[8] waits "
     )
     assert "in read() of /data/big" in found.stage.because
+
+
+@pytest.mark.parametrize(("one", "how"), [
+    (row("read", "input", object="/data/big", state="D", throttled=True, direct=True), "throttled"),
+    (row("read", "input", object="/data/big", state="D", direct=True), "direct"),
+    (row("read", "input", object="/data/big", state="D"), "cached"),
+    (row("fsync", "sync", object="/data/big", state="D"), "synced"),
+    (row("", state="D"), ""),  # a mapped file
+])  # fmt: skip
+def test_how_a_device_is_used_is_told_to_rules(one: waits.Row, how: str) -> None:
+    assert sender(one).stage.how == how
+    assert sender(PIPE, waits.Row(**{**vars_of(one), "pid": 8, "tid": 8})).stage.how == how

@@ -45,6 +45,7 @@ class Cause:
     because: str
     capacity: Interval | None = None
     thread: int | None = None
+    how: str = ""  # a device is used
     joint: tuple[str, ...] = ()
 
 
@@ -206,7 +207,7 @@ def _of_pipe(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> Ca
 
 def _behind(found: Cause, why: str) -> Cause:
     return Cause(found.stage, found.name, found.share, f"{why}; {found.because}", found.capacity,
-                 found.thread, tuple(dict.fromkeys((*found.joint, "pipe"))))  # fmt: skip
+                 found.thread, found.how, tuple(dict.fromkeys((*found.joint, "pipe"))))  # fmt: skip
 
 
 def _followed(look: Look, pids: Iterable[int], seen: frozenset[int]) -> Cause | None:
@@ -282,7 +283,7 @@ def _plain(
     part = units.share(share)
     if stage in ("disk-read", "disk-write"):
         return Cause(stage, name, share, f"{name} waits {part} of the time {_place(row)}",
-                     _carried(look.rate, share, direct=row.direct))  # fmt: skip
+                     _carried(look.rate, share, direct=row.direct), how=_how(row))  # fmt: skip
     if stage == "timer":
         return Cause(stage, name, share, f"{name} sleeps {part} of the time by itself ({row.call})")
     if stage == "held-lock":
@@ -299,6 +300,15 @@ def _plain(
         return Cause(stage, name, share, f"{name} is stopped by a signal {part} of the time")
     why = f"{name} waits {part} of the time {_place(row)}: what it reads was in memory before"
     return Cause(stage, name, share, why)
+
+
+def _how(row: Any) -> str:
+    """How it uses the device."""
+    if row.throttled:
+        return "throttled"
+    if row.kind == "sync":
+        return "synced"
+    return "direct" if row.direct else "cached" if row.object.startswith("/") else ""
 
 
 def _place(row: Any) -> str:
