@@ -235,3 +235,17 @@ def test_numbers_with_dots_that_are_no_address_stay() -> None:
     clean = scrub(text, Names(KEY))
     assert "12.2.0.300" in clean
     assert "10.1.2.3" not in clean
+
+
+@pytest.mark.parametrize(("target", "left"), [
+    ("socket:[5]", "socket:[5]"), ("pipe:[7]", "pipe:[7]"), ("/home/eve/plan.txt", "/file"),
+    ("/dev/sda", "/dev/file"), ("anon_inode:[eventpoll]", "file"), ("plan (deleted)", "file"),
+])  # fmt: skip
+def test_of_an_open_file_only_its_kind_is_left(target: str, left: str) -> None:
+    assert scrub(f"c\n-- /proc/9/fd/3@ --\n{target}\n").endswith(f"@ --\n{left}\n")
+
+
+def test_of_the_mounts_of_a_process_number_device_and_type_are_left() -> None:
+    mount = "41 28 0:38 /export /srv/eve rw,noatime shared:9 - nfs4 filer:/eve rw,addr=10.0.0.9"
+    left = scrub(f"c\n-- /proc/9/mountinfo --\n{mount}\nnot a mount\n")
+    assert left.endswith("mountinfo --\n41 0 0:38 / / - nfs4 none\n")

@@ -51,6 +51,7 @@ class _ProcessSockets:
     names: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()  # descriptors whose links are to be followed
     inodes: dict[str, int] = field(default_factory=dict)
+    pipes: dict[str, int] = field(default_factory=dict)  # by descriptor, for `waits`
     rows: tuple[Row, ...] = ()  # of these sockets
     trusted: int = _TRUST  # readings since every link was followed
     quiet: int = 0  # readings without a change of the list
@@ -161,6 +162,7 @@ def _look(source: Source, pid: str, process: _ProcessSockets, turn: int) -> None
     process.pending = tuple(name for name in names if name not in known)
     stay = frozenset(names)
     process.inodes = {name: inode for name, inode in process.inodes.items() if name in stay}
+    process.pipes = {name: inode for name, inode in process.pipes.items() if name in stay}
     process.names = names
 
 
@@ -168,11 +170,12 @@ def _follow(source: Source, pid: str, process: _ProcessSockets, most: int | None
     """Follow at most so many links of the descriptors listed; returns their number."""
     names, process.pending = process.pending[:most], process.pending[most:] if most else ()
     for name in names:
-        target = _sysfs.target(source, f"/proc/{pid}/fd/{name}") or ""
-        if target.startswith("socket:[") and target[8:-1].isdecimal():
-            process.inodes[name] = int(target[8:-1])
-        else:
-            process.inodes.pop(name, None)
+        kind, _, number = (_sysfs.target(source, f"/proc/{pid}/fd/{name}") or "").partition(":")
+        for what, known in (("socket", process.inodes), ("pipe", process.pipes)):
+            if kind == what and number[1:-1].isdecimal():
+                known[name] = int(number[1:-1])
+            else:
+                known.pop(name, None)
     if process.inodes and process.name is None:
         process.name = _sysfs.word(source, f"/proc/{pid}/comm")
     return len(names)

@@ -8,6 +8,7 @@ queue of the reader has more than net.unix.max_dgram_qlen of them. Names are not
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..frame.fields import gauge, label
@@ -53,15 +54,28 @@ def read(source: Source) -> list[Row]:
     return decode(source.netlink(_REQUEST))
 
 
+def peers(source: Source) -> Mapping[int, int]:
+    """The inode at the other end of each connected socket; errors as `read`."""
+    every = _answers(source.netlink(_REQUEST))
+    return {head[3]: words[_PEER][0] for head, words in every if words.get(_PEER)}
+
+
+def _answers(reply: bytes) -> Iterator[tuple[tuple[int, ...], Mapping[int, tuple[int, ...]]]]:
+    """The family, type, state and inode of each socket, and its attributes."""
+    for start, end in _sock_diag.sockets(reply, "unix_diag"):
+        yield (
+            _sock_diag.HEADER.unpack_from(reply, start),
+            {
+                what: struct.unpack_from(f"={(e - a) // 4}I", reply, a)
+                for what, a, e in attributes(reply, start + _sock_diag.HEADER.size, end)
+            },
+        )
+
+
 def decode(reply: bytes) -> list[Row]:
     """The rows of an answer of unix_diag; ValueError if it is cut off."""
     rows = []
-    for start, end in _sock_diag.sockets(reply, "unix_diag"):
-        _family, type_, state, inode = _sock_diag.HEADER.unpack_from(reply, start)
-        words = {
-            what: struct.unpack_from(f"={(e - a) // 4}I", reply, a)
-            for what, a, e in attributes(reply, start + _sock_diag.HEADER.size, end)
-        }
+    for (_family, type_, state, inode), words in _answers(reply):
         received, sent = (*words.get(_RQLEN, ()), 0, 0)[:2]
         if state & 0xFF == _LISTEN:
             if received:

@@ -3,8 +3,8 @@
 schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a thread ran and the
 time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
 sockets hold or dropped data, are read, for some readings after the last data: those of other
-network namespaces too. The collectors of sockets and `socket_owners` store these processes in the
-shared memory.
+network namespaces too, and programs that feed or drain them. The collectors of sockets,
+`socket_owners` and `waits` store these processes in the shared memory.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class Moving:
 
     rounds: dict[int, int] = field(default_factory=dict)  # readings left, by process
     parts: dict[int, _Part] = field(default_factory=dict)  # by namespace; 0: this one
+    others: tuple[int, ...] = ()  # programs that feed or drain these, by `waits`
     drops: dict[int, int] = field(default_factory=dict)  # datagrams, by inode
     cgroups: frozenset[str] = frozenset()
     memory_cgroups: frozenset[str] = frozenset()
@@ -81,9 +82,9 @@ def update(source: Source, memory: Memory) -> list[Row]:
     if not recall(memory, socket_owners.Known).held:
         source.listing("/proc")
     rows: list[Row] = []
-    for pid in _moving(memory):
+    for pid in dict.fromkeys((*_moving(memory), *recall(memory, Moving).others)):
         groups = _sysfs.word(source, f"/proc/{pid}/cgroup") or ""
-        group, memory_group = _cgroup(groups, "cpu"), _cgroup(groups, "memory")
+        group, memory_group = cgroup(groups, "cpu"), cgroup(groups, "memory")
         tids = _sysfs.names(source, f"/proc/{pid}/task")
         for tid in tids[: max(0, THREADS - len(rows))]:
             folder = f"/proc/{pid}/task/{tid}"
@@ -184,7 +185,7 @@ def times(schedstat: str | None) -> tuple[float | None, float | None, int | None
     )  # fmt: skip
 
 
-def _cgroup(text: str, controller: str) -> str | None:
+def cgroup(text: str, controller: str) -> str | None:
     """The process's cgroup that this controller may limit: `cpu:PATH` (v1), or `PATH` (v2).
 
     cgroups(7): lines `ID:CONTROLLERS:PATH`; v2 has the identifier 0 and no controllers.

@@ -48,7 +48,7 @@ NEEDS: Final = (
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
     "rings", "rivals", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
     "sockets_tcp_multipath", "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls",
-    "threads", "throttling", "topology", "xdp_sockets",
+    "threads", "throttling", "topology", "waits", "xdp_sockets",
 )  # fmt: skip
 """The tables that facts are built from (and `netdev` if `link_stats` cannot be read)."""
 

@@ -64,6 +64,8 @@ def _body(name: str, body: str, names: Names) -> str:
         return body
     if name == "/proc/self/mountinfo":
         return _mounts(body)
+    if name.startswith("/proc/") and name.endswith("/mountinfo"):
+        return _filesystems(body)
     if name == "/proc/cmdline":
         return _cmdline(body)
     if name == "/etc/":
@@ -71,7 +73,7 @@ def _body(name: str, body: str, names: Names) -> str:
     if "/sysctl." in name and name.endswith(".conf"):
         body = _COMMENT.sub(r"\1", body)  # lines keep their numbers
     if name.startswith("/proc/") and "/fd/" in name and name.endswith("@"):
-        return body if body.startswith("socket:[") else "file\n"  # which files are open is private
+        return _open(body)
     if name.startswith(_TEXTS_WITHOUT_ADDRESSES):
         return _names(body, names)
     if name.startswith(("/proc/net/udp", "/proc/net/tcp", "/proc/net/raw")):
@@ -116,6 +118,24 @@ def _hex(text: str, names: Names) -> str:
     words = struct.unpack(f">{len(text) // 8}I", bytes.fromhex(text))
     made = names.address(struct.pack(f"<{len(words)}I", *words))
     return struct.pack(f">{len(words)}I", *struct.unpack(f"<{len(words)}I", made)).hex().upper()
+
+
+def _open(target: str) -> str:
+    """What a descriptor leads to; which files are open is private."""
+    if target.startswith(("socket:[", "pipe:[")):
+        return target
+    return next((f"{kind}file\n" for kind in ("/dev/", "/") if target.startswith(kind)), "file\n")
+
+
+def _filesystems(text: str) -> str:
+    """The number, device and type of each mount of a process; where it is, is private."""
+    out = []
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) > 4 and "-" in words[5:-1]:
+            kind = words[words.index("-", 5) + 1]
+            out.append(f"{words[0]} 0 {words[2]} / / - {kind} none\n")
+    return "".join(out)
 
 
 def _mounts(text: str) -> str:

@@ -11,6 +11,7 @@ from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
 from ..views.scene import Scene
 from ..views.view import Spot, View
+from .flowpage import CALM
 from .parts import Cell, Column
 from .table import Order, fitted, marked, ordered
 
@@ -26,7 +27,6 @@ COLUMNS: Final = (
 LEAST: Final = 62  # columns from which the limit has room beside the rates
 NARROW: Final = ("process", "flows", "limit", "max rtt", "retr/s")
 BULK: Final = 1e5  # bytes/s
-_CALM: Final = ("none", "application", UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _cells(one: Group, scene: Scene) -> tuple[Cell, ...]:
         (scene.units.rate(rx if known else None), "strong" if rx > BULK else "dim"),
         (scene.units.rate(tx if known else None), "strong" if tx > BULK else "dim"),
         (limit if count == len(one.flows) else f"{limit} ({count})",
-         "dim" if limit in _CALM else "warn"),
+         "dim" if limit in (*CALM, UNKNOWN) else "warn"),
         (seconds(max(times)) if times else UNKNOWN, ""),
         (f"{again:.0f}", "bad" if again else "dim"),
         ",".join(map(str, cores)) or UNKNOWN,

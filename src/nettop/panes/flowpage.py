@@ -24,7 +24,7 @@ from .parts import flow_words, section
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
 
-CALM: Final = (None, "none", "application")  # limits that nothing here can lift
+CALM: Final = (None, "none", "application", "timer", "request")  # nothing here lifts these
 WIDE: Final = 110  # columns from which stages and figures are side by side
 CAPACITY: Final = 19  # columns of what a stage could carry
 ROOMY: Final = 70  # columns from which a stage has a bar

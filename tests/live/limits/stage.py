@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import secrets
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
+from hang import until
 from live.limits.looks import looks
 from live.limits.programs import LINK, READ, WRITE
 
@@ -33,7 +36,7 @@ class Stage:
         self.near: subprocess.Popen[str] | None = None
         self.far: subprocess.Popen[str] | None = None
         self.lift: Callable[[], object] | None = None  # takes the limit away
-        folder = self.held.enter_context(tempfile.TemporaryDirectory())
+        folder = self.folder = self.held.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp"))
         self.lost = Path(folder) / "lost"  # by the link: the number of packets, eight bytes
 
     def __enter__(self) -> Self:
@@ -126,6 +129,34 @@ class Stage:
         self.reader()
         self.writer(*options)
 
+    def listens(self, space: str, port: int) -> None:
+        """Wait until a program of a namespace listens at that port."""
+        words = self.inside(space, "ss", "-Htln", f"sport = {port}")
+        until(lambda: subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+
+    def shell(self, space: str, command: str) -> subprocess.Popen[str]:
+        """A pipeline of the shell in a namespace, which ends as a whole."""
+        process = subprocess.Popen(
+            self.inside(space, "sh", "-c", command), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, start_new_session=True,
+        )  # fmt: skip
+        self.held.callback(_end_all, process)
+        return process
+
+    def cgroup(self, controller: str, name: str, value: str) -> Path:
+        """A cgroup of v1 with that value, which is removed; RuntimeError where it cannot be made.
+
+        A process joins it by writing to its `cgroup.procs`.
+        """
+        folder = Path(f"/sys/fs/cgroup/{controller}/feed{secrets.token_hex(3)}")
+        try:
+            folder.mkdir()
+            self.held.callback(_remove, folder)
+            (folder / name).write_text(value)
+        except OSError as error:
+            raise RuntimeError(f"no cgroup: {error}") from error
+        return folder
+
     def neighbour(self, cpu: int) -> None:
         """A program that keeps a CPU busy."""
         self._start("taskset", "-c", f"{cpu}", sys.executable, "-c", "while True: pass")
@@ -198,10 +229,18 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.stdout.close()
 
 
+def _end_all(process: subprocess.Popen[str]) -> None:
+    """End it with what it started; a process that leaves a throttled device takes a moment."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def _remove(folder: Path) -> None:
     """Remove a cgroup; the processes in it go back to the one above."""
     for pid in (folder / "cgroup.procs").read_text().split():
         (folder.parent / "cgroup.procs").write_text(pid)
+    until(lambda: not (folder / "cgroup.procs").read_text())
     folder.rmdir()
 
 

@@ -150,6 +150,9 @@ class Flow:
     )
     limit_doing: str | None = gauge("what the core or thread that limits does", default=None)
     limit_relief: str | None = gauge("what relieves it of that work", default=None)
+    limit_how: str | None = gauge(
+        "how the device that limits is used: throttled synced direct cached", default=None
+    )
 
 
 KIND = Kind(

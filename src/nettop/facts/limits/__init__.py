@@ -38,6 +38,7 @@ class Reading:
     held: float = gauge("share of wall time limited by it", "ratio", default=0.0)
     reach: Interval | None = gauge("rough capacity: a wide interval", "bit/s", default=None)
     number: int | None = gauge("number of its core or thread", default=None)
+    how: str = gauge("how a device is used: throttled synced direct cached", default="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _UNSEEN: Final = Reading(
 
 def judge(look: Look) -> Limit:
     """The verdict on one target."""
-    known = readings(look)
+    known = _fed(readings(look))
     binding = sorted(
         (one for one in known if one.held >= BINDS),
         key=lambda one: (_rank(one), -one.held),
@@ -42,6 +42,26 @@ def judge(look: Look) -> Limit:
     if reader is not None:
         first, joint = reader, ["thread"] if first.stage == "thread" else []
     return _limit(look, first, tuple(dict.fromkeys(joint)), known)
+
+
+def _fed(known: Sequence[Reading]) -> list[Reading]:
+    """The readings; what the application waits for limits in the time in which that would.
+
+    A thread that waits for a device does not wait for the network, whatever is left in its socket.
+    """
+    held = max((one.held for one in known if one.stage == "application"), default=0.0)
+    feeds, sure = having("feeds"), having("sure")
+    every = [
+        replace(one, held=held if held >= BINDS else min(one.held, held))
+        if one.stage in feeds and (held >= BINDS or one.stage not in sure)
+        else one
+        for one in known
+    ]
+    stands = any(one.stage in feeds and one.held >= BINDS for one in every)  # for the application
+    return [
+        replace(one, capacity=None) if stands and one.stage == "application" else one
+        for one in every
+    ]
 
 
 def _half(known: Sequence[Reading]) -> Reading:
@@ -106,6 +126,8 @@ def _nearly_full(first: Reading, one: Reading) -> bool:
 def _close(first: Reading, one: Reading) -> bool:
     """Whether two stages hold about as much of the time, or carry about the same rate."""
     if declared()[first.stage].implies == one.stage:
+        return True
+    if first.stage in having("feeds") and one.stage in having("feeds") | {"application"}:
         return True
     if one.kind == "inferred":
         return False

@@ -25,7 +25,7 @@ from .window import Window
 _FIELDS: Final = tuple(f.name for f in fields(Flow))
 _VALUES: Final = attrgetter(*_FIELDS)
 _AT: Final = _FIELDS.index("limit")  # `limit_why` follows
-_DOING: Final = _FIELDS.index("limit_doing")  # `limit_relief` follows
+_DOING: Final = _FIELDS.index("limit_doing")  # `limit_relief` and `limit_how` follow
 
 
 _Key = tuple[str, str, str, str | None]
@@ -99,18 +99,20 @@ def labelled(facts: Facts) -> Facts:
         one = known.get((flow.namespace, name(flow)))
         if one is not None:
             stage = one.stage
-            flows.append(_limited(flow, stage.stage, stage.because, one.doing, one.relief))
+            flows.append(
+                _limited(flow, stage.stage, stage.because, one.doing, one.relief, stage.how or None)
+            )
         elif flow.limit is not None and judged[flow.namespace is None] >= FLOWS:
-            flows.append(_limited(flow, None, None, None, None))
+            flows.append(_limited(flow, None, None, None, None, None))
         else:
             flows.append(flow)
     return replace(facts, flows=tuple(flows))
 
 
 def _limited(flow: Flow, *limit: str | None) -> Flow:
-    """The flow with these four: `replace` costs many times more with so many fields."""
+    """The flow with these five: `replace` costs many times more with so many fields."""
     values = list(_VALUES(flow))
-    values[_AT : _AT + 2], values[_DOING : _DOING + 2] = limit[:2], limit[2:]
+    values[_AT : _AT + 2], values[_DOING : _DOING + 3] = limit[:2], limit[2:]
     return Flow(*values)
 
 
@@ -118,7 +120,8 @@ def _told(limits: tuple[Limit, ...], frame: Frame) -> tuple[Limit, ...]:
     """The limits with what their core or thread does, where that was sampled."""
     if not frame.tables.get("profiles"):
         return limits
-    known = {"core": work.cores(frame), "thread": work.threads(frame)}
+    threads = work.threads(frame)
+    known = {"core": work.cores(frame), "thread": threads, "pipe-cpu": threads}
     return tuple(
         replace(one, doing=doing.text, relief=doing.relief)
         if one.stage.end == "here" and one.stage.number is not None

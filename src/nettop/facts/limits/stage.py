@@ -40,6 +40,8 @@ class Stage:
     lost_tx: tuple[str, ...] = ()
     why: str = ""  # what the loss of a packet there means
     implies: str = ""  # the stage that is limited with it: either name is right
+    feeds: bool = False  # it stands for the application: what that waits for
+    sure: bool = False  # who waits for it does not wait for the network
 
     def place(self, direction: str) -> int:
         """Its place on the way of data in that direction, tx or rx."""

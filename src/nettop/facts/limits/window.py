@@ -127,6 +127,9 @@ class Window:
     netns_udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
     multipath: Track = field(default_factory=lambda: Track(lambda row: row.inode, _always))
     threads: Track = field(default_factory=lambda: Track(lambda row: (row.pid, row.tid), _always))
+    waits: Track = field(
+        default_factory=lambda: Track(lambda row: (row.pid, row.tid, row.started), _always)
+    )
     groups: Track = field(default_factory=lambda: Track(lambda row: row.cgroup, _always))
     kernel: Track = field(  # kernel threads
         default_factory=lambda: Track(
@@ -174,7 +177,8 @@ class Window:
             (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"),
             (self.multipath, "sockets_tcp_multipath"), (self.threads, "threads"),
-            (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
+            (self.waits, "waits"), (self.groups, "throttling"),
+            (self.kernel, "processes"), (self.bql, "bql"),
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
             (self.netns_qdiscs, "netns_qdiscs"), (self.netns_links, "netns_links"),
         ):  # fmt: skip
@@ -273,6 +277,17 @@ class Window:
         """Whether an interface moved and lost almost nothing in the whole window."""
         past = self.nics.get(nic.name, ())
         return self._rests(nic) and all(_rests(one) for _, one in past)
+
+    def samples(self, pid: int) -> Mapping[int, Sequence[Entry[Any]]]:
+        """What the threads of a process did in each sample, by thread."""
+        return self.once("waits", self._samples).get(pid, {})
+
+    def _samples(self) -> dict[int, dict[int, Sequence[Entry[Any]]]]:
+        found: dict[int, dict[int, Sequence[Entry[Any]]]] = {}
+        for series in self.waits.series.values():
+            row = series[-1][1].now
+            found.setdefault(row.pid, {})[row.tid] = [entry for _, entry in series]
+        return found
 
     def of_interface(
         self, track: Track, interface: str | tuple[int, str]

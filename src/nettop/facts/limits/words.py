@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...terms import units
 from . import Interval, Limit, Reading
 from .following import bound
-from .stages import declared
+from .stages import declared, having
 
 if TYPE_CHECKING:
     from .prediction import Calibration, Prediction
+
+
+_LEADS: Final = ("application", "pipe")  # on the way to what the program waits for
 
 
 def stage(one: Reading) -> str:
@@ -21,6 +24,8 @@ def stage(one: Reading) -> str:
     if one.stage == "thread":
         return f"CPU time of thread {one.name}"
     words = declared()[one.stage].words
+    if one.stage in having("feeds"):
+        return f"{words} of {one.name}"
     return f"{words} {one.name}" if one.stage == "application" and "[" in one.name else words
 
 
@@ -33,7 +38,9 @@ def away(one: Reading) -> str:
 def limited(limit: Limit, where: str | None = None) -> str:
     """`limited by the qdisc or the congestion window`; `where`: the words for its end."""
     place = away(limit.stage) if where is None else where
-    others = " or ".join(declared()[name].words for name in limit.joint)
+    feeds = limit.stage.stage in having("feeds")
+    told = [name for name in limit.joint if not (feeds and name in _LEADS)]
+    others = " or ".join(declared()[name].words for name in told)
     return f"limited by {stage(limit.stage)}" + (f" or {others}" if others else "") + place
 
 
@@ -57,7 +64,11 @@ def doing(limit: Limit) -> str:
     """`core 3: 61 % netfilter (nft_do_chain), 20 % copy`; empty where it was not sampled."""
     if limit.doing is None:
         return ""
-    return f"{stage(limit.stage).removeprefix('CPU time of ')}: {limit.doing}"
+    return f"{_worker(limit)}: {limit.doing}"
+
+
+def _worker(limit: Limit) -> str:
+    return stage(limit.stage).removeprefix("the ").removeprefix("CPU time of ")
 
 
 def rate(limit: Limit) -> str:

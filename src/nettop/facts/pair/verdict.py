@@ -19,7 +19,7 @@ from . import BETWEEN, HERE, THERE, Losses
 
 LOSES: Final = ("path", "cwnd")
 FILLS: Final = ("sndbuf", "cwnd")  # full where the receiver does not keep up
-READS: Final = ("thread", "application", "core")
+READS: Final = ("thread", "application", "core")  # and what drains the application
 
 
 class Returns(NamedTuple):
@@ -89,14 +89,19 @@ def _stage(
         return _of_reader(said, ends, reader, returns)
     if (
         read is not None
-        and read.stage in READS
+        and read.stage in having("feeds").union(READS)
         and read.held >= BINDS
-        and (said.stage in FILLS or (said.stage == "application" and read.held > said.held))
+        and (said.stage in FILLS or (_offers(said) and read.held > said.held))
     ):
         return replace(read, end=ends[1])
     if said.stage in LOSES:
         return _lossy(said, read, losses, ends)
     return replace(said, end=ends[0] if said.end == "here" else BETWEEN)
+
+
+def _offers(said: Reading) -> bool:
+    """Whether the program of the sender limits, or what feeds it."""
+    return said.stage == "application" or said.stage in having("feeds")
 
 
 def _of_reader(

@@ -1,0 +1,344 @@
+"""What the threads that feed or drain flows wait for: /proc/PID/task/TID/syscall, and descriptors.
+
+Of each process that moves network data (`threads`), and of the programs at the other end of its
+pipes and its children, one sample a reading: the system call in which a thread sleeps
+(fs/proc/base.c, proc_pid_syscall()) with the file or pipe behind its descriptor, and the bytes that
+the process moves to and from devices (/proc/PID/io, Documentation/filesystems/proc.rst). Reading
+these needs the rights of ptrace(2). The other programs join those of `threads`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import Final, NamedTuple
+
+from ..files.bounds import count
+from ..frame.fields import altered, counter, gauge, label, light
+from ..frame.rates import Partly
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from ..terms.errors import sentence
+from . import _calls, _sysfs, processes, socket_owners, sockets_unix, threads, throttling
+from ._memory import Memory, recall
+
+EVERY: Final = 0.45
+MEMORY: Final = threads.MEMORY
+OPTIONAL = True
+
+PROCESSES: Final = 16  # that are looked at
+THREADS: Final = 32  # of a process
+PIPES: Final = 8  # of a process that waits for events
+FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
+_ACCESS: Final = 0o3  # O_ACCMODE
+_WRITES: Final = 0o1  # O_WRONLY
+_DIRECT: Final = 0o40000  # O_DIRECT; 0o200000 on ARM
+_COMPAT: Final = 1 << 32  # a stack below: a 32-bit program, whose calls have other numbers
+_NEVER: Final = (0, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thread, at the moment of the reading."""
+
+    pid: int = label("process")
+    tid: int = label("thread")
+    started: int = label("start time in clock ticks after boot: identifies a reused number")
+    name: str = gauge("name of the process")
+    state: str = gauge("R running, S sleeping, D waiting for a device, T stopped …")
+    call: str | None = gauge(
+        "system call in which it sleeps; empty: none, None: it may not be read", default=None
+    )
+    kind: str = gauge(
+        "input output both sync lock timer events child; empty: another call", default=""
+    )
+    object: str = gauge("file, pipe or socket of the call", default="")
+    filesystem: str = gauge("type of file system of that file", default="")
+    device: str = gauge("device of that file, MAJOR:MINOR", default="")
+    direct: bool = gauge("the file is read and written past the page cache", default=False)
+    throttled: bool = gauge("a cgroup limits how much it uses that device", default=False)
+    ends: bool = gauge("the call ends after a time", default=False)
+    feeds: tuple[int, ...] = gauge("processes that write into the pipes it reads", default=())
+    drains: tuple[int, ...] = gauge("processes that read the pipes it writes", default=())
+    children: tuple[int, ...] = gauge("children that it waits for", default=())
+    read: int | None = counter("read from devices, whole process", "bytes", default=None)
+    written: int | None = counter("written to devices, whole process", "bytes", default=None)
+    evicted: int | None = counter(
+        "pages that its memory cgroup read again soon after it had evicted them", "pages",
+        default=None,
+    )  # fmt: skip
+
+
+class _File(NamedTuple):
+    """What does not change while a descriptor is open."""
+
+    target: str
+    writes: bool = False
+    reads: bool = True
+    filesystem: str = ""
+    device: str = ""
+    direct: bool = False
+
+
+@dataclass
+class Known:
+    """What the last readings found."""
+
+    calls: Mapping[int, _calls.Call] | None = None
+    files: dict[tuple[str, str], _File] = field(default_factory=dict)  # by process and descriptor
+    turn: int = -1  # of `socket_owners`, when its pipes were listed
+    holders: dict[int, list[tuple[str, str]]] = field(
+        default_factory=dict
+    )  # of each pipe or socket
+    peers: Mapping[int, int] | None = None  # of Unix sockets; None: not asked
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """One row for each thread; none while no process moves data.
+
+    `Partly` where the calls of a process may not be read. OSError when there is no /proc.
+    """
+    if threads.Moving not in memory:
+        source.listing("/proc")
+    moving, known = recall(memory, threads.Moving), recall(memory, Known)
+    moving.others = ()
+    if not moving.rounds:
+        known.files.clear()
+        return []
+    if known.calls is None and source.batches is None:
+        known.calls = _calls.table(source)
+    owners = recall(memory, socket_owners.Known)
+    if known.turn != owners.turn:
+        known.turn, known.peers, known.holders = owners.turn, None, {}
+        for holder, process in owners.held.items():
+            for number, inode in (*process.pipes.items(), *process.inodes.items()):
+                known.holders.setdefault(inode, []).append((holder, number))
+    host = _Host(source, known, owners, [])
+    rows: list[Row] = []
+    seen: set[int] = set()
+    waiting: deque[int] = deque(moving.rounds)
+    while waiting and len(seen) < PROCESSES:
+        pid = waiting.popleft()
+        if pid in seen:
+            continue
+        seen.add(pid)
+        found = _process(host, pid)
+        rows += found
+        others = {one for row in found for one in (*row.feeds, *row.drains)}
+        waiting.extendleft(sorted(others | {one for row in found for one in row.children}))
+        moving.others = (*moving.others, *sorted(others))
+    known.files = {key: file for key, file in known.files.items() if int(key[0]) in seen}
+    if not host.refused:
+        return rows
+    many = len({row.pid for row in rows if row.call is None})
+    whose = "1 process waits" if many == 1 else f"{many} processes wait"
+    return Partly(rows, f"what {whose} for: {host.refused[0]}")
+
+
+class _Host(NamedTuple):
+    source: Source
+    known: Known
+    owners: socket_owners.Known
+    refused: list[str]  # why calls could not be read
+
+    def file(self, pid: str, number: str) -> _File | None:
+        """What a descriptor leads to; None if it is closed, or may not be read."""
+        try:
+            target = self.source.link(f"/proc/{pid}/fd/{number}")
+        except OSError:
+            return None
+        old = self.known.files.get((pid, number))
+        if old is None or old.target != target:
+            old = self.known.files[pid, number] = _file(self.source, pid, number, target)
+        return old
+
+    def at(self, pid: str, files: Iterable[_File], *, writes: bool) -> tuple[int, ...]:
+        """The other processes that write into these pipes and Unix sockets, or read them."""
+        found = dict[int, None]()
+        for mine in files:
+            inode = _inode(mine.target)
+            if mine.target.startswith("socket:"):
+                inode = self.peers().get(inode, -1)
+            elif not (mine.reads if writes else mine.writes):
+                continue
+            for other, number in self.known.holders.get(inode, ()):
+                file = self.file(other, number) if other != pid else None
+                if file is not None and (file.writes if writes else file.reads):
+                    found[int(other)] = None
+        return tuple(found)
+
+    def streams(self, pid: str) -> list[_File]:
+        """The pipes and sockets of a process."""
+        process = self.owners.held.get(pid)
+        if process is None:
+            return []
+        numbers = [*process.pipes][:PIPES] + [*process.inodes][:PIPES]
+        return [file for number in numbers if (file := self.file(pid, number)) is not None]
+
+    def peers(self) -> Mapping[int, int]:
+        """The inode at the other end of each Unix socket, as of the last list of descriptors."""
+        if self.known.peers is None:
+            try:
+                self.known.peers = sockets_unix.peers(self.source)
+            except (OSError, ValueError):  # no module unix_diag
+                self.known.peers = {}
+        return self.known.peers
+
+
+def _inode(target: str) -> int:
+    """The inode of `pipe:[INODE]` or `socket:[INODE]`; -1 of anything else."""
+    kind, _, number = target.partition(":")
+    known = kind in ("pipe", "socket") and number[1:-1].isdecimal()
+    return count(number[1:-1]) if known else -1
+
+
+def _file(source: Source, pid: str, number: str, target: str) -> _File:
+    words = _lines(_sysfs.word(source, f"/proc/{pid}/fdinfo/{number}") or "")
+    try:
+        flags = int(words.get("flags", "0"), 8)
+    except ValueError:
+        flags = 0
+    access = flags & _ACCESS
+    filesystem = device = ""
+    if target.startswith("/"):
+        mounts = _sysfs.word(source, f"/proc/{pid}/mountinfo") or ""
+        for line in mounts.splitlines():
+            parts = line.split()
+            if parts[0] == words.get("mnt_id") and "-" in parts:
+                at = parts.index("-")
+                filesystem, device = parts[at + 1], parts[2]
+    return _File(target, access > 0, access != _WRITES, filesystem, device,
+                 bool(flags & _DIRECT))  # fmt: skip
+
+
+def _lines(text: str) -> dict[str, str]:
+    """The lines `NAME: VALUE`."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in pairs}
+
+
+def _process(host: _Host, number: int) -> list[Row]:
+    pid, source = str(number), host.source
+    rows = []
+    for tid in _sysfs.names(source, f"/proc/{pid}/task")[:THREADS]:
+        try:
+            stat = processes.parse(source.data(f"/proc/{pid}/task/{tid}/stat"), number)
+        except (OSError, ValueError):
+            continue  # it ended meanwhile
+        row = Row(number, stat.tid, stat.started, stat.name, stat.state)
+        rows.append(_waits(host, pid, tid, row))
+    if rows and rows[0].tid == number and source.batches is None:
+        words = _lines(_sysfs.word(source, f"/proc/{pid}/io") or "")
+        waits = any(row.state == "D" for row in rows)
+        groups = (_sysfs.word(source, f"/proc/{pid}/cgroup") or "") if waits else ""
+        rows = [
+            altered(row, throttled=row.state == "D" and _throttled(source, groups, row))
+            for row in rows
+        ]
+        rows[0] = altered(
+            rows[0],
+            read=_sysfs.whole(words.get("read_bytes")),
+            written=_sysfs.whole(words.get("write_bytes")),
+            evicted=_evicted(source, groups),
+        )
+    return rows
+
+
+def _evicted(source: Source, groups: str) -> int | None:
+    """memory.stat, workingset_refault_*: Documentation/admin-guide/cgroup-v2.rst."""
+    group = threads.cgroup(groups, "memory")
+    for folder in throttling.folders(throttling.roots_of(source), group) if group else ():
+        known = throttling.counts(_sysfs.word(source, f"{folder}/memory.stat") or "")
+        if known:
+            return sum(known.get(f"workingset_refault_{kind}", 0) for kind in ("anon", "file"))
+    return None
+
+
+def _throttled(source: Source, groups: str, row: Row) -> bool:
+    """Whether a cgroup limits the device of the file: io.max, or blkio.throttle.* (v1).
+
+    Limits are those of a disk, the file may be on a partition: both have the same major number.
+    """
+    group = threads.cgroup(groups, "blkio") or ""
+    way = "read" if row.kind == "input" else "write"
+    names = [f"blkio.throttle.{way}_{unit}_device" for unit in ("bps", "iops")]
+    if ":" not in group:
+        group, names = threads.cgroup(groups, "io") or "", ["io.max"]
+    roots = throttling.roots_of(source) if group and row.device else ()
+    lines = (
+        line.partition(" ")
+        for above in throttling.ancestors(group)
+        for folder in throttling.folders(roots, above)
+        for name in names
+        for line in (_sysfs.word(source, f"{folder}/{name}") or "").splitlines()
+    )
+    free = {f"{way[0]}bps=max", f"{way[0]}iops=max"}
+    major = row.device.partition(":")[0]
+    return any(
+        device.partition(":")[0] == major and not free.issubset(limits.split())
+        for device, _, limits in lines
+    )
+
+
+def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:
+    """The row with the call in which the thread sleeps."""
+    if host.source.batches is not None:
+        host.refused.append(FAR)
+        return row
+    try:
+        words = host.source.text(f"/proc/{pid}/task/{tid}/syscall").split()
+    except PermissionError as error:
+        host.refused.append(sentence(error))
+        return row
+    except OSError:  # it ended, or the kernel has no such file (CONFIG_HAVE_ARCH_TRACEHOOK)
+        return row
+    if not words:
+        return row
+    if words[0] == "running":
+        return altered(row, call="", state="R" if row.state in "SD" else row.state)
+    values = [_sysfs.whole(word) or 0 for word in words]
+    if len(values) < 9 or values[7] < _COMPAT or not host.known.calls:
+        return altered(row, call="")
+    call = host.known.calls.get(values[0])
+    if call is None:
+        return altered(row, call=f"call {values[0]}")
+    arguments = values[1:7]
+    known = altered(
+        row,
+        call=call.name, kind=call.kind,
+        ends=call.ends is not None and arguments[call.ends] not in _NEVER,
+    )  # fmt: skip
+    if call.kind == "events":
+        streams = host.streams(pid)
+        return altered(
+            known, feeds=host.at(pid, streams, writes=True),
+            drains=host.at(pid, streams, writes=False),
+        )  # fmt: skip
+    if call.kind == "child":
+        names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
+        return altered(known, children=tuple(int(n) for n in names.split() if n.isdecimal()))
+    return known if call.uses is None else _on(host, pid, known, call, arguments)
+
+
+def _on(host: _Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[int]) -> Row:
+    """The row with the file of the call: of two, the one that it reads unless that is a socket."""
+    files = [
+        None if at is None else host.file(pid, str(arguments[at] & 0xFFFFFFFF))
+        for at in (call.uses, call.writes)
+    ]
+    file, kind = files[0], call.kind
+    if kind == "both":
+        kind = "input"
+        if file is not None and files[1] is not None and file.target.startswith("socket:"):
+            file, kind = files[1], "output"
+    if file is None:
+        return altered(row, kind=kind)
+    read = kind == "input"
+    return altered(
+        row, kind=kind, object=file.target, filesystem=file.filesystem, device=file.device,
+        direct=file.direct,
+        feeds=host.at(pid, [file], writes=True) if read else (),
+        drains=() if read else host.at(pid, [file], writes=False),
+    )  # fmt: skip

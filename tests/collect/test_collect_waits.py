@@ -1,0 +1,202 @@
+"""What threads wait for: calls, descriptors, the other ends of pipes, and what may not be read."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop.collect import _calls, socket_owners, threads, waits
+from nettop.collect._memory import Memory, recall
+from nettop.frame.rates import Partly
+from nettop.host.source import Live
+
+STACK = "0x7ffc00000000"
+MOUNTS = "24 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+
+
+def process(
+    root: Path, pid: int, name: str, call: str, *, state: str = "S", files: Any = (),
+    read: int = 0, children: str = "",
+) -> None:  # fmt: skip
+    """A process of one thread; `files`: number, target, flags of its descriptors."""
+    folder = root / f"proc/{pid}"
+    task = folder / f"task/{pid}"
+    for one in (task, folder / "fd", folder / "fdinfo"):
+        one.mkdir(parents=True)
+    stat = f"{pid} ({name}) {state} 1 1 1 0 -1 0 0 0 0 0 5 5 0 0 20 0 1 0 777 0 0" + " 0" * 18
+    (task / "stat").write_text(stat)
+    (task / "syscall").write_text(call)
+    (task / "children").write_text(children)
+    (folder / "io").write_text(f"rchar: 9\nread_bytes: {read}\nwrite_bytes: 7\n")
+    (folder / "mountinfo").write_text(MOUNTS)
+    for number, target, flags in files:
+        os.symlink(target, folder / f"fd/{number}")
+        (folder / f"fdinfo/{number}").write_text(f"pos:\t0\nflags:\t{flags}\nmnt_id:\t24\n")
+
+
+def call(number: int, *arguments: int) -> str:
+    six = [*arguments, 0, 0, 0, 0, 0, 0][:6]
+    return f"{number} {' '.join(hex(one) for one in six)} {STACK} 0x7f0000000000\n"
+
+
+def memory_of(root: Path, *moving: int, arch: str = "x86_64") -> Memory:
+    """After the other collectors: these processes move data."""
+    (root / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
+    (root / "proc/sys/kernel/arch").write_text(f"{arch}\n")
+    memory: Memory = {}
+    socket_owners.update(Live(str(root)), memory)
+    recall(memory, threads.Moving).rounds = dict.fromkeys(moving, 5)
+    return memory
+
+
+def rows(root: Path, *moving: int) -> dict[int, waits.Row]:
+    return {row.pid: row for row in waits.update(Live(str(root)), memory_of(root, *moving))}
+
+
+def test_nothing_is_read_while_no_process_moves_data(tmp_path: Path) -> None:
+    process(tmp_path, 7, "nc", call(0, 3), files=[(3, "/data/big", "0100000")])
+    assert waits.update(Live(str(tmp_path)), memory_of(tmp_path)) == []
+
+
+@pytest.mark.parametrize(("arch", "number"), [("x86_64", 17), ("aarch64", 67)])
+def test_the_file_of_a_call_is_named_with_its_device(
+    tmp_path: Path, arch: str, number: int
+) -> None:
+    process(tmp_path, 7, "nc", call(number, 3), state="D", read=5,
+            files=[(3, "/data/big", "0140000")])  # fmt: skip
+    memory = memory_of(tmp_path, 7, arch=arch)
+    (row,) = waits.update(Live(str(tmp_path)), memory)
+    assert (row.call, row.kind, row.object) == ("pread64", "input", "/data/big")
+    assert (row.filesystem, row.device, row.direct, row.read) == ("ext4", "254:0", True, 5)
+
+
+def test_a_pipe_leads_to_the_programs_at_its_other_end(tmp_path: Path) -> None:
+    process(tmp_path, 7, "nc", call(0, 0), files=[(0, "pipe:[50]", "00")])
+    process(tmp_path, 8, "gzip", call(0, 0),
+            files=[(0, "pipe:[51]", "00"), (1, "pipe:[50]", "01")])  # fmt: skip
+    process(tmp_path, 9, "sh", call(61), children="11\n", files=[(1, "pipe:[51]", "01")])
+    process(tmp_path, 10, "other", call(0, 0), files=[(0, "pipe:[50]", "00")])
+    process(tmp_path, 11, "sleep", call(230))
+    memory = memory_of(tmp_path, 7)
+    found = {row.pid: row for row in waits.update(Live(str(tmp_path)), memory)}
+    assert {pid: (row.feeds, row.children) for pid, row in found.items()} == {
+        7: ((8,), ()), 8: ((9,), ()), 9: ((), (11,)), 11: ((), ()),
+    }  # fmt: skip
+    assert found[11].kind == "timer"
+    # the collector of threads reads the others as well, as long as they are there
+    assert recall(memory, threads.Moving).others == (8, 9)
+
+
+def test_a_receiver_leads_to_who_reads_its_pipe(tmp_path: Path) -> None:
+    process(tmp_path, 7, "nc", call(1, 1), files=[(1, "pipe:[50]", "01")])
+    process(tmp_path, 8, "dd", call(0, 0), files=[(0, "pipe:[50]", "00")])
+    assert rows(tmp_path, 7)[7].drains == (8,)
+
+
+def test_of_two_files_the_one_that_is_not_the_socket_counts(tmp_path: Path) -> None:
+    process(tmp_path, 7, "web", call(40, 4, 3), state="D",
+            files=[(3, "/www/a", "0100000"), (4, "socket:[9]", "02")])  # fmt: skip
+    process(tmp_path, 8, "relay", call(275, 4, 0, 5),
+            files=[(4, "socket:[10]", "02"), (5, "pipe:[50]", "01")])  # fmt: skip
+    found = rows(tmp_path, 7, 8)
+    assert (found[7].kind, found[7].object) == ("input", "/www/a")
+    assert (found[8].kind, found[8].object) == ("output", "pipe:[50]")
+
+
+@pytest.mark.parametrize(("number", "time", "ends"), [
+    (232, 50, True), (232, 0xFFFFFFFF, False), (232, 0, False),
+])  # fmt: skip
+def test_a_wait_for_events_that_ends_after_a_time_is_told(
+    tmp_path: Path, number: int, time: int, *, ends: bool
+) -> None:
+    process(tmp_path, 7, "loop", call(number, 3, 1, 8, time))
+    assert rows(tmp_path, 7)[7].ends is ends
+
+
+@pytest.mark.parametrize(("text", "state", "told"), [
+    ("running\n", "S", ("", "R")), ("-1 0x7ffc00000000 0x7f0000000000\n", "D", ("", "D")),
+    (call(99999), "S", ("call 99999", "S")),
+    # a 32-bit program has other numbers
+    (call(0, 3).replace(STACK, "0xffe00000"), "S", ("", "S")),
+])  # fmt: skip
+def test_what_is_no_known_call(
+    tmp_path: Path, text: str, state: str, told: tuple[str, str]
+) -> None:
+    process(tmp_path, 7, "nc", text, state=state)
+    row = rows(tmp_path, 7)[7]
+    assert ((row.call, row.state), row.kind) == (told, "")
+
+
+def test_another_architecture_has_no_calls(tmp_path: Path) -> None:
+    process(tmp_path, 7, "nc", call(0, 3))
+    (row,) = waits.update(Live(str(tmp_path)), memory_of(tmp_path, 7, arch="riscv64"))
+    assert (row.call, row.kind) == ("", "")
+
+
+class Refusing(Live):
+    """The calls of threads may not be read."""
+
+    def text(self, path: str) -> str:
+        if path.endswith("/syscall"):
+            raise PermissionError(1, "Operation not permitted", path)
+        return super().text(path)
+
+
+def test_what_may_not_be_read_is_told_in_one_sentence(tmp_path: Path) -> None:
+    process(tmp_path, 7, "nc", call(0, 3), state="D")
+    process(tmp_path, 8, "nc", call(0, 3))
+    found = waits.update(Refusing(str(tmp_path)), memory_of(tmp_path, 7, 8))
+    assert isinstance(found, Partly)
+    assert found.why.startswith("what 2 processes wait for: Operation not permitted: /proc/7/")
+    assert [(row.state, row.call) for row in found] == [("D", None), ("S", None)]
+
+
+def test_no_more_than_so_many_processes_are_looked_at(tmp_path: Path) -> None:
+    for pid in range(100, 100 + 2 * waits.PROCESSES):
+        process(tmp_path, pid, "nc", call(0, 3))
+    found = rows(tmp_path, *range(100, 100 + 2 * waits.PROCESSES))
+    assert len(found) == waits.PROCESSES
+
+
+def test_both_tables_have_each_call_that_the_architecture_has() -> None:
+    here, arm = ({one.name for one in _calls.TABLES[a].values()} for a in ("x86_64", "aarch64"))
+    assert here - arm == {"poll", "select", "epoll_wait"}
+    assert arm <= here
+
+
+@pytest.mark.parametrize(("files", "throttled"), [
+    ({"blkio/a/b/blkio.throttle.read_bps_device": "254:0 20971520\n"}, True),
+    ({"blkio/a/blkio.throttle.read_iops_device": "254:0 100\n"}, True),  # one above
+    ({"blkio/a/b/blkio.throttle.write_bps_device": "254:0 20971520\n"}, False),
+    ({"blkio/a/b/blkio.throttle.read_bps_device": "8:0 20971520\n"}, False),
+    ({"u/x/io.max": "254:0 rbps=2097152 wbps=max riops=max wiops=max\n"}, True),
+    ({"u/io.max": "254:0 rbps=max wbps=max riops=120 wiops=max\n"}, True),
+    ({"u/x/io.max": "254:0 rbps=max wbps=9 riops=max wiops=max\n"}, False),
+])  # fmt: skip
+def test_a_cgroup_that_limits_the_device_is_told(
+    tmp_path: Path, files: dict[str, str], *, throttled: bool
+) -> None:
+    process(tmp_path, 7, "nc", call(0, 3), state="D", files=[(3, "/data/big", "0100000")])
+    v1 = any(name.startswith("blkio") for name in files)
+    groups = "4:blkio:/a/b\n0::/u/x\n" if v1 else "0::/u/x\n"
+    (tmp_path / "proc/7/cgroup").write_text(groups)
+    for name, text in files.items():
+        file = tmp_path / "sys/fs/cgroup" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    assert rows(tmp_path, 7)[7].throttled is throttled
+
+
+def test_pages_that_a_memory_cgroup_evicted_are_counted_while_a_thread_waits(
+    tmp_path: Path,
+) -> None:
+    process(tmp_path, 7, "nc", "-1 0x7ffc00000000 0x7f0000000000", state="D")
+    process(tmp_path, 8, "nc", call(0, 3))
+    stat = tmp_path / "sys/fs/cgroup/u/memory.stat"
+    stat.parent.mkdir(parents=True)
+    stat.write_text("anon 5\nworkingset_refault_anon 3\nworkingset_refault_file 40\n")
+    for pid in (7, 8):
+        (tmp_path / f"proc/{pid}/cgroup").write_text("0::/u\n")
+    found = rows(tmp_path, 7, 8)
+    assert (found[7].evicted, found[8].evicted) == (43, None)

@@ -1,0 +1,216 @@
+"""What feeds a sender and drains a receiver: one table a stage, and who is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from flow_tables import Tables
+from limit_frames import AWAY, RECEIVES, flow, limits, moment
+
+from nettop.collect import threads, waits
+from nettop.facts.limits import Limit, words
+
+ROOM = {**AWAY, "wmem_queued": 0}
+IDLE = {"busy_time": 50_000}
+UNREAD = {**AWAY, "recv_q": 3_000_000, "rmem_alloc": 4_000_000, "rcvbuf": 6_000_000}
+BYTES = 125_000_000  # a second, of the flow
+
+
+def row(
+    call: str | None = "", kind: str = "", *, pid: int = 7, tid: int = 0, **more: Any
+) -> waits.Row:
+    """One thread: it sleeps in this call."""
+    plain: dict[str, Any] = {
+        "name": "iperf3" if pid == 7 else f"p{pid}",
+        "state": "S",
+        "call": call,
+    }
+    return waits.Row(pid=pid, tid=tid or pid, started=5, kind=kind, **{**plain, **more})
+
+
+READ = row("read", "input", object="/data/big", filesystem="ext4", state="D")
+PIPE = row("read", "input", object="pipe:[5]", feeds=(8,))
+OUT = row("write", "output", object="pipe:[6]", drains=(8,))
+
+
+def vars_of(one: waits.Row) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+
+
+def sender(
+    *rows: waits.Row | Sequence[waits.Row], ran: float = 0.05, others: Sequence[Any] = (),
+    evicted: float | None = None, read: float = 0.0, received: float = 0.0,
+) -> Limit:  # fmt: skip
+    """The limit of a sender with room everywhere; of a sequence of rows each second takes one."""
+
+    def at(s: float) -> Tables:
+        known = [one if isinstance(one, waits.Row) else one[int(s) % len(one)] for one in rows]
+        known = [waits.Row(**{**vars_of(one), "read": int(read * s), "written": 0,
+                              "evicted": None if evicted is None else int(evicted * s)})
+                 for one in known]  # fmt: skip
+        more = [threads.Row(pid, pid, 5, f"p{pid}", "S", used * s, waited * s)
+                for pid, used, waited in others]  # fmt: skip
+        tables = moment(s, rates={**IDLE, "bytes_received": received}, gauges=ROOM, ran=ran,
+                        more={"waits": known})  # fmt: skip
+        return {**tables, "threads": [*tables["threads"], *more]}
+
+    return flow(limits(at))
+
+
+def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
+    """The limit of a receiver whose socket is full."""
+
+    def at(s: float) -> Tables:
+        more = [threads.Row(pid, pid, 5, f"p{pid}", "S", used * s, waited * s)
+                for pid, used, waited in others]  # fmt: skip
+        tables = moment(s, rates=RECEIVES, gauges=UNREAD, ran=0.05, more={"waits": rows})
+        return {**tables, "threads": [*tables["threads"], *more]}
+
+    return flow(limits(at))
+
+
+@pytest.mark.parametrize(("rows", "stage", "name"), [
+    ([READ], "disk-read", "iperf3[7]"),
+    ([row("sendfile", "input", object="/data/big")], "disk-read", "iperf3[7]"),  # FUSE sleeps as S
+    ([row("call 257", state="D")], "disk-read", "iperf3[7]"),  # open() of many small files
+    ([row("", state="D")], "disk-read", "iperf3[7]"),  # a page fault of a mapped file
+    ([row("fsync", "sync", object="/data/log")], "disk-write", "iperf3[7]"),
+    ([row("clock_nanosleep", "timer")], "timer", "iperf3[7]"),
+    ([row("epoll_wait", "events", ends=True)], "timer", "iperf3[7]"),
+    ([row("epoll_wait", "events")], "application", "iperf3[7]"),  # nobody knows for what
+    ([row("futex", "lock")], "lock", "iperf3[7]"),
+    ([row("flock", "lock", object="/run/lock")], "lock", "iperf3[7]"),
+    ([row("read", "input", object="/dev/random")], "application", "iperf3[7]"),
+    # a pipe, followed
+    ([PIPE, row("read", "input", pid=8, object="/data/big", state="D")], "disk-read", "p8[8]"),
+    ([PIPE, row("clock_nanosleep", "timer", pid=8)], "timer", "p8[8]"),
+    ([PIPE, row("read", "input", pid=8, object="pipe:[9]", feeds=(9,)),
+      row("read", "input", pid=9, object="/data/big", state="D")], "disk-read", "p9[9]"),
+    ([PIPE, row("write", "output", pid=8, object="pipe:[5]", drains=(7,))], "pipe", "p8[8]"),
+    ([PIPE], "pipe", "process 8"),  # which may not be looked at
+    # a shell that waits for its children, which come and go
+    ([PIPE, row("wait4", "child", pid=8, children=(20, 21)),
+      row("nanosleep", "timer", pid=20, name="sleep"),
+      row("nanosleep", "timer", pid=21, name="sleep")], "timer", "sleep"),
+    # a loop of events with a pipe: ssh
+    ([row("ppoll", "events", feeds=(8,), ends=True),
+      row("read", "input", pid=8, object="/data/big", state="D")], "disk-read", "p8[8]"),
+    # two programs that wait for each other
+    ([PIPE, row("read", "input", pid=8, object="pipe:[9]", feeds=(7,))], "pipe", "iperf3[7]"),
+])  # fmt: skip
+def test_what_a_sender_waits_for(rows: list[waits.Row], stage: str, name: str) -> None:
+    found = sender(*rows)
+    assert (found.stage.stage, found.stage.end, found.stage.name) == (stage, "here", name)
+
+
+@pytest.mark.parametrize(("rows", "stage", "name"), [
+    ([row("write", "output", object="/data/out", state="D")], "disk-write", "iperf3[7]"),
+    ([row("fsync", "sync", object="/data/out")], "disk-write", "iperf3[7]"),
+    ([OUT, row("write", "output", pid=8, object="/data/out", state="D")], "disk-write", "p8[8]"),
+    ([row("nanosleep", "timer")], "timer", "iperf3[7]"),
+    ([row("flock", "lock", object="/run/lock")], "lock", "iperf3[7]"),
+    ([row("recvfrom", "input", object="socket:[101]")], "application", "iperf3[7]"),
+])  # fmt: skip
+def test_what_a_receiver_waits_for(rows: list[waits.Row], stage: str, name: str) -> None:
+    found = receiver(*rows)
+    assert (found.stage.stage, found.stage.name) == (stage, name)
+
+
+def test_a_program_in_the_pipe_without_time_left_on_its_core() -> None:
+    cipher = row(pid=8, state="R")
+    found = sender(PIPE, cipher, others=[(8, 0.9, 0.05)])
+    assert (found.stage.stage, found.stage.name, found.stage.number) == ("pipe-cpu", "p8[8]", 8)
+    assert "pipe" in found.joint
+    assert found.stage.capacity is not None
+    assert found.stage.capacity[0] == pytest.approx(8 * BYTES)
+    drains = receiver(OUT, cipher, others=[(8, 0.9, 0.05)])
+    assert (drains.stage.stage, drains.stage.name) == ("pipe-cpu", "p8[8]")
+
+
+def test_the_end_that_waits_for_requests() -> None:
+    asks = row("recvfrom", "input", object="socket:[101]")
+    assert sender(asks, received=4000).stage.stage == "request"
+    assert sender(row("epoll_wait", "events"), received=4000).stage.stage == "request"
+    assert sender(asks).stage.stage == "application"  # nothing comes: it is no question
+
+
+@pytest.mark.parametrize(("direct", "capacity"), [
+    (True, (8 * BYTES * 0.9 / 0.6, 8 * BYTES * 1.1 / 0.6)), (False, (8 * BYTES, 8 * BYTES / 0.6)),
+])  # fmt: skip
+def test_the_capacity_of_a_device_is_what_passes_in_the_time_in_which_it_is_waited_for(
+    *, direct: bool, capacity: tuple[float, float]
+) -> None:
+    one = row("read", "input", object="/data/big", state="D", direct=direct)
+    found = sender(one, ran=0.4)
+    assert found.stage.utilisation == pytest.approx(0.6, abs=0.01)
+    assert found.stage.capacity == pytest.approx(capacity, rel=0.02)
+
+
+def test_pages_that_are_read_again_are_a_lack_of_memory() -> None:
+    fault = row("", state="D")
+    assert sender(fault, read=4096 * 100, evicted=90).stage.stage == "memory"
+    assert sender(fault, read=4096 * 100, evicted=20).stage.stage == "disk-read"
+    assert sender(READ, read=4096 * 100, evicted=90).stage.stage == "memory"
+    assert sender(fault).stage.stage == "disk-read"  # its memory cgroup may not be read
+
+
+def test_a_program_that_is_stopped_now_and_then() -> None:
+    found = sender([row("", state="T"), row("", state="T"), row("", state="R")], ran=0.3)
+    assert (found.stage.stage, found.stage.name) == ("stopped", "iperf3[7]")
+
+
+def test_a_helper_thread_that_reads_decides_and_one_that_sleeps_does_not() -> None:
+    waits_for_it = row("futex", "lock")
+    reads = row("pread64", "input", tid=70, object="/data/big", state="D")
+    assert sender(waits_for_it, reads).stage.stage == "disk-read"
+    cleaner = row("clock_nanosleep", "timer", tid=70)
+    found = sender(waits_for_it, cleaner)
+    assert (found.stage.stage, "timer" in found.joint) == ("lock", True)
+
+
+def test_without_the_calls_a_thread_that_waits_for_a_device_is_seen_by_its_state() -> None:
+    assert sender(row(state="D", call=None)).stage.stage == "disk-read"
+    assert receiver(row(state="D", call=None)).stage.stage == "disk-write"
+    assert sender(row(state="S", call=None)).stage.stage == "application"
+
+
+def test_samples_that_miss_each_wait_leave_the_bytes_of_the_device() -> None:
+    """A page fault within send() holds the socket: whoever reads that socket sees it run."""
+    runs = row(state="R")
+    assert sender(runs, read=BYTES).stage.stage == "disk-read"
+    assert sender(runs, read=BYTES / 10).stage.stage == "application"
+
+
+def test_a_stage_of_the_network_comes_first() -> None:
+    """Data waits in the socket: what the program does meanwhile does not limit."""
+    full = {"notsent": 3_000_000, "wmem_queued": 3_900_000, "sndbuf": 4_000_000}
+    timer = row("clock_nanosleep", "timer")
+
+    def at(s: float) -> Tables:
+        rates = {"sndbuf_limited": 900_000}
+        return moment(s, rates=rates, gauges=full, ran=0.05, more={"waits": [timer]})
+
+    assert flow(limits(at)).stage.stage == "sndbuf"
+
+
+def test_the_sentence_names_the_program_and_not_the_way_to_it() -> None:
+    found = sender(PIPE, row("read", "input", pid=8, object="/data/big", state="D"))
+    assert words.limited(found) == "limited by the disk reads of p8[8]"
+    assert found.stage.because.startswith(
+        "iperf3[7] waits 95% of the time for a pipe; p8[8] waits "
+    )
+    assert "in read() of /data/big" in found.stage.because
+
+
+@pytest.mark.parametrize(("one", "how"), [
+    (row("read", "input", object="/data/big", state="D", throttled=True, direct=True), "throttled"),
+    (row("read", "input", object="/data/big", state="D", direct=True), "direct"),
+    (row("read", "input", object="/data/big", state="D"), "cached"),
+    (row("fsync", "sync", object="/data/big", state="D"), "synced"),
+    (row("", state="D"), ""),  # a mapped file
+])  # fmt: skip
+def test_how_a_device_is_used_is_told_to_rules(one: waits.Row, how: str) -> None:
+    assert sender(one).stage.how == how
+    assert sender(PIPE, waits.Row(**{**vars_of(one), "pid": 8, "tid": 8})).stage.how == how
