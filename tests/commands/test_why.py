@@ -17,6 +17,7 @@ from nettop.cli import main
 from nettop.collect import qdiscs
 from nettop.commands.why import chosen, look, text
 from nettop.facts.limits import KINDS, Limit
+from nettop.facts.limits.document import document as limit_document
 from nettop.facts.limits.stages import declared
 from nettop.frame.rates import Frame
 from nettop.host.source import Source
@@ -176,9 +177,9 @@ def test_a_table_of_rates_that_was_read_once_is_not_enough(
     assert refused.value.code == 3
 
 
-@pytest.mark.parametrize("target", ["10.0.0.2:40001", "7"])
-def test_a_flow_that_ends_while_it_is_observed(
-    target: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("target", ["10.0.0.2:40001", "7", None])
+def test_a_flow_that_ends_while_it_is_observed_has_its_last_limit(
+    target: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = [moment(second) for second in (0.0, 1.0, 2.0)]
     tables.append({**moment(3.0), "sockets_tcp": [], "socket_owners": []})
@@ -186,9 +187,12 @@ def test_a_flow_that_ends_while_it_is_observed(
     monkeypatch.setattr(Sampler, "take", lambda *_: next(taken))
     waits = iter((True, True, True, False))
     host = SimpleNamespace(ends=True, now=lambda: 0.0, wait=lambda _: next(waits))
-    with pytest.raises(Refused, match=f"^{target}: its flow .* ended while") as refused:
-        look(cast(Source, host), 3.0, target)
-    assert refused.value.code == 3
+    _, facts = look(cast(Source, host), 3.0, target)
+    (ended,) = (one for one in chosen(facts, target) if one.over == "flow")
+    assert ended.ended
+    assert ", ended meanwhile" in text([ended], every=True)[1]
+    assert limit_document(ended)["ended"] is True
+    assert "ended" not in limit_document(replace(ended, ended=False))
 
 
 def test_what_is_no_target_is_refused_after_the_first_frame(

@@ -104,8 +104,9 @@ def test_the_command_says_so_and_has_exit_code_3(mode: str, warm: Warm) -> None:
     words = f"{sys.executable} -S {PROGRAM} '{mode}' 1"
     done = warm.run(["advise", "--seconds", "0.5", "--host", words])
     assert done.returncode == 3
-    assert done.stderr.count(b"\n") == 1
-    assert b" sent an invalid answer: " in done.stderr
+    said = [line for line in done.stderr.splitlines() if b"still connecting" not in line]  # if slow
+    assert len(said) == 1
+    assert b" sent an invalid answer: " in said[0]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 GROUP = "look"
 HELP = "say what limits each flow and interface, and what would limit it next"
 LAST_PORT = 65_535
+ENDED = 8  # flows that ended meanwhile, at most
 UNKNOWN = "no interface, process, ADDRESS:PORT or :PORT"
 SAMPLES = 10  # intervals, at the least
 # read in every frame from the first on: without their rates, shapers and drops are not seen
@@ -149,9 +150,11 @@ def look(
 ) -> tuple[Frame, Facts]:
     """The last frame and its facts; `more` are tables beside those that facts need.
 
-    Refused when there is nothing to compare, when `target` is neither an interface nor written as
-    another target (2), or when its flow moved data and has ended (3).
+    Of flows that ended meanwhile the fastest few have their last limits. Refused when there is
+    nothing to compare, or when `target` is neither an interface nor written as another target (2).
     """
+    from dataclasses import replace
+
     from ..facts.joined import Joiner, needs
     from ..facts.way import trouble
     from ..sampling.sampler import Sampler
@@ -163,7 +166,7 @@ def look(
     facts = joiner.build(frame)
     if target is not None:
         _check(facts, target)
-    moved = False
+    flows: dict[tuple[str, str], Limit] = {}
     due = source.now()
     until = due + seconds
     while source.ends or source.now() < until - interval / 2:
@@ -173,9 +176,11 @@ def look(
         sampler.ask(trouble.asked(frame, facts))
         frame = sampler.take(wanted)
         facts = joiner.build(frame)
-        moved = moved or (target is not None and bool(_flows(facts, target)))
-    if moved and target is not None and not _flows(facts, target):
-        raise Refused(f"{target}: its flow moved data, and ended while it was observed", 3)
+        flows |= {(one.target, one.direction): one for one in facts.limits if one.over == "flow"}
+    now = {(one.target, one.direction) for one in facts.limits}
+    over = [replace(one, ended=True) for place, one in flows.items() if place not in now]
+    over.sort(key=lambda one: -(one.rate or 0.0))
+    facts = replace(facts, limits=(*facts.limits, *over[:ENDED]))
     if not facts.limits or all(core.idle is None for core in facts.cores):
         for names in NEEDED:
             unknown = _unknown(frame, names)
@@ -327,7 +332,8 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
         owner = f" {one.process}[{one.pid}]" if one.pid is not None and one.over != "nic" else ""
         if one.namespace is not None and one.over != "nic":
             owner += f" in {one.namespace}"
-        out += ["", f"{one.target}{owner} {words.rate(one)}"]
+        ended = ", ended meanwhile" if one.ended else ""
+        out += ["", f"{one.target}{owner} {words.rate(one)}{ended}"]
         for sentence in (words.verdict(one), one.stage.because, words.doing(one)):
             out += wrap(safe(sentence), 78, initial_indent="  ", subsequent_indent="    ")
         for step in one.ladder:

@@ -62,5 +62,6 @@ class Limit:
     namespace: str | None = gauge("other network namespace; None: this one", default=None)
     device: str | None = gauge("interface in that namespace", default=None)
     flow: str | None = gauge("target of the flow that stands for an interface", default=None)
+    ended: bool = gauge("the flow ended while nettop looked", default=False)
     doing: str | None = gauge("what the core or thread that limits does", default=None)
     relief: str | None = gauge("what relieves it of that work", default=None)

@@ -22,6 +22,7 @@ def document(limit: Limit) -> dict[str, object]:
         "limit": {**_stage(limit.stage), "joint": list(limit.joint), **_doing(limit)},
         "next": _next(limit.next),
         "ladder": [_stage(step) for step in limit.ladder],
+        **({"ended": True} if limit.ended else {}),
     }  # fmt: skip
 
 
