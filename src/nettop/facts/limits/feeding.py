@@ -206,7 +206,7 @@ def _of_pipe(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> Ca
 
 
 def _behind(found: Cause, why: str) -> Cause:
-    return Cause(found.stage, found.name, found.share, f"{why}; {found.because}", found.capacity,
+    return Cause(found.stage, found.name, found.share, f"{found.because}; {why}", found.capacity,
                  found.thread, found.how, tuple(dict.fromkeys((*found.joint, "pipe"))))  # fmt: skip
 
 
