@@ -12,7 +12,7 @@ from nettop.frame.rates import Partly
 from nettop.host.source import Live
 
 STACK = "0x7ffc00000000"
-MOUNTS = "24 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+MOUNTS = "\nnot a mount\n24 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
 
 
 def process(
@@ -63,8 +63,9 @@ def test_nothing_is_read_while_no_process_moves_data(tmp_path: Path) -> None:
 def test_the_file_of_a_call_is_named_with_its_device(
     tmp_path: Path, arch: str, number: int
 ) -> None:
+    flags = {"x86_64": "0140000", "aarch64": "0300000"}[arch]
     process(tmp_path, 7, "nc", call(number, 3), state="D", read=5,
-            files=[(3, "/data/big", "0140000")])  # fmt: skip
+            files=[(3, "/data/big", flags)])  # fmt: skip
     memory = memory_of(tmp_path, 7, arch=arch)
     (row,) = waits.update(Live(str(tmp_path)), memory)
     assert (row.call, row.kind, row.object) == ("pread64", "input", "/data/big")
@@ -91,6 +92,14 @@ def test_a_pipe_leads_to_the_programs_at_its_other_end(tmp_path: Path) -> None:
 def test_a_receiver_leads_to_who_reads_its_pipe(tmp_path: Path) -> None:
     process(tmp_path, 7, "nc", call(1, 1), files=[(1, "pipe:[50]", "01")])
     process(tmp_path, 8, "dd", call(0, 0), files=[(0, "pipe:[50]", "00")])
+    assert rows(tmp_path, 7)[7].drains == (8,)
+
+
+def test_the_pipe_of_messages_is_not_followed(tmp_path: Path) -> None:
+    process(tmp_path, 7, "curl", call(7, 0x7F0000000000, 2, 50),
+            files=[(1, "pipe:[50]", "01"), (2, "pipe:[51]", "01")])  # fmt: skip
+    process(tmp_path, 8, "dd", call(0, 0), files=[(0, "pipe:[50]", "00")])
+    process(tmp_path, 9, "log", call(0, 0), files=[(0, "pipe:[51]", "00")])
     assert rows(tmp_path, 7)[7].drains == (8,)
 
 

@@ -59,13 +59,14 @@ def _calls(place: int) -> Mapping[int, Call]:
     return found
 
 
+DIRECT: Final = {"x86_64": 0o40000, "aarch64": 0o200000}  # O_DIRECT
 TABLES: Final = {"x86_64": _calls(0), "aarch64": _calls(1)}
 
 
-def table(source: Source) -> Mapping[int, Call]:
-    """The calls of this machine; empty for another architecture. /proc/sys/kernel/arch: 6.1."""
+def machine(source: Source) -> str:
+    """Its architecture if it has a table; else empty. /proc/sys/kernel/arch: Linux 6.1."""
     arch = _sysfs.word(source, "/proc/sys/kernel/arch")
     if arch is None:
         cpus = _sysfs.word(source, "/proc/cpuinfo") or ""
         arch = "aarch64" if "CPU implementer" in cpus else "x86_64" if "flags\t" in cpus else ""
-    return TABLES.get(arch, {})
+    return arch if arch in TABLES else ""

@@ -29,11 +29,11 @@ OPTIONAL = True
 
 PROCESSES: Final = 16  # that are looked at
 THREADS: Final = 32  # of a process
+MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
 PIPES: Final = 8  # of a process that waits for events
 FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
 _ACCESS: Final = 0o3  # O_ACCMODE
 _WRITES: Final = 0o1  # O_WRONLY
-_DIRECT: Final = 0o40000  # O_DIRECT; 0o200000 on ARM
 _COMPAT: Final = 1 << 32  # a stack below: a 32-bit program, whose calls have other numbers
 _NEVER: Final = (0, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
 
@@ -86,7 +86,7 @@ class _File(NamedTuple):
 class Known:
     """What the last readings found."""
 
-    calls: Mapping[int, _calls.Call] | None = None
+    machine: str | None = None  # its architecture
     files: dict[tuple[str, str], _File] = field(default_factory=dict)  # by process and descriptor
     turn: int = -1  # of `socket_owners`, when its pipes were listed
     holders: dict[int, list[tuple[str, str]]] = field(
@@ -107,8 +107,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     if not moving.rounds:
         known.files.clear()
         return []
-    if known.calls is None and source.batches is None:
-        known.calls = _calls.table(source)
+    if known.machine is None and source.batches is None:
+        known.machine = _calls.machine(source)
     owners = recall(memory, socket_owners.Known)
     if known.turn != owners.turn:
         known.turn, known.peers, known.holders = owners.turn, None, {}
@@ -151,8 +151,26 @@ class _Host(NamedTuple):
             return None
         old = self.known.files.get((pid, number))
         if old is None or old.target != target:
-            old = self.known.files[pid, number] = _file(self.source, pid, number, target)
+            old = self.known.files[pid, number] = self._opened(pid, number, target)
         return old
+
+    def _opened(self, pid: str, number: str, target: str) -> _File:
+        words = _lines(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
+        try:
+            flags = int(words.get("flags", "0"), 8)
+        except ValueError:
+            flags = 0
+        access = flags & _ACCESS
+        filesystem = device = ""
+        if target.startswith("/"):
+            mounts = _sysfs.word(self.source, f"/proc/{pid}/mountinfo") or ""
+            for line in mounts.splitlines():
+                parts = line.split()
+                if "-" in parts[3:-1] and parts[0] == words.get("mnt_id"):
+                    at = parts.index("-", 3)
+                    filesystem, device = parts[at + 1], parts[2]
+        return _File(target, access > 0, access != _WRITES, filesystem, device,
+                     bool(flags & _calls.DIRECT.get(self.known.machine or "", 0)))  # fmt: skip
 
     def at(self, pid: str, files: Iterable[_File], *, writes: bool) -> tuple[int, ...]:
         """The other processes that write into these pipes and Unix sockets, or read them."""
@@ -174,7 +192,12 @@ class _Host(NamedTuple):
         process = self.owners.held.get(pid)
         if process is None:
             return []
-        numbers = [*process.pipes][:PIPES] + [*process.inodes][:PIPES]
+        numbers = [
+            number
+            for known in (process.pipes, process.inodes)
+            for number in [*known][:PIPES]
+            if number != MESSAGES
+        ]
         return [file for number in numbers if (file := self.file(pid, number)) is not None]
 
     def peers(self) -> Mapping[int, int]:
@@ -192,25 +215,6 @@ def _inode(target: str) -> int:
     kind, _, number = target.partition(":")
     known = kind in ("pipe", "socket") and number[1:-1].isdecimal()
     return count(number[1:-1]) if known else -1
-
-
-def _file(source: Source, pid: str, number: str, target: str) -> _File:
-    words = _lines(_sysfs.word(source, f"/proc/{pid}/fdinfo/{number}") or "")
-    try:
-        flags = int(words.get("flags", "0"), 8)
-    except ValueError:
-        flags = 0
-    access = flags & _ACCESS
-    filesystem = device = ""
-    if target.startswith("/"):
-        mounts = _sysfs.word(source, f"/proc/{pid}/mountinfo") or ""
-        for line in mounts.splitlines():
-            parts = line.split()
-            if parts[0] == words.get("mnt_id") and "-" in parts:
-                at = parts.index("-")
-                filesystem, device = parts[at + 1], parts[2]
-    return _File(target, access > 0, access != _WRITES, filesystem, device,
-                 bool(flags & _DIRECT))  # fmt: skip
 
 
 def _lines(text: str) -> dict[str, str]:
@@ -299,9 +303,9 @@ def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:
     if words[0] == "running":
         return altered(row, call="", state="R" if row.state in "SD" else row.state)
     values = [_sysfs.whole(word) or 0 for word in words]
-    if len(values) < 9 or values[7] < _COMPAT or not host.known.calls:
+    if len(values) < 9 or values[7] < _COMPAT or not host.known.machine:
         return altered(row, call="")
-    call = host.known.calls.get(values[0])
+    call = _calls.TABLES[host.known.machine].get(values[0])
     if call is None:
         return altered(row, call=f"call {values[0]}")
     arguments = values[1:7]

@@ -118,6 +118,19 @@ def test_what_a_receiver_waits_for(rows: list[waits.Row], stage: str, name: str)
     assert (found.stage.stage, found.stage.name) == (stage, name)
 
 
+def test_who_reads_the_messages_of_a_receiver_does_not_limit_it() -> None:
+    """It is paced by its own timer; the shell that started it waits for its output."""
+    loop = row("poll", "events", drains=(8,), ends=True)
+    for idle in (row("futex", "lock", pid=8), row("nanosleep", "timer", pid=8),
+                 row("epoll_wait", "events", pid=8)):  # fmt: skip
+        found = receiver(loop, idle)
+        assert (found.stage.stage, found.stage.name) == ("timer", "iperf3[7]")
+    writes = row("write", "output", pid=8, object="/data/out", state="D")
+    assert receiver(loop, writes).stage.stage == "disk-write"
+    idle = row("futex", "lock", pid=8)
+    assert sender(row("poll", "events", feeds=(8,), ends=True), idle).stage.name == "iperf3[7]"
+
+
 def test_a_program_in_the_pipe_without_time_left_on_its_core() -> None:
     cipher = row(pid=8, state="R")
     found = sender(PIPE, cipher, others=[(8, 0.9, 0.05)])
@@ -198,10 +211,8 @@ def test_a_stage_of_the_network_comes_first() -> None:
 def test_the_sentence_names_the_program_and_not_the_way_to_it() -> None:
     found = sender(PIPE, row("read", "input", pid=8, object="/data/big", state="D"))
     assert words.limited(found) == "limited by the disk reads of p8[8]"
-    assert found.stage.because.startswith(
-        "iperf3[7] waits 95% of the time for a pipe; p8[8] waits "
-    )
-    assert "in read() of /data/big" in found.stage.because
+    why = "p8[8] waits 100% of the time in read() of /data/big; iperf3[7] waits 95% of the time"
+    assert found.stage.because == f"{why} for a pipe"
 
 
 @pytest.mark.parametrize(("one", "how"), [

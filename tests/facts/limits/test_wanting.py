@@ -58,3 +58,11 @@ def test_what_is_not_known_moves_nothing() -> None:
     assert way(QUIET, None, 0.0, 0.0, None) == [("tx", 8 * QUIET)]
     nothing: Any = Flow({}, {}, tcp=())
     assert wanting(nothing) == []
+
+
+def test_a_receiver_that_repeats_a_small_answer_still_receives() -> None:
+    """sshd while it writes to a slow disk: it repeats messages of its own, about one a second."""
+    assert way(1e4, 2e7, 0.0, 0.0, 1.0) == [("rx", 1.6e8)]
+    assert way(1e6, 2e7, 0.0, 0.0, 1.0) == [("tx", 8e6)]
+    assert way(0.0, 2e7, 0.0, 0.0, 1.0) == [("tx", 0.0)]  # nothing that it sends arrives
+    assert way(1e4, 2e7, 0.6, 0.0, 1.0) == [("tx", 8e4)]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from live.limits.case import Case
+from live.limits.case import Case, named
 from live.limits.stage import Stage
 from live.limits.table import CASES
 from warm import shared
@@ -29,7 +29,7 @@ class BothCase:
 
     def right(self, stage: str, end: str, *, sending: bool) -> bool:
         """Whether that is the cause, seen from the host that sends or from the other."""
-        return stage in self.stages.split() and end == (self.end if sending else _TURNED[self.end])
+        return named(self.stages, stage) and end == (self.end if sending else _TURNED[self.end])
 
 
 LIMITS: Final = {

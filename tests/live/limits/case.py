@@ -13,6 +13,8 @@ from typing import Final
 
 from live.limits.stage import LOCAL, NEAR, Stage
 
+from nettop.facts.limits.stages import having
+
 FAR: Final = "10.97.0.2"  # over the router
 THERE: Final = frozenset({"path", "peer", "rwnd"})  # stages of the other end, or beyond this one
 PATH: Final = "path cwnd"
@@ -76,6 +78,12 @@ class Case:
         return "::" if "datagrams" in self.reader else self.to
 
 
+def named(expected: str, stage: str) -> bool:
+    """Whether it is one of these; what feeds or drains the application stands for it."""
+    feeds = having("feeds") if "application" in expected.split() else ()
+    return stage in expected.split() or stage in feeds
+
+
 def right(expected: str, stage: str, end: str) -> bool:
     """Whether the stage is one of those expected, at the end where it is."""
-    return stage in expected.split() and end == ("there" if stage in THERE else "here")
+    return named(expected, stage) and end == ("there" if stage in THERE else "here")

@@ -32,6 +32,9 @@ RUNS, GIVES, CHILD, EVENTS, SOCKET, OTHER, CLOSED = (
     "runs", "gives", "child", "events", "socket", "other", "closed",
 )  # fmt: skip
 FIRM: Final = ("stopped", "memory", "disk-read", "disk-write", "held-lock", "pipe", RUNS, CHILD)
+# what a program at the other end of a pipe does if it limits one that waits for several things: who
+# reads messages of a receiver sleeps as well, by a timer too
+SURE: Final = ("timer", "stopped", "memory", "disk-read", "disk-write", "pipe-cpu")
 LOOSE: Final = ("timer", "lock", EVENTS, SOCKET)
 
 
@@ -206,7 +209,7 @@ def _of_pipe(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> Ca
 
 
 def _behind(found: Cause, why: str) -> Cause:
-    return Cause(found.stage, found.name, found.share, f"{why}; {found.because}", found.capacity,
+    return Cause(found.stage, found.name, found.share, f"{found.because}; {why}", found.capacity,
                  found.thread, found.how, tuple(dict.fromkeys((*found.joint, "pipe"))))  # fmt: skip
 
 
@@ -225,7 +228,7 @@ def _of_events(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> 
     """A program that waits for several things at once: for a pipe, a time or a request."""
     share = thread.parts[EVENTS]
     found = _followed(look, thread.feeds, seen)
-    if found is not None:
+    if found is not None and found.stage in (SURE if look.sends else SURE[1:]):
         return _behind(found, f"{name} waits {units.share(share)} of the time for events")
     row = thread.rows[EVENTS]
     if row.call.startswith("io_") and (moved := _moved(look, name, thread)) is not None:

@@ -16,6 +16,7 @@ from . import multipath
 from .window import INTERFACES, Window, mean, share
 
 FLOWS: Final = 64  # TCP flows that are judged, the busiest first
+MESSAGES: Final = 0.01  # of what it receives: who sends less only answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,9 @@ def wanting(look: Look) -> list[Look]:
     if not entries:
         return []
     tx, rx = 8 * (look.rated("bytes_acked") or 0.0), 8 * (look.rated("bytes_received") or 0.0)
-    waits = look.often("notsent") >= 0.5 or (look.rated("total_retrans") or 0.0) > 0.0
+    answers = 0 < tx < MESSAGES * rx
+    again = (look.rated("total_retrans") or 0.0) > 0.0 and not answers
+    waits = look.often("notsent") >= 0.5 or again
     unread = look.often("recv_q") >= 0.5
     if max(tx, rx) < QUIET and not waits and not unread:
         return []
