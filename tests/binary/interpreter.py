@@ -25,6 +25,10 @@ ABSENT: Final = (
     "_bz2 _lzma _sqlite3 _tkinter _dbm _gdbm readline _curses _curses_panel _uuid nis xxlimited "
     "xxlimited_35 _crypt"
 ).split()
+# what configure would try on this host: the answer must not be that of its load, or of its devices
+ANSWERS: Final = {
+    "broken_nice": "no", "buggy_getaddrinfo": "no", "file__dev_ptmx": "yes", "file__dev_ptc": "no",
+}  # fmt: skip
 # algorithms and protocols of OpenSSL that a server of metrics over TLS 1.2 and 1.3 does not need
 WITHOUT: Final = (
     "shared module tests apps docs engine legacy autoload-config dso comp ui-console cms cmp ct "
@@ -206,6 +210,7 @@ def python(shop: Workshop, native: Path | None) -> None:
         "ZLIB_CFLAGS": include, "ZLIB_LIBS": f"{lib}/libz.a",
         "LIBFFI_CFLAGS": include, "LIBFFI_LIBS": f"{lib}/libffi.a",
         **{f"py_cv_module_{name}": "n/a" for name in ABSENT},
+        **{f"ac_cv_{name}": value for name, value in ANSWERS.items()},
     }  # fmt: skip
     words = (
         "./configure --prefix=/nonexistent --without-ensurepip --disable-test-modules "
@@ -214,8 +219,6 @@ def python(shop: Workshop, native: Path | None) -> None:
     if native:
         words += [f"--host={shop.machine}-linux-gnu", "--build=x86_64-linux-gnu",
                   f"--with-build-python={native}"]  # fmt: skip
-        found = {"buggy_getaddrinfo": "no", "file__dev_ptmx": "yes", "file__dev_ptc": "no"}
-        settings |= {f"ac_cv_{name}": value for name, value in found.items()}  # cannot be tried
     shop.run(words, top, **settings)
     shop.run(["make", jobs(), "CFLAGS_NODIST=-Wno-date-time -std=c11"], top)
 

@@ -101,7 +101,7 @@ static void make_folders(const char *place) {
     strcpy(part, place);
     for (char *at = part + 1; (at = strchr(at, '/')); *at++ = '/') {
         *at = 0;
-        mkdir(part, 0700);
+        if (!mkdir(part, 0700) && me == 0) chmod(part, 0755); /* /var/cache is for all */
     }
     mkdir(part, 0700);
 }
@@ -183,7 +183,7 @@ static int tried(const char *python) {
 }
 
 /* Unpack in a place that is safe. NULL, or why that cannot be. */
-static const char *unpack(const char *place) {
+static const char *fill(const char *place) {
     char made[PATH_MAX], python[PATH_MAX], whole[PATH_MAX];
     struct statvfs system;
     if (!statvfs(place, &system) && system.f_flag & ST_NOEXEC) return "no program may run there";
@@ -203,11 +203,24 @@ static const char *unpack(const char *place) {
         reason = strerror(errno);
     remove_all(made); /* it has another name if it is whole */
     close(lock);
-    if (stopped) {
-        signal(stopped, SIG_DFL);
-        raise(stopped);
+    if (code && !reason && !stopped) fail(C_LIBRARY);
+    return reason;
+}
+
+/* The same; a signal meanwhile ends the process when nothing unfinished is left. */
+static const char *unpack(const char *place) {
+    enum { NUMBER = 3 };
+    int caught[NUMBER] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before[NUMBER], catch = {.sa_handler = stop};
+    for (int at = 0; at < NUMBER; at++) {
+        sigaction(caught[at], NULL, &before[at]);
+        if (before[at].sa_handler != SIG_IGN) sigaction(caught[at], &catch, NULL);
     }
-    if (code && !reason) fail(C_LIBRARY);
+    mode_t mask = umask(077);
+    const char *reason = fill(place);
+    umask(mask);
+    for (int at = 0; at < NUMBER; at++) sigaction(caught[at], &before[at], NULL);
+    if (stopped) raise(stopped);
     return reason;
 }
 
@@ -302,24 +315,13 @@ int main(int count, char **words) {
         act(folder, count, words);
         reasons[at] = strerror(errno);
     }
-    mode_t mask = umask(077);
-    int caught[] = {SIGINT, SIGTERM, SIGHUP}, number = 3;
-    struct sigaction before[3], catch = {.sa_handler = stop};
-    for (int at = 0; at < number; at++) {
-        sigaction(caught[at], NULL, &before[at]);
-        if (before[at].sa_handler != SIG_IGN) sigaction(caught[at], &catch, NULL);
-    }
-    int used = -1;
-    for (int at = 0; at < PLACES && places[at][0] && used < 0; at++) {
+    for (int at = 0; at < PLACES && places[at][0]; at++) {
         if (reasons[at]) continue;
         make_folders(places[at]);
-        if (!(reasons[at] = unsafe(places[at])) && !(reasons[at] = unpack(places[at]))) used = at;
-    }
-    for (int at = 0; at < number; at++) sigaction(caught[at], &before[at], NULL);
-    umask(mask);
-    if (used >= 0 && !path(folder, places[used], KEY)) {
+        if ((reasons[at] = unsafe(places[at])) || (reasons[at] = unpack(places[at]))) continue;
+        if (path(folder, places[at], KEY)) continue;
         act(folder, count, words);
-        reasons[used] = strerror(errno);
+        reasons[at] = strerror(errno);
     }
     fputs("nettop: there is no place to unpack to:", stderr);
     for (int at = 0; at < PLACES && places[at][0]; at++)

@@ -135,6 +135,14 @@ def test_it_unpacks_once(room: Room) -> None:
     assert [p.name for p in room.seen(own(room)).iterdir()] == [os.path.basename(place)]
 
 
+def test_folders_above_the_cache_are_made_as_they_ought_to_be(room: Room) -> None:
+    above = os.path.dirname(own(room))
+    room.root(f"umount {above} 2>/dev/null || :; mount -t tmpfs none {os.path.dirname(above)};"
+              f"chown {room.user} {os.path.dirname(above)}")  # fmt: skip
+    room.place()
+    assert room.seen(above).stat().st_mode & 0o777 == (0o700 if room.user else 0o755)
+
+
 UNSAFE: Final = {
     "others can write": "mkdir -p {0}; chown {1} {0}; chmod 777 {0}",
     "of another user": "mkdir -p {0}; chown 12345 {0}",
