@@ -46,8 +46,10 @@ def test_a_listener_knows_whether_its_process_is_stopped(state: str, stopped: bo
     process = processes.Row(9, 9, 1, "app", thread=False, state=state, user=0.0, system=0.0)
     tables: dict[str, Any] = {
         "sockets_tcp": (Entry(_row("listen", 7)),),
-        "socket_owners": (Entry(socket_owners.Row(7, 9, "app")),),
+        "socket_owners": tuple(
+            Entry(socket_owners.Row(7, pid, name)) for pid, name in ((9, "app"), (12, "child"))
+        ),
         "processes": (Entry(process),) if state else (),
     }
     (listener,) = build(Frame(0.0, 0.0, tables), None)
-    assert listener.stopped is stopped
+    assert (listener.pid, listener.stopped) == (9, stopped)

@@ -107,7 +107,8 @@ STOPS = {
     "no neighbour": Case(
         FAR, "neighbour", "no neighbour answers for 10.0.0.2 on a0", "the host with 10.0.0.2 must "
         "answer ARP: there, its interface up and without NOARP, the address on it, and no filter "
-        "on the way back to this host (rp_filter)",
+        "on the way back to this host (rp_filter); or 10.0.0.2 is behind a router, and the prefix "
+        "of 10.0.0.0/24 on a0 is too short: compare it with that of the router",
         {"neighbour_states": neighbour("failed")},
     ),
     "lo is down": Case(

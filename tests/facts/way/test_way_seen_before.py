@@ -58,6 +58,18 @@ def test_a_macvlan_of_this_host_may_be_meant(more: dict[str, Any], rides: bool) 
     assert (f"or {FAR} is a macvlan on a0 of this host" in decider.change) is rides
 
 
+@pytest.mark.parametrize(
+    ("to", "routes", "wide"),
+    [(FAR, SOUND["fib"], True), (FAR, SOUND["fib"][:-1], False), (host.GATEWAY, SOUND["fib"], False),
+     ("198.51.100.7", SOUND["fib"], False)],
+)  # fmt: skip
+def test_a_prefix_may_be_too_short(to: str, routes: Any, wide: bool) -> None:
+    silent = absent(host.GATEWAY if to == "198.51.100.7" else to)
+    decider = went(to, frame(neighbour_states=silent, fib=routes)).decider
+    assert decider is not None
+    assert ("the prefix of 10.0.0.0/24 on a0 is too short" in decider.change) is wide
+
+
 @pytest.mark.parametrize(("state", "stopped"), [("T", True), ("t", True), ("S", False)])
 def test_a_tunnel_whose_reader_is_stopped(state: str, stopped: bool) -> None:
     links = [SOUND["links"][0], link("a0", 2, kind="tun", noarp=True), *SOUND["links"][2:]]

@@ -52,10 +52,10 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
             sends = row.send_q or (entry.rate("bytes_acked") or 0.0)
             unclosed[row.namespace, row.local_port] += not sends
     inodes = {row.inode for row in rows}
-    owners = {
-        row.inode: (row.pid, row.name)
-        for row in frame.rows("socket_owners") if row.inode in inodes
-    }  # fmt: skip
+    # a program that was started by the one that listens has the socket too: the first is meant
+    holders = [row for row in frame.rows("socket_owners") if row.inode in inodes]
+    holders.sort(key=lambda row: -(row.pid or 0))
+    owners = {row.inode: (row.pid, row.name) for row in holders}
     files = {row.pid: row for row in frame.rows("tcp_files")}
     states = {row.pid: row.state for row in frame.rows("processes")}
     groups: dict[tuple[int, str, int], list[int]] = defaultdict(list)

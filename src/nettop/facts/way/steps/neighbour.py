@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ....collect import drop_reasons
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
+from ..host import network
 from ..legs import BRIDGED, Leg
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def look(leg: Leg) -> Iterator[Step]:
         yield Step("neighbour", PASSES, f"{to} on {hop.interface}: no entry yet; the first packet "
                    "asks for it", show)  # fmt: skip
     elif row.state in ABSENT:
-        yield _dropped(leg, link, to, show) or _silent(link, to, show)
+        yield _dropped(leg, link, to, show) or _silent(leg, link, to, show)
     elif row.state == "permanent":
         yield Step(
             "neighbour", SUSPECT, f"the neighbour entry of {to} on {hop.interface} is permanent "
@@ -66,9 +67,20 @@ def _dropped(leg: Leg, link: LinkRow, to: str, show: str) -> Step | None:
     return None
 
 
-def _silent(link: LinkRow, to: str, show: str) -> Step:
+def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
     """Nobody answers the question."""
     word = "neighbour discovery" if ":" in to else "ARP"
+    near = leg.hop.gateway is None and leg.hop.network not in (None, to)
+    wide = near and any(
+        row.gateway not in (None, to)
+        and row.interface == link.interface
+        and not network(row.to).prefixlen
+        for row in leg.host.fib
+    )
+    behind = (
+        f"; or {to} is behind a router, and the prefix of {leg.hop.network} on {link.interface} is "
+        "too short: compare it with that of the router"
+    )
     rides = (
         f"; or {to} is a macvlan on {link.interface} of this host, which {link.interface} itself "
         f"does not reach: give this host a macvlan of its own"
@@ -77,5 +89,6 @@ def _silent(link: LinkRow, to: str, show: str) -> Step:
         "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}", show,
         f"the host with {to} must answer {word}: there, its interface up and without NOARP, the "
         f"address on it, and no filter on the way back to this host (rp_filter)"
+        + (behind if wide else "")
         + (rides if link.promiscuity and not link.promisc and not link.master else ""),
     )  # fmt: skip
