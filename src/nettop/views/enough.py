@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from ..collect import collector, needed, title
-from ..facts.kinds.call import words as call_words
 from ..frame.rates import Entry, Frame
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ def all_clear(*frames: Frame) -> str:
 
 def _below(frame: Frame) -> Iterator[str]:
     """What the kernel dropped or refused here in such small numbers that no rule reports it."""
+    from ..facts.kinds.call import words as call_words  # after the first paint
+
     drops, calls = collector("drop_reasons"), collector("failed_calls")
     for row in frame.rows("drop_reasons"):
         words = drops.words(row.reason, row.place)
