@@ -96,3 +96,11 @@ def test_an_address_for_which_nobody_answers_arp(places: str, mode: int, doubt: 
     if doubt:
         assert "a0 answers no ARP for 10.0.0.100: net.ipv4.conf.a0.arp_ignore is 1" in said[0]
     assert not any(step.place == "arp" for step in way.of(HIDDEN))
+
+
+@pytest.mark.parametrize(("kind", "noarp", "doubt"), [(1, True, True), (1, False, False),
+                                                      (65534, True, False)])  # fmt: skip
+def test_an_interface_without_arp_is_not_found(kind: int, noarp: bool, doubt: bool) -> None:
+    links = [SOUND["links"][0], link("a0", 2, type=kind, noarp=noarp), *SOUND["links"][2:]]
+    way = went(NEAR, frame(links=links), origin=FAR, arrives="a0", port=80)
+    assert (way.suspect is not None and "a0 is NOARP" in way.suspect.saw) is doubt

@@ -60,8 +60,8 @@ def test_a_macvlan_of_this_host_may_be_meant(more: dict[str, Any], rides: bool) 
 
 @pytest.mark.parametrize(
     ("to", "routes", "wide"),
-    [(FAR, SOUND["fib"], True), (FAR, SOUND["fib"][:-1], False), (host.GATEWAY, SOUND["fib"], False),
-     ("198.51.100.7", SOUND["fib"], False)],
+    [(FAR, SOUND["fib"], True), (FAR, SOUND["fib"][:-1], False),
+     (host.GATEWAY, SOUND["fib"], False), ("198.51.100.7", SOUND["fib"], False)],
 )  # fmt: skip
 def test_a_prefix_may_be_too_short(to: str, routes: Any, wide: bool) -> None:
     silent = absent(host.GATEWAY if to == "198.51.100.7" else to)

@@ -14,6 +14,7 @@ from ..hop import routed
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..lookup import REFUSALS
+from .neighbour import ETHERNET
 
 PLACE: Final = 10
 _STRICT, _LOOSE = 1, 2
@@ -64,7 +65,12 @@ def _forwards(leg: Leg, name: str) -> Iterator[Step]:
 def _answers(leg: Leg, name: str) -> Iterator[Step]:
     """Whether the interface answers ARP for the address: net/ipv4/arp.c, arp_ignore()."""
     to, link = leg.question.to, leg.host.links.get(name)
-    if ":" in to or link is None or link.noarp or link.loopback:
+    if link is not None and link.noarp and link.type == ETHERNET:
+        word = "neighbour discovery" if ":" in to else "ARP"
+        yield Step("arp", SUSPECT, f"{name} is NOARP: it answers no {word}, so others do not find "
+                   f"{to}", f"ip link show {name}", f"ip link set {name} arp on")  # fmt: skip
+        return
+    if ":" in to or link is None or link.loopback:
         return
     rows = [leg.host.switches[one] for one in ("all", name) if one in leg.host.switches]
     mode = max((row.arp_ignore or 0 for row in rows), default=0)
