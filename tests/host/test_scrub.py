@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nettop.host.pseudonyms import Names
 from nettop.host.recording import Replay
 from nettop.host.scrub import scrub
+from nettop.host.scrub_netlink import scrubbed
 
 KEY = b"k" * 32
 
@@ -23,7 +24,7 @@ def common(a: bytes, b: bytes) -> int:
 @given(st.binary(min_size=4, max_size=4), st.binary(min_size=4, max_size=4))
 def test_addresses_keep_their_common_prefix(a: bytes, b: bytes) -> None:
     names = Names(KEY)
-    if min(a[0], b[0]) in (0, 127) or max(a[0], b[0]) >= 224 or a[3] == 0 or b[3] == 0:
+    if min(a[0], b[0]) in (0, 127) or max(a[0], b[0]) >= 224:
         return
     assert common(names.address(a), names.address(b)) == common(a, b)
 
@@ -249,3 +250,30 @@ def test_of_the_mounts_of_a_process_number_device_and_type_are_left() -> None:
     mount = "41 28 0:38 /export /srv/eve rw,noatime shared:9 - nfs4 filer:/eve rw,addr=10.0.0.9"
     left = scrub(f"c\n-- /proc/9/mountinfo --\n{mount}\nnot a mount\n")
     assert left.endswith("mountinfo --\n41 0 0:38 / / - nfs4 none\n")
+
+
+def masked(packed: bytes, length: int) -> bytes:
+    whole = ipaddress.ip_network((packed, length), strict=False)
+    return whole.network_address.packed
+
+
+@given(
+    st.tuples(st.just(10), st.integers(0, 255), st.integers(0, 3), st.integers(0, 255)).map(bytes),
+    st.integers(8, 32),
+)
+def test_a_network_has_the_replacements_of_its_addresses(address: bytes, length: int) -> None:
+    names = Names(KEY)
+    network = names.network(masked(address, length), length)
+    assert network == masked(names.address(address), length)
+
+
+@pytest.mark.parametrize("length", [16, 24, 30])
+def test_a_route_still_leads_to_the_addresses_behind_it(length: int) -> None:
+    own = bytes([10, 14, 0, 2])
+    for kind, number in ((24, 0), (24, 1), (32, 0), (32, 1)):
+        head = bytearray(b"\x02" + bytes(11))
+        head[1 + number] = length
+        raw = attribute(1 + number, masked(own, length))
+        message = struct.pack("=IHHII", 28 + len(raw), kind, 0, 1, 0) + bytes(head) + raw
+        clean = scrubbed("netlink/route/routes4", message, Names(KEY))
+        assert clean[32:36] == masked(Names(KEY).address(own), length)

@@ -55,14 +55,19 @@ class Names:
         if kept is None:
             return packed
         bits = "".join(f"{byte:08b}" for byte in packed)
-        tail = len(bits.rstrip("0"))  # the trailing zeros of a network stay zeros
         new = bits[:kept]
         for position in range(kept, len(bits)):
-            flip = self._bit(f"{len(packed)}/{bits[:position]}") if position < tail else 0
+            flip = self._bit(f"{len(packed)}/{bits[:position]}")
             new += str(int(bits[position]) ^ flip)
         made = int(new, 2).to_bytes(len(packed), "big")
         self.known[packed] = made
         return made
+
+    def network(self, packed: bytes, length: int) -> bytes:
+        """The replacement of a network with a prefix of so many bits: those behind it stay zero."""
+        size = 8 * len(packed)
+        mask = (1 << size) - (1 << max(0, size - length))
+        return (int.from_bytes(self.address(packed), "big") & mask).to_bytes(len(packed), "big")
 
     def mac(self, packed: bytes) -> bytes:
         """The replacement of a MAC address, locally administered; broadcast and zero stay."""

@@ -131,6 +131,15 @@ _DIAG: Final[Rules] = {12: _blank, 13: _blank, 18: _blank}  # SCTP's addresses, 
 _SOCK_DIAG = (18, 20)  # both families in one answer, and one
 
 
+# RTM_NEWROUTE, RTM_NEWRULE: their headers have the prefix lengths of destination and source, the
+# attributes 1 and 2, behind the family (struct rtmsg, struct fib_rule_hdr)
+_NETWORKS: Final = (24, 32)
+
+
+def _network(length: int) -> Rule:
+    return lambda value, names: names.network(value, length)
+
+
 def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
     """The scrubbed answer to the request of this name; its length is unchanged."""
     data = bytearray(answer)
@@ -151,6 +160,9 @@ def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
             _diag(data, offset + 16, end, names)
         elif not diag and kind in messages:
             head, rules = messages[kind]
+            if kind in _NETWORKS and messages is _MESSAGES:
+                lengths = data[offset + 17], data[offset + 18]
+                rules = {**rules, **{at + 1: _network(bits) for at, bits in enumerate(lengths)}}
             start = offset + 16 + head
             data[start:end] = _replaced(bytes(data[start:end]), rules, names)
         offset += (length + 3) & ~3
@@ -161,9 +173,10 @@ def _policies(data: bytearray, at: int, end: int, names: Names) -> None:
     """The addresses of an IPsec policy and of its first template; other templates are zeroed."""
     if at + xfrm.POLICY_SIZE > end:
         return
-    size = 4 if xfrm.SELECTOR.unpack_from(data, at)[4] == AF_INET else 16
-    for place in (at, at + 16):
-        data[place : place + size] = names.address(bytes(data[place : place + size]))
+    *_, family, to, source = xfrm.SELECTOR.unpack_from(data, at)[:7]
+    size = 4 if family == AF_INET else 16
+    for place, length in ((at, to), (at + 16, source)):
+        data[place : place + size] = names.network(bytes(data[place : place + size]), length)
     start = at + xfrm.POLICY_SIZE
     data[start:end] = _replaced(bytes(data[start:end]), {5: _template}, names)
 
