@@ -266,7 +266,7 @@ def _goodput(args: argparse.Namespace, frame: int) -> float | None:
     return f.max_packets(args.speed, frame) * 8 * payload
 
 
-_HEAD: Final = "   frame      packets/s     spacing         MiB/s         MiB/s           goodput"
+_HEAD: Final = "   frame      packets/s     spacing       MiB/s       MiB/s           goodput"
 
 
 def text(document: Document) -> list[str]:
@@ -278,12 +278,12 @@ def text(document: Document) -> list[str]:
         f"{units.link(document['speed'])}, MTU {document['mtu']}: {name}{stamps}{tagged}",
         f"  goodput at most   {_exact(document['goodput'])}{_bytes(document['goodput'])}",
         "",
-        f"  {'':>33}  {'counted':>12}  {'with FCS':>12}",
+        f"  {'':>33}  {'counted':>10}  {'with FCS':>10}",
         _HEAD,
     ]
     out += [
         f"  {row['frame']:>6}  {row['packets_per_s']:>13,.0f}  {_time(row['spacing']):>10}"
-        f"  {row['counted'] / MIB:>12,.3f}  {row['with_fcs'] / MIB:>12,.3f}"
+        f"  {row['counted'] / MIB:>10,.3f}  {row['with_fcs'] / MIB:>10,.3f}"
         f"  {_exact(row['goodput']):>16}"
         for row in document["frames"]
     ]

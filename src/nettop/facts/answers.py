@@ -9,10 +9,10 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
+from .flow_words import EVERYWHERE
+
 if TYPE_CHECKING:
     from ..frame.rates import Frame
-
-_ALL = ("0.0.0.0", "::", "*")  # noqa: S104
 
 
 def from_another(frame: Frame) -> tuple[str, ...]:
@@ -28,6 +28,6 @@ def from_another(frame: Frame) -> tuple[str, ...]:
         return ()
     ports = sorted(
         {row.local_port for row in frame.rows("sockets_udp")
-         if row.local in _ALL and not row.remote_port}
+         if row.local in EVERYWHERE and not row.remote_port}
     )  # fmt: skip
     return tuple(f"{port} at {address}" for port in ports for address in second)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .kinds.flow import Flow
 
 MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
+EVERYWHERE: Final = ("0.0.0.0", "::")  # noqa: S104 - of a socket that is bound to all addresses
 QUIET: Final = 100e3  # bit/s; a flow that moves less and holds no data is idle
 
 

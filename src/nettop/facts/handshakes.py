@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..frame.rates import Entry
+from .flow_words import EVERYWHERE
 from .flows import Full, name_of
 
 if TYPE_CHECKING:
     from ..collect.half_open import Row as HalfOpenRow
     from .rows import TcpRow
-
-_ANY = ("0.0.0.0", "::")  # noqa: S104
 
 
 def full(
@@ -32,7 +31,11 @@ def full(
             listening.setdefault(entry.now.local_port, []).append(entry.now)
     counts: dict[int, tuple[TcpRow, int]] = {}
     for one in (entry.now for entry in waiting):
-        rows = [row for row in listening.get(one.local_port, ()) if row.local in (one.local, *_ANY)]
+        rows = [
+            row
+            for row in listening.get(one.local_port, ())
+            if row.local in (one.local, *EVERYWHERE)
+        ]
         if rows:
             row = next((row for row in rows if row.local == one.local), rows[0])
             counts[row.inode] = row, one.waiting + counts.get(row.inode, (row, 0))[1]

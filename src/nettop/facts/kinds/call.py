@@ -68,9 +68,10 @@ def words(row: failed_calls.Row, frame: Frame | None) -> Words:
     What is normal of IPv6 is so on a host without a global address only; with one, as without a
     `frame`, the words are those of both families.
     """
-    own = frame.rows("addresses") if frame is not None else ()
-    with_ipv6 = frame is None or any(one.family == 6 and _global(one.address) for one in own)
-    return failed_calls.words(row.call, row.error, "" if with_ipv6 else row.address)
+    if frame is None or ":" not in row.address:
+        return failed_calls.words(row.call, row.error)
+    own = (one.address for one in frame.rows("addresses") if one.family == 6)
+    return failed_calls.words(row.call, row.error, "" if any(map(_global, own)) else row.address)
 
 
 @cache

@@ -80,6 +80,15 @@ class Host:
         """The kernel's answer to the question."""
         return next((row for row in self.answers if row.answers(question)), None)
 
+    def strongest(self, name: str, switch: str) -> tuple[int, str]:
+        """The value of a switch in force on an interface, and whose it is: its own or `all`.
+
+        The larger counts (include/linux/inetdevice.h, IN_DEV_MAXCONF).
+        """
+        rows = [self.switches[one] for one in ("all", name) if one in self.switches]
+        values = [(getattr(row, switch) or 0, row.interface) for row in rows]
+        return max(values, key=lambda one: one[0], default=(0, name))
+
     def unread(self, table: str) -> str | None:
         """Why a table is not known; None if it was read."""
         if table in self.frame.missing:

@@ -72,11 +72,9 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
         return
     if ":" in to or link is None or link.loopback:
         return
-    rows = [leg.host.switches[one] for one in ("all", name) if one in leg.host.switches]
-    mode = max((row.arp_ignore or 0 for row in rows), default=0)
+    mode, key = leg.host.strongest(name, "arp_ignore")
     places = [row.interface for row in leg.host.addresses if row.address == to]
     if places and name not in places and mode:
-        key = next((row.interface for row in rows if row.arp_ignore == mode), name)
         yield Step(
             "arp", SUSPECT, f"{name} answers no ARP for {to}: net.ipv4.conf.{key}.arp_ignore is "
             f"{mode}, and the address is on {places[0]} (right behind a load balancer only)",
@@ -93,8 +91,7 @@ def _checked(leg: Leg, name: str) -> Iterator[Step]:
         yield Step("arrival", PASSES, f"{leg.question.to} is an address of this host")
     if address(source).version == 6 or (not error and not leg.hop.unasked):
         return
-    rows = [leg.host.switches[one] for one in ("all", name) if one in leg.host.switches]
-    mode = max((row.rp_filter or 0 for row in rows), default=0)
+    mode, key = leg.host.strongest(name, "rp_filter")
     back = routed(leg.host, Question(source, protocol=leg.question.protocol))
     strict = mode == _STRICT and back.interface not in (None, name)
     loose = mode in (_STRICT, _LOOSE) and not back.goes and back.interface is None
@@ -103,8 +100,6 @@ def _checked(leg: Leg, name: str) -> Iterator[Step]:
         way = f"the route back to {source} leaves by {back.interface}"
         if back.interface is None or back.interface == name:
             way = f"no route leads back to {source}"
-        key = next((one for row, one in zip(rows, ("all", name), strict=False)
-                    if row.rp_filter == mode), name)  # fmt: skip
         key = f"net.ipv4.conf.{key.replace('.', '/')}.rp_filter"
         yield Step(
             "rp_filter", STOPS, f"the reverse path filter of {name} drops {leg.what} from "

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import BRIDGED, OUT, Leg
+
+if TYPE_CHECKING:
+    from ...rows import LinkRow
 
 PLACE: Final = 70
 _OPEN: Final = "forwarding"
@@ -47,10 +50,8 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
         yield Step("bridge", STOPS, f"the port {name} of the bridge {bridge} is {port.port_state}",
                    show, f"bridge link set dev {name} state 3")  # fmt: skip
     others = [
-        one for one in leg.host.links.values()
-        if one.master == bridge and one is not port and one.up and one.carrier is not False
-        and one.port_state in (_OPEN, None)
-    ]  # fmt: skip
+        one for one in _ports(leg, bridge) if one is not port and one.port_state in (_OPEN, None)
+    ]
     apart = [one.interface for one in others if port.isolated and one.isolated]
     if not others:
         yield Step("bridge", STOPS, f"no other port of the bridge {bridge} forwards",
@@ -64,9 +65,15 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
         )  # fmt: skip
 
 
+def _ports(leg: Leg, bridge: str) -> list[LinkRow]:
+    """The ports of a bridge that are up and have a carrier."""
+    links = leg.host.links.values()
+    return [one for one in links if one.master == bridge and one.up and one.carrier is not False]
+
+
 def _bridge(leg: Leg, name: str) -> Iterator[Step]:
     every = [one for one in leg.host.links.values() if one.master == name]
-    ports = [one for one in every if one.up and one.carrier is not False]
+    ports = _ports(leg, name)
     shut = [one for one in ports if one.port_state not in (_OPEN, None)]
     show = f"bridge link show master {name}"
     if not ports:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ...flow_words import end
+from ...flow_words import EVERYWHERE, end
 from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..host import address
 from ..legs import IN, Leg
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ..host import Host
 
 PLACE: Final = 110
-_ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - addresses of listening sockets, compared
 _STOPPED: Final = "Tt"  # state of a process in /proc/PID/stat
 
 
@@ -51,7 +50,7 @@ def look(leg: Leg) -> Iterator[Step]:
 
 
 def _takes(local: str, to: str) -> bool:
-    if local in _ANY:
+    if local in EVERYWHERE:
         return local == "::" or address(to).version == 4
     return address(local) == address(to)
 
