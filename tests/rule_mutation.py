@@ -3,8 +3,8 @@
     python tests/rule_mutation.py [rules/surface/problem.toml …]
 
 The changes: each condition of `when` and each `if` of a fix dropped and negated; each exception,
-`hold` and `profiles` dropped. Prints the survivors: parts that the tests do not need. Zero is the
-target.
+`hold` and `profiles` dropped. Prints the survivors: parts that the tests do not need, nor the looks
+at its shares (`rule_shares`). Zero is the target.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+import rule_shares
 
 from nettop.advice.judge.rule_tests import moments, verdict
 from nettop.advice.language.expression import Expression
@@ -103,10 +105,13 @@ def survivors(path: Path) -> list[str]:
     rule = read(path)
     hosts = recorded(path.resolve())
     tests = [(table, moments(rule, table, hosts)) for table in own_tests(path)]
+    looks = list(rule_shares.looks(rule, path))
+    said = [bool(rule_shares.severity(rule, look)) for look in looks]
     return [
         f"{rule.id}: {mutant.change}"
         for mutant in mutants(rule)
         if not any(verdict(mutant.rule, table, facts) for table, facts in tests)
+        and [bool(rule_shares.severity(mutant.rule, look)) for look in looks] == said
     ]
 
 

@@ -37,7 +37,7 @@ def test_the_cause_is_first_and_as_loud_as_the_loss() -> None:
 def test_a_counter_without_a_rule_of_its_own_comes_last_of_its_severity() -> None:
     host = {"tcp_failed": 150, "tcp_active": 150, "syn_retrans": 0, "tcp_in": 5}
     late = {"name": "PAWSEstab", "means": "late", "events": 40.0, "least": 10.0}
-    rules = [one.rule for one in findings(host=host, failures=[late])]
+    rules = [one.rule for one in findings(host={**host, "ip_in": 900}, failures=[late])]
     assert rules.index("peer-refuses-connections") < rules.index("counted-as-failed")
 
 
@@ -104,6 +104,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("received-segments-dropped", "cgroup-refuses-socket-memory"),
         ("packets-vanish", "firewall-drops"),  # counted by the host, dropped by a chain
         ("packets-vanish", "firewall-rate-limit-drops"),
+        ("connections-open-at-the-second-try", "calls-fail"),  # the program that gives up
     }
 
 
@@ -125,7 +126,9 @@ def test_a_shaper_explains_what_waits_and_what_is_dropped_behind_it() -> None:
     card = {"name": "eth0", "per_s": {"qdisc_drops": 300, "tx_packets": 900}}
     found = {
         one.rule: one
-        for one in findings(nics=[card], qdiscs=[shaper], host={"udp_sndbuf_errors": 300})
+        for one in findings(
+            nics=[card], qdiscs=[shaper], host={"udp_sndbuf_errors": 300, "udp_out": 900}
+        )
     }
     assert next(iter(found)) == "shaper-limits"
     assert found["queue-drops-before-sending"].cause == "shaper-limits@eth0/tbf-1:"

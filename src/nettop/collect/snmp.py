@@ -77,7 +77,7 @@ _SUMS: Final[Mapping[str, str]] = {
     "ip_delivers": "Ip.InDelivers 6.Ip6InDelivers",
     "ip_no_routes": "IpExt.InNoRoutes 6.Ip6InNoRoutes",
     "ip_foreign": "Ip.InAddrErrors 6.Ip6InAddrErrors",
-    "ip_no_way_out": "Ip.OutNoRoutes 6.Ip6OutNoRoutes",
+    "ip_no_way_out": "Ip.OutNoRoutes", "ip6_no_way_out": "6.Ip6OutNoRoutes",
     "ip_header_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors",
     "ip_expired": "Icmp.OutTimeExcds 6.Icmp6OutTimeExcds",
     "ip_unreachable": "Icmp.InDestUnreachs 6.Icmp6InDestUnreachs",
@@ -171,7 +171,8 @@ class Row:
     ip_delivers: int | None = counter("IP packets delivered to a protocol", "packets")
     ip_no_routes: int | None = counter("IP packets received, no route", "packets")
     ip_foreign: int | None = counter("IP packets received for another host", "packets")
-    ip_no_way_out: int | None = counter("IP packets not sent, no route", "packets")
+    ip_no_way_out: int | None = counter("IPv4 packets not sent, no route", "packets")
+    ip6_no_way_out: int | None = counter("IPv6 packets not sent, no route", "packets")
     ip_header_errors: int | None = counter(
         "IP packets received with a wrong header or an expired TTL", "packets"
     )

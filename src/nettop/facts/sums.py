@@ -35,7 +35,7 @@ RATES: Final = (
     "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
     "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
     "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts", "tcp_cut", "tcp_given_up",
-    "tcp_silent", "ip_no_way_out", "ip_header_errors", "ip_expired", "tcp_failed", "tcp_twice",
+    "tcp_silent", "ip_header_errors", "ip_expired", "tcp_failed", "tcp_twice",
     "tcp_unsigned", "ip_unreachable",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait", "frag_waiting")
@@ -126,6 +126,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     values: dict[str, float | None] = dict(
         zip(RATES, _RATES(rate) if rate is not None else _NO_RATES, strict=True)
     )
+    values["ip_no_way_out"] = _no_way_out(frame, rate)
     values |= zip(NOW, _NOW(now) if now is not None else _NO_NOW, strict=True)
     sent, again = values["tcp_out"], values["tcp_retrans"]
     idle = [one.idle for one in load.values()]
@@ -200,6 +201,21 @@ def _unsent(rate: SnmpRow | None) -> float | None:
     forwarded = rate.ip_forwarded or 0
     lost = forwarded + (rate.ip_requests or 0) - (rate.ip_transmits or 0)
     return float(min(forwarded, max(0, lost)))
+
+
+def _no_way_out(frame: Frame, rate: SnmpRow | None) -> float | None:
+    """Packets per second without a route; of IPv6 where the host has an address beyond its links.
+
+    Without one, a program that asks for the addresses of a name tries each of IPv6 in vain
+    (RFC 6724), and goes on by IPv4.
+    """
+    if rate is None:
+        return None
+    beyond = any(
+        row.family == 6 and row.address != "::1" and not row.address.startswith("fe80:")
+        for row in frame.rows("addresses")
+    )
+    return total((rate.ip_no_way_out, rate.ip6_no_way_out if beyond else None))
 
 
 def _silent(rules: Sequence[Entry[NftablesRow]]) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from ...terms.dataclass import dataclass
 from ..language.evaluate import evaluate
 from ..language.expression import Expression
-from ..language.functions.history import EARLIER
-from ..language.moment import Moment
+from ..language.functions.history import COUNTED, EARLIER, key, terms
+from ..language.moment import LOOK, Moment
 from ..language.scope import Scope
 from ..language.syntax import literal, path_of
 from ..language.vocabulary import SWITCH
@@ -23,12 +23,12 @@ Label: TypeAlias = Callable[[object], str]  # the name of a fact as a target
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A `worst(field, seconds)` or `increase(field, seconds)` of a condition."""
+    """A `worst(field, seconds)` or `increase(field, seconds)` of a condition, or a rate to sum."""
 
     text: str
     path: tuple[str, ...]  # of the field
     seconds: float
-    sign: float  # 1: the largest value is needed; -1: the smallest
+    sign: float  # 1: the largest value is needed; -1: the smallest; 0: the sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,10 @@ class Judged:
     def of(cls, rule: Rule) -> Judged:
         """Put `when` and `unless` together."""
         condition = whole(rule)
-        return cls(rule, condition, _earlier(condition))
+        earlier = _earlier(condition)
+        if rule.critical is not None:
+            earlier = tuple(dict.fromkeys((*earlier, *_earlier(rule.critical))))
+        return cls(rule, condition, earlier)
 
     def holds(self, row: Row, moment: Moment, label: Label) -> bool:
         """Whether it is for this profile and holds on a row, by the three-valued walk."""
@@ -71,9 +74,23 @@ def _joined(when: Expression, exempt: tuple[Expression, ...]) -> Expression:
 @lru_cache(maxsize=1024)
 def _earlier(condition: Expression) -> tuple[Earlier, ...]:
     """The earlier values that a condition asks for."""
-    return tuple(
-        Earlier(ast.unparse(call), path_of(call.args[0]) or (), float(literal(call.args[1])), sign)
+    found = [
+        Earlier(
+            key(condition.over, ast.unparse(call)),
+            path_of(call.args[0]) or (),
+            float(literal(call.args[1])),
+            sign,
+        )
         for name, sign in EARLIER.items()
         if name in condition.text
         for call in condition.calls(name)
-    )
+    ]
+    found += [
+        Earlier(key(condition.over, ast.unparse(field)), path_of(field) or (), LOOK, 0.0)
+        for name in COUNTED
+        if name in condition.text
+        for call in condition.calls(name)
+        for argument in call.args
+        for _, field in terms(argument)
+    ]
+    return tuple(dict.fromkeys(found))

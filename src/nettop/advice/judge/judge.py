@@ -23,7 +23,7 @@ from ..language.scope import Scope
 from ..language.values import field_value
 from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
-from ..rules.severity import SERIOUS
+from ..rules.severity import CRITICAL, SERIOUS
 from .causes import Found, ordered
 from .condition import Earlier, Judged, Row, whole
 from .loop import Loop, loop_of, true_on
@@ -158,9 +158,13 @@ class Judge:
                 for target, fact in targets:
                     base = moment.named(call.path[0], over, fact)
                     value = field_value(base, call.path[1:])
-                    now[target] = call.sign * value if isinstance(value, int | float) else None
+                    sign = call.sign or 1.0
+                    now[target] = sign * value if isinstance(value, int | float) else None
                 at = moment.facts.at
-                self._past.add(call.text, at, call.seconds, now, rest=over in fresh)
+                if call.sign:
+                    self._past.add(call.text, at, call.seconds, now, rest=over in fresh)
+                else:
+                    self._past.count(call.text, at, now, rest=over in fresh)
 
     def _mutes(self, rule: Rule, target: str, fact: object) -> bool:
         if not self.muted:
@@ -295,7 +299,7 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
         id=f"{rule.id}@{target}",
         rule=rule.id,
         target=target,
-        severity=rule.severity,
+        severity=_severity(rule, scope),
         title=rule.words.title.prose(scope),
         why=rule.words.why.prose(scope),
         held=held,
@@ -311,6 +315,12 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
         gain=rule.gain,
         safety=rule.safety,
     )
+
+
+def _severity(rule: Rule, scope: Scope) -> str:
+    """Critical where the rule says so, e.g. because nothing gets through."""
+    whole = rule.critical is not None and evaluate(rule.critical, scope).value is True
+    return CRITICAL if whole else rule.severity
 
 
 def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:

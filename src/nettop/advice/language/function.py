@@ -38,6 +38,10 @@ class Evaluation(Protocol):
     """Evaluates one expression on one target."""
 
     @property
+    def over(self) -> str:
+        """The kind of fact that the rule is over."""
+
+    @property
     def scope(self) -> Scope:
         """What the names stand for."""
 
@@ -59,6 +63,10 @@ class Evaluation(Protocol):
 
 class CodeWriter(Protocol):
     """Writes Python code of one expression."""
+
+    @property
+    def over(self) -> str:
+        """The kind of fact that the rule is over."""
 
     @property
     def certain(self) -> Collection[str]:

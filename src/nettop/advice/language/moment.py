@@ -1,15 +1,15 @@
 """One moment as rules see it: facts, sysctls as numbers, offloads by name, cores by number.
 
 There is one `Moment` for each frame. `Past` holds earlier values of this run, for
-`worst(field, seconds)` and `increase(field, seconds)`.
+`worst(field, seconds)`, `increase(field, seconds)`, and the sums of rates over a look.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...facts import Facts
 from ...facts.kinds import kinds
@@ -21,6 +21,8 @@ from .values import Value, setting
 
 _IDLE: Final = 80.0  # percent idle: a core with less is busy
 _UNKNOWN: Final = float("-inf")  # a value that is not known, less than any other
+LOOK: Final = 10.0  # seconds over which events are counted
+Sum: TypeAlias = "tuple[tuple[float, str, float | None], ...]"  # sign, field and its rate now
 
 
 class Past:
@@ -33,7 +35,8 @@ class Past:
     def __init__(self) -> None:
         """Empty: no frame was judged yet."""
         self._values: dict[str, dict[str, deque[tuple[float, float]]]] = {}
-        self._at: dict[str, float] = {}  # time of the last values of a call
+        self._spans: dict[str, dict[str, deque[tuple[float, float, float | None]]]] = {}
+        self._at: dict[str, float] = {}  # time of the last values of a call or field
 
     def add(
         self, call: str, at: float, seconds: float, now: Mapping[str, float | None],
@@ -60,6 +63,38 @@ class Past:
         if not rest and len(targets) > len(now):
             for target in [target for target in targets if target not in now]:
                 del targets[target]
+
+    def count(
+        self, field: str, at: float, now: Mapping[str, float | None], *, rest: bool = False
+    ) -> None:
+        """Add the rate of `field` on each target since the last time; `rest` as for `add`.
+
+        The first rate of all is one of a second: how long it was measured is not known here.
+        """
+        targets = self._spans.setdefault(field, {})
+        last = self._at.get(field)
+        self._at[field] = at
+        for target, rate in now.items():
+            spans = targets.setdefault(target, deque())
+            if last is not None and spans and spans[-1][0] < last:  # it rested until then
+                until, _, before = spans[-1]
+                spans.append((last, last - until, before))
+            if last is not None and last >= at and spans:  # the same moment again
+                spans[-1] = at, spans[-1][1], rate
+            else:
+                spans.append((at, 1.0 if last is None else at - last, rate))
+            while spans[0][0] <= at - LOOK:
+                spans.popleft()
+        if not rest and len(targets) > len(now):
+            for target in [target for target in targets if target not in now]:
+                del targets[target]
+
+    def counted(self, field: str, target: str) -> tuple[float, float] | None:
+        """Events of a rate in the last `LOOK` seconds, and the seconds; None if not known."""
+        spans = self._spans.get(field, {}).get(target, ())
+        known = [(seconds, rate) for _, seconds, rate in spans if rate is not None]
+        seconds = sum(seconds for seconds, _ in known)
+        return (sum(span * rate for span, rate in known), seconds) if seconds else None
 
     def worst(self, call: str, target: str) -> float | None:
         """The largest value kept; None if there is none."""
@@ -180,6 +215,28 @@ class Moment:
         before = self.past.worst(call, target)
         return 0.0 if before is None else max(0.0, now + before)
 
+    def events(self, target: str, counted: Sum) -> float | None:
+        """Events of a sum of rates in the last `LOOK` seconds; None if one of them is unknown."""
+        known = [(sign, self._counted(target, field, now)) for sign, field, now in counted]
+        return _sum((sign, one and one[0]) for sign, one in known)
+
+    def mean(self, target: str, counted: Sum) -> float | None:
+        """The mean of a sum of rates in the last `LOOK` seconds; None if one is unknown."""
+        known = [(sign, self._counted(target, field, now)) for sign, field, now in counted]
+        return _sum((sign, one and one[0] / one[1]) for sign, one in known)
+
+    def share(self, target: str, lost: Sum, through: Sum) -> float | None:
+        """Events of `lost` / those of both, in the last `LOOK` seconds; 0 if there were none."""
+        part, rest = self.events(target, lost), self.events(target, through)
+        if part is None or rest is None:
+            return None
+        return part / (part + rest) if part > 0 else 0.0
+
+    def _counted(self, target: str, field: str, now: float | None) -> tuple[float, float] | None:
+        """Events and seconds; without earlier moments, those of a second at the rate of now."""
+        known = self.past.counted(field, target)
+        return known or (None if now is None else (now, 1.0))
+
     def indexed(self, kind: str) -> Mapping[Hashable, object]:
         """The facts of a kind by their key."""
         index = self._indexed.get(kind)
@@ -207,3 +264,13 @@ class Moment:
         if name == "host":
             return self.facts.host
         return self.indexed(name).get(kinds()[over].parents[name](fact))
+
+
+def _sum(parts: Iterable[tuple[float, float | None]]) -> float | None:
+    """The sum with signs; None if a part is unknown."""
+    total = 0.0
+    for sign, part in parts:
+        if part is None:
+            return None
+        total += sign * part
+    return total

@@ -23,7 +23,7 @@ from .evaluate import evaluate
 from .expression import Expression
 from .function import Code
 from .functions import FUNCTIONS
-from .functions.history import EARLIER
+from .functions.history import COUNTED, EARLIER
 from .moment import Moment
 from .scope import Scope
 from .syntax import Limit, Limits, NoCode, called, literal, path_of
@@ -207,7 +207,9 @@ def value_of(expression: Expression, scope: Scope) -> Value | None:
 @lru_cache(maxsize=256)
 def _reader(expression: Expression, limits: tuple[tuple[str, Limit], ...]) -> Reader | None:
     """The expression as a function of facts by name, moment and profile; None: no native code."""
-    if any(name in expression.text for name in EARLIER):  # kept by the target's label
+    if any(
+        f"{name}(" in expression.text for name in (*EARLIER, *COUNTED)
+    ):  # kept by the target's label
         return None
     writer = Writer(expression.over, dict(limits))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection
 from typing import Final
@@ -14,7 +15,7 @@ from .evaluate import evaluate
 from .expression import Expression, parse
 from .native import value_of
 from .scope import Scope
-from .syntax import ExpressionError, Limits, path_of
+from .syntax import ExpressionError, Limits, called, path_of
 from .values import Value
 from .vocabulary import KINDS, LABELS, NUMBER, find, names
 
@@ -73,7 +74,10 @@ def _alias(part: Expression) -> str:
 
 
 def _meaning(part: Expression, limits: Limits) -> str:
-    path = path_of(part.tree)
+    tree = part.tree
+    if isinstance(tree, ast.Call) and called(tree) == "mean":  # of a rate: it has the same unit
+        tree = tree.args[0]
+    path = path_of(tree)
     if path is None:
         return "[CPUs]" if part.text.startswith("cpu_list(") else "N"
     if path[0] == "limits":

@@ -94,6 +94,10 @@ class Phraser:
 
     def measure(self, node: ast.expr) -> str:
         """The unit of a number that is compared with this expression."""
+        if isinstance(node, ast.Call) and called(node) == "share":
+            return "ratio"
+        if isinstance(node, ast.Call) and called(node) == "events":
+            return self.measure(node.args[0]).removesuffix("/s")
         for inner in ast.walk(node):
             path = path_of(inner) if isinstance(inner, ast.Attribute) else None
             if path is None and isinstance(inner, ast.Attribute):  # of a core found by number

@@ -28,6 +28,8 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
         ]
     lines += _titled("Applies to", [_where(rule)], width)
     lines += _titled(*_when(rule), width)
+    critical = [] if rule.critical is None else [in_words(rule.critical, rule.limits)]
+    lines += _titled("Critical where also", critical, width)
     lines += _titled("Silent when", _silences(rule), width)
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
@@ -96,6 +98,7 @@ def data(rule: Rule) -> dict[str, object]:
         "links": sorted(rule.links) if rule.links else [],
         "profiles": sorted(rule.profiles) if rule.profiles else [],
         "when": rule.when.text,
+        "critical": rule.critical.text if rule.critical is not None else "",
         "unless": [{"when": e.when.text, "say": e.say.general(rule.limits)} for e in rule.unless],
         "yields": list(rule.yields),
         "after": list(rule.after),

@@ -24,9 +24,9 @@ from .severity import SEVERITIES
 T = TypeVar("T")
 Table: TypeAlias = Mapping[str, Any]  # of a TOML file: any key, any value
 _KEYS: Final = (
-    "title", "severity", "over", "when", "why", "source", "links", "profiles", "hold", "unless",
-    "yields", "after", "show", "encodes", "relieves", "expected", "gain", "safety", "limits",
-    "competing", "fix", "test",
+    "title", "severity", "critical", "over", "when", "why", "source", "links", "profiles", "hold",
+    "unless", "yields", "after", "show", "encodes", "relieves", "expected", "gain", "safety",
+    "limits", "competing", "fix", "test",
 )  # fmt: skip
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
@@ -93,6 +93,11 @@ class _Builder:
             severity=severity,
             over=self.over,
             when=self.condition("when", self.text_of("when")),
+            critical=(
+                self.condition("critical", self.text_of("critical"))
+                if "critical" in self.data
+                else None
+            ),
             later=self.words,
             links=self.links(),
             profiles=self.names("profiles", PROFILES),

@@ -5,6 +5,7 @@ with dashes that name the *problem*, not the remedy. Keys (* marks required keys
 
     title*    one line: the problem and its object; may contain {templates}
     severity* "critical" (loss or fault now) "warning" (costs now) "advice" (could be better) "info"
+    critical  a condition: where it is true too, the finding is critical (nothing gets through)
     over*     kind of target, a module of `facts/kinds`: host nic queue core flow process …
     when*     a condition (below); there is a finding if it is TRUE, none if it is false or unknown
     why*      2 to 5 short sentences: what happens, what it costs, what the change does, its risk
@@ -13,7 +14,8 @@ with dashes that name the *problem*, not the remedy. Keys (* marks required keys
               Default for nic, queue, path: ["nic"] (on a bus, real or paravirtual); for flow,
               process, capture: all but loopback
     profiles  bulk-lan bulk-wan latency capture server; default all
-    hold      seconds for which `when` must be true (default 0); 3 or more for rates
+    hold      seconds for which `when` must be true (default 0); 3 or more for a rate of the last
+              second; 0 where `events` counts
     unless    [{ when = "…", say = "why there is no finding" }]; an unknown condition also prevents
               the finding: write known(x) and … to avoid this
     yields    ids of more specific rules: no finding where one of them holds on the same target,
@@ -51,6 +53,11 @@ numbers, 'text', tuples, x[2] with a constant, and these functions:
     pow2(x)                                  the next power of two
     worst(nic.per_s.ring_drops, 60)          the maximum of the last 60 s of this run
     increase(nic.total.carrier_changes, 60)  how much a count grew in the last 60 s of this run
+    events(host.udp_no_ports)                how many there were in the last 10 s; of a rate, or of
+                                             a sum of rates
+    mean(host.udp_no_ports)                  its mean in the last 10 s
+    share(host.udp_no_ports, host.udp_in)    what failed / the sum of it and what got through, in
+                                             the last 10 s
     since_boot(nic.per_s.ring_drops)         the count behind a rate of nic.per_s
     nth(cpus, i)                             the i-th of a tuple, modulo its length
     both(cpus, others)  without(cpus, x, …)  CPUs in both; CPUs less those (numbers or tuples)
@@ -170,6 +177,7 @@ class Rule:
     over: str
     when: Expression
     later: Callable[[], Words] = field(compare=False, repr=False)
+    critical: Expression | None = None  # where it holds too, the finding is critical
     links: frozenset[str] | None = None  # None: every kind
     profiles: frozenset[str] | None = None  # None: every profile
     hold: float = 0.0

@@ -26,7 +26,7 @@ class Failure:
     advice: str = gauge("how to find out more, and what helps", default="")
     rests: str = gauge("the source that defines it", default="")
     events: float | None = gauge("counted now", "events/s", default=None)
-    least: float = gauge("rate from which it matters", "events/s", default=1.0)
+    least: float = gauge("number in ten seconds from which it matters", "events", default=3.0)
     reason: str = gauge("drop reason of the kernel that says more, and is seen now", default="")
 
 

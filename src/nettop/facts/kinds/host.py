@@ -211,7 +211,11 @@ class HostFact:
     tcp_silent: float | None = gauge(
         "handshakes without data, for a listener with TCP_DEFER_ACCEPT", "events/s", default=None
     )
-    ip_no_way_out: float | None = gauge("IP packets not sent, no route", "packets/s", default=None)
+    ip_no_way_out: float | None = gauge(
+        "IP packets not sent, no route; of IPv6 with an address beyond the links only",
+        "packets/s",
+        default=None,
+    )
     ip_header_errors: float | None = gauge(
         "IP packets received with a wrong header or an expired TTL", "packets/s", default=None
     )

@@ -1,18 +1,25 @@
-"""Values of earlier moments: the worst or the growth of some seconds, the total since creation."""
+"""Values of earlier moments: the worst or the growth of some seconds, events of a look, totals."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Final
 
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
-from ..result import Evaluated
+from ..moment import LOOK
+from ..result import Evaluated, reads_of
 from ..syntax import ExpressionError, path_of
 from ..values import field_value
 from ..vocabulary import NUMBER, find, names
 
 EARLIER: Final = {"worst": 1.0, "increase": -1.0}
 """The functions of earlier values, each with the sign that makes the needed value the largest."""
+
+
+def key(over: str, text: str) -> str:
+    """The name of what is kept: the same field has other targets in rules over another kind."""
+    return f"{over}: {text}"
 
 
 def _check_earlier(checker: TypeCheck, node: ast.Call) -> None:
@@ -30,13 +37,66 @@ def _earlier(walk: Evaluation, node: ast.Call) -> Evaluated:
     number = now if isinstance(now, int | float) else None
     moment = walk.scope.moment
     compare = {"worst": moment.worst, "increase": moment.increase}[ast.unparse(node.func)]
-    return walk.read(text, compare(text, walk.scope.target, number), walk.word(node.args[0]))
+    value = compare(key(walk.over, text), walk.scope.target, number)
+    return walk.read(text, value, walk.word(node.args[0]))
 
 
 def _code_earlier(writer: CodeWriter, node: ast.Call) -> Code:
     now = writer.maybe(*writer.value(node.args[0]))
-    code = f"moment.{ast.unparse(node.func)}({ast.unparse(node)!r}, label(row[0]), {now})"
+    name = key(writer.over, ast.unparse(node))
+    code = f"moment.{ast.unparse(node.func)}({name!r}, label(row[0]), {now})"
     return writer.guarded([], code)
+
+
+COUNTED: Final = ("events", "mean", "share")
+"""The functions of a rate that sum it over the last `moment.LOOK` seconds."""
+
+
+def terms(node: ast.expr, sign: float = 1.0) -> Iterator[tuple[float, ast.expr]]:
+    """The fields of a sum or difference, each with its sign; ExpressionError for anything else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        yield from terms(node.left, sign)
+        yield from terms(node.right, sign if isinstance(node.op, ast.Add) else -sign)
+    elif path_of(node) is None:
+        raise ExpressionError(f"{ast.unparse(node)}: a field, or a sum of fields, is required")
+    else:
+        yield sign, node
+
+
+def _check_counted(checker: TypeCheck, node: ast.Call) -> None:
+    for one in node.args:
+        for _, field in terms(one):
+            if (path_of(field) or ("",))[0] not in checker.facts:
+                raise ExpressionError(f"{ast.unparse(field)}: only fields have earlier values")
+            checker.want(field, NUMBER)
+
+
+def _counted(walk: Evaluation, node: ast.Call) -> Evaluated:
+    """The reads are the fields with their mean rates."""
+    moment, target, sums, reads = walk.scope.moment, walk.scope.target, [], []
+    for one in node.args:
+        parts = []
+        for sign, field in terms(one):
+            text, now = ast.unparse(field), walk.visit(field).value
+            rate = now if isinstance(now, int | float) else None
+            name = key(walk.over, text)
+            parts.append((sign, name, rate))
+            mean = moment.mean(target, ((1.0, name, rate),))
+            reads.append(walk.read(text, mean, walk.word(field)))
+        sums.append(tuple(parts))
+    return Evaluated(getattr(moment, ast.unparse(node.func))(target, *sums), reads_of(*reads))
+
+
+def _code_counted(writer: CodeWriter, node: ast.Call) -> Code:
+    sums = []
+    for one in node.args:
+        parts = (
+            f"({sign!r}, {key(writer.over, ast.unparse(field))!r}, "
+            f"{writer.maybe(*writer.value(field))}),"
+            for sign, field in terms(one)
+        )
+        sums.append(f"({''.join(parts)})")
+    return writer.guarded([], f"moment.{ast.unparse(node.func)}(label(row[0]), {', '.join(sums)})")
 
 
 def _check_since_boot(checker: TypeCheck, node: ast.Call) -> None:
@@ -65,6 +125,18 @@ FUNCTIONS: Final = {
     "increase": Function(
         (NUMBER, NUMBER), NUMBER, check=_check_earlier, value=_earlier, code=_code_earlier,
         words=lambda a: f"increase of {a[0]} in the last {a[1]} s",
+    ),
+    "events": Function(
+        (NUMBER,), NUMBER, check=_check_counted, value=_counted, code=_code_counted,
+        words=lambda a: f"{a[0]} (number in {LOOK:.0f} s)",
+    ),
+    "mean": Function(
+        (NUMBER,), NUMBER, check=_check_counted, value=_counted, code=_code_counted,
+        words=lambda a: f"{a[0]} (mean of {LOOK:.0f} s)",
+    ),
+    "share": Function(
+        (NUMBER, NUMBER), NUMBER, check=_check_counted, value=_counted, code=_code_counted,
+        words=lambda a: f"{a[0]}, as a share of these and {a[1]} in {LOOK:.0f} s",
     ),
     "since_boot": Function(
         (NUMBER,), NUMBER, check=_check_since_boot, value=_since_boot,

@@ -1,0 +1,89 @@
+"""Rules judge by share: a total failure is found however quiet, one in ten thousand is not."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import rule_shares
+from sentences import no_fault
+
+from nettop.advice.language.syntax import path_of
+from nettop.advice.language.words import Phraser
+from nettop.advice.rules.load import files, read
+from nettop.advice.rules.rule import Rule
+
+PACK = Path(__file__).parents[2] / "rules"
+PATHS = files(PACK)
+SHARED = [path for path in PATHS if any(True for _ in read(path).when.calls("share"))]
+
+# rules that compare a rate with a fixed number, and why that is no share of anything
+FIXED = {
+    "a load: below it the setting costs nothing that can be measured": """
+        adaptive-moderation-off adaptive-moderation-too-quick aspm-delays-packets
+        capture-port-moderation deep-idle-costs-latency deferred-interrupts-delay-packets
+        eee-delays-packets forwarding-fills-a-core interrupt-delay-costs-latency
+        interrupt-delay-too-long interrupt-flood-at-100g interrupts-unmoderated
+        ipsec-on-one-core jumbo-without-scatter-gather merged-packets-small
+        offloads-off one-request-a-connection pause-on-latency-port
+        poll-budget-runs-out segmentation-packets-small sender-without-segmentation
+        tunnel-segmented-in-software tx-ring-full wireguard-on-one-core xdp-in-generic-mode
+        app-on-other-node app-place-by-chance cpu-time-stolen who-limits-the-flow
+        segments-arrive-with-gaps window-restarts-after-pauses
+        bridge-ports-differ-in-mtu tunnel-packets-fragmented tunnel-packets-on-one-queue
+        two-ports-in-one-network
+    """,
+    "pauses, and frames of a flooded network: not a part of the packets of this host": """
+        paused-by-peer pausing-the-peer priority-paused-by-peer priority-pausing-the-peer
+        receiver-pauses-the-sender frames-for-other-hosts broadcasts-flood-the-host
+        drops-of-unknown-kind datagrams-fragmented
+    """,
+    "counted while nettop looked, with a floor on the mean": """
+        calls-fail packets-dropped-by-reason stray-packets-dropped
+    """,
+    "a ratio of two rates, or both ends": """
+        tls-records-fail faster-link-than-the-receiver where-packets-die
+        application-does-not-read requests-arrive-in-two-parts
+    """,
+}
+
+
+@pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
+def test_a_total_failure_is_found_and_one_in_ten_thousand_is_not(path: Path) -> None:
+    rule = read(path)
+    for look in rule_shares.looks(rule, path):
+        said = rule_shares.severity(rule, look)
+        assert bool(said) is look.finds, look.name
+        if look.total and rule.critical is not None:
+            assert said == "critical", look.name
+
+
+def _fixed(rule: Rule) -> bool:
+    """Whether a rate is compared with a number."""
+    for node in ast.walk(rule.when.tree):
+        if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            sides = [node.left, *node.comparators]
+            rates = [one for one in sides if _rate(Phraser({}).measure(one))]
+            if rates and any(_value(rule, one) for one in sides):
+                return True
+    return False
+
+
+def _rate(unit: str) -> bool:
+    """Whether it is of events; the speed of a link is a property."""
+    return unit.endswith("/s") and unit != "bit/s"
+
+
+def _value(rule: Rule, node: ast.expr) -> float:
+    """The number; 0 for anything else. A limit of zero is no fixed rate: any loss counts."""
+    path = path_of(node) or ("",)
+    value = rule.limits[path[1]] if path[0] == "limits" else getattr(node, "value", 0.0)
+    return value if isinstance(value, int | float) else 0.0
+
+
+def test_every_rate_beside_a_fixed_number_has_a_reason() -> None:
+    known = {name for names in FIXED.values() for name in names.split()}
+    found = {rule.id for rule in map(read, PATHS) if _fixed(rule)}
+    no_fault(f"{name}: judge it by share(lost, through)" for name in sorted(found - known))
+    no_fault(f"{name}: it has no fixed rate now" for name in sorted(known - found))
