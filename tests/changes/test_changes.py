@@ -53,6 +53,18 @@ def test_describe_shows_the_change_or_why_there_is_none(host: Host) -> None:
     assert "because" in plan.describe("nonsense", "1", host.source)
 
 
+def test_what_is_offered_says_who_can_do_it(host: Host) -> None:
+    def how(setting: str, value: str, *, experiment: bool = False) -> str:
+        return plan.describe(setting, value, host.source, experiment=experiment)["how"]
+
+    assert how("sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864") == "apply"
+    assert how("sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864", experiment=True) == "prove"
+    assert how("sysctl.net.ipv4.tcp_warp", "1") == "by-hand"
+    beyond = plan.describe("ring.rx@eth0", "1048576", host.source)
+    assert (beyond["how"], beyond["because"]) != ("apply", "")
+    assert beyond["how"] == "by-hand"
+
+
 def test_the_line_is_on_the_disk_before_the_host_is_touched(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,8 +54,6 @@ def forecast(change: Change, source: Source) -> Result:
     if now != change.before:
         because = f"the host no longer shows {change.before!r} but {now!r}"
         return refused(change, because, shell=shell)
-    if settings.risk(address) in ("reboot", "advice"):
-        return refused(change, "this needs a reboot: nettop does not apply it", shell=shell)
     return Result(str(address), now, value, "planned", after=value, shell=shell)
 
 
@@ -86,21 +84,26 @@ def refused(
 
 
 class StepDocument(TypedDict):
-    """One wanted value as JSON; `before` is None, with `because`, if it cannot be read."""
+    """One wanted value as JSON; `before` is None, with `because`, if it cannot be read.
+
+    `how`: "apply" if `nettop apply` sets it, "prove" if only a test decides whether it helps,
+    "by-hand" if nettop cannot set it on this host; `because` says why.
+    """
 
     setting: str
     before: int | str | list[int] | None
     after: int | str | list[int]
     risk: str
     shell: str  # the equivalent command
+    how: str
     because: NotRequired[str]
 
 
-def describe(setting: str, value: str, source: Source) -> StepDocument:
-    """One wanted value with the current one; an error is in `because`."""
+def describe(setting: str, value: str, source: Source, *, experiment: bool = False) -> StepDocument:
+    """One wanted value with the current one, and how it is set; an error is in `because`."""
     document: StepDocument = {
         "setting": setting, "before": None, "after": data(setting, value), "risk": "none",
-        "shell": "",
+        "shell": "", "how": "prove" if experiment else "apply",
     }  # fmt: skip
     try:
         address = settings.parse(setting)
@@ -108,7 +111,12 @@ def describe(setting: str, value: str, source: Source) -> StepDocument:
         value = settings.normal(address, value)
         document["after"] = settings.data(address, value)
         document["shell"] = settings.shell(address, value, source)
-        document["before"] = settings.data(address, settings.read(source, address))
+        before = settings.read(source, address)
+        document["before"] = settings.data(address, before)
+        if before != value:
+            settings.check(source, address, value)
     except (OSError, ValueError, LookupError) as error:
         document["because"] = sentence(error)
+    if "because" in document:
+        document["how"] = "by-hand"
     return document

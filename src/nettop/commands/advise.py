@@ -296,10 +296,13 @@ def finding_json(source: Source, finding: Finding) -> dict[str, object]:
 
 
 def changes_of(source: Source, finding: Finding) -> list[Mapping[str, object]]:
-    """The changes of the finding: setting, before, after, equivalent command, risk."""
+    """The changes of the finding: setting, before, after, command, risk, and how it is set."""
     from ..changes.plan import describe
 
-    return [describe(wanted.setting, wanted.value, source) for wanted in finding.wanted]
+    return [
+        describe(wanted.setting, wanted.value, source, experiment=wanted.experiment)
+        for wanted in finding.wanted
+    ]
 
 
 def _print(
@@ -355,9 +358,12 @@ def _print_finding(source: Source, finding: Finding, host: str = "") -> None:
         print_lines(f"    {figure}")
     for wanted in finding.wanted:
         change = step(wanted.setting, wanted.value, source)
+        how = f"not by nettop: {change.because}" if change.because else ""
+        if wanted.experiment and not how:
+            how = f"only a test shows whether it helps: nettop prove {finding.id}"
         risk = "" if change.risk == "none" else f"   (risk: {change.risk})"
         print_lines(f"    {change.setting}: {change.before} → {change.after}{risk}")
-        print_lines(f"      {change.shell}")
+        print_lines(*(f"      {text}" for text in (change.shell, how) if text))
     for text in finding.advice:
         print_lines(*wrap(safe(text), 78, initial_indent="    → ", subsequent_indent="      "))
     if text := prediction(finding):

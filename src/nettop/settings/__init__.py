@@ -6,7 +6,7 @@ A setting is written `kind.name@target`: `ring.rx@eth0`, `irq.affinity@eth0/rx-0
 
 A kind module has
 
-    RISK                                none | queues | link | reboot | advice, or a risk by name
+    RISK                                none | queues | link, or a risk by name
     read(source, address)               the value now; OSError if it is absent
     write(host, address, value)         write to the kernel; OSError or ValueError, one sentence
     commands(source, address, value)    the equivalent commands: a tuple of `Command`
@@ -58,7 +58,7 @@ from ._host import Host
 T = TypeVar("T")
 _NO_PART = re.compile("")
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
-RISKS = ("none", "queues", "link", "reboot", "advice")
+RISKS = ("none", "queues", "link")
 
 
 class UnknownError(LookupError):
@@ -203,7 +203,7 @@ def limits(source: Source, address: Address) -> Limits:
 
 
 def risk(address: Address) -> str:
-    """What a write may cost: none, queues, link, reboot or advice."""
+    """What a write may cost: none, queues or link."""
     module = kind(address.kind)
     risky = module.RISK
     return str(risky.get(address.name, "none") if isinstance(risky, dict) else risky)
