@@ -271,3 +271,22 @@ def test_a_shaper_of_received_packets_explains_gaps(
         )
     }
     assert found["segments-arrive-with-gaps"].cause == cause
+
+
+def test_flows_of_one_program_between_two_addresses_are_one_finding() -> None:
+    stalled = {"backoff": 4, "acked": 0, "unacked": 9, "mss": 1448, "local": "10.0.0.1"}
+    ends = [
+        (1, "10.0.0.2", "copy"), (2, "10.0.0.2", "copy"), (3, "10.0.0.2", None),
+        (4, "10.0.0.3", "copy"), (5, "10.0.0.2", "other"),
+    ]  # fmt: skip
+    flows = [
+        {**stalled, "id": f"f{port}", "remote": remote, **({"process": name} if name else {})}
+        for port, remote, name in ends
+    ]
+    table = {"flows": flows, "sysctls": {"net.ipv4.tcp_mtu_probing": "0"}}
+    judged = Judge(RULES, window=0.0).judge(facts(table, "server", 1000.0))
+    found = [one for one in judged.findings if one.rule == "mtu-black-hole"]
+    assert {one.target: one.also for one in found} == {"f1": ("f2", "f3"), "f4": (), "f5": ()}
+    assert found[0].title.endswith("(and 2 more)")
+    said = {one.target: one.because for one in judged.silent() if one.rule == "mtu-black-hole"}
+    assert said["f2"] == "mtu-black-hole@f1 reports the same problem"

@@ -130,7 +130,9 @@ def output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_the_number_of_rules_about_both_ends_is_theirs() -> None:
-    counted = re.findall(r"(\d+) rules (?:\(`rules/ends`\) )?compare", (REPO / "docs/far.md").read_text())
+    counted = re.findall(
+        r"(\d+) rules (?:\(`rules/ends`\) )?compare", (REPO / "docs/far.md").read_text()
+    )
     rules = list((REPO / "rules/ends").glob("*.toml"))
     assert counted == [str(len(rules))], f"docs/far.md: rules/ends has {len(rules)} rules"
 

@@ -292,6 +292,7 @@ def finding_json(source: Source, finding: Finding) -> dict[str, object]:
         "expected": finding.expected,
         "predicted": None if finding.predicted is None else predicted(finding.predicted),
         "cause": finding.cause or None,
+        "also": list(finding.also),
     }
 
 

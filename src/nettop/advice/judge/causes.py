@@ -13,7 +13,7 @@ explains findings about any target.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import log
 from typing import Final
@@ -55,7 +55,38 @@ class Found:
 
 
 def ordered(found: Sequence[Found], below: Below) -> tuple[Finding, ...]:
-    """The findings, the most valuable first, each symptom after its cause."""
+    """The findings, the most valuable first, each symptom after its cause; one for one cause."""
+    return _folded(_placed(found, below), {one.finding.id: one.fact for one in found})
+
+
+def _folded(findings: Iterable[Finding], facts: Mapping[str, object]) -> tuple[Finding, ...]:
+    """One finding for all flows of one program between the same two addresses.
+
+    Sockets that their program has closed belong to the first of these.
+    """
+    groups: dict[object, list[Finding]] = {}
+    first_of: dict[object, object] = {}
+    for finding in findings:
+        fact, key = facts[finding.id], object()
+        if isinstance(fact, Flow) and fact.remote:
+            ends = finding.rule, fact.local, fact.remote
+            own = (*ends, fact.process)
+            key = own if fact.process else first_of.get(ends, own)
+            first_of.setdefault(ends, key)
+        groups.setdefault(key, []).append(finding)
+    kept = {one.id: first.id for first, *rest in groups.values() for one in (first, *rest)}
+    return tuple(
+        replace(
+            first,
+            title=f"{first.title} (and {len(rest)} more)" if rest else first.title,
+            also=tuple(one.target for one in rest),
+            cause=kept.get(first.cause, first.cause),
+        )
+        for first, *rest in groups.values()
+    )
+
+
+def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
     known = ((one.finding.id, _cause(one, found, below)) for one in found)
     causes = {name: cause for name, cause in known if cause is not None}
     loudest = {one.finding.id: _rank(one) for one in found}
@@ -77,7 +108,7 @@ def ordered(found: Sequence[Found], below: Below) -> tuple[Finding, ...]:
         first = chain[-1] if chain else name
         placed.append((loudest[first], len(chain), loudest[name], finding))
     placed.sort(key=lambda item: item[:3])
-    return tuple(finding for *_, finding in placed)
+    return [finding for *_, finding in placed]
 
 
 def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:

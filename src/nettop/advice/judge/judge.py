@@ -130,6 +130,7 @@ class Judge:
                 instead[rule.id, target] = other
         below = _below(facts.nics)
         findings = ordered(found, below)
+        instead |= {(one.rule, target): one.id for one in findings for target in one.also}
         return Judgement(
             findings,
             ordered(muted, below),

@@ -237,6 +237,7 @@ class Finding:
     gain: float = 1.0
     safety: bool = False  # no test run can prove it
     cause: str = ""  # id of the finding that explains it
+    also: tuple[str, ...] = ()  # other targets with the same cause: flows between the same ends
     host: str = ""  # the other host (--peer), where the fix belongs; empty: this host
 
 
