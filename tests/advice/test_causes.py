@@ -37,7 +37,7 @@ def test_the_cause_is_first_and_as_loud_as_the_loss() -> None:
 def test_a_counter_without_a_rule_of_its_own_comes_last_of_its_severity() -> None:
     host = {"tcp_failed": 150, "tcp_active": 150, "syn_retrans": 0, "tcp_in": 5}
     late = {"name": "PAWSEstab", "means": "late", "events": 40.0, "least": 10.0}
-    rules = [one.rule for one in findings(host={**host, "ip_in": 900}, failures=[late])]
+    rules = [one.rule for one in findings(host={**host, "ip_in": 90}, failures=[late])]
     assert rules.index("peer-refuses-connections") < rules.index("counted-as-failed")
 
 

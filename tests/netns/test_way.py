@@ -239,7 +239,8 @@ def test_advise_names_what_decides_a_failed_call(
     if "failed_calls" in found["missing"]:
         pytest.skip(found["missing"]["failed_calls"])
     first = found["findings"][0]
-    assert (code, first["id"]) == (0, "destination-out-of-reach@10.2.0.5:53"), (first, err)
+    assert (code, first["id"]) == (1, "destination-out-of-reach@10.2.0.5:53"), (first, err)
+    assert first["severity"] == "critical", "nothing gets through"
     assert first["title"].startswith("route 10.2.0.0/24 is unreachable: sendto of ")
     assert "ip route del unreachable 10.2.0.0/24" in first["advice"][0]
     explained = {one["rule"]: one["cause"] for one in found["findings"]}

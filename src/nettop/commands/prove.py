@@ -16,6 +16,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ..terms.errors import Refused, nearest
@@ -32,6 +33,7 @@ from .test import clear_progress, options_of, show_progress, stopper, trial_argu
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
+    from ..host.distant import Distant
     from ..trials.prove import Bench
     from ..trials.tune import Offer
 
@@ -150,12 +152,17 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
     return offered(current[finding])
 
 
-def offered(finding: Finding) -> Offer:
-    """A finding with the settings to test and its prediction."""
+def offered(finding: Finding, there: Distant | None = None) -> Offer:
+    """A finding with the settings to test and its prediction; `there` is the other end."""
+    from ..trials.elsewhere import lever
     from ..trials.tune import Offer
 
     wanted = [(one.setting, one.value) for one in finding.wanted]
-    return Offer(finding.id, finding.title, wanted, finding.safety, finding.predicted)
+    own = f"{finding.rule}@{finding.target}"
+    away = None
+    if finding.host and there is not None:
+        away = partial(lever, there, wanted, own)
+    return Offer(finding.id, finding.title, wanted, finding.safety, finding.predicted, away)
 
 
 def _findings(
@@ -184,14 +191,61 @@ def _findings(
 
 
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
-    """The findings under load that have a setting to test, largest predicted gain first."""
-    findings = under_load(on, args.look, lambda: _findings(args))
+    """The findings of both ends under load with a setting to test, largest predicted gain first."""
+    there = _other_end(on)
+    look = (lambda: _of_both(args, there)) if there else (lambda: [*_findings(args).values()])
+    findings = under_load(on, args.look, look)
 
     def gains(finding: Finding) -> tuple[float, float]:
         predicted = finding.predicted
         return (0.0 if predicted is None else -predicted.gain, -finding.gain)
 
-    return [offered(one) for one in sorted(findings.values(), key=gains) if one.wanted]
+    return [offered(one, there) for one in sorted(findings, key=gains) if one.wanted]
+
+
+def _other_end(on: Bench) -> Distant | None:
+    """The host of the peer; None if it is this one or cannot be read, which is said."""
+    from ..host.distant import behind
+    from ..host.source import HostLostError
+    from ..trials.ends import LOCAL
+
+    peer = on.options.peer
+    if peer in (None, LOCAL):
+        return None
+    try:
+        return behind(str(peer))
+    except (HostLostError, ValueError) as error:
+        print(f"only this end is looked at: {error}", file=sys.stderr)
+        return None
+
+
+def _of_both(args: argparse.Namespace, there: Distant) -> list[Finding]:
+    """The findings of both ends that held for HELD seconds; `host` names the other end."""
+    from dataclasses import replace
+
+    from ..host.source import Live
+    from ..views import both
+    from ..views.observer import Observer
+
+    window, here = min(HELD, args.look), Live()
+    observers = (
+        Observer(here, profile=args.profile, window=window),
+        Observer(there, profile=args.profile, window=window),
+    )
+    view = both.Observers(here, there, observers)
+    host = view.hosts[1]
+    found: dict[str, Finding] = {}
+    for frames, sides in view.watch(args.look, observers[0].tables()):
+        ends = ((frames.here, sides.here), (frames.there, sides.there))
+        own, far = (
+            observer.judged(*one).judgement.findings
+            for observer, one in zip(observers, ends, strict=True)
+        )
+        found |= {finding.id: finding for finding in own}
+        found |= {
+            f"{one.id} at {host}": replace(one, id=f"{one.id} at {host}", host=host) for one in far
+        }
+    return [*found.values()]
 
 
 def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:

@@ -1,6 +1,10 @@
-"""Test the fix of each finding, the largest predicted gain first, and keep those that help.
+"""Test the fix of each finding of both ends, one at a time, and keep those that help.
 
   nettop tune --to 10.0.0.2 --peer "ssh host2" --budget 10m
+
+The test runs first, and both ends are looked at under its load. The fix with the largest predicted
+gain comes first. A setting of the other end is changed by the nettop that is installed there, under
+its guard; without one, or where --peer cannot be read, the report says so.
 
 Findings about safety instead of speed are not tested; the report names them for `nettop apply`. The
 report lists what was kept, what was not kept and why, the total gain, and one command that reverts

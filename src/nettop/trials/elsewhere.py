@@ -17,14 +17,37 @@ from ..changes.remote import Remote
 from ..facts.pair.words import called
 from ..host import prefix
 from ..host.source import HostLostError
+from ..terms.errors import sentence
 from .lever import LeverError, pause, row
 
 if TYPE_CHECKING:
+    from ..host.distant import Distant
     from ..host.held import Held
     from .documents import ChangeRow
 
 _MADE: Final = frozenset({"applied", "rounded", "unchanged", "pending"})
 _LATER: Final = "the change there is reverted when that host notices"
+
+
+def lever(there: Distant, wanted: Sequence[tuple[str, str]], finding: str) -> Elsewhere:
+    """The lever for these settings of that host, as the nettop there plans them; LeverError."""
+    remote = Remote(there.prefix, root=there.root)
+    try:
+        planned, _ = remote.plan(wanted, CONFIRM)
+        changes = [
+            Change(
+                one.setting, one.before, one.wanted,
+                identity=settings.identity(there, settings.parse(one.setting)),
+            )
+            for one in planned
+            if one.state != "unchanged"
+        ]  # fmt: skip
+        refused = next((one.because for one in planned if one.state == "refused"), "")
+    except (OSError, ValueError) as error:
+        raise LeverError(sentence(error)) from None
+    if refused:
+        raise LeverError(f"{called(remote.name)}: {refused}")
+    return Elsewhere(remote, changes, finding, [one.shell for one in planned])
 
 
 class Elsewhere:

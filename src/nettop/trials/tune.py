@@ -13,7 +13,7 @@ from ..terms.errors import sentence
 from . import ends, prove, results
 from .calibration import beside
 from .documents import ProveDocument, TuneDocument, TuneStep, TuneTotal
-from .lever import LeverError
+from .lever import LeverError, Proved
 from .peer import Cancelled
 from .prove import Bench
 from .result import Progress
@@ -32,6 +32,7 @@ class Offer:
     wanted: list[tuple[str, str]]
     safety: bool = False
     predicted: Prediction | None = None
+    lever: Callable[[], Proved] | None = None  # at the other end; None: settings of this host
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,25 @@ def tune(
         "total": _total(kept, cancelled=cancelled),
         "gains": [proof["median_difference"] for proof in kept],
         "ids": ids,
-        "undo": "nettop undo " + " ".join(map(str, ids)) if ids else None,
+        "undo": _undo(kept),
         "cancelled": cancelled,
         **on.about(),
     }  # fmt: skip
     results.keep("tune", document)
     return document
+
+
+def _undo(kept: Sequence[ProveDocument]) -> str | None:
+    """The commands that revert what was kept, one for each host; None if nothing was."""
+    numbers: dict[str, list[int]] = {}
+    for proof in kept:
+        numbers.setdefault(proof.get("changed_at", ""), []).extend(proof["ids"])
+    words = [
+        f"{f'at {there}: ' if there else ''}nettop undo {' '.join(map(str, ids))}"
+        for there, ids in numbers.items()
+        if ids
+    ]
+    return "; ".join(words) or None
 
 
 def _total(kept: Sequence[ProveDocument], *, cancelled: bool) -> TuneTotal | None:
@@ -145,7 +159,8 @@ def _step(offer: Offer, on: Bench) -> TuneOutcome:
     if not offer.wanted:
         return TuneOutcome(finding, title, "skipped", "no setting to test")
     try:
-        document = prove.prove(finding, offer.wanted, on, predicted=offer.predicted)
+        lever = None if offer.lever is None else offer.lever()
+        document = prove.prove(finding, offer.wanted, on, predicted=offer.predicted, lever=lever)
     except (TrialError, LeverError, OSError, ValueError, LookupError) as error:
         return TuneOutcome(finding, title, "skipped", sentence(error))
     state = "kept" if document["kept"] else "not kept"
