@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from nettop import cli
 from nettop.trials import results, tune
 from nettop.trials.experiment import METRICS, ExperimentPlan
+from nettop.trials.lever import LeverError, Proved
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options, Progress
@@ -113,6 +114,36 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
     assert [s.get("inside") for s in found["steps"]] == [True, True, True, None, None, None]
     assert "not about speed: a measurement cannot prove it; nettop apply safe@host" in said
     assert list(store.glob("*-tune.json"))
+
+
+@pytest.mark.usefixtures("store")
+def test_a_fix_of_the_other_end_is_proved_by_its_lever_and_undone_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    levers: list[object] = []
+    far = object()
+
+    def prove(finding: str, _wanted: object, _on: Bench, **options: object) -> dict[str, Any]:
+        levers.append(options["lever"])
+        place = {"changed_at": "host2"} if options["lever"] else {}
+        return {**document(0.5, True, len(finding)), **place}
+
+    def absent() -> Any:
+        raise LeverError("nettop is not installed at host3")
+
+    monkeypatch.setattr("nettop.trials.prove.prove", prove)
+    on = Bench("bulk", Options(), METRICS["rate"], ExperimentPlan())
+    wanted = [("sysctl.net.a", "1")]
+    offers = [
+        Offer("own", "", wanted),
+        Offer("theirs", "", wanted, lever=lambda: cast("Proved", far)),
+        Offer("third", "", wanted, lever=absent),
+    ]
+    found = tune.tune(offers, on, 1e6, clock=lambda: 0.0)
+    assert levers == [None, far]
+    assert found["undo"] == "nettop undo 3; at host2: nettop undo 6"
+    assert [one["state"] for one in found["steps"]] == ["kept", "kept", "skipped"]
+    assert found["steps"][2]["because"] == "nettop is not installed at host3"
 
 
 @pytest.mark.usefixtures("store")
