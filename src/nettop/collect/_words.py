@@ -10,6 +10,7 @@ from .. import config
 
 UNKNOWN: Final = "unknown"
 NORMAL: Final = "normal"
+REFUSED: Final = "refused"
 
 
 class Words(NamedTuple):
