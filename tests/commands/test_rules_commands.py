@@ -179,15 +179,19 @@ def test_where_a_rule_looks_is_said_as_it_is(capsys: pytest.CaptureFixture[str])
         assert "Encodes" not in out  # ids of a catalogue that is not here
 
 
-def test_findings_that_are_alike_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """Eight sockets of one process say the same: three in full, all in the JSON."""
+def test_sockets_of_one_process_to_one_host_are_one_finding(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     host = str(Path(__file__).parents[1] / "hosts/vm-virtio-unsent.host")
     _, out, _ = run(capsys, "advise", "--replay", host)
     name = "application-does-not-read"
-    assert out.count(f" {name}@") == 3
-    assert f" {name}: 5 targets more (--json has them all)\n" in out
+    assert out.count(f" {name}@") == 1
+    assert "iperf3 reads slower than the network delivers (and 7 more)\n" in out
     _, out, _ = run(capsys, "advise", "--replay", host, "--json")
-    assert sum(one["rule"] == name for one in json.loads(out)["findings"]) == 8
+    (found,) = [one for one in json.loads(out)["findings"] if one["rule"] == name]
+    assert len(found["also"]) == 7
+    _, out, _ = run(capsys, "explain", f"{name}@{found['also'][0]}", "--replay", host)
+    assert f"{found['id']} reports the same problem" in " ".join(out.split())
 
 
 def test_explain_begins_with_the_verdict_and_its_figures(
