@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..terms import devname
 
@@ -141,16 +141,28 @@ def change(text: str) -> str:
     return target(text)
 
 
+def amount(text: str, step: float = 1000.0, units: Sequence[str] = ()) -> float:
+    """The number in a text with a prefix, such as `2.5G` or `1.5 TiB`; NaN for any other text.
+
+    `step` is that of K, M, G, T, P and E, and 1024 before an i; `units` are what may follow.
+    """
+    short = text.strip().lower()
+    unit = next((one for one in units if short.endswith(one)), "")
+    short = short.removesuffix(unit).rstrip()
+    if short.endswith("i"):
+        step, short = 1024.0, short[:-1]
+    power = "kmgtpe".find(short[-1:]) + 1 if short else 0
+    try:
+        return float(short[: len(short) - bool(power)]) * step**power
+    except ValueError:
+        return float("nan")
+
+
 def size(least: int) -> Callable[[str], int]:
     """A number of bytes of at least `least`, with a binary unit: `200M`, `1.5G`."""
 
     def number(text: str) -> int:
-        units = {"K": 10, "M": 20, "G": 30, "T": 40}
-        shift = units.get(text[-1:].upper(), 0)
-        try:
-            value = float(text[:-1] if shift else text) * (1 << shift)
-        except ValueError:
-            value = float("nan")
+        value = amount(text, 1024.0)
         if not least <= value < 1 << 50:
             raise ArgumentTypeError(f"{text!r} is not a size of at least {least >> 20}M")
         return int(value)

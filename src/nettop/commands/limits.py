@@ -16,6 +16,7 @@ from typing import Final, NotRequired, TypedDict
 from ..terms import formulas as f
 from ..terms import units
 from . import duration_argument, emit, json_argument
+from ._argument import amount
 
 GROUP = "look"
 HELP = "compute the theoretical limits of a link: packet rates, goodput, windows, interrupts"
@@ -108,14 +109,7 @@ class Document(TypedDict):
 
 def speed(text: str) -> float:
     """Bit/s of `10G`, `2.5G`, `100M`, `40Gb/s` or `1e10`; for argparse."""
-    short = text.strip().lower()
-    for tail in ("bit/s", "b/s", "bps", "bit"):
-        short = short.removesuffix(tail)
-    scale = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}.get(short[-1:], 1.0)
-    try:
-        value = float(short.rstrip("kmgt")) * scale
-    except ValueError:
-        value = 0.0
+    value = amount(text, units=("bit/s", "b/s", "bps", "bit"))
     if not 1 <= value <= 1e15:
         raise argparse.ArgumentTypeError(f"{text!r} is not a speed such as 10G or 100M")
     return value
@@ -130,14 +124,7 @@ def mtu(text: str) -> int:
 
 def volume(text: str) -> int:
     """Bytes of `420TB`, `50G` or `1.5 TiB`; for argparse."""
-    short = text.strip().lower().removesuffix("b").rstrip()
-    step = 1024.0 if short.endswith("i") else 1000.0
-    short = short.removesuffix("i")
-    power = "kmgtpe".find(short[-1:]) + 1 if short else 0
-    try:
-        value = float(short[: len(short) - bool(power)]) * step**power
-    except ValueError:
-        value = 0.0
+    value = amount(text, units=("b",))
     if not 1 <= value < 1e21:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a number of bytes such as 420TB or 50GiB"

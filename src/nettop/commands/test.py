@@ -27,7 +27,7 @@ from . import (
     netns_argument,
     pause,
 )
-from ._argument import host, prefix, whole
+from ._argument import amount, host, prefix, whole
 from ._report import format_argument, format_of, print_report
 
 if TYPE_CHECKING:
@@ -133,21 +133,16 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
 
 def rate(text: str) -> float:
     """A rate such as 940M or 10G, in bit/s; for argparse."""
-    return _scaled(text, 1000.0)
+    return _positive(text, 1000.0)
 
 
 def size(text: str) -> int:
     """A size such as 64K, in bytes; for argparse."""
-    return int(_scaled(text, 1024.0))
+    return int(_positive(text, 1024.0))
 
 
-def _scaled(text: str, step: float) -> float:
-    number = text.rstrip("kKmMgGtT")
-    suffix = text[len(number) :].upper()
-    try:
-        value = float(number) * (step ** (" KMGT".index(suffix) if suffix else 0))
-    except ValueError:
-        value = -1.0
+def _positive(text: str, step: float) -> float:
+    value = amount(text, step)
     if not 0 < value < 1e15:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number such as 64K, 940M or 10G")
     return value
