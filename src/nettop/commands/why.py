@@ -350,10 +350,11 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
 
 
 def _missing(frame: Frame) -> dict[str, str]:
-    """The tables that could not be read, or a part; without those that most hosts lack."""
-    from ..collect import collector
+    """The tables that could not be read, or a part; without those that the host does not have."""
+    from ..views.enough import unread
 
+    known = unread(frame)
     return {
         name: why for name, why in sorted(frame.missing.items())
-        if name in frame.tables or not getattr(collector(name), "OPTIONAL", False)
+        if name in known or name in frame.tables
     }  # fmt: skip
