@@ -217,6 +217,11 @@ def test_other_bytes_than_were_hashed_are_not_left(there: There) -> None:
     assert "not what was sent" in refused(there, replace(there.file, sha256="0" * 64))
 
 
+def test_a_prefix_without_standard_input_is_named(there: There) -> None:
+    there.prefix = (*there.enter, "sh", "-c", 'PATH=/srv/bin:$PATH exec "$@" </dev/null', "sh")
+    assert "ssh no -n" in refused(there, there.file)
+
+
 def test_another_machine_is_refused_before_anything_is_written(there: There) -> None:
     told = refused(there, replace(there.file, machine="aarch64"))
     assert f"is {os.uname().machine}, and {there.file.path} is for aarch64" in told

@@ -137,3 +137,4 @@ def test_the_file_of_install_is_used_where_no_other_is(bare: Bare) -> None:
     bare.do("agree")
     assert bare.ran.count("--dry-run") == 1
     assert SACK in bare.heard.last
+    assert bare.heard.scene.journal[0].way.endswith(" " + str(bare.folder / "opt/nettop"))

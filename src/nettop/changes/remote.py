@@ -43,6 +43,11 @@ class Remote:
         self.root = root
         self._nettop = "nettop"
 
+    @property
+    def way(self) -> str:
+        """The words that run it, for the user to type."""
+        return f"{self.name} {'' if self.root else 'sudo '}{self._nettop}"
+
     def plan(self, wanted: Wanted, confirm: float) -> tuple[tuple[Result, ...], tuple[str, ...]]:
         """The changes that are needed there, as a dry run, and notes on them. Writes nothing."""
         document, results = self._planned(wanted, confirm)

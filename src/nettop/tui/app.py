@@ -114,11 +114,8 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     if not actions.wait(0.3):
         print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)
-    shown = origin_of(source)
-    there = "" if shown is None else shown.command
-    if (source.live or there) and not app.read_only:
-        peer = actions.beyond.peering.shown.way if actions.beyond is not None else ""
-        for text in leaving.in_force(actions.changes_made(), started, there, peer):
+    if (source.live or actions.away is not None) and not app.read_only:
+        for text in leaving.in_force(actions.changes_made(), started):
             print(text, file=sys.stderr)
     return int(code or 0)
 

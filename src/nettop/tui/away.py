@@ -6,7 +6,6 @@ the nettop there made; it writes exactly that, into its own journal, under its o
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -150,10 +149,9 @@ class Away:
             self.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         if finding.rule.startswith("capture-"):
-            root = "" if self.batches.root else "sudo "
             own = finding.id.removesuffix(f" at {self.peer}")
-            words = [*self.batches.prefix, f"{root}nettop prove {own} --to ADDRESS"]
-            self.post(note(f"a capture is tested at its own host: {shlex.join(words)}", "warn"))
+            command = f"{self.remote.way} prove {own} --to ADDRESS"
+            self.post(note(f"a capture is tested at its own host: {command}", "warn"))
             return
         form = self.proving.form(view, scene)
         if not form["to"]:
@@ -282,6 +280,7 @@ class Away:
                     self.mark + _text(one, "id"),
                     _text(one, "setting"),
                     float(str(one["deadline"])) + later,
+                    self.remote.way,
                 )
                 for one in documents
                 if one["state"] == "pending" and one.get("deadline") is not None
@@ -296,7 +295,7 @@ class Away:
 
         At the host of --peer it has the time of this host's clock, which is `later`.
         """
-        entry = _entry(one)
+        entry = replace(_entry(one), way=self.remote.way)
         if not self.peer:
             return entry
         finding = f"{entry.finding} at {self.peer}" if entry.finding else ""

@@ -80,6 +80,7 @@ if [ "$1" = install ]; then
     machine=$(uname -m)
     [ "$machine" = "$3" ] || end machine "$machine"
     ! other=$(command -v nettop) || end no "nettop is installed there: $other"
+    [ ! -t 0 ] || end no 'this prefix has a terminal, which changes what is sent: leave out -t'
     hash /dev/null >/dev/null || end no 'the file cannot be checked there: no sha256sum, no openssl'
     first='' before=$(made)
     [ -e "$place/before" ] || first=yes
@@ -94,6 +95,8 @@ if [ "$1" = install ]; then
             no "cannot write to $place: ${why##*: }"
         rm -f "$new"
         why=$({ cat >"$new"; } 2>&1) || no "cannot write to $place: ${why##*: }"
+        [ -s "$new" ] || no 'this prefix does not pass on standard input: docker and kubectl need' \
+            'exec -i, ssh no -n'
         [ "$(hash "$new")" = "$4" ] || no 'what arrived is not what was sent: try again'
         chmod 700 "$new"
         told=$("$new" --version 2>&1 </dev/null)
