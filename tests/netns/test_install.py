@@ -32,7 +32,8 @@ PLACES: Final = ("/opt", "/var/cache", "/var/lib", "/var/tmp", "/run/user", "/sr
 NETTOP: Final = """#!/bin/sh
 cache=/var/cache/nettop
 [ "$(id -u)" = 0 ] || cache=$HOME/.cache/nettop
-mkdir -p $cache/abc && echo code > $cache/abc/python && echo nettop 0.1.0
+cache=$cache/0123456789abcdef0123456789abcdef
+mkdir -p $cache && echo code > $cache/python && echo nettop 0.1.0
 """
 USER: Final = (
     *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
@@ -55,7 +56,7 @@ class There:
             "chown -R 65534 /srv/home",
         )
         self.prefix = (*self.enter, "env", "PATH=/srv/bin:/usr/bin:/bin")
-        self.user = (*self.prefix, *USER)
+        self.user: tuple[str, ...] = (*self.prefix, *USER)
         self.file = sent(folder, NETTOP)
 
     def root(self, *lines: str) -> None:
@@ -159,6 +160,14 @@ def test_what_was_there_before_stays(there: There) -> None:
     assert (kept, there.files()) == ("/var/lib/nettop", before)
 
 
+def test_what_others_put_beside_it_stays(there: There) -> None:
+    install.install(there.prefix, there.file)
+    there.root("touch /opt/nettop/mine /var/cache/nettop/mine")
+    install.forget(there.prefix, install.look(there.prefix), keep=False)
+    for folder in ("/opt/nettop", "/var/cache/nettop"):
+        assert [one.name for one in there.seen(folder).iterdir()] == ["mine"]
+
+
 def test_a_journal_with_changes_in_force_stays(there: There) -> None:
     install.install(there.prefix, there.file)
     there.root("mkdir /var/lib/nettop; echo {} > /var/lib/nettop/journal")
@@ -218,8 +227,8 @@ def test_other_bytes_than_were_hashed_are_not_left(there: There) -> None:
 
 
 def test_a_prefix_without_standard_input_is_named(there: There) -> None:
-    there.prefix = (*there.enter, "sh", "-c", 'PATH=/srv/bin:$PATH exec "$@" </dev/null', "sh")
-    assert "ssh no -n" in refused(there, there.file)
+    there.user = (*there.user, "sh", "-c", 'exec "$@" </dev/null', "sh")
+    assert "ssh no -n" in refused(there, there.file, user=True)
 
 
 def test_another_machine_is_refused_before_anything_is_written(there: There) -> None:
@@ -231,3 +240,8 @@ def test_another_machine_is_refused_before_anything_is_written(there: There) -> 
 def test_a_host_that_has_a_nettop_keeps_that_one(there: There) -> None:
     there.root("cp /srv/bin/sh /srv/bin/nettop; chmod 755 /srv/bin/nettop")
     assert "nettop is installed there: /srv/bin/nettop" in refused(there, there.file)
+
+
+def test_a_file_that_was_there_before_is_not_replaced(there: There) -> None:
+    there.root("mkdir /opt/nettop; echo mine > /opt/nettop/nettop")
+    assert "but not by --install" in refused(there, there.file)

@@ -60,13 +60,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     there.add_argument(
         "--forget", action="store_true", help="with --host: remove what --install put there"
     )
+    there.add_argument(
+        "--read-only", action="store_true", help="change nothing, run no test, write no file"
+    )
     parser.add_argument(
         "--binary", metavar="FILE",
         help="the one file that is installed there (default: this nettop, if it is one file)",
     )  # fmt: skip
-    parser.add_argument(
-        "--read-only", action="store_true", help="change nothing, run no test, write no file"
-    )
     parser.add_argument(
         "--plain", action="store_true", help="print the overview as text instead of a screen"
     )
@@ -135,8 +135,9 @@ def _install(args: argparse.Namespace) -> bool:
     except (OSError, ValueError) as error:
         raise Refused(sentence(error), 2) from None
     print_lines(f"nettop: sending {one}", to=sys.stderr)
-    for place in install.install(words, one, asks=asks):
-        print_lines(f"nettop: {args.host}: installed in {place}", to=sys.stderr)
+    places = install.install(words, one, asks=asks)
+    hint = "" if prefix.ROOTS in places else "; changes need root there, by sudo without a password"
+    print_lines(f"nettop: {args.host}: installed in {' and '.join(places)}{hint}", to=sys.stderr)
     return not (args.plain or asks)
 
 

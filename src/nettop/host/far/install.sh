@@ -6,7 +6,8 @@ export LC_ALL=C
 end() { echo "nettop-install $*"; exit; }
 me=$(id -u)
 if [ "$me" = 0 ]; then
-    above=/opt cache=/var/cache/nettop journal=/var/lib/nettop parents='/var/cache /var/lib /var'
+    above=/opt cache=/var/cache/nettop journal=/var/lib/nettop
+    parents='/var/cache /var/lib /var /run/user/0 /run/user'
 else
     above=${XDG_CACHE_HOME:-${HOME-}/.cache} journal='' parents=''
     cache=$above/nettop
@@ -37,31 +38,34 @@ safe() { # Whether nobody else can change the folder or one above it.
     done
 }
 
-made() { # What this and the file make here, the inner before the outer, where it exists.
+made() { # What this and the file make here, where it exists: all of it goes, or an empty folder.
     for one in "$place" "$cache" "/var/tmp/nettop-$me" "/tmp/nettop-$me" "/run/user/$me/nettop" \
         "/dev/shm/nettop-$me"; do
         owned "$one" || continue
-        for inner in "$one"/* "$one"/.[!.]*; do
-            [ ! -e "$inner" ] || echo "$inner"
+        for inner in "$one"/nettop "$one"/before "$one"/.put "$one"/.new-?????? \
+            "$one"/????????????????????????????????; do # launch.c: the hash of the content
+            [ ! -e "$inner" ] || echo "all $inner"
         done
-        echo "$one"
+        echo "empty $one"
     done
-    for one in $journal $parents "$above"; do
-        [ ! -e "$one" ] || echo "$one"
+    [ -z "$journal" ] || [ ! -e "$journal" ] || echo "all $journal"
+    for one in $parents "$above"; do
+        [ ! -e "$one" ] || echo "empty $one"
     done
 }
 
 clean() { # Remove what was not there before; $1: what stays.
-    made | while read -r one; do
+    made | while read -r how one; do
         case "
 $before
 " in *"
-$one
+$how $one
 "*) continue ;; esac
-        case " $parents $above " in
-            *" $one "*) rmdir "$one" 2>/dev/null ;;
-            *) [ "$one" = "$1" ] || rm -rf "$one" ;;
-        esac
+        if [ "$how" = empty ]; then
+            rmdir "$one" 2>/dev/null
+        elif [ "$one" != "$1" ]; then
+            rm -rf "$one"
+        fi
     done
 }
 
@@ -83,7 +87,10 @@ if [ "$1" = install ]; then
     [ ! -t 0 ] || end no 'this prefix has a terminal, which changes what is sent: leave out -t'
     hash /dev/null >/dev/null || end no 'the file cannot be checked there: no sha256sum, no openssl'
     first='' before=$(made)
-    [ -e "$place/before" ] || first=yes
+    if [ ! -e "$place/before" ]; then
+        [ ! -e "$place/nettop" ] || end no "$place/nettop is there, but not by --install"
+        first=yes
+    fi
     trap 'no interrupted' HUP INT TERM
     if [ "$(hash "$place/nettop")" != "$4" ]; then
         [ "$me" != 0 ] || mkdir -m 755 /opt 2>/dev/null
