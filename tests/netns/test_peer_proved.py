@@ -65,7 +65,7 @@ one = named(Finding("offloads-off@va", "offloads-off", "va", "warning", "TSO is 
 one = dataclasses.replace(one, wanted=(Wanted(SETTING, "on"),))
 source = behind(near) if near else Live()
 source_there = behind(far)
-peer = Peer(("web1", "web2"), findings=(one,), way=far)
+peer = Peer(("web1", "web2"), findings=(one,))
 state = {"scene": Scene(peer=peer)}
 def post(update):
     state["scene"] = update(state["scene"])

@@ -100,7 +100,7 @@ def test_in_another_pane_the_key_does_nothing() -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    [None, SceneOrigin("recording", "web3.host"), SceneOrigin("host", "ssh web1", "ssh web1")],
+    [None, SceneOrigin("recording", "web3.host"), SceneOrigin("host", "ssh web1")],
 )
 def test_the_users_own_file_is_written_whatever_host_is_shown(
     origin: SceneOrigin | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -72,8 +72,8 @@ class Login:
 
 
 @contextmanager
-def logged_in(folder: Path, here: str, there: str) -> Iterator[Login]:
-    """Make both namespaces and the server, and remove them."""
+def logged_in(folder: Path, here: str, there: str, serve: str = SERVE) -> Iterator[Login]:
+    """Make both namespaces and the server, and remove them; `serve` is the script of the server."""
     try:
         run("ip", "netns", "add", here)
         run("ip", "netns", "add", there)
@@ -82,7 +82,7 @@ def logged_in(folder: Path, here: str, there: str) -> Iterator[Login]:
             run("ip", "-n", place, "address", "add", f"10.79.0.{number}/24", "dev", name)
             run("ip", "-n", place, "link", "set", name, "up")
         user = Login(folder, here, there)
-        words = ["ip", "netns", "exec", here, "unshare", "-m", "sh", "-c", SERVE, "sh"]
+        words = ["ip", "netns", "exec", here, "unshare", "-m", "sh", "-c", serve, "sh"]
         with subprocess.Popen([*words, str(folder)]) as server:
             try:
                 log = folder / "log"

@@ -74,9 +74,7 @@ class There:
         program.write_text(SCRIPT.format(log=self.log, folder=folder))
         program.chmod(0o755)
         self.prefix = ("env", f"PATH={folder}:{os.environ['PATH']}")
-        self.heard = Heard(
-            replace(lossy(), journal=(), origin=SceneOrigin("host", "ssh web1", "ssh web1 sudo"))
-        )
+        self.heard = Heard(replace(lossy(), journal=(), origin=SceneOrigin("host", "ssh web1")))
         self.actions = Actions(Other(self.prefix), self.heard, lambda: None)
 
     def answers(self, name: str, *changes: Mapping[str, object], **more: object) -> None:
@@ -286,7 +284,7 @@ def test_the_journal_there_is_read_when_its_pane_is_opened(there: There) -> None
 
 
 def test_the_keys_of_another_host_are_offered() -> None:
-    scene = replace(lossy(), origin=SceneOrigin("host", "ssh web1", "ssh web1 sudo"))
+    scene = replace(lossy(), origin=SceneOrigin("host", "ssh web1"))
     finding = next(one.id for one in scene.findings if scene.plans.get(one.id))
     shown = [one.key for one in hints.of_row(scene, finding)]
     assert shown == ["a", "p", "y"]
@@ -298,8 +296,8 @@ def test_the_keys_of_another_host_are_offered() -> None:
 
 
 def test_what_stays_in_force_there_has_its_command() -> None:
-    made = JournalEntry("7", 100.0, SACK, "0", "1", "applied")
-    (line,) = in_force([made], 50.0, "ssh web1")
+    made = JournalEntry("7", 100.0, SACK, "0", "1", "applied", way="ssh web1 nettop")
+    (line,) = in_force([made], 50.0)
     assert line.endswith("ssh web1 nettop undo 7")
 
 

@@ -49,7 +49,7 @@ class Pair(There):
         super().__init__(folder)
         far = self.actions.source
         one = finding()
-        peer = Peer(("web1", HOST), findings=(one,), way="ssh web2",
+        peer = Peer(("web1", HOST), findings=(one,),
                     plans={one.id: (Step(SACK, "0", "1", "sysctl -w x"),)})  # fmt: skip
         self.peer = peer
         self.heard.scene = replace(lossy(), journal=(OWN,), peer=peer, origin=None)
@@ -134,9 +134,9 @@ def test_a_change_that_waits_there_is_read_again_and_named_when_leaving(pair: Pa
     asked = question(scene)
     assert asked is not None
     text = "".join(text_of(row) for row in asked.sheets[0][1])
-    assert "ssh web2 nettop confirm 7" in text
-    rows = in_force(pair.actions.changes_made(), 1e9, "", "ssh web2")
-    assert rows[0].endswith("ssh web2 nettop undo 7")
+    assert f"{' '.join(pair.prefix)} nettop confirm 7" in text
+    rows = in_force(pair.actions.changes_made(), 1e9)
+    assert rows[0].endswith(f"{' '.join(pair.prefix)} nettop undo 7")
     assert rows[0].startswith("nettop: in force: web2: ")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nettop.changes.remote import Remote
 from nettop.host.recording import Replay, load
 from nettop.host.source import Live
 from nettop.tui import leaving
@@ -30,10 +31,9 @@ def test_this_host_has_no_origin() -> None:
 
 @pytest.mark.parametrize(("root", "command"), [(True, "ssh web1"), (False, "ssh web1 sudo")])
 def test_a_command_at_another_host_is_run_as_root(root: bool, command: str) -> None:
-    origin = origin_of(far(root=root))
-    assert origin == SceneOrigin("host", "ssh web1", command)
-    pending = (Pending("3", "ring.rx@eth0", 60.0),)
-    question = leaving.question(Scene(origin=origin, pending=pending))
+    assert origin_of(far(root=root)) == SceneOrigin("host", "ssh web1")
+    way = Remote(("ssh", "web1"), root=root).way
+    question = leaving.question(Scene(pending=(Pending("3", "ring.rx@eth0", 60.0, way),)))
     assert question is not None
     assert f"# {command} nettop confirm 3" in str(question.sheets)
 

@@ -1,8 +1,9 @@
 """Changes at another host, made by the nettop that is installed there, with its journal and guard.
 
 Each call is one command behind the prefix. As root there it is `nettop …`, else `sudo -n nettop …`,
-so that one journal has all changes. Settings, old values and identities are arguments: the nettop
-there evaluates no rule, and refuses a value or a device that is not the one that was shown.
+so that one journal has all changes; where there is none, the same by the file of `--install`.
+Settings, old values and identities are arguments: the nettop there evaluates no rule, and refuses
+a value or a device that is not the one that was shown.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final
 from ..files.bounds import BOUNDS
 from ..host import once
 from ..host.held import Held
+from ..host.prefix import ROOTS
 from ..host.source import HostLostError
 from ..terms.schema import SCHEMA
 from ..terms.text import safe
@@ -28,7 +30,7 @@ Document = Mapping[str, object]
 
 
 class AbsentError(OSError):
-    """There is no nettop at that host."""
+    """There is no nettop at that host, or another version by --install."""
 
 
 class Remote:
@@ -39,6 +41,12 @@ class Remote:
         self.prefix = tuple(prefix)
         self.name = safe(" ".join(prefix))
         self.root = root
+        self._nettop = "nettop"
+
+    @property
+    def way(self) -> str:
+        """The words that run it, for the user to type."""
+        return f"{self.name} {'' if self.root else 'sudo '}{self._nettop}"
 
     def plan(self, wanted: Wanted, confirm: float) -> tuple[tuple[Result, ...], tuple[str, ...]]:
         """The changes that are needed there, as a dry run, and notes on them. Writes nothing."""
@@ -106,7 +114,7 @@ class Remote:
         return document, results
 
     def _program(self) -> list[str]:
-        return ["nettop"] if self.root else ["sudo", "-n", "nettop"]
+        return [self._nettop] if self.root else ["sudo", "-n", self._nettop]
 
     def _ask(self, words: Sequence[str]) -> Document:
         """The JSON document that `nettop WORDS… --json` prints there."""
@@ -115,11 +123,17 @@ class Remote:
             answer = once.run(self.prefix, [*self._program(), *words, "--json"], most=most)
         except HostLostError as error:
             raise OSError(str(error)) from None
+        if self._nettop != ROOTS and answer.lacks(self._nettop):  # nothing ran
+            self._nettop = ROOTS
+            return self._ask(words)
         return self._document(answer)
 
     def _document(self, answer: once.Answer) -> Document:
         """The JSON in an answer; a login shell may have printed other lines before it."""
-        if answer.lacks("nettop"):
+        if answer.lacks(self._nettop):
+            if not self.root and answer.lacks("sudo"):
+                raise OSError(f"{self.name}: changes need root, and there is no sudo")
+            self._nettop = "nettop"
             raise AbsentError(f"nettop is not installed at {self.name}")
         begin = 0 if answer.output.startswith(b"{") else answer.output.find(b"\n{") + 1
         try:
@@ -130,7 +144,9 @@ class Remote:
             reason = answer.reason.removeprefix("nettop: ")
             raise OSError(f"{self.name}: {reason or f'nettop ended with exit code {answer.code}'}")
         if document.get("schema") != SCHEMA:
-            raise OSError(f"another version of nettop is installed at {self.name}")
+            ours = self._nettop == ROOTS  # --install replaces it
+            other = f"another version of nettop is installed at {self.name}"
+            raise AbsentError(other) if ours else OSError(other)
         return document
 
     def _results(self, document: Document) -> tuple[Result, ...]:

@@ -35,7 +35,7 @@ better.
 Reading needs no root; changing settings does. Commands that only read also accept another host
 where nothing is installed (--host "ssh web1"), a recording (--replay), a copy of /proc and /sys
 (--root) or a network namespace (--netns). The other host needs Python 3.6; nothing is written
-there."""
+there. With --install, nettop is put there first, so that changes work; --forget removes it."""
 MORE_EXAMPLES = (
     ("nettop explain rx-ring-overrun eth0", "explain a rule and its result for eth0"),
     ("sudo nettop set ring.rx@eth0 4096 --dry-run", "show a change without making it"),

@@ -4,6 +4,8 @@ nettop                            this host; `nettop top` is the same
 nettop --demo                     a recorded host
 nettop --demo ends                a transfer that was recorded at both ends
 nettop --host "ssh web1"          another host, where nothing is installed
+nettop --host "ssh web1" --install    the same; nettop is put there, so that changes work there
+nettop --host "ssh web1" --forget     remove what --install put there
 nettop --read-only                change nothing, run no test, write no file
 """
 
@@ -49,9 +51,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     profile_argument(parser)
     peer_argument(parser)
     drop_reasons_argument(parser)
-    parser.add_argument(
+    there = parser.add_mutually_exclusive_group()
+    there.add_argument(
+        "--install", action="store_true",
+        help="with --host: put nettop's one file there, then open the screen, if there is a"
+             " terminal",
+    )  # fmt: skip
+    there.add_argument(
+        "--forget", action="store_true", help="with --host: remove what --install put there"
+    )
+    there.add_argument(
         "--read-only", action="store_true", help="change nothing, run no test, write no file"
     )
+    parser.add_argument(
+        "--binary", metavar="FILE",
+        help="the one file that is installed there (default: this nettop, if it is one file)",
+    )  # fmt: skip
     parser.add_argument(
         "--plain", action="store_true", help="print the overview as text instead of a screen"
     )
@@ -63,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
         enter_netns(args.netns)
     if args.demo:
         args.replay = demo(args.demo)
+    if (args.install or args.forget) and _install(args):
+        return 0
     if args.plain:
         from . import command
 
@@ -94,6 +111,34 @@ def run(args: argparse.Namespace) -> int:
         return draw(args, source)
     _enter(source)
     return draw(args, source, open_peer(args, source))
+
+
+def _install(args: argparse.Namespace) -> bool:
+    """Put the one file at the host of --host, or remove it; whether that was all. Refused."""
+    from ..changes.forget import forget
+    from ..files import own
+    from ..host import install, prefix
+    from ..terms.errors import sentence
+    from . import print_lines
+
+    if not args.host:
+        raise Refused("--install and --forget are for another host: --host PREFIX", 2)
+    words, asks = prefix.parse(args.host), sys.stdin.isatty()
+    if args.forget:
+        print_lines(forget(words, asks=asks))
+        return True
+    path = args.binary or own.file()
+    if not path:
+        raise Refused("this nettop is not one file: make binary builds one, for --binary FILE", 2)
+    try:
+        one = install.file(path)
+    except (OSError, ValueError) as error:
+        raise Refused(sentence(error), 2) from None
+    print_lines(f"nettop: sending {one}", to=sys.stderr)
+    places = install.install(words, one, asks=asks)
+    hint = "" if prefix.ROOTS in places else "; changes need root there, by sudo without a password"
+    print_lines(f"nettop: {args.host}: installed in {' and '.join(places)}{hint}", to=sys.stderr)
+    return not (args.plain or asks)
 
 
 def _enter(source: Source) -> None:

@@ -40,10 +40,9 @@ LEAST: Final = (3, 6)
 _PACKAGE: Final = "nettop.host.far"
 _FAR: Final = Path(__file__).parent / "far"
 _OLD: Final = "nettop-python"
-# -I -S: ignore the environment and installed packages of that host; it also starts faster
-_PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
 _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
 _START: Final = _CHECK + prefix.START
+INSTALL: Final = "--install puts it there"
 _ECHO: Final = 40  # bytes of a line that came back: a terminal echoes what is sent
 _PYTHON_SAID: Final = re.compile(r"\w+Error\b")  # the last line of a traceback: no sentence
 _STARTING: Final[set[subprocess.Popen[bytes]]] = set()  # those that may not read input yet
@@ -58,6 +57,10 @@ def _end_all() -> None:
                 os.killpg(process.pid, signal.SIGTERM)
             else:
                 process.terminate()
+
+
+class NoPythonError(HostLostError):
+    """There is no Python at that host, or too old a one."""
 
 
 class Connection:
@@ -84,7 +87,7 @@ class Connection:
         }  # fmt: skip
         job = json.dumps(prefix.job(_PACKAGE, _FAR, "reader", options)).encode() + b"\n"
         self._job = job  # until the reader runs
-        argv = prefix.command(words, (*_PYTHON, _START))
+        argv = prefix.command(words, prefix.python(words, _START))
         try:
             self._process = prefix.start(argv, apart=not first)
         except OSError as error:
@@ -188,7 +191,7 @@ class Connection:
             data = os.read(handle, 1 << 18)
             if handle == output.fileno():
                 if not data:
-                    raise HostLostError(self._end())
+                    raise self._end()
                 self._input += data
             elif data:
                 self._errors = (self._errors + data)[-4096:]
@@ -196,7 +199,7 @@ class Connection:
                 errors.close()
                 return
 
-    def _end(self) -> str:
+    def _end(self) -> HostLostError:
         """Why the reader ended, in one sentence."""
         errors = self._process.stderr
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -209,18 +212,18 @@ class Connection:
         reason = prefix.reason(self._errors or printed)
         if any(line[:_ECHO] in self._job for line in printed.splitlines() if len(line) >= _ECHO):
             reason = prefix.TERMINAL
-        least = ".".join(map(str, LEAST))
+        least = f"{'.'.join(map(str, LEAST))} or later there, or nettop itself ({INSTALL})"
         if reason.startswith(_OLD):
             version = reason.removeprefix(_OLD).strip()
-            return f"{self.name} has Python {version}: nettop needs {least} or later there"
+            return NoPythonError(f"{self.name} has Python {version}: nettop needs {least}")
         if prefix.lacks("python3", code, reason):
-            return f"{self.name} has no python3: nettop needs Python {least} or later there"
+            return NoPythonError(f"{self.name} has no python3: nettop needs Python {least}")
         if not self.exchanges and reason and not _PYTHON_SAID.match(reason):
-            return f"{self.name}: {reason}"
+            return HostLostError(f"{self.name}: {reason}")
         why = reason or prefix.ended(code)
         if not self.exchanges:
-            return f"{self.name} started no reader: {why}"
-        return f"the connection to {self.name} broke: {why}"
+            return HostLostError(f"{self.name} started no reader: {why}")
+        return HostLostError(f"the connection to {self.name} broke: {why}")
 
     def _printed(self) -> bytes:
         """What came instead of a reader: nologin(8) and a terminal give their reason there."""
@@ -252,7 +255,7 @@ class Connection:
                 if output.fileno() in dict(ready.poll(1000 * min(remaining, _MOST))):
                     self._read(until, late)  # it answers the first batch before it reads the rest
             except OSError:
-                raise HostLostError(self._end()) from None
+                raise self._end() from None
 
     @property
     def idle(self) -> bool:
@@ -273,3 +276,18 @@ class Connection:
                 process.send_signal(signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.5)
+
+
+def connect(words: tuple[str, ...], asks: bytes, *, first: bool, patience: float) -> Connection:
+    """A reader by the Python there, else by that of the one file there; HostLostError."""
+    try:
+        return Connection(words, asks, first=first, patience=patience)
+    except NoPythonError as lacking:
+        if words in prefix.FILES:
+            raise
+        prefix.FILES.add(words)
+        try:
+            return Connection(words, asks, first=first, patience=patience)
+        except HostLostError as error:
+            prefix.FILES.discard(words)
+            raise (lacking if isinstance(error, NoPythonError) else error) from None

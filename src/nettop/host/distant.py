@@ -17,7 +17,7 @@ from typing import Final
 from ..files import bounds
 from . import patterns, prefix
 from .ages import NONE
-from .connection import ANSWER, HELLO, Connection
+from .connection import ANSWER, HELLO, Connection, connect
 from .far import mirror, wire
 from .far.wire import Ask
 from .netlink import codec, route
@@ -392,9 +392,8 @@ def behind(text: str, *, asks: bool = False, patience: float = HELLO) -> Distant
     """
     words = prefix.parse(text)
 
-    return Distant(
-        lambda batch, first: Connection(
-            words, batch, first=first and asks, patience=patience if first else HELLO
-        ),
-        words,
-    )
+    def begin(batch: bytes, first: bool) -> Connection:
+        wait = patience if first else HELLO
+        return connect(words, batch, first=first and asks, patience=wait)
+
+    return Distant(begin, words)

@@ -35,20 +35,20 @@ class Answer:
 
 
 def run(
-    words: Sequence[str], argv: Sequence[str], *, most: int, seconds: float = SECONDS
-) -> Answer:
+    words: Sequence[str], argv: Sequence[str], *, most: int, seconds: float = SECONDS,
+    given: int = subprocess.DEVNULL, asks: bool = False,
+) -> Answer:  # fmt: skip
     """Run `argv` behind the prefix `words`; HostLostError if that fails or prints more than `most`.
 
-    It has no terminal: a program of the prefix that asks for a password fails.
+    It reads the file `given`. Unless it `asks`, it has no terminal: a program of the prefix that
+    asks for a password fails.
     """
     name, line = safe(" ".join(words)), prefix.command(words, argv)
     try:
-        process = prefix.start(line, apart=True)
+        process = prefix.start(line, apart=not asks, given=given)
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise HostLostError(f"cannot run {safe(line[0])}: {reason}") from None
-    assert process.stdin is not None  # noqa: S101 - it is a pipe
-    process.stdin.close()
     return ended(process, name, most, seconds)
 
 
@@ -100,6 +100,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
     if process.poll() is None:
         with contextlib.suppress(OSError):  # that of another user (sudo) cannot be killed
-            os.killpg(process.pid, signal.SIGKILL)
+            if os.getpgid(process.pid) == process.pid:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(1.0)

@@ -28,6 +28,15 @@ START: Final = (
     "line or sys.exit('this prefix does not pass on standard input: docker and kubectl need "
     "exec -i, ssh no -n');job=json.loads(line);exec(job['boot'])"
 )
+# -I -S: ignore the environment and installed packages of that host; it also starts faster
+PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
+ROOTS: Final = "/opt/nettop/nettop"  # the one file that `install` puts at another host, for root
+_FILE: Final = (
+    f'file={ROOTS}; [ "$(id -u)" = 0 ] || '
+    "file=${XDG_CACHE_HOME:-${HOME-}/.cache}/nettop/nettop;"
+    ' [ -x "$file" ] || file=nettop; exec "$file" _python "$@"'
+)
+FILES: Final[set[tuple[str, ...]]] = set()  # prefixes behind which only the one file has a Python
 _SSH_FAILED: Final = 255  # EXIT STATUS of ssh(1): it failed itself, or a signal ended the command
 _ABSENT: Final = ("not found", "No such file")
 _NO_MEMORY: Final = ("MemoryError", "lost sys.stderr")  # last words of a Python without memory
@@ -62,6 +71,11 @@ def command(prefix: Sequence[str], argv: Sequence[str]) -> list[str]:
     return [*prefix, *argv]
 
 
+def python(prefix: Sequence[str], *code: str) -> list[str]:
+    """The command line that runs Python code, and its arguments, behind the prefix."""
+    return [*(("sh", "-c", _FILE, "nettop") if tuple(prefix) in FILES else PYTHON), *code]
+
+
 def _programs(prefix: Sequence[str]) -> Iterator[str]:
     """The words of a prefix that are programs: the first, and the next after sudo or `ip netns`."""
     words = iter(prefix)
@@ -90,15 +104,18 @@ def environment() -> dict[str, str]:
     return {**inherited, "PATH": path()}
 
 
-def start(argv: Sequence[str], *, apart: bool) -> subprocess.Popen[bytes]:
+def start(
+    argv: Sequence[str], *, apart: bool, given: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
     """Start a command line with three pipes; OSError if it cannot be run.
 
     `apart`: in a session of its own, so that Ctrl-C reaches only nettop, which ends the program.
+    `given`: a file that it reads as its standard input.
     """
     return subprocess.Popen(
         [program(argv[0]), *argv[1:]],
         env=environment(),
-        stdin=subprocess.PIPE,
+        stdin=given,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,

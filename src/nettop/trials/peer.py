@@ -46,11 +46,15 @@ class Peer:
         """
         return prefix.command(self.prefix, argv)
 
+    def python(self, *code: str) -> list[str]:
+        """The command line that runs Python code, and its arguments, on this peer."""
+        if self.prefix:
+            return prefix.python(self.prefix, *code)
+        return [sys.executable, *prefix.PYTHON[1:], *code]
+
     def start(self, script: str, options: HelperOptions) -> End:
         """Run `trials/far/SCRIPT.py` on this peer; PeerError if it cannot be started."""
-        python = "python3" if self.prefix else sys.executable
-        # -I -S: ignore the environment and installed packages of that host; it also starts faster
-        argv = self.command([python, "-I", "-S", "-u", "-c", prefix.START])
+        argv = self.command(self.python(prefix.START))
         try:
             process = prefix.start(argv, apart=True)
         except OSError as error:

@@ -45,11 +45,12 @@ class Actions:
     """Carries out requests on this host."""
 
     def __init__(
-        self, source: Source, post: Post, changed: Callable[[], None], host: Host | None = None
-    ) -> None:
+        self, source: Source, post: Post, changed: Callable[[], None], host: Host | None = None,
+        binary: str = "",
+    ) -> None:  # fmt: skip
         """`post` may be called from any thread; `changed` makes the engine read everything again.
 
-        Changes are written to `host`; None: this machine.
+        Changes are written to `host`; None: this machine. `binary`: see `Away`.
         """
         self.source = source
         self.post = post
@@ -60,7 +61,9 @@ class Actions:
         self.beyond: Beyond | None = None  # the other end of the flows
         self.proving = Proving(self.bench, self.prefixes)
         self.away = (
-            Away(source, batches, post, self.altered, self.proving) if batches and far else None
+            Away(source, batches, post, self.altered, self.proving, binary=binary)
+            if batches and far
+            else None
         )
         self.planning = Planning(source, post, self.away.propose if self.away else None)
         self.experiments = Experiments(self.planning)

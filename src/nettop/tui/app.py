@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from ..files import bounds
+from ..files import bounds, own
 from ..host.source import NOT_ROOT, ORDINARY
 
 if TYPE_CHECKING:
@@ -91,10 +91,13 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     boxed = source.live and not getattr(options, "netns", None)
     arrived = (lambda: post(app, Tick(lambda now: now))) if boxed else None
     app.scrub.moments = moments_of(recording=source.ends, arrived=arrived)
-    actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
+    binary = getattr(options, "binary", None) or own.file()
+    actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh, binary=binary)
     app.actions = actions
     if isinstance(engine.peering, Peering):
-        actions.beyond = Beyond(engine.peering, actions.post, actions.altered, actions.proving)
+        actions.beyond = Beyond(
+            engine.peering, actions.post, actions.altered, actions.proving, binary
+        )
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
     if source.live and not app.read_only:  # the view of a recording is not saved
         app.on_leave = save_view
@@ -111,11 +114,8 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     if not actions.wait(0.3):
         print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)
-    shown = origin_of(source)
-    there = "" if shown is None else shown.command
-    if (source.live or there) and not app.read_only:
-        peer = actions.beyond.peering.shown.way if actions.beyond is not None else ""
-        for text in leaving.in_force(actions.changes_made(), started, there, peer):
+    if (source.live or actions.away is not None) and not app.read_only:
+        for text in leaving.in_force(actions.changes_made(), started):
             print(text, file=sys.stderr)
     return int(code or 0)
 

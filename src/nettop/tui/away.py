@@ -6,7 +6,6 @@ the nettop there made; it writes exactly that, into its own journal, under its o
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,13 +14,15 @@ from typing import Final
 from ..changes import Result as Outcome
 from ..changes import privilege
 from ..changes.remote import AbsentError, Document, Remote, value_of
-from ..host.source import Batches, Source
+from ..host import install
+from ..host.source import Batches, HostLostError, Source
+from ..terms.errors import sentence
 from ..terms.text import Line, line, safe
 from ..views.ask import Ask
 from ..views.kept import PEERS
 from ..views.scene import JournalEntry, Pending, Question, Scene
 from ..views.view import View
-from . import keeping, proving
+from . import installing, keeping, proving
 from .changing import CONFIRM, changes_of, sentences
 from .notes import Post, Update, ask_question, brief, note
 from .planning import WARNINGS, Planning, Wanted, risk_text
@@ -35,10 +36,14 @@ class Away:
 
     def __init__(
         self, source: Source, batches: Batches, post: Post, altered: Callable[[], None],
-        proving: Proving, peer: str = "",
+        proving: Proving, peer: str = "", binary: str = "",
     ) -> None:  # fmt: skip
-        """`altered` is called after a change. `peer`: the name of the host of --peer."""
+        """`altered` is called after a change. `peer`: the name of the host of --peer.
+
+        `binary`: the one file that may be installed there, if there is one here.
+        """
         self.peer = peer
+        self.binary = binary
         self.proving = proving
         self.mark = PEERS if peer else ""  # before the numbers of its journal
         self.source = source
@@ -47,36 +52,56 @@ class Away:
         self.altered = altered
         self.used = False  # whether it was used: then the screen shows the journal there
         self.entries: tuple[JournalEntry, ...] = ()  # of that journal, as read last
+        self._remote: Remote | None = None
+        self._then: Callable[[], None] | None = None  # what a nettop is installed there for
 
     @property
     def remote(self) -> Remote:
         """The nettop there."""
-        return Remote(self.batches.prefix, root=self.batches.root)
+        if self._remote is None or self._remote.root != self.batches.root:
+            self._remote = Remote(self.batches.prefix, root=self.batches.root)
+        return self._remote
+
+    def _there(
+        self, work: Callable[[], None], cure: str = ": y copies the command, x shows it as a script"
+    ) -> None:
+        """Do it; where there is no nettop, ask whether to install it for that, or say the cure."""
+        try:
+            work()
+        except AbsentError as error:
+            if not self.binary:
+                self._say(f"{error}{cure}", "warn")
+                return
+            try:
+                one = install.file(self.binary)
+            except (OSError, ValueError) as unusable:
+                self._say(f"{error}; {sentence(unusable)}", "bad")
+                return
+            self._then = work
+            self.post(
+                ask_question(installing.question(str(error), one, self.batches.name, self.peer))
+            )
 
     def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:
         """Show the plan of the nettop there and ask; a note if nothing would change."""
-        question = self._question(title, wanted, finding)
-        if question is not None:
-            self.post(ask_question(question))
+
+        def work() -> None:
+            question = self._question(title, wanted, finding)
+            if question is not None:
+                self.post(ask_question(question))
+
+        self._there(work)
 
     def _question(
-        self, title: str, wanted: Wanted, finding: str,
-        copied: str = "",
-    ) -> Question | None:  # fmt: skip
-        """The question with the plan of the nettop there; None after a note that says why not.
-
-        `copied`: of a proof, the command that is offered where there is no nettop.
-        """
+        self, title: str, wanted: Wanted, finding: str, *, proved: bool = False
+    ) -> Question | None:
+        """The question with the plan of the nettop there; None after a note that says why not."""
         self._say("asking the nettop there for its plan", "dim")  # takes seconds, or much longer
         try:
             # two fixes of a finding may set the same
             results, notes = self.remote.plan(tuple(dict.fromkeys(wanted)), CONFIRM)
-        except AbsentError as error:
-            hint = ": y copies the command, x shows it as a script"
-            if copied:
-                hint = f", so p cannot test there; y copies the command: {copied}"
-            self._say(f"{error}{hint}", "warn")
-            return None
+        except AbsentError:
+            raise
         except OSError as error:
             self._say(f"{error}; y copies the command", "bad")
             return None
@@ -89,7 +114,7 @@ class Away:
         elif not planned:
             self.post(note("already set: nothing to change", "good"))
         else:
-            return self._asking(title, planned, finding, notes, proved=bool(copied))
+            return self._asking(title, planned, finding, notes, proved=proved)
         return None
 
     def _asking(
@@ -124,10 +149,9 @@ class Away:
             self.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         if finding.rule.startswith("capture-"):
-            root = "" if self.batches.root else "sudo "
             own = finding.id.removesuffix(f" at {self.peer}")
-            words = [*self.batches.prefix, f"{root}nettop prove {own} --to ADDRESS"]
-            self.post(note(f"a capture is tested at its own host: {shlex.join(words)}", "warn"))
+            command = f"{self.remote.way} prove {own} --to ADDRESS"
+            self.post(note(f"a capture is tested at its own host: {command}", "warn"))
             return
         form = self.proving.form(view, scene)
         if not form["to"]:
@@ -136,10 +160,14 @@ class Away:
         wanted = [(one.setting, one.value) for one in finding.wanted]
         steps = scene.steps(finding.id)
         copied = steps[0].shell or steps[0].setting if steps else "its command"
-        applying = self._question(f"Prove {finding.id}", wanted, finding.id, copied)
-        if applying is not None:
-            host = self.peer or self.source.host
-            self.post(ask_question(proving.question(applying, host, form)))
+
+        def work() -> None:
+            applying = self._question(f"Prove {finding.id}", wanted, finding.id, proved=True)
+            if applying is not None:
+                host = self.peer or self.source.host
+                self.post(ask_question(proving.question(applying, host, form)))
+
+        self._there(work, f", so p cannot test there; y copies the command: {copied}")
 
     def _prove(self, question: Question, finding: str, scene: Scene) -> None:
         """Run the proof that the question showed; then journal and host are read again."""
@@ -161,7 +189,9 @@ class Away:
         if question is None:
             return
         finding = question.finding.removesuffix(f" at {self.peer}")
-        if question.verb == "undo":
+        if question.verb == "install":
+            self._install()
+        elif question.verb == "undo":
             options = privilege.options(CONFIRM)
             numbers = [one.removeprefix(self.mark) for one in question.entries]
             self._report(lambda: self.remote.undo(numbers, options))
@@ -173,16 +203,37 @@ class Away:
             options = privilege.options(CONFIRM, finding=finding)
             self._report(lambda: self.remote.change(changes_of(question), options))
 
+    def _install(self) -> None:
+        """Install the file there, then go on with what it was wanted for."""
+        then, self._then = self._then, None
+        self._say(f"installing nettop at {self.batches.name}: sends the file", "dim")
+        try:
+            paths = install.install(self.batches.prefix, install.file(self.binary))
+        except (HostLostError, OSError, ValueError) as error:
+            self._say(sentence(error), "bad")
+            return
+        self._say(f"{self.batches.name}: installed in {' and '.join(paths)}", "good")
+        if then is not None:
+            self._there(then)
+
     def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the files there that would make the settings persistent."""
-        self.used = True
-        keeping.propose(ask, scene, self.source, self.remote, self.post, self.peer)
+
+        def work() -> None:
+            keeping.propose(ask, scene, self.source, self.remote, self.post, self.peer)
+            self.used = True
+
+        self._there(work)
 
     def do_undo(self, ask: Ask, view: View, scene: Scene) -> None:
         """Read the journal there, then ask as for a change of this host."""
-        entries, pending = self.journal()
-        self.post(lambda old: replace(old, journal=entries, pending=pending))
-        self.ask_undo(ask, view, replace(scene, journal=entries, pending=pending))
+
+        def work() -> None:
+            entries, pending = self.journal()
+            self.post(lambda old: replace(old, journal=entries, pending=pending))
+            self.ask_undo(ask, view, replace(scene, journal=entries, pending=pending))
+
+        self._there(work, "")
 
     def ask_undo(self, ask: Ask, view: View, scene: Scene) -> None:
         """Ask as for a change of this host; the journal of the scene is that of the host there."""
@@ -229,6 +280,7 @@ class Away:
                     self.mark + _text(one, "id"),
                     _text(one, "setting"),
                     float(str(one["deadline"])) + later,
+                    self.remote.way,
                 )
                 for one in documents
                 if one["state"] == "pending" and one.get("deadline") is not None
@@ -243,7 +295,7 @@ class Away:
 
         At the host of --peer it has the time of this host's clock, which is `later`.
         """
-        entry = _entry(one)
+        entry = replace(_entry(one), way=self.remote.way)
         if not self.peer:
             return entry
         finding = f"{entry.finding} at {self.peer}" if entry.finding else ""

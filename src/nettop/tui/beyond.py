@@ -33,9 +33,14 @@ class Beyond:
     """Carries out requests at the other end."""
 
     def __init__(
-        self, peering: Peering, post: Post, altered: Callable[[], None], proving: Proving
-    ) -> None:
-        """`peering` has the other end once it is connected; `altered` is called after a change."""
+        self, peering: Peering, post: Post, altered: Callable[[], None], proving: Proving,
+        binary: str = "",
+    ) -> None:  # fmt: skip
+        """`peering` has the other end once it is connected; `altered` is called after a change.
+
+        `binary`: see `Away`.
+        """
+        self.binary = binary
         self.peering = peering
         self.proving = proving
         self.post = post
@@ -53,7 +58,9 @@ class Beyond:
         """What makes changes there; None before the first connection."""
         far = self.peering.far
         if self._away is None and far is not None:
-            self._away = Away(far, far.batches, self.post, self.altered, self.proving, self.host)
+            self._away = Away(
+                far, far.batches, self.post, self.altered, self.proving, self.host, self.binary
+            )
         return self._away
 
     def concerns(self, ask: Ask, view: View, scene: Scene) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ..changes import Change, privilege
 from ..changes import Result as Outcome
-from ..changes.remote import KEPT, Remote
+from ..changes.remote import KEPT, AbsentError, Remote
 from ..host.source import Source
 from ..terms.text import Line, line
 from ..views.ask import Ask
@@ -23,7 +23,7 @@ from .planning import Planning, risk_text, sheet
 def propose(ask: Ask, scene: Scene, source: Source, remote: Remote, post: Post, host: str) -> None:
     """Show the files and the changes that they need; a note if there is nothing to write.
 
-    `host`: the name of the host of --peer; empty for that of --host.
+    `host`: the name of the host of --peer; empty for that of --host. AbsentError: no nettop there.
     """
     finding, wanted = Planning(source, post).settings_under(ask.target, scene)
     if not wanted:
@@ -31,6 +31,8 @@ def propose(ask: Ask, scene: Scene, source: Source, remote: Remote, post: Post, 
         return
     try:
         results, files = remote.keep(wanted, CONFIRM)
+    except AbsentError:
+        raise
     except OSError as error:
         post(note(brief(str(error), remote.name), "bad"))
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..terms.text import line, safe
 from ..terms.units import seconds
 from ..views.kept import PEERS, ROOTS
-from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
+from ..views.scene import IN_FORCE, JournalEntry, Pending, Question, Scene
 
 QUIT = "quit"
 
@@ -21,11 +21,7 @@ def question(scene: Scene) -> Question | None:
         )
     for one in scene.pending:
         left = seconds(max(0.0, round(one.deadline - scene.wall)))
-        way = scene.origin.command if scene.origin and scene.distant else ""
-        if one.id.startswith(PEERS) and scene.peer is not None:
-            way = scene.peer.way
-        there = f"{safe(way)} " if way else ""
-        command = f"{there}nettop confirm {one.id.removeprefix(ROOTS).removeprefix(PEERS)}"
+        command = _command("confirm", one)
         rows.append(
             line(f" {one.setting} reverts in {left}", (f"   # {command}", "key"), " keeps it")
         )
@@ -34,23 +30,21 @@ def question(scene: Scene) -> Question | None:
     return Question("Quit", (("", tuple(rows)),), QUIT, "quit", whole=False)
 
 
-def in_force(
-    entries: Iterable[JournalEntry], since: float, there: str = "", peer: str = ""
-) -> list[str]:
-    """The changes made since that time (wall seconds) that are in force, with their commands.
-
-    `there` is the command prefix of another host, `peer` that of the other end of the flows.
-    """
+def in_force(entries: Iterable[JournalEntry], since: float) -> list[str]:
+    """The changes made since that time (wall seconds) that are in force, with their commands."""
     lines = []
     for entry in entries:
         if entry.wall < since or entry.state not in IN_FORCE or entry.since:
             continue
-        way = peer if entry.id.startswith(PEERS) else there
-        sudo = f"{safe(way)} " if way else "sudo " if entry.id.startswith(ROOTS) else ""
-        number = entry.id.removeprefix(ROOTS).removeprefix(PEERS)
         host = f"{entry.host}: " if entry.host else ""
         values = safe(f"{host}{entry.setting}: {entry.before} → {entry.after}")
-        lines.append(f"nettop: in force: {values}   {sudo}nettop undo {number}")
+        lines.append(f"nettop: in force: {values}   {_command('undo', entry)}")
         if entry.state == "pending":
-            lines.append(f"nettop: it reverts unless confirmed: {sudo}nettop confirm {number}")
+            lines.append(f"nettop: it reverts unless confirmed: {_command('confirm', entry)}")
     return lines
+
+
+def _command(verb: str, one: JournalEntry | Pending) -> str:
+    """The command that does this with a change, at the host where it was made."""
+    way = safe(one.way) or ("sudo nettop" if one.id.startswith(ROOTS) else "nettop")
+    return f"{way} {verb} {one.id.removeprefix(ROOTS).removeprefix(PEERS)}"

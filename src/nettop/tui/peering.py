@@ -165,9 +165,6 @@ class BothEnds:
         self.close = CloseSampler(near, self.observer.sampler)
         self.model = Model(self.hosts)
         self.plans = Plans(far)
-        batches = far.batches  # None: a recording
-        there = "" if batches is None else batches.name
-        self.way = f"{there} sudo" if batches is not None and not batches.root else there
         self.fresh = False  # read everything again
 
     def begin(self) -> None:
@@ -195,8 +192,7 @@ class BothEnds:
         pairs: tuple[Pair, ...] = sides.here.more["pair"]
         marked = tuple(named(one, host) for one in found)
         shown = Peer(
-            self.hosts, "", sides.joined, sides.unmatched, marked, plans, way=self.way,
-            ended=sides.ended,
+            self.hosts, "", sides.joined, sides.unmatched, marked, plans, ended=sides.ended,
         )  # fmt: skip
         return shown, pairs
 

@@ -13,14 +13,10 @@ _TEXTS: Final = {"host": "via", "recording": "replay of", "directory": "director
 
 @dataclass(frozen=True, slots=True)
 class SceneOrigin:
-    """The other host (`name` is its command prefix), recording or directory.
-
-    `command` is what runs a command there as root, such as `ssh web1 sudo`; only of a host.
-    """
+    """The other host (`name` is its command prefix), recording or directory."""
 
     kind: Literal["host", "recording", "directory"]
     name: str
-    command: str = ""
 
     @property
     def text(self) -> str:
@@ -39,5 +35,5 @@ def origin_of(source: Source) -> SceneOrigin | None:
         return None
     far = source.batches
     if far is not None:
-        return SceneOrigin("host", far.name, f"{far.name}{'' if far.root else ' sudo'}")
+        return SceneOrigin("host", far.name)
     return SceneOrigin("recording" if source.ends else "directory", source.host)

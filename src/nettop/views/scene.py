@@ -59,6 +59,7 @@ class JournalEntry:
     because: str = ""
     since: str = ""  # how something else changed the setting since
     host: str = ""  # the other end of the flows, where it was made there
+    way: str = ""  # the words that run the nettop of another host, where it was made there
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ class Pending:
     id: str
     setting: str
     deadline: float
+    way: str = ""  # the words that run the nettop of another host, where it was made there
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,6 @@ class Peer:
     findings: tuple[Finding, ...] = ()  # of the other host; ids, targets and titles name it
     plans: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by finding id
     clock: str = ""  # of a recorded pair: how far the clocks are apart
-    way: str = ""  # the words before `nettop` that run it there
     ended: tuple[str, ...] = ()  # flows that ended in the last seconds, while both ends saw them
 
 

@@ -36,7 +36,7 @@ def test_it_is_the_last_word_that_may_be_a_name(prefix: str, name: str) -> None:
     [("ssh web1", "via ssh web1"), ("ssh -p 2222 -i key root@web1 sudo", "via root@web1")],
 )
 def test_the_header_has_the_whole_prefix_or_the_name(prefix: str, shown: str) -> None:
-    scene = replace(healthy(), origin=SceneOrigin("host", prefix, prefix))
+    scene = replace(healthy(), origin=SceneOrigin("host", prefix))
     assert f" {shown} " in text_of(page.header(scene, View(), 80))
 
 

@@ -49,7 +49,7 @@ def local_address(to: str) -> str:
 
 def address_at(here: Peer, to: str) -> str:
     """The same of another host that is one end of the test; TrialError, PeerError."""
-    code, output = here.run(["python3", "-I", "-S", "-c", _OWN, to])
+    code, output = here.run(here.python(_OWN, to))
     lines = output.strip().splitlines() or ["no output"]
     if code:
         raise TrialError(f"no route to {to} {here.where}: {lines[-1].rpartition('] ')[2]}")
