@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,7 +62,7 @@ def entries() -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "path"), PATHS.items())
+@folded(("name", "path"), PATHS.items())
 def test_the_innermost_function_that_is_known_decides(name: str, path: str) -> None:
     stack = profiles.Stack(0, 1, 1, "", tuple(path.split(";")), "x")
     assert stack.work[0] == name

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from folded import folded
 
 from nettop import cli, commands
 from nettop.advice.rules.severity import SEVERITIES
@@ -91,7 +92,7 @@ def examples(name: str) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in plain if not re.search(r"--\S+ [A-Z]+\b|…|`", line)]
 
 
-@pytest.mark.parametrize("name", commands.names())
+@folded("name", commands.names())
 def test_every_command_has_examples_that_its_parser_takes(name: str) -> None:
     known = examples(name)
     assert known, "no example in the help"
