@@ -271,6 +271,7 @@ def test_a_digit_opens_one_pane() -> None:
 USED = re.compile(r"""["'./]([\w-]+)|\bnettop ([\w-]+)|([\w-]+)\.\w|\bimport (\w+)|\bas (\w+)""")
 
 
+@cache
 def used(path: Path) -> set[str]:
     """The words that a test uses, and the name of its file; a word of a sentence is none."""
     found = USED.findall(path.read_text(encoding="utf-8"))
