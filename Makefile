@@ -42,7 +42,7 @@ fast: $(READY)
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile \
 	  -m "not netns and not slow and not live and not package and not nightly" $$($(PY) tests/quick.py)
 
-# One worker more than cores: tests of namespaces mostly wait.
+# One worker more than cores: tests of namespaces, and of an index, mostly wait.
 test: $(READY) ## run lint, types and every test whose result is the same on each machine
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 check tests
 
@@ -50,7 +50,7 @@ tests: $(READY)
 	@$(PY) -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder tests
 
 package: $(READY) ## test what users install: wheel, one file, each Python here, examples of CONTRIBUTING
-	@$(PY) -m pytest -n $(WORKERS) --dist loadfile -m package tests
+	@$(PY) -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m package tests
 
 live: $(READY) ## play real traffic, as root, and print the scoreboard (PLAY="names" ALL=1 MINUTES=8 STRICT=1)
 	@$(PY) tests/live/run.py $(PLAY) $(if $(ALL),--all) $(if $(MINUTES),--minutes $(MINUTES)) \

@@ -117,6 +117,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--tally", metavar="FILE", help="write the outcome of each test as JSON")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    import folded
+
+    folded.only(config.getoption("keyword"))
+
+
 def _cpu() -> float:
     """CPU seconds of this process and of its children that have ended."""
     return sum(os.times()[:4])

@@ -74,7 +74,7 @@ def record(tree: Path, to: Path, folders: list[str]) -> None:
         name = folder.replace("/", ".")
         measure = ["--data-file", str(to / f"{name}.lines"), "--source", str(tree / "src/nettop")]
         plugin = ["-p", "line_map", "--durations-to", str(to / f"{name}.seconds")]
-        few = ["--hypothesis-profile", "quick", "-m", MARK, str(tree / "tests" / folder)]
+        few = ["-m", MARK, str(tree / "tests" / folder)]
         run = [sys.executable, "-m", "coverage", "run", *measure, "-m", "pytest", *plugin, *few]
         subprocess.run(run, cwd=tree, env=environment, stdout=subprocess.DEVNULL, check=False)
 

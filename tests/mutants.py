@@ -229,7 +229,7 @@ def _run(tree: Path, words: list[str], seconds: float) -> NoReturn:
         os.environ["PYTHONPATH"] = str(tree / "src")
         sys.dont_write_bytecode = False  # else each run compiles every module
         loaded = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-        few = ["-x", "-q", "--hypothesis-profile", "quick"]
+        few = ["-x", "-q"]
         code = int(pytest.main([*loaded, *few, *words]))
     finally:
         os._exit(code)

@@ -10,6 +10,7 @@ SLOW: Final = {
     "a server": "test_metrics_listen test_metrics_files",
     "a pseudo-terminal": "test_screen_hardship test_tui_browser test_tui_internals_pty "
     "test_tui_pty test_tui_signals",
+    "a package index": "test_pythons test_wheel",
     "a playbook": "test_changes_playbook test_fleet_ansible",
     "faults at every step": "faults test_changes_damage test_changes_dry test_choosing_property "
     "test_collect_damage test_hostile_recordings test_hostile_user_files test_peer_hostile "

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from expression_host import HOST, scope
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,7 +29,7 @@ def value(text: str, over: str = "nic", at: Facts = HOST, *, to: bool = False) -
     return found
 
 
-@pytest.mark.parametrize(
+@folded(
     ("text", "wanted"),
     [
         ("nic.ring.rx", 256),
@@ -98,7 +99,7 @@ def test_a_triple_keeps_what_is_there() -> None:
     assert value("triple(keep, keep, pow2(9))", to=True) == (KEEP, KEEP, 16)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("text", "part"),
     [
         ("nic.ring.rxx > 1", "unknown field nic.ring.rxx (did you mean rx?)"),
@@ -160,7 +161,7 @@ def test_a_stage_that_does_not_exist_is_named(over: str, text: str, part: str) -
     condition(known, over)
 
 
-@pytest.mark.parametrize(
+@folded(
     "text",
     [
         "__import__('os').system('id') == 0",

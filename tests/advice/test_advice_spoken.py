@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from folded import folded
 
 from nettop.advice.language import words as spoken
 from nettop.advice.language.expression import condition, parse
@@ -23,7 +23,7 @@ def words(text: str, over: str = "nic", **limits: float) -> str:
     return spoken.in_words(condition(text, over, limits), limits)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+@folded("rule", RULES, ids=lambda rule: rule.id)
 def test_every_condition_that_is_shipped_is_words(rule: Rule) -> None:
     shown = [spoken.in_words(side, rule.limits) for side in spoken.parts(rule.when)]
     shown += [spoken.in_words(exempt.when, rule.limits) for exempt in rule.unless]

@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
+from folded import folded
 
 from nettop.advice.judge import inline_facts as inline
 from nettop.advice.judge.judge import Judge
@@ -124,7 +124,7 @@ def loud(found: list[Finding]) -> list[str]:
     return [one.id for one in found if one.severity in LOUD]
 
 
-@pytest.mark.parametrize("name", cases())
+@folded("name", cases())
 def test_a_host_is_judged_rightly(name: str) -> None:
     case, found = cases()[name], list(judged_case(name))
     ids = [one.id for one in found]
@@ -150,7 +150,7 @@ def test_a_case_names_rules_that_exist() -> None:
     assert named - known == set()
 
 
-@pytest.mark.parametrize("path", families(), ids=lambda path: path.stem)
+@folded("path", families(), ids=lambda path: path.stem)
 def test_a_family_has_mistuned_and_healthy_hosts(path: Path) -> None:
     given = tomllib.loads(path.read_text())["case"]
     assert len(given) >= 10
@@ -171,15 +171,15 @@ def test_every_rule_that_yields_does_so_in_some_case() -> None:
     assert {rule.id for rule in yielding} - met == set()
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("name", hosts())
+@folded("profile", PROFILES)
+@folded("name", hosts())
 def test_a_healthy_host_gives_no_alarm(name: str, profile: str) -> None:
     found = findings(hosts()[name], profile)
     assert loud(found) == []
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("name", hosts())
+@folded("profile", PROFILES)
+@folded("name", hosts())
 def test_an_idle_host_gives_no_alarm(name: str, profile: str) -> None:
     found = findings(idle(hosts()[name]), profile)
     assert loud(found) == []

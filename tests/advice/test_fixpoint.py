@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from advice.test_cases import cases, moments, rules
 from applied import after, quiet
+from folded import folded
 
 from nettop.advice.judge.judge import Judge
 from nettop.advice.rules.rule import Finding
@@ -20,7 +20,7 @@ def judged(facts: Facts) -> tuple[Finding, ...]:
     return Judge(rules(), window=0.0).judge(facts).findings
 
 
-@pytest.mark.parametrize("case", cases().values(), ids=cases())
+@folded("case", cases().values(), ids=cases())
 def test_no_two_findings_set_one_setting_differently(case: Mapping[str, Any]) -> None:
     values: dict[str, set[str]] = {}
     for finding in judged(moments(case)[-1]):
@@ -29,7 +29,7 @@ def test_no_two_findings_set_one_setting_differently(case: Mapping[str, Any]) ->
     assert {name: found for name, found in values.items() if len(found) > 1} == {}
 
 
-@pytest.mark.parametrize("case", cases().values(), ids=cases())
+@folded("case", cases().values(), ids=cases())
 def test_a_fix_ends_its_finding_and_begins_no_other(case: Mapping[str, Any]) -> None:
     facts = moments(case)[-1]
     found = judged(facts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from folded import folded
 from golden_text import same
 
 from nettop.advice.language import words
@@ -234,7 +235,7 @@ def test_templates_in_general_or_refused(update: bool) -> None:
     same(GOLDEN / "templates.txt", "\n".join(out) + "\n", update)
 
 
-@pytest.mark.parametrize(("value", "unit", "text"), [
+@folded(("value", "unit", "text"), [
     ((), "", "none"), ("", "", "none"), (("a b", "c"), "", "a b; c"), (("a", "c"), "", "a c"),
     (1500, "bytes", "1500 bytes"), (1024, "bytes", "1 KiB"), (9999, "bytes", "9999 bytes"),
     (10_000, "bytes", "9.77 KiB"), (10_001, "bytes", "9.77 KiB"), (1, "queues", "1 queue"),
@@ -246,7 +247,7 @@ def test_a_value_is_shown_with_its_unit(value: Value | None, unit: str, text: st
     assert shown(value, unit) == text
 
 
-@pytest.mark.parametrize(("field", "name"), [
+@folded(("field", "name"), [
     ("sysctl.net.core.rmem_max", "net.core.rmem_max"), ("feature.rx-gro", "rx-gro"),
     ("nic.ring.rx", "receive ring"), ("nic.kind", "kind of interface"), ("a b", "a b"),
     ("nic.total.ring_drops", "packets dropped, receive ring full (total)"),

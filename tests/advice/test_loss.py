@@ -1,11 +1,11 @@
 """Which evidence of a finding is a loss or a limit that was hit."""
 
-import pytest
+from folded import folded
 
 from nettop.advice.judge.loss import measured
 
 
-@pytest.mark.parametrize(
+@folded(
     ("field", "value", "loss"),
     [
         ("nic.per_s.ring_drops", 3.0, True),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import rule_boundaries as boundaries
+from folded import folded
 from sentences import no_fault
 
 from nettop.advice.rules.load import files, read
@@ -14,7 +15,7 @@ PATHS = files(boundaries.PACK)
 RING = boundaries.PACK / "rings/rx-ring-overrun.toml"
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@folded("path", PATHS, ids=lambda path: path.stem)
 def test_a_rule_holds_up_to_its_boundaries_and_not_beyond(path: Path, update: bool) -> None:
     rule, file = read(path), boundaries.golden(path)
     kept = boundaries.kept(file)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop import settings
 from nettop.advice.judge import rule_tests
@@ -47,7 +48,7 @@ def wanted() -> list[Any]:
     return [pytest.param(*key, id=f"{rule}: {key[0]}") for key, rule in found.items()]
 
 
-@pytest.mark.parametrize(("setting", "value"), wanted())
+@folded(("setting", "value"), wanted())
 def test_a_wanted_setting_exists_and_takes_its_value(setting: str, value: str) -> None:
     address = settings.parse(setting)
     assert str(address) == setting
@@ -67,7 +68,7 @@ def _rule(name: str) -> Rule:
     return next(rule for rule in load.load([RULES]) if rule.id == name)
 
 
-@pytest.mark.parametrize(
+@folded(
     "path",
     [one for one in load.files(RULES) if '"process.affinity@' in one.read_text()],
     ids=lambda one: one.stem,

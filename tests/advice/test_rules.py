@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import rule_mutation
 from encoded_ids import MOST, Coverage, coverage, entries, ids
+from folded import folded
 from golden_text import same
 from sentences import no_fault
 
@@ -36,7 +37,7 @@ SURFACES = {
 # figures that the papers print and that are wrong or damaged (knowledge base, section 6)
 WRONG = ("33%", "33 %", "1.007", "208760", "1,488,191", "never documented")
 
-each = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+each = folded("path", PATHS, ids=lambda path: path.stem)
 
 
 def rules() -> tuple[Rule, ...]:
@@ -110,7 +111,7 @@ def test_a_rule_cites_by_the_one_name_each_source_has(path: Path) -> None:
         no_fault([f"{path.stem}: say in which place of {name!r}"] * (not cite.get("place")))
 
 
-@pytest.mark.parametrize("path", sorted(PACK.glob("studies/*.toml")), ids=lambda path: path.stem)
+@folded("path", sorted(PACK.glob("studies/*.toml")), ids=lambda path: path.stem)
 def test_a_study_cites_by_the_same_names(path: Path) -> None:
     known = sources()["paper"]
     cited = set(re.findall(r'\bpaper *= *"([^"]*)"', path.read_text()))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from folded import folded
 
 from nettop.advice.language.tunable import CPUS, type_of
 from nettop.advice.language.vocabulary import ANY, NUMBER, SWITCH
 
 
-@pytest.mark.parametrize(
+@folded(
     ("setting", "kind"),
     [
         ("ring.rx@eth0", NUMBER), ("coalesce.adaptive-rx@eth0", SWITCH),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from folded import folded
 
 from nettop.advice.judge import reason
 from nettop.advice.judge.inline_facts import facts
@@ -12,7 +13,7 @@ from nettop.advice.language.moment import Moment
 from nettop.advice.language.result import Read
 
 
-@pytest.mark.parametrize(
+@folded(
     ("field", "text"),
     [
         ("nic.ring.rx_max", "receive ring maximum unknown (not reported by the driver)"),

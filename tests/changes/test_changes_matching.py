@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from folded import folded
 
 from nettop import settings
 from nettop.changes import chain, context, guard, matching, plan, report, status
@@ -48,7 +49,7 @@ NODE = "ifindex 3 node 40"
 HERE = entry(MTU, NODE)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("other", "setting", "device", "where"),
     [
         (entry(MTU, NODE), True, True, True),

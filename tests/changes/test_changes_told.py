@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from folded import folded
 
 from nettop import settings
 from nettop.changes import context, guard, plan, report, status, undo
@@ -163,7 +164,7 @@ def test_an_entry_knows_when_it_was_closed_and_what_came_before(host: Host, book
     assert one.ended is not None
 
 
-@pytest.mark.parametrize(
+@folded(
     ("then", "now", "same"),
     [
         ("ifindex 3", "ifindex 3 node 40", True),  # an old entry

@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from folded import folded
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -99,7 +100,7 @@ def check_rates(entry: Entry[Any]) -> None:
             assert value is None or value >= 0
 
 
-@pytest.mark.parametrize("name", MINE)
+@folded("name", MINE)
 def test_a_row_says_what_each_field_is(name: str) -> None:
     fields = collect.collector(name).Row.__dataclass_fields__.values()
     assert all(item.metadata.get("help") for item in fields)

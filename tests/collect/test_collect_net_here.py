@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 from hang import until
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,7 +129,7 @@ def test_damaged_text_is_a_value_error_or_a_result(
         return
 
 
-@pytest.mark.parametrize("name", MINE)
+@folded("name", MINE)
 def test_a_recording_of_this_machine_gives_the_same_rows(name: str, live: Live) -> None:
     record: Any = Record(live)
     seen = Sampler(record).take([name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-import pytest
+from folded import folded
 
 from nettop.collect import namespaces, sockets_tcp
 from nettop.collect._shaping import htb
@@ -12,7 +12,7 @@ from nettop.collect.interrupts import _is_fixed
 from nettop.host.netlink.codec import attribute
 
 
-@pytest.mark.parametrize(
+@folded(
     ("counts", "fixed"),
     [
         (f"{7:11}{12:11}", True),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 import pytest
+from folded import folded
 
 from nettop.collect import _drivers as drivers
 from nettop.collect import nicqueues, nicstats
@@ -42,14 +43,14 @@ def reading(case: Case) -> DriverStatistics:
     return DriverStatistics("eth0", about, plan, names, tuple(int(value) for _, value in pairs))
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@folded("case", CASES, ids=IDS)
 def test_each_statistic_has_its_meaning(case: Case) -> None:
     row = nicstats.row(reading(case))
     counted = {name: getattr(row, name) for name in drivers.COUNTS}
     assert {name: value for name, value in counted.items() if value is not None} == case["counts"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@folded("case", CASES, ids=IDS)
 def test_each_queue_has_its_packets(case: Case) -> None:
     rows = [
         nicqueues.row("eth0", queue, counts, {})
@@ -76,7 +77,7 @@ def counted_twice(about: drivers.Driver, names: Sequence[str]) -> list[str]:
     return twice
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@folded("case", CASES, ids=IDS)
 def test_no_packet_is_counted_twice(case: Case) -> None:
     own = reading(case)
     assert counted_twice(own.driver, own.names) == []

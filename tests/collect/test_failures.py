@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from folded import folded
 from net_files import host
 
 from nettop import config
@@ -50,7 +51,7 @@ def test_no_counter_is_read_for_two_purposes() -> None:
     assert named & set(asked) == {"TcpExt.TCPAbortOnMemory"}  # one of all aborts
 
 
-@pytest.mark.parametrize("group", failures.groups(), ids=lambda group: group.row.name)
+@folded("group", failures.groups(), ids=lambda group: group.row.name)
 def test_each_says_what_it_means_and_how_to_find_out_more(group: failures._Group) -> None:
     row = group.row
     assert row.least > 0

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from folded import folded
 
 from nettop.collect import _drivers as drivers
 from nettop.collect import nicqueues, nicstats
@@ -65,7 +66,7 @@ def test_a_level_is_a_value_of_now_without_a_rate() -> None:
 WITHOUT_LOSSES = {"virtio_net", "veth", "idpf", "mac80211"}
 
 
-@pytest.mark.parametrize("name", NEEDED)
+@folded("name", NEEDED)
 def test_every_driver_counts_some_loss_or_is_known_not_to(name: str) -> None:
     about = drivers.driver(name)
     assert about.title

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from altered import Altered
+from folded import folded
 from recorded_hosts import HERE
 
 from nettop import collect
@@ -63,9 +64,9 @@ def damaged(where: str, name: str) -> Iterator[tuple[str, str]]:
             yield path, "".join([*lines[:place], GARBAGE + "\n", *lines[place + 1 :]])
 
 
-@pytest.mark.parametrize("again", [False, True])
-@pytest.mark.parametrize("name", HEADINGS)
-@pytest.mark.parametrize("where", HOSTS)
+@folded("again", [False, True])
+@folded("name", HEADINGS)
+@folded("where", HOSTS)
 def test_the_other_rows_stay_equal(where: str, name: str, again: bool) -> None:
     known = list(rows(name, host(where), {}))
     for path, text in damaged(where, name):
@@ -141,8 +142,8 @@ ASKED = frozenset({"A.one", "B.two", "C.three", "6.four", "6.five"})
 SECTIONS = "A: one\nA: 1\nB: two\nB: 2\nC: three\nC: 3\n"
 
 
-@pytest.mark.parametrize("place", range(6))
-@pytest.mark.parametrize("cut", [False, True])
+@folded("place", range(6))
+@folded("cut", [False, True])
 def test_a_section_that_cannot_be_read_hides_no_other(place: int, cut: bool) -> None:
     lines = SECTIONS.splitlines()
     lines[place : place + 1] = [] if cut else [GARBAGE]

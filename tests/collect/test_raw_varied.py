@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from altered import ABSENT, Altered, others
+from folded import folded
 from golden_text import same
 from recorded_hosts import HERE
 
@@ -98,7 +99,7 @@ def has_rows(host: str, name: str) -> bool:
 
 
 # `nicstats_raw` reads as `nicstats` does
-@pytest.mark.parametrize("name", [one for one in collect.always() if one != "nicstats_raw"])
+@folded("name", [one for one in collect.always() if one != "nicstats_raw"])
 def test_what_a_changed_answer_changes(name: str, update: bool) -> None:
     host = next((host for host in HOSTS if has_rows(host, name)), HOSTS[0])
     text = "\n".join(varied(host, name)) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from folded import folded
 from netlink_bytes import message, nest, text
 
 from nettop.collect import classes, qdiscs
@@ -30,7 +31,7 @@ def spec(*rates: int) -> bytes:
     return attribute(1, b"".join(SPEC.pack(rate) for rate in rates) + bytes(20))
 
 
-@pytest.mark.parametrize(
+@folded(
     ("kind", "options", "rates"),
     [
         ("tbf", spec(25_000_000, 0), (2e8, None)),
@@ -65,7 +66,7 @@ def curves(**rates: int) -> bytes:
     )
 
 
-@pytest.mark.parametrize(
+@folded(
     ("options", "rates"),
     [
         (curves(real_time=125_000, shared=125_000, upper=250_000), (1e6, 2e6)),
@@ -166,7 +167,7 @@ def test_classes_that_are_cut_off_are_an_error() -> None:
         classes.parse(message(route.NEWCLASS, b"\0" * 4), {2: "eth0"})
 
 
-@pytest.mark.parametrize(
+@folded(
     ("kind", "options", "frame"),
     [
         ("tbf", attribute(1, struct.pack("=8xI12xIII", 125_000, 3000, 62_500, 0)), 500),

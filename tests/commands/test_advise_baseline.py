@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from box_parts import finding
+from folded import folded
 
 from nettop.advice.judge.judge import Judgement
 from nettop.advice.rules.rule import Finding
@@ -51,7 +52,7 @@ def test_a_finding_that_became_more_severe_is_new_and_less_severe_is_not() -> No
     assert got.gone == ()
 
 
-@pytest.mark.parametrize(
+@folded(
     ("one", "other", "same"),
     [
         ("r@iperf3[440]", "r@iperf3[7]", True),
@@ -160,7 +161,7 @@ def plugin(
     return code, lines
 
 
-@pytest.mark.parametrize(
+@folded(
     ("severities", "level", "state"),
     [
         ((), 1, 0), (("critical",), 1, 2), (("warning",), 1, 1), (("warning", "critical"), 1, 2),
@@ -222,7 +223,7 @@ def test_with_a_baseline_only_new_findings_raise_the_state(
     assert lines[1] == "gone: a@eth0: a@eth0 held"
 
 
-@pytest.mark.parametrize(
+@folded(
     "words",
     [
         "advise --format nagios --seconds soon", "advise --format nagios --typo",

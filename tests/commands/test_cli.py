@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from folded import folded
 from hang import HANG, until
 
 from nettop import cli, commands
@@ -25,7 +26,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return code, out.out, out.err
 
 
-@pytest.mark.parametrize("name", commands.names())
+@folded("name", commands.names())
 def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, name, "--help")
     assert code == 0
@@ -40,7 +41,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"  {name} " in out
 
 
-@pytest.mark.parametrize(
+@folded(
     ("words", "say"),
     [
         (["advice"], "did you mean advise"),
@@ -82,7 +83,7 @@ def options(name: str) -> dict[str, argparse.Action]:
     }
 
 
-@pytest.mark.parametrize("name", commands.names())
+@folded("name", commands.names())
 def test_every_time_is_written_in_one_way(name: str) -> None:
     timed = {"--seconds", "--interval", "--for", "--confirm", "--look", "--budget", "--warmup"}
     for option, action in options(name).items():
@@ -92,13 +93,13 @@ def test_every_time_is_written_in_one_way(name: str) -> None:
             assert [action.type(word) for word in ("2", "500ms", "10m")] == [2.0, 0.5, 600.0]
 
 
-@pytest.mark.parametrize("name", ["test", "prove", "sweep", "tune", "study"])
+@folded("name", ["test", "prove", "sweep", "tune", "study"])
 def test_what_needs_the_running_host_offers_no_other(name: str) -> None:
     assert not {"--root", "--replay"} & options(name).keys()
     assert "--netns" in options(name)
 
 
-@pytest.mark.parametrize("words", ["0-9999999", "1-", "x", "", "5-2"])
+@folded("words", ["0-9999999", "1-", "x", "", "5-2"])
 def test_a_list_of_cores_has_an_end(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", "bulk", "--to", "10.0.0.2", "--cpu-here", words]) == 2
     assert "is not a CPU list such as 0-2,5" in capsys.readouterr().err

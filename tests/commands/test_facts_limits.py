@@ -6,6 +6,7 @@ import argparse
 import json
 
 import pytest
+from folded import folded
 
 from nettop.commands import limits
 
@@ -28,7 +29,7 @@ def test_a_gigabit_link_carries_941_megabits_of_tcp(capsys: pytest.CaptureFixtur
     assert "bdp" not in found
 
 
-@pytest.mark.parametrize(
+@folded(
     ("words", "megabits"),
     [
         (["--no-timestamps"], 9492.85),
@@ -54,7 +55,7 @@ def test_bytes_are_counted_without_and_with_the_check_sequence() -> None:
     assert "941.482 Mb/s, 117,685,306 B/s, 112.233 MiB/s" in limits.text(found)[1]
 
 
-@pytest.mark.parametrize(
+@folded(
     ("words", "number"),
     [("420TB", 420e12), ("50GiB", 50 * 2**30), ("1.5 t", 1.5e12), ("7", 7), ("2 MB", 2e6)],
 )
@@ -84,7 +85,7 @@ def test_a_slot_holds_a_link_or_not(words: str, usable: float, said: str) -> Non
     assert limits.text(found)[-1].endswith(f"carry data: {said} for this link")
 
 
-@pytest.mark.parametrize(
+@folded(
     "words",
     ["--transfer x", "--transfer TB", "--transfer=-1G", "--transfer 1e30", "--transfer i",
      "--slot 3", "--slot 9x8", "--slot 3x5", "--slot x"],
@@ -111,7 +112,7 @@ def test_the_page_names_its_units(capsys: pytest.CaptureFixture[str]) -> None:
     assert "3.355 ms" in page
 
 
-@pytest.mark.parametrize(
+@folded(
     ("text", "rate"),
     [("10G", 10e9), ("2.5g", 2.5e9), ("100M", 1e8), ("40Gb/s", 4e10), ("1e10", 1e10)],
 )
@@ -119,7 +120,7 @@ def test_speeds(text: str, rate: float) -> None:
     assert limits.speed(text) == rate
 
 
-@pytest.mark.parametrize(
+@folded(
     "words",
     [
         ["--speed", "fast"],

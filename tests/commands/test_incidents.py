@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -26,12 +27,19 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
 
 
-@pytest.fixture
-def box(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    path = str(tmp_path / "box")
-    assert main(["watch", "--box", path, "--replay", HOST, "--fail-on", "never"]) == 0
-    capsys.readouterr()
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `nettop watch --box` keeps of the host."""
+    path = tmp_path_factory.mktemp("kept") / "box"
+    assert main(["watch", "--box", str(path), "--replay", HOST, "--fail-on", "never"]) == 0
     return path
+
+
+@pytest.fixture
+def box(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """A copy of it."""
+    capsys.readouterr()
+    return str(shutil.copytree(kept, tmp_path / "box"))
 
 
 def test_two_causes_at_once_make_two_incidents(

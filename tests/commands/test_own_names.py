@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from folded import folded
 from netlink_bytes import Fake, link, nest, text
 
 from nettop.cli import _command
@@ -24,8 +24,8 @@ def named(*words: str, source: Any = None) -> dict[str, Any]:
     return vars(args)
 
 
-@pytest.mark.parametrize("other", ["uplink", LONG])
-@pytest.mark.parametrize(
+@folded("other", ["uplink", LONG])
+@folded(
     ("argument", "words"),
     [
         ("interface", ["rate", "{}"]),
@@ -52,7 +52,7 @@ def test_an_alternative_name_becomes_the_own_name(
     assert other not in str(found[argument])
 
 
-@pytest.mark.parametrize(
+@folded(
     "words",
     [
         ["why", "1234"],  # a process

@@ -11,6 +11,7 @@ from typing import Any
 
 import fleet_hosts
 import pytest
+from folded import folded
 from jsonschema import Draft202012Validator
 from sentences import no_fault
 
@@ -164,7 +165,7 @@ def test_predictions_and_their_calibration_are_described(
     assert faults("results learned", learned) == []
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.json")), ids=lambda path: path.stem)
+@folded("path", sorted(SAMPLES.glob("*.json")), ids=lambda path: path.stem)
 def test_stored_results_are_what_the_schema_says(path: Path) -> None:
     found = json.loads(path.read_text())
     del found["id"]
@@ -220,7 +221,7 @@ def test_a_field_that_is_not_described_is_found() -> None:
     assert faults("mute", {"schema": 2, "muted": []})
 
 
-@pytest.mark.parametrize(
+@folded(
     ("setting", "text", "value"),
     [
         ("ring.rx@eth0", "4096", 4096),

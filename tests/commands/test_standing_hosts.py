@@ -78,7 +78,7 @@ def quiet(errors: str) -> None:
         assert word not in errors, errors[-2000:]
 
 
-@pytest.mark.parametrize("kind", thinned(HOSTILE, 3))
+@pytest.mark.parametrize("kind", thinned(HOSTILE, 5))
 def test_hostile_files_in_a_directory_hide_only_themselves(
     kind: str, tmp_path: Path, limited: Limited
 ) -> None:

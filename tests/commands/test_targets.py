@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from folded import folded
 
 from nettop import cli, commands, settings
 from nettop.cli import main
@@ -31,7 +32,7 @@ def taking() -> Iterator[tuple[str, argparse.Action]]:
                 yield name, action
 
 
-@pytest.mark.parametrize(
+@folded(
     ("name", "action"),
     [pytest.param(*one, id=f"{one[0]} {one[1].dest}") for one in taking()],
 )
@@ -47,8 +48,8 @@ def test_an_empty_word_is_refused_wherever_a_word_is_taken(
                 parser._check_value(action, parser._get_value(action, word))
 
 
-@pytest.mark.parametrize("name", commands.names())
-@pytest.mark.parametrize("option", ["--netns", "--replay", "--root", "--interface", "--to"])
+@folded("name", commands.names())
+@folded("option", ["--netns", "--replay", "--root", "--interface", "--to"])
 def test_an_empty_option_is_one_sentence_and_exit_2(
     name: str, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,7 +62,7 @@ def test_an_empty_option_is_one_sentence_and_exit_2(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@folded(
     "words",
     [
         ["compare", "", HOST],
@@ -136,7 +137,7 @@ def test_a_file_left_where_namespaces_stand_is_none(
     assert "no network namespace 'left'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@folded(
     "text",
     [
         "", ".", "ring", "ring.", "ring.@eth0", "ring.rx", "ring.rx@", "ring.rx@.", "ring.rx@..",
@@ -157,7 +158,7 @@ def test_an_address_that_can_be_nothing_is_no_setting(text: str) -> None:
         settings.parse(text)
 
 
-@pytest.mark.parametrize(
+@folded(
     "text",
     [
         "ring.rx@a=b", "link.mtu@a@b", "link.mtu@\x1b[31m", "rps.cpus@eth0.5/rx-12",
@@ -199,7 +200,7 @@ def test_what_can_be_read_in_two_ways_is_refused() -> None:
         assignment("qdisc.root@a=b=c")
 
 
-@pytest.mark.parametrize(
+@folded(
     ("name", "ok"),
     [
         ("eth0", True), ("a=b", True), ("été", True), ("0123456789abcde", True), ("*", True),

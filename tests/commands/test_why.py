@@ -11,6 +11,7 @@ from typing import Any, cast
 import flow_tables
 import pytest
 from flow_tables import joined, moving
+from folded import folded
 from limit_frames import moment
 
 from nettop.cli import main
@@ -78,7 +79,7 @@ def test_the_text_has_the_limit_its_measurement_and_the_next(
     assert "64 KiB buffer full" in out
 
 
-@pytest.mark.parametrize("target", ["enp0s12", "440", SENDER, PEER, f"::ffff:{PEER}"])
+@folded("target", ["enp0s12", "440", SENDER, PEER, f"::ffff:{PEER}"])
 def test_a_target_is_an_interface_a_process_or_either_end(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,7 +88,7 @@ def test_a_target_is_an_interface_a_process_or_either_end(
     assert len(found) < len(limits(capsys, "vm-send-buffer.host"))
 
 
-@pytest.mark.parametrize("target", ["eth9", "99999", "10.77.2.2:1", "[::1]:5", "x:y"])
+@folded("target", ["eth9", "99999", "10.77.2.2:1", "[::1]:5", "x:y"])
 def test_an_unknown_target_is_a_usage_error(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,7 +97,7 @@ def test_an_unknown_target_is_a_usage_error(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("target", ["x:y", ":", "[::1", "10.77.2.2:99999", "10.77.2.2:", ":99999"])
+@folded("target", ["x:y", ":", "[::1", "10.77.2.2:99999", "10.77.2.2:", ":99999"])
 def test_what_is_no_address_with_a_port_is_called_so(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

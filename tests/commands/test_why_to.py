@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 from way_cases import CLIENT, FORWARD, OUTPUT, Case, recording
 
 from nettop.cli import main
@@ -34,7 +35,7 @@ def judged(capsys: pytest.CaptureFixture[str], name: str, case: Case, *words: st
     assert not any("the kernel's route answer" in one["saw"] for one in found["steps"])
 
 
-@pytest.mark.parametrize("name", OUTPUT)
+@folded("name", OUTPUT)
 def test_the_way_out_of_a_recorded_host(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     judged(capsys, name, OUTPUT[name])
 

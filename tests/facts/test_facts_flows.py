@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from flow_tables import HOST, KEY, Tables, joined, lines, moving, socket, table_of, task
+from folded import folded
 
 from nettop.collect import (
     addresses,
@@ -54,7 +55,7 @@ def test_a_flow_that_moves_little_is_not_limited_and_one_seen_once_is_not_judged
     assert (flow.limit, flow.limit_why) == (None, None)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("values", "wants"),
     [({}, False), ({"notsent": 200}, True), ({"backoff": 3}, True), ({"probes": 1}, True),
      ({"lost": 1}, True), ({"busy_time": 600_000}, True), ({"busy_time": 400_000}, False)],
@@ -93,7 +94,7 @@ def test_the_listener_with_a_full_accept_queue_is_named(
     assert (host.full_listener, host.full_backlog) == (name, 10 if name else None)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("had", "loss", "needless"),
     [(None, 0.001, None), (0, 0.001, 0.0), (63, 0.0001, 0.9), (70, 0.0, 1.0), (90, 0.0, 1.0)],
 )
@@ -137,7 +138,7 @@ def test_its_process_and_the_sums() -> None:
     assert facts.cores[0].processes == ("iperf3[7]",)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("change", "why"),
     [
         ({"rss": []}, "does not report how"),

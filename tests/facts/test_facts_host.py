@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from flow_tables import HOST, Tables, frames, joined, lines, task
+from folded import folded
 
 from nettop.collect import _legacy as legacy
 from nettop.collect import (
@@ -123,7 +124,7 @@ def guessed(frame: float, rtt: float | None, packets: float = 50_000.0) -> profi
     return profile.guess([nic], [flow], [])
 
 
-@pytest.mark.parametrize(
+@folded(
     ("frame", "rtt", "name"),
     [
         (1448, 0.0002, "bulk-lan"),
@@ -175,7 +176,7 @@ def test_harmful_sysctl_lines() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@folded(
     ("key", "value", "entry"),
     [
         ("net.ipv4.tcp_low_latency", "1", "n-low-latency-noop"),

@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop.facts.flows import _bulk
 from nettop.facts.kinds.capture import Capture
@@ -31,7 +32,7 @@ def name(size: float, frame: float, trip: float | None, flows: int = 1) -> str:
     return f"{found.name}{'' if found.sure else ' not sure'}"
 
 
-@pytest.mark.parametrize(("size", "frame", "trip", "expected"), [
+@folded(("size", "frame", "trip", "expected"), [
     (124_999.0, 1400.0, 0.05, "server not sure"), (125_000.0, 1400.0, 0.05, "bulk-wan"),
     (1e8, 1000.0, 0.05, "server"), (1e8, 1001.0, 0.05, "bulk-wan"),
     (1e8, 1400.0, 0.010, "server"), (1e8, 1400.0, 0.0101, "bulk-wan"),
@@ -68,7 +69,7 @@ def test_ports_count_and_without_them_what_is_not_made_of_others() -> None:
     assert guess([bond, veth, port], flows, []).why.startswith("mean packet 1400 bytes")
 
 
-@pytest.mark.parametrize(("more", "counts"), [
+@folded(("more", "counts"), [
     ({"bulk": True}, True), ({"bulk": False}, False), ({"bulk": False, "rx_per_s": 1.0}, True),
     ({"bulk": False, "tx_per_s": 1.0}, True), ({"bulk": False, "rx_per_s": 0.0}, False),
 ])  # fmt: skip
@@ -82,7 +83,7 @@ def test_the_least_round_trip_counts_before_the_mean() -> None:
     assert "900 ms" in guess([nic(1e8, 1400.0)], [flow(None, rtt=0.9)], []).why
 
 
-@pytest.mark.parametrize(("more", "port", "captures"), [
+@folded(("more", "port", "captures"), [
     ({}, {}, False), ({"ring_version": 3}, {}, True), ({"fanout": 0}, {}, True),
     ({"drops_per_s": 0.0}, {}, False), ({"drops_per_s": 0.1}, {}, True),
     ({}, {"promisc": True}, True), ({}, {"promisc": True, "master": "br0"}, False),
@@ -115,7 +116,7 @@ def test_another_profile_is_in_force_after_five_seconds() -> None:
     assert (own.name, own.why, own.chosen) == ("latency", "chosen", True)
 
 
-@pytest.mark.parametrize(("moved", "speed", "bulk"), [
+@folded(("moved", "speed", "bulk"), [
     (1_250_000.0, None, False), (1_250_001.0, None, True), (1_250_000.0, 10e9, False),
     (1_250_001.0, 10e9, True), (125_000.0, 100e6, False), (125_001.0, 100e6, True),
     (1_250_001.0, 0.0, True), (125_001.0, 0.0, False),

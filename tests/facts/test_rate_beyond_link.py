@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from folded import folded
 from nic_tables import Tables, joined, link, stats
 
 from nettop.collect import netclass
 
 
-@pytest.mark.parametrize(
+@folded(
     ("counted", "known"),
     [
         ({"rx_bytes": 125_000_000, "rx_packets": 81_000}, True),
@@ -19,7 +19,7 @@ from nettop.collect import netclass
         ({"rx_bytes": 125_000, "rx_packets": 1_000_000_000}, False),
     ],
 )
-@pytest.mark.parametrize(
+@folded(
     ("where", "bounded"),
     [
         ({"links": {"parent": "0000:03:00.0"}}, True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "sport", "to", "dport", "by_address", "by_port"), VECTORS)
+@folded(("source", "sport", "to", "dport", "by_address", "by_port"), VECTORS)
 def test_published_vectors(
     source: str, sport: int, to: str, dport: int, by_address: int, by_port: int
 ) -> None:
@@ -58,7 +58,7 @@ def test_mapped_addresses_are_ipv4_on_the_wire() -> None:
     assert hashed(plain, "sdfn") == hashed(mapped, "sdfn")
 
 
-@pytest.mark.parametrize(
+@folded(
     ("function", "fields", "table", "key"),
     [
         ("xor", "sdfn", TABLE, KEY),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,8 +120,8 @@ def _rates_of_one(kind: Any, *counts: int | None) -> list[float | None]:
     return found[1:]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
+@folded("kind", KINDS)
+@folded(
     ("counts", "rates"),
     [
         ((1000, 0, 1500, 1600), [None, None, 100]),  # zeros once

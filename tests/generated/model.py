@@ -230,6 +230,8 @@ class Host:
     def count(self, name: str, rate: float, moment: int, *, bits: int = 64) -> int:
         """A counter at a moment: a start of its own, and its rate over time with noise."""
         start, noise = _course(self.seed, name)
+        if not rate:
+            return start % (1 << bits)
         total = 0.0
         for (before, after), share in zip(_STEPS[:moment], noise, strict=False):
             total += rate * (after - before) * share

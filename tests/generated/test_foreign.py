@@ -5,14 +5,14 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import pytest
+from folded import folded
 from generated import everyday, foreign, score
 from generated.invariants import broken
 
 MEANINGS = tomllib.loads(Path(__file__).with_name("meanings.toml").read_text())
 
 
-@pytest.mark.parametrize("one", [*foreign.HOSTS, *everyday.HOSTS], ids=lambda one: one.name)
+@folded("one", [*foreign.HOSTS, *everyday.HOSTS], ids=lambda one: one.name)
 def test_a_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> None:
     facts, found = score.observed(one.made())
     wanted = set(MEANINGS[one.wanted]) if one.wanted else set()
@@ -26,7 +26,7 @@ def test_a_host_is_judged_as_an_expert_would(one: foreign.Foreign) -> None:
 SOUND = [one for one in everyday.HOSTS if not one.wanted]
 
 
-@pytest.mark.parametrize("one", SOUND, ids=lambda one: one.name)
+@folded("one", SOUND, ids=lambda one: one.name)
 def test_a_sound_everyday_host_is_offered_no_change(one: foreign.Foreign) -> None:
     """But for adaptive moderation, which the documentation of ena advises for throughput."""
     _, found = score.observed(one.made())

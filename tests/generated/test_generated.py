@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from folded import folded
 from generated import score
 from generated.archive import archive
 from generated.invariants import BEGINS, REMAINS, TWO_VALUES, broken
@@ -27,16 +28,16 @@ PARTLY = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", SEEDS)
+@folded("kind", KINDS)
 def test_a_sound_host_stays_quiet(kind: str, seed: int) -> None:
     outcome = score.judge(score.sound(kind, seed))
     assert (outcome.false, outcome.broken) == ((), ())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("seed", SEEDS)
+@folded("fault", FAULTS)
 def test_a_planted_fault_is_found_and_nothing_else(fault: str, seed: int) -> None:
     outcome = score.judge(score.sick(fault, seed), (fault,))
     assert (outcome.false, outcome.broken) == ((), ())
@@ -76,7 +77,7 @@ def test_a_surface_that_shows_the_fault_is_never_taken_away() -> None:
             assert not made.needs & made.absent, fault
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@folded("kind", KINDS)
 def test_the_slot_of_a_sound_card_carries_its_link(kind: str) -> None:
     """A 100 Gb/s card in a slot for 25 Gb/s is a fault of its own, also while it is not full."""
     for seed in range(20):

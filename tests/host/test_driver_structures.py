@@ -12,6 +12,7 @@ from ctypes import c_uint8, c_uint32, c_uint64
 from typing import Any
 
 import pytest
+from folded import folded
 from netlink_bytes import Fake
 
 from nettop.host.netlink import driver, legacy, legacy_bits
@@ -184,7 +185,7 @@ def test_rss_is_set_in_part_or_as_a_whole(table: tuple[int, ...] | None, key: by
     assert driver.rss_request(table, key, 4) == wanted + (key or b"")
 
 
-@pytest.mark.parametrize(("bits", "letters"), [
+@folded(("bits", "letters"), [
     (1 << 1, "m"), (1 << 2, "v"), (1 << 3, "t"), (1 << 4, "s"), (1 << 5, "d"), (1 << 6, "f"),
     (1 << 7, "n"), (1 << 31, ""), (0xF0, "sdfn"), (1, ""), (0, ""),
 ])  # fmt: skip
@@ -209,9 +210,9 @@ FLOWS = {1: "tcp4", 2: "udp4", 3: "sctp4", 5: "tcp6", 6: "udp6", 7: "sctp6", 13:
 QUEUE = {0: 0, 5: 5, 2**32 - 1: 2**32 - 1, 2**32 + 7: 7, 2**64 - 1: None}
 
 
-@pytest.mark.parametrize("cookie", QUEUE)
-@pytest.mark.parametrize("masked", range(5))
-@pytest.mark.parametrize("flow", FLOWS)
+@folded("cookie", QUEUE)
+@folded("masked", range(5))
+@folded("flow", FLOWS)
 def test_a_steering_rule_of_each_type(flow: int, masked: int, cookie: int) -> None:
     """The first `masked` fields of source, destination and ports are compared."""
     six = flow in {5, 6, 7, 14}
@@ -243,7 +244,7 @@ def test_a_steering_rule_of_each_type(flow: int, masked: int, cookie: int) -> No
     assert (last.cmd, last.fs.location) == (47, 3)
 
 
-@pytest.mark.parametrize("what", legacy.CALLS)
+@folded("what", legacy.CALLS)
 def test_settings_are_words_after_the_command(what: str) -> None:
     get, put, fields = legacy.CALLS[what]
     words = range(1, len(fields) + 1)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from folded import folded
 
 from nettop.host import far
 from nettop.host.far import allowed
@@ -21,7 +22,7 @@ REQUESTS = Path(__file__).parents[1] / "golden/requests"
 HOSTS = sorted((Path(__file__).parents[1] / "hosts").glob("*.host"))
 
 
-@pytest.mark.parametrize("path", HOSTS, ids=lambda path: path.stem)
+@folded("path", HOSTS, ids=lambda path: path.stem)
 def test_all_that_collectors_asked_of_a_recorded_host_may_be_read(path: Path) -> None:
     names = {name for moment in Replay(load(str(path))).moments for name in moment.changed}
     checked = 0
@@ -39,7 +40,7 @@ def test_all_that_collectors_asked_of_a_recorded_host_may_be_read(path: Path) ->
     assert checked > 50
 
 
-@pytest.mark.parametrize(
+@folded(
     "path",
     [
         "/etc/shadow", "/etc/passwd", "/proc/kmsg", "/proc/kcore", "/proc/1/environ", "/proc/1/mem",
@@ -149,7 +150,7 @@ def test_only_ethtool_commands_that_read_are_sent() -> None:
     assert sent == reads
 
 
-@pytest.mark.parametrize("path", sorted(FAR.glob("*.py")), ids=lambda path: path.stem)
+@folded("path", sorted(FAR.glob("*.py")), ids=lambda path: path.stem)
 def test_the_reader_runs_on_python_3_6_with_its_own_library(path: Path) -> None:
     text = path.read_text()
     tree = ast.parse(text, feature_version=(3, 6))

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from folded import folded
 from hang import until
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,7 +89,7 @@ def test_damaged_requests_are_answered_with_an_error() -> None:
         assert body.startswith(b"!"), request
 
 
-@pytest.mark.parametrize(
+@folded(
     ("words", "sentence"),
     [
         (("no-such-program",), "cannot run no-such-program: No such file"),

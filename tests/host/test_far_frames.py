@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from far_host import Far
+from folded import folded
 
 from nettop import collect
 from nettop.frame.rates import Frame
@@ -24,7 +24,7 @@ def reasons(frame: Frame) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("path", HOSTS, ids=lambda path: path.name.partition(".")[0])
+@folded("path", HOSTS, ids=lambda path: path.name.partition(".")[0])
 def test_a_far_host_gives_the_frames_of_its_recording(path: Path) -> None:
     data = load(str(path))
     near, behind = Replay(data), Replay(data)

@@ -6,6 +6,7 @@ import struct
 from typing import Any
 
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 from netlink_bytes import bitset, device, message, nest, number, text, u8
@@ -83,7 +84,7 @@ def test_a_feature_is_set_by_name_in_a_bitset() -> None:
     assert bits[1].endswith(attribute(3, b""))  # name and the value flag: on
 
 
-@pytest.mark.parametrize(
+@folded(
     ("raw", "shown"),
     [
         (bytes([192, 0, 2, 1]), "192.0.2.1"),
@@ -110,7 +111,7 @@ def test_an_address_reads_back_as_itself(raw: bytes) -> None:
     assert shown.packed == (raw[12:] if mapped else raw)
 
 
-@pytest.mark.parametrize("size", [0, 1, 3, 5, 15, 17])
+@folded("size", [0, 1, 3, 5, 15, 17])
 def test_an_address_of_another_length_is_refused(size: int) -> None:
     with pytest.raises(ValueError, match="an address of"):
         route.ip(bytes(size))

@@ -5,6 +5,7 @@ import ipaddress
 import struct
 
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,7 +100,7 @@ def info(kind: bytes, data: bytes, port: bytes = b"", of_port: bytes = b"") -> b
     return attribute(18, inner)
 
 
-@pytest.mark.parametrize(
+@folded(
     "link",
     [
         info(b"vxlan", attribute(1, b"\x2a\0\0\0") + attribute(2, PEER) + attribute(4, PEER)),
@@ -192,7 +193,7 @@ def test_versions_and_counters_stay() -> None:
     assert scrub(text, Names(KEY)) == text
 
 
-@pytest.mark.parametrize(
+@folded(
     ("address", "kept"),
     [
         ("10.1.2.3", 8), ("192.168.77.5", 8), ("203.0.113.9", 8),
@@ -238,7 +239,7 @@ def test_numbers_with_dots_that_are_no_address_stay() -> None:
     assert "10.1.2.3" not in clean
 
 
-@pytest.mark.parametrize(("target", "left"), [
+@folded(("target", "left"), [
     ("socket:[5]", "socket:[5]"), ("pipe:[7]", "pipe:[7]"), ("/home/eve/plan.txt", "/file"),
     ("/dev/sda", "/dev/file"), ("anon_inode:[eventpoll]", "file"), ("plan (deleted)", "file"),
 ])  # fmt: skip

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
+from folded import folded
 from live import ask, scoreboard
 from live.place import served
 from live.programs.run import kinds
@@ -24,13 +24,13 @@ def told(**words: Any) -> Scenario:
     return Scenario("recorded", {"name": "a host", "surface": "rings", **words})
 
 
-@pytest.mark.parametrize("scenario", RECORDED, ids=lambda one: str(one.name))
+@folded("scenario", RECORDED, ids=lambda one: str(one.name))
 def test_a_recorded_host_is_diagnosed_rightly(scenario: Scenario) -> None:
     outcome = ask.run(scenario)
     assert outcome.right, (outcome.verdict, outcome.seen, outcome.alarms)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("command", "port"),
     [
         ("iperf3 -s", "5201"),
@@ -71,7 +71,7 @@ def test_a_case_names_rules_that_exist() -> None:
         assert {word.partition("@")[0] for word in words} <= known, one.name
 
 
-@pytest.mark.parametrize(
+@folded(
     ("words", "findings", "verdict", "alarms"),
     [
         ({"first": ["a@*"]}, [("critical", "a@x"), ("info", "b@x")], "first", ()),

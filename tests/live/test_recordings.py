@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from folded import folded
 from live.play import RECORDINGS, Play, plays, stale, truths
 
 RECORDED = [play for play in plays().values() if play.quick or play.name in truths()]
 
 
-@pytest.mark.parametrize("play", RECORDED, ids=lambda play: play.name)
+@folded("play", RECORDED, ids=lambda play: play.name)
 def test_a_recorded_play_is_judged_rightly(play: Play) -> None:
     again = f"make live PLAY={play.name}"
     absent = [name for name in play.files if not (RECORDINGS / name).exists()]

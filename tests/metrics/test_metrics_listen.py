@@ -21,6 +21,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from folded import folded
 from hang import HANG
 
 pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
@@ -170,7 +171,7 @@ def test_a_port_alone_is_on_loopback(text: str, shown: str) -> None:
     assert place.parse(text).shown == shown
 
 
-@pytest.mark.parametrize(
+@folded(
     "text",
     ["", "x", "host:9469", "1.2.3:9469", "1.2.3.4", "1.2.3.4:", "1.2.3.4:0", "1.2.3.4:65536",
      "::1:9", "[::1:9", "::1]:9", "[1.2.3.4]:9", "[::1]", "-1", "1.2.3.4:９", "[fe80::1%x y]:\n9",
@@ -183,7 +184,7 @@ def test_a_bad_address_is_a_usage_error(text: str, capsys: pytest.CaptureFixture
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
+@folded(
     "more",
     [
         ["--unit"],

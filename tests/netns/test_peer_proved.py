@@ -115,7 +115,8 @@ def played(netns: str, *words: str) -> list[dict[str, Any]]:
 
 def test_a_far_fix_is_proved_kept_there_and_undone_there(login: Login) -> None:
     login.install()
-    proved, undone = played(THERE, "", shlex.join(login.client), "10.79.0.1", "better")
+    with login.connected() as client:
+        proved, undone = played(THERE, "", client, "10.79.0.1", "better")
     assert proved["title"] == "Prove offloads-off@va at web2"
     assert proved["notes"][-1] == "offloads-off@va at web2: better; kept"
     values = [value for value, _, _, _ in proved["seen"]]
@@ -136,8 +137,9 @@ def test_a_far_fix_is_proved_kept_there_and_undone_there(login: Login) -> None:
 def test_from_a_third_host_the_test_runs_between_both_ends(login: Login) -> None:
     """What is not better is reverted there."""
     login.install()
-    near, far = f"ip netns exec {THERE}", f"ip netns exec {THERE} {shlex.join(login.client)}"
-    (proved,) = played("", near, far, "10.79.0.1", "equal")
+    near = f"ip netns exec {THERE}"
+    with login.connected() as client:
+        (proved,) = played("", near, f"{near} {client}", "10.79.0.1", "equal")
     assert proved["notes"][-1].startswith("offloads-off@va at web2: ")
     assert proved["notes"][-1].endswith("; reverted")
     values = [value for value, _, _, _ in proved["seen"]]

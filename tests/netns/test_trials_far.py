@@ -69,7 +69,7 @@ def test_servers_listen_on_the_address_of_the_test_only(pair: Ends, line: str, t
     installed(tool)
     if tool == "sockperf" and ":" in to:
         pytest.skip("sockperf has no IPv6")
-    for seconds in ("1", "10", "60"):  # as long as it takes to see it listen
+    for seconds in ("1", "3", "10", "60"):  # as long as it takes to see it listen
         found = seen(pair, tool, *words, "--to", to, "--seconds", seconds)
         assert {address for address, _ in found} <= {to}
         if found or tool == "bulk":  # whose port closes within some milliseconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from folded import folded
 from pane_text import words
 from scenes import SCENES, lossy, storied
 
@@ -19,9 +20,9 @@ OTHERS = [name for name in panes.names() if name not in OWN]
 LEFT, RIGHT = set("╭│├╰"), set("╮│┤╯")
 
 
-@pytest.mark.parametrize("scene", ["lossy", "storied", "big", "healthy"])
-@pytest.mark.parametrize("size", [(80, 40), (120, FRAMED), (120, 38), (200, 58)])
-@pytest.mark.parametrize("name", OTHERS)
+@folded("scene", ["lossy", "storied", "big", "healthy"])
+@folded("size", [(80, 40), (120, FRAMED), (120, 38), (200, 58)])
+@folded("name", OTHERS)
 def test_every_row_of_a_large_pane_is_in_a_frame(
     name: str, size: tuple[int, int], scene: str
 ) -> None:
@@ -35,7 +36,7 @@ def test_every_row_of_a_large_pane_is_in_a_frame(
     assert (ends[0], ends[-1]) == (("╭", "╮"), ("╰", "╯"))
 
 
-@pytest.mark.parametrize("name", panes.names())
+@folded("name", panes.names())
 def test_a_small_pane_has_no_frame(name: str) -> None:
     rows = panes.pane(name).lines(storied(), View(pane=name), 80, FRAMED - 1)
     assert not {text_of(row)[:1] for row in rows} & LEFT

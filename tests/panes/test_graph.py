@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple, replace
 
-import pytest
+from folded import folded
 from pane_text import words
 from scenes import lately, lossy, storied
 
@@ -24,8 +24,8 @@ def drawn(scene: Scene, width: int = 118, height: int = 10) -> list[str]:
     return [text_of(row) for row in rows]
 
 
-@pytest.mark.parametrize("width", [60, 78, 118, 198])
-@pytest.mark.parametrize("height", [5, 6, 17, 50])
+@folded("width", [60, 78, 118, 198])
+@folded("height", [5, 6, 17, 50])
 def test_it_fills_its_place(width: int, height: int) -> None:
     assert drawn(storied(), width, height)
 
@@ -56,7 +56,7 @@ def test_the_top_of_the_larger_direction_is_round() -> None:
     assert rows[11].split()[:2] == ["200", "Mb/s"]
 
 
-@pytest.mark.parametrize("height", range(11, 24))
+@folded("height", range(11, 24))
 def test_the_middle_of_a_scale_is_half_its_top(height: int) -> None:
     rows = drawn(storied(), height=height)
     labels = [row.split()[:2] for row in rows if "b/s" in row]
@@ -118,7 +118,7 @@ def test_marks_that_are_close_lose_their_names_but_not_their_place() -> None:
     assert axis.count("ring.rx@eth0") == 1
 
 
-@pytest.mark.parametrize("ago", range(12))
+@folded("ago", range(12))
 def test_a_mark_at_the_present_and_now_are_both_whole(ago: int) -> None:
     scene = storied()
     entry = replace(scene.journal[0], wall=scene.past.fine[-1].wall - ago)

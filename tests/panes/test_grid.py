@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from folded import folded
 from pane_text import words
 from scenes import big, lossy
 
@@ -37,8 +38,8 @@ def test_cores_of_about_the_same_load_have_no_list() -> None:
     assert "%" not in words(grid.block(facts, 118, 20))
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 7, 32, 33, 256, 1152])
-@pytest.mark.parametrize("width", [28, 57, 78, 98, 198])
+@folded("cpus", [1, 2, 7, 32, 33, 256, 1152])
+@folded("width", [28, 57, 78, 98, 198])
 def test_what_cores_need_is_what_they_take(cpus: int, width: int) -> None:
     facts = host(*[3.0] * (cpus - 1), 95.0)
     rows = grid.block(facts, width, 60)

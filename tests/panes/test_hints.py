@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from folded import folded
 from scenes import lossy, storied
 from scenes.found import RING
 
@@ -23,8 +24,8 @@ def footer(scene: Scene, view: View, width: int) -> str:
     return text_of(page.footer(scene, cursor.bound(view, scene), width))
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
-@pytest.mark.parametrize("pane", panes.names())
+@folded("width", [60, 80, 100, 120, 200])
+@folded("pane", panes.names())
 def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
     scene = storied() if pane == "journal" else lossy()
     view = cursor.bound(View(pane=pane), scene)
@@ -87,7 +88,7 @@ def test_ten_or_eleven_panes_leave_room_for_keys(
 TITLES = [(name.lower(), name) for name in ("NIC", "Cores", "Advisor", "History", "Journal")]
 
 
-@pytest.mark.parametrize(
+@folded(
     ("room", "shown"),
     [(10, " NIC Cores Advisor History Journal"), (11, " NIC Core Advi Hist Jour"),
      (20, " NIC Core Advi Hist Jour"), (21, " NIC Cor Adv His Jou"), (24, " NIC Cor Adv His Jou"),
@@ -100,7 +101,7 @@ def test_titles_lose_letters_before_keys_do(room: int, shown: str) -> None:
     assert [name for name, _ in titles] == [name for name, _ in TITLES]
 
 
-@pytest.mark.parametrize("pane", panes.names())
+@folded("pane", panes.names())
 def test_every_key_of_the_footer_is_in_the_table(pane: str) -> None:
     scene = storied()
     known = {key.action: key.keys for key in keys.KEYS}

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folded import folded
 from golden_text import same
 from pane_text import bare, words
 from scenes import RING, SCENES, big, healthy, lossy, storied
@@ -34,9 +35,9 @@ GOLDENS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
-@pytest.mark.parametrize("name", panes.names())
-@pytest.mark.parametrize("host", SCENES)
+@folded("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@folded("name", panes.names())
+@folded("host", SCENES)
 def test_every_pane_fills_every_size_exactly(host: str, name: str, size: tuple[int, int]) -> None:
     width, height = size
     rows = page.compose(SCENES[host](), View(pane=name), width, height)
@@ -45,12 +46,12 @@ def test_every_pane_fills_every_size_exactly(host: str, name: str, size: tuple[i
     assert all(text.isprintable() for row in rows for text, _ in row)
 
 
-@pytest.mark.parametrize("name", panes.names())
+@folded("name", panes.names())
 def test_before_the_first_frame_there_is_a_screen(name: str) -> None:
     assert len(page.compose(Scene(), View(pane=name), 80, 24)) == 24
 
 
-@pytest.mark.parametrize(("host", "name", "width", "height"), GOLDENS)
+@folded(("host", "name", "width", "height"), GOLDENS)
 def test_golden(host: str, name: str, width: int, height: int, update: bool) -> None:
     told = words(page.compose(SCENES[host](), View(pane=name), width, height))
     path = GOLDEN / f"{host}-{name}-{width}x{height}.txt"
@@ -64,7 +65,7 @@ def test_each_pane_has_a_digit_and_the_first_is_the_overview() -> None:
     assert panes.pane("overview").KEY == "1"
 
 
-@pytest.mark.parametrize("name", panes.names())
+@folded("name", panes.names())
 def test_rows_under_the_cursor_are_drawn_selected(name: str) -> None:
     scene = storied()
     items = panes.pane(name).items(scene, View(pane=name))
@@ -226,7 +227,7 @@ def test_the_interface_shown_is_the_one_that_matters() -> None:
     assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), chosen="eth1") == "eth1"
 
 
-@pytest.mark.parametrize(("width", "height"), [(80, 22), (120, 38), (200, 58), (40, 10), (20, 3)])
+@folded(("width", "height"), [(80, 22), (120, 38), (200, 58), (40, 10), (20, 3)])
 def test_results_studies_and_comparisons_fit_any_size(width: int, height: int) -> None:
     scene = replace(storied(), progress=None)
     proof, test = scene.results[0], scene.results[1]
@@ -260,8 +261,8 @@ class Asked(dict[str, list[Any]]):
         return default
 
 
-@pytest.mark.parametrize("name", panes.names())
-@pytest.mark.parametrize("host", SCENES)
+@folded("name", panes.names())
+@folded("host", SCENES)
 def test_a_pane_draws_no_table_of_the_frame_but_those_it_declares(host: str, name: str) -> None:
     tables, scene = Asked(), SCENES[host]()
     scene = replace(scene, frame=Frame(0.0, 0.0, tables))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folded import folded
 from scenes import SCENES, big, healthy, lossy, storied
 
 from nettop import panes
@@ -41,16 +42,16 @@ def with_facts(scene: Scene, **change: Any) -> Scene:
     return replace(scene, findings=(), facts=replace(scene.facts, **{"paths": (), **change}))
 
 
-@pytest.mark.parametrize("width", range(30, 140))
+@folded("width", range(30, 140))
 def test_the_last_column_never_touches_the_edge(width: int) -> None:
     columns = (Column("a", 16, grow=1), Column("b", 10), Column("c", 12, ">"), Column("d", 19))
     sizes = [size for size in widths(columns, width) if size]
     assert sum(size + 1 for size in sizes) <= width
 
 
-@pytest.mark.parametrize("host", ["lossy", "storied", "healthy"])
-@pytest.mark.parametrize("name", ["overview", "flows"])
-@pytest.mark.parametrize("width", [80, 100, 120])
+@folded("host", ["lossy", "storied", "healthy"])
+@folded("name", ["overview", "flows"])
+@folded("width", [80, 100, 120])
 def test_no_table_of_figures_touches_the_edge(host: str, name: str, width: int) -> None:
     told = shown(SCENES[host](), name, width, 40).splitlines()
     heads = [i for i, row in enumerate(told) if "RECEIVES" in row or "PROCESS  " in row]
@@ -239,7 +240,7 @@ def test_a_proof_shows_what_was_predicted_where_something_was() -> None:
 PAIRED = {action for pair in PAIRS for action in pair}
 
 
-@pytest.mark.parametrize("name", panes.names())
+@folded("name", panes.names())
 def test_help_begins_with_the_signs_of_the_pane_where_there_is_room(name: str) -> None:
     told = " ".join(" ".join(text_of(row) for row in help_lines(View(pane=name), 100, 28)).split())
     assert panes.pane(name).LEGEND in told

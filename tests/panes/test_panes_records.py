@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import stories
+from folded import folded
 from pane_text import bare, words
 from scenes import WALL, big, lossy, storied
 
@@ -146,9 +147,9 @@ def test_the_time_axis_has_the_marks_and_the_changes_in_their_columns() -> None:
     assert [axis[one or 0] for one in column] == ["A", "◆", "B"]
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 200, 300])
-@pytest.mark.parametrize("count", [2, 5, 20, 40, 70, 100])
-@pytest.mark.parametrize("side", ["", "│", "|"])
+@folded("width", [60, 80, 120, 200, 300])
+@folded("count", [2, 5, 20, 40, 70, 100])
+@folded("side", ["", "│", "|"])
 def test_a_click_on_the_column_of_a_moment_finds_that_moment(
     width: int, count: int, side: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from folded import folded
 from scenes import lossy
 
 from nettop.facts import Facts
@@ -22,8 +23,8 @@ def facts(nodes: tuple[int | None, ...]) -> Facts:
     return replace(known, cores=cores)
 
 
-@pytest.mark.parametrize("height", [1, 4, 5, 6, 12])
-@pytest.mark.parametrize("nodes", [(None,) * 10, (0,) * 5 + (1,) * 5, (0, 1, 2, 3, 4)])
+@folded("height", [1, 4, 5, 6, 12])
+@folded("nodes", [(None,) * 10, (0,) * 5 + (1,) * 5, (0, 1, 2, 3, 4)])
 def test_the_block_of_cores_is_no_higher_than_its_room(
     nodes: tuple[int | None, ...], height: int
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from folded import folded
 from scenes import storied
 
 from nettop import panes
@@ -12,8 +12,8 @@ from nettop.tui.keys import press
 from nettop.views.view import View
 
 
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60)])
-@pytest.mark.parametrize("name", panes.names())
+@folded(("width", "height"), [(80, 24), (120, 40), (200, 60)])
+@folded("name", panes.names())
 def test_the_graph_of_a_pane_fills_the_screen(name: str, width: int, height: int) -> None:
     scene = storied()
     view, _ = press("f", "f", View(pane=name), scene)

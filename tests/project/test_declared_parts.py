@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-import pytest
+from folded import folded
 from sentences import no_fault
 
 from nettop import collect, commands, panes, settings, trials
@@ -106,7 +106,7 @@ def faults(folder: str) -> Iterator[str]:
             yield f"{where} declares `{one}`, which nothing reads{nearest(one, sorted(known))}"
 
 
-@pytest.mark.parametrize("folder", sorted(REQUIRED))
+@folded("folder", sorted(REQUIRED))
 def test_a_part_has_the_required_names_and_none_that_nothing_reads(folder: str) -> None:
     no_fault(faults(folder))
 
@@ -127,7 +127,7 @@ def without_help(folder: str) -> Iterator[str]:
                 yield f"src/nettop/{folder}/{name}.py: end the docstring's first line with . or :"
 
 
-@pytest.mark.parametrize("folder", sorted(REQUIRED))
+@folded("folder", sorted(REQUIRED))
 def test_a_part_says_what_it_is(folder: str) -> None:
     no_fault(without_help(folder))
 
@@ -271,13 +271,14 @@ def test_a_digit_opens_one_pane() -> None:
 USED = re.compile(r"""["'./]([\w-]+)|\bnettop ([\w-]+)|([\w-]+)\.\w|\bimport (\w+)|\bas (\w+)""")
 
 
+@cache
 def used(path: Path) -> set[str]:
     """The words that a test uses, and the name of its file; a word of a sentence is none."""
     found = USED.findall(path.read_text(encoding="utf-8"))
     return {path.stem.removeprefix("test_"), *(word for hit in found for word in hit)}
 
 
-@pytest.mark.parametrize(
+@folded(
     ("folder", "tests"),
     [("collect", "collect"), ("settings", "settings"), ("panes", "panes"),
      ("trials/tools", "trials"), ("changes/export", "changes"), ("commands", "commands")],

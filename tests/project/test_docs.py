@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from folded import folded
 
 from nettop import __version__, cli, panes
 from nettop.advice.language import vocabulary
@@ -148,7 +149,7 @@ def anew(shown: str, made: str) -> str:
     return made if count >= len(parts) else "\n\n".join(parts[:count]) + f"\n\n{WIDE}\n"
 
 
-@pytest.mark.parametrize("number", range(len(examples("console"))))
+@folded("number", range(len(examples("console"))))
 def test_an_example_prints_what_the_readme_shows(
     number: int, update: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -175,7 +176,7 @@ def shell_lines() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("line", shell_lines())
+@folded("line", shell_lines())
 def test_a_command_of_the_readme_is_understood(line: str) -> None:
     words = shlex.split(line)
     if words[0] == "make":
@@ -254,7 +255,7 @@ def test_the_version_is_one() -> None:
 # --- help ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", panes.names())
+@folded("name", panes.names())
 def test_a_pane_is_reached_by_a_key_and_has_a_name(name: str) -> None:
     module = panes.pane(name)
     assert module.TITLE
@@ -284,7 +285,7 @@ def test_the_overview_has_every_command_in_a_group_and_five_examples(
     assert all(typed in sections["examples"] for typed, _ in manual.EXAMPLES)
 
 
-@pytest.mark.parametrize("typed", [typed for typed, _ in (*manual.EXAMPLES, *man.MORE_EXAMPLES)])
+@folded("typed", [typed for typed, _ in (*manual.EXAMPLES, *man.MORE_EXAMPLES)])
 def test_an_example_of_the_help_is_understood(typed: str) -> None:
     words = shlex.split(typed.removeprefix("sudo "))
     assert words[0] == "nettop"
@@ -292,7 +293,7 @@ def test_an_example_of_the_help_is_understood(typed: str) -> None:
     cli._command(name).parse_args(words[1:] if name == "top" else words[2:])
 
 
-@pytest.mark.parametrize("command", manual.every(), ids=lambda one: one.name)
+@folded("command", manual.every(), ids=lambda one: one.name)
 def test_a_command_and_its_options_have_help(command: manual.CommandHelp) -> None:
     assert command.help
     assert command.page.splitlines()[0].endswith((".", ":"))

@@ -7,6 +7,7 @@ import inspect
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop import collect
 from nettop.facts.kinds import kinds
@@ -24,7 +25,7 @@ VALUES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", VALUES)
+@folded("name", VALUES)
 def test_a_value_has_no_field_that_can_be_set(name: str) -> None:
     kind = VALUES[name]
     if issubclass(kind, tuple):  # a named tuple

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import layers
-import pytest
+from folded import folded
 
 SRC = Path(__file__).parents[2] / "src/nettop"
 MODULES = sorted(SRC.rglob("*.py"))
@@ -131,7 +131,7 @@ def test_no_names_that_say_nothing() -> None:
 HEAVY = {"textual", "rich", "asyncio", "cpuinfo", "psutil", "pydantic", "requests"}
 
 
-@pytest.mark.parametrize(
+@folded(
     "words",
     [
         ["advise", "--json", "--seconds", "0.2", "--fail-on", "never"],
@@ -192,7 +192,7 @@ def test_what_reasons_knows_no_configuration_and_no_host() -> None:
         assert not {"host", "config"} & between.get(folder, {}).keys(), folder
 
 
-@pytest.mark.parametrize("folder", sorted(set(layers.RANKS) - {"cli", "__main__"}))
+@folded("folder", sorted(set(layers.RANKS) - {"cli", "__main__"}))
 def test_a_folder_says_what_it_takes_and_gives(folder: str) -> None:
     text = ast.get_docstring(ast.parse((SRC / folder / "__init__.py").read_text())) or ""
     assert len(text.splitlines()) > 2, folder

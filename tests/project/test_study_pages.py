@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+from folded import folded
 
 from nettop.trials import checks, report, study
 
@@ -28,7 +28,7 @@ def honest(cell: dict[str, Any], point: study.Point, trial: study.Point) -> None
     assert not ("measured" in cell and point.interrupts), "a veth pair has no interrupt core"
 
 
-@pytest.mark.parametrize("name", study.names())
+@folded("name", study.names())
 def test_a_study_has_its_result_its_page_and_its_row(name: str) -> None:
     rows = (FOLDER / "README.md").read_text().splitlines()
     result = FOLDER / "results" / f"{name}.json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import sysconfig
 import venv
 import zipfile
@@ -27,9 +28,9 @@ def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment of its own with the wheel in it; what it depends on is lent, so no index is
     asked."""
     where = tmp_path_factory.mktemp("home") / "env"
-    venv.create(where, with_pip=True)
-    words = [str(where / "bin/python"), "-m", "pip", "install", "--no-index", "--no-deps", "-q"]
-    subprocess.run([*words, str(wheel)], check=True, capture_output=True)
+    venv.create(where)
+    words = [sys.executable, "-m", "pip", "--python", str(where), "install", "--no-index"]
+    subprocess.run([*words, "--no-deps", str(wheel)], check=True, capture_output=True)
     own = Path(sysconfig.get_path("purelib", vars={"base": str(where)}))
     lent = own / "lent"  # the packages of this environment, without its nettop
     lent.mkdir()
@@ -107,12 +108,6 @@ def test_it_advises_from_its_own_rules(home: Path) -> None:
     assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)
     assert found["findings"]
-
-
-def test_its_rules_pass_their_own_tests(home: Path) -> None:
-    done = nettop(home, "rules", "test")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.match(r"\d+ rules, 0 wrong, \d{3,} tests, 0 failed", done.stdout)
 
 
 def test_every_command_is_there(home: Path) -> None:

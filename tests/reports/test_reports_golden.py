@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 from golden_text import same
 
 from nettop import reports
@@ -109,7 +110,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Any:
     time.tzset()
 
 
-@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem.rpartition("-")[0])
+@folded("path", RESULTS, ids=lambda path: path.stem.rpartition("-")[0])
 def test_report(path: Path, update: bool) -> None:
     golden(path.stem, told(reports.report(load(path))), update)
 
@@ -133,7 +134,7 @@ def made(mark: str, **more: Any) -> Figure:
     return Figure("Title", "x", "y", mark, both[: more.pop("count", 2)], **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("mark", MARKS)
+@folded("mark", MARKS)
 def test_marks(mark: str, update: bool) -> None:
     out: list[str] = []
     ways: dict[str, Callable[[], Figure]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ def read(costs: dict[str, float], percent: float = 1.0, rest: float = 0.0) -> Bu
 
 
 # cost of one table that is read each second → seconds between two readings
-@pytest.mark.parametrize(("cost", "wait"), [
+@folded(("cost", "wait"), [
     (0.0, None), (0.00199, None), (0.002, None), (0.005, None),  # a second at 0.5 %
     (0.0075, None), (0.00751, 2.0), (0.010, 2.0), (0.0101, 3.0), (0.0975, 20.0), (0.2, 20.0),
 ])  # fmt: skip
@@ -29,7 +30,7 @@ def test_the_wait_of_one_table(cost: float, wait: float | None) -> None:
     assert read({"a": cost}).expensive == (cost >= 0.002)
 
 
-@pytest.mark.parametrize(("cheap", "dear", "wait"), [
+@folded(("cheap", "dear", "wait"), [
     (0.001, 0.03, 8.0),  # 0.5 % less 0.1 % for the cheap one leave the least, 0.4 %
     (0.0005, 0.03, 7.0),  # 0.45 %
     (0.0015, 0.03, 8.0), (0.0019, 0.03, 8.0),  # never under 0.4 %
@@ -42,14 +43,14 @@ def test_cheap_tables_are_served_before(cheap: float, dear: float, wait: float) 
     assert waits["dear"] == wait
 
 
-@pytest.mark.parametrize(("rest", "wait"), [
+@folded(("rest", "wait"), [
     (0.0, 6.0), (0.005, 6.0), (0.0055, 7.0), (0.006, 8.0), (0.007, 8.0), (1.0, 8.0),
 ])  # fmt: skip
 def test_what_facts_take_is_not_for_tables(rest: float, wait: float) -> None:
     assert read({"a": 0.03}, rest=rest).stretched({"a": 1.0}) == {"a": wait}
 
 
-@pytest.mark.parametrize(("every", "wait"), [
+@folded(("every", "wait"), [
     (0.0, 6.0), (0.05, 6.0), (0.1, 6.0), (2.0, 6.0), (3.9, 6.0), (4.1, None), (60.0, None),
 ])  # fmt: skip
 def test_a_wait_is_longer_than_the_interval(every: float, wait: float | None) -> None:
@@ -90,7 +91,7 @@ def looked(*costs: float, percent: float = 1.0) -> Budget:
     return budget
 
 
-@pytest.mark.parametrize(("cost", "pace"), [
+@folded(("cost", "pace"), [
     (0.0, 1.0), (0.021, 1.0), (0.0221, 1.5), (0.03, 1.5), (0.0301, 2.0), (0.081, 4.5), (9.0, 5.0),
 ])  # fmt: skip
 def test_the_pace_of_looks(cost: float, pace: float) -> None:

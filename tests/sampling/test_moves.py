@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop.sampling.moves import Moves
 
@@ -45,7 +46,7 @@ def watched() -> tuple[Host, Moves]:
     return host, moves
 
 
-@pytest.mark.parametrize(
+@folded(
     ("seconds", "counts", "begins"),
     [
         (1.0, (5_125_000, 7_000_000), False),  # 1 Mb/s is not yet data

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from far_host import Far
+from folded import folded
 
 from nettop.facts.joined import needs
 from nettop.frame.rates import Frame
@@ -22,7 +23,7 @@ SOCKETS = "sockets_tcp"
 NAMES = [path.name.partition(".")[0] for path in HOSTS]
 
 
-@pytest.mark.parametrize("path", HOSTS, ids=NAMES)
+@folded("path", HOSTS, ids=NAMES)
 def test_a_sample_of_two_hosts_asks_the_other_once(path: Path) -> None:
     near, behind = (Replay(load(str(path))) for _ in range(2))
     far = Far(behind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from folded import folded
 
 from nettop.serving.access import Access
 
@@ -21,7 +22,7 @@ def test_the_address_opens_the_page_and_its_files() -> None:
     assert ACCESS.admits(f"/{TOKEN}/ws", SOCKET) == "ws"
 
 
-@pytest.mark.parametrize(
+@folded(
     "path",
     ["", "/", "//", "/ws", "/static/js/textual.js", f"/{TOKEN[:-1]}/", f"/{TOKEN}x/",
      f"/x/{TOKEN}/", f"//{TOKEN}/", f"/{TOKEN.upper()}/", f"/?token={TOKEN}", "*",
@@ -37,7 +38,7 @@ def test_every_loopback_name_is_ours(host: str) -> None:
     assert ACCESS.admits(f"/{TOKEN}/ws", {"Host": host, "Origin": f"http://{host}"}) == "ws"
 
 
-@pytest.mark.parametrize(
+@folded(
     "host",
     ["", "evil.example", "evil.example:8000", "127.0.0.1", "localhost", "127.0.0.1:8001", "[::1]",
      "localhost.:8000", "localhost.evil.example:8000", "127.0.0.1.nip.io:8000", "0.0.0.0:8000",
@@ -52,7 +53,7 @@ def test_a_request_without_a_host_is_refused() -> None:
     assert ACCESS.admits(f"/{TOKEN}/", {}) is None
 
 
-@pytest.mark.parametrize(
+@folded(
     "origin",
     ["null", "", "http://evil.example", "http://127.0.0.1:8001", "http://localhost:8000",
      f"https://{HOST}", f"http://{HOST}/", "http://127.0.0.1", "file://", f"http://{HOST}.evil.example"],

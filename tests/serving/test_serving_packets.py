@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
+from folded import folded
 
 from nettop.serving.packets import HEAD, WIDEST, received
 
@@ -25,7 +25,7 @@ def test_a_packet_inside_what_was_typed_stays_text() -> None:
     assert payload(["stdin", inside]) == (b"D", inside.encode())
 
 
-@pytest.mark.parametrize(
+@folded(
     ("asked", "given"),
     [(100, 100), (0, 1), (-5, 1), (10**9, WIDEST), (1e9, 1), ("80", 1), (None, 1), ([], 1)],
 )
@@ -40,7 +40,7 @@ def test_focus_passes() -> None:
     assert json.loads(payload(["focus"])[1]) == {"type": "focus"}
 
 
-@pytest.mark.parametrize(
+@folded(
     "text",
     ["", "[", "null", "1", "{}", "[]", '["stdin"]', '["stdin", 1]', '["stdin", "a", "b"]',
      '["quit"]', '["deliver_chunk_request", "x"]', '["resize", {}]', '["resize", [80, 24]]',

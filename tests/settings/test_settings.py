@@ -9,6 +9,7 @@ from pathlib import Path
 
 import fake_host
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
@@ -37,7 +38,7 @@ def test_every_file_setting_reads_what_was_written(host: Host, setting: str) -> 
     assert settings.read(host.source, address) == value
 
 
-@pytest.mark.parametrize(
+@folded(
     ("text", "says"),
     [
         ("rign.rx@eth0", "did you mean ring?"),

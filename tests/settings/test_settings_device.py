@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from folded import folded
 
 from nettop.host.recording import Replay
 from nettop.settings import _device
@@ -23,7 +24,7 @@ def test_sysfs_of_another_namespace_is_not_read(monkeypatch: pytest.MonkeyPatch)
     assert _device.identity(source, "eth0") == f"ifindex 7 address {MAC}"
 
 
-@pytest.mark.parametrize(
+@folded(
     ("then", "now", "alike"),
     [
         ("ifindex 2 node 9", "ifindex 3 node 9", True),  # moved to another namespace

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,18 @@ class Login:
             "root@10.79.0.1",
         ]  # fmt: skip
         self.ssh = ["ip", "netns", "exec", there, *self.client]
+
+    @contextmanager
+    def connected(self) -> Iterator[str]:
+        """The words of a client whose many commands share one connection."""
+        with tempfile.TemporaryDirectory(prefix="nt-") as folder:  # a socket's path is short
+            control = ["-S", f"{folder}/s"]
+            with subprocess.Popen([*self.ssh[:-1], *control, "-MN", self.ssh[-1]]) as master:
+                try:
+                    until(lambda: os.path.exists(control[1]), "no connection")
+                    yield shlex.join([*self.client[:-1], *control, self.client[-1]])
+                finally:
+                    master.kill()
 
     def install(self) -> None:
         """Let the user's shell there find a `nettop`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from folded import folded
 
 from nettop.terms import braille
 from nettop.terms.text import plain, text_of
@@ -27,8 +27,8 @@ def test_what_is_above_the_top_stops_there() -> None:
     assert braille.area([9.0, 9.0], 2, 4.0) == ("⣿", "⣿")
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 200])
-@pytest.mark.parametrize("rows", [1, 5, 90])
+@folded("count", [0, 1, 2, 7, 200])
+@folded("rows", [1, 5, 90])
 def test_every_line_has_a_cell_for_each_pair(count: int, rows: int) -> None:
     lines = braille.area([1.0] * count, rows, 1.0)
     assert len(lines) == min(rows, braille.MOST)

@@ -1,6 +1,7 @@
 """CPU lists and masks are read and written as the kernel does."""
 
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +10,7 @@ from nettop.terms import cpulist
 CPUS = st.sets(st.integers(0, 3000), max_size=60)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("text", "cpus"),
     [
         ("0-3,8\n", (0, 1, 2, 3, 8)),
@@ -25,7 +26,7 @@ def test_lists(text: str, cpus: tuple[int, ...]) -> None:
     assert cpulist.parse(text) == cpus
 
 
-@pytest.mark.parametrize(
+@folded(
     ("mask", "cpus"),
     [
         ("f\n", (0, 1, 2, 3)),
@@ -41,15 +42,13 @@ def test_masks(mask: str, cpus: tuple[int, ...]) -> None:
     assert cpulist.parse_mask(mask) == cpus
 
 
-@pytest.mark.parametrize("text", ["x", "3-1", "1-", "-1", "1--2", "0-9999999", "1 2", "٣", "1,,2"])
+@folded("text", ["x", "3-1", "1-", "-1", "1--2", "0-9999999", "1 2", "٣", "1,,2"])
 def test_what_is_no_list_says_so(text: str) -> None:
     with pytest.raises(ValueError, match="not a CPU list"):
         cpulist.parse(text)
 
 
-@pytest.mark.parametrize(
-    "mask", ["", "g", "1,,2", "123456789,1", "-1", "f" * 20000, ",".join(["1"] * 9999)]
-)
+@folded("mask", ["", "g", "1,,2", "123456789,1", "-1", "f" * 20000, ",".join(["1"] * 9999)])
 def test_what_is_no_mask_says_so(mask: str) -> None:
     with pytest.raises(ValueError, match="not a CPU mask"):
         cpulist.parse_mask(mask)

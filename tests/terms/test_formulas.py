@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ G = 1e9
 M = 1e6
 
 
-@pytest.mark.parametrize(
+@folded(
     ("rate", "frame", "packets"),
     [
         (1 * G, 64, 1_488_095.24),
@@ -31,7 +32,7 @@ def test_packet_rates_of_a_full_link(rate: float, frame: int, packets: float) ->
     assert f.max_packets(rate, frame) == pytest.approx(packets, abs=0.006)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("mtu", "options", "megabits"),
     [
         (1500, {}, 941.482),
@@ -98,7 +99,7 @@ def test_payload_of_full_tcp_packets() -> None:
     assert f.counted_to_payload(60, 1) == 0
 
 
-@pytest.mark.parametrize(
+@folded(
     ("rate", "rtt", "size"),
     [
         (10 * G, 4.04e-3, 5.05e6),
@@ -148,7 +149,7 @@ def test_capture_rate() -> None:
     assert f.capture_rate(81_274.38, 1518, 1) / M == pytest.approx(987.0, abs=0.01)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("gigabits", "milliseconds"),
     [(1, 33.554), (10, 3.355), (25, 1.342), (40, 0.839), (100, 0.336)],
 )
@@ -156,7 +157,7 @@ def test_pause_time(gigabits: int, milliseconds: float) -> None:
     assert f.pause_seconds(0xFFFF, gigabits * G) * 1e3 == pytest.approx(milliseconds, abs=6e-4)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("usecs", "interrupts", "within"),
     [(80, 12_500, 0), (84, 12_000, 100), (62, 16_000, 150), (30, 33_000, 400), (10, 100_000, 0)],
 )
@@ -180,7 +181,7 @@ def test_sequence_wrap(gigabits: int, seconds: float) -> None:
     assert f.sequence_wrap(gigabits * G) == pytest.approx(seconds, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("gigatransfers", "lanes", "gigabits"),
     [
         (2.5, 4, 8.0),

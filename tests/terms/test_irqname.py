@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from folded import folded
 
 from nettop.terms import irqname
 
 
-@pytest.mark.parametrize(
+@folded(
     ("names", "driver", "right"),
     [
         (["eth0-rx-0", "eth0-tx-0", "eth0"], None, [("rx", 0), ("tx", 0), (None, None)]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -31,7 +32,7 @@ def test_fit_is_exact(raw: str, width: int) -> None:
     assert text.cells(text.fit(raw, width)) == width
 
 
-@pytest.mark.parametrize("sample", ["eth0", "漢字", "▇▁█▓", "⣿⠀", "e\u0301", "→✓✗µ", "ａ", "·…–"])
+@folded("sample", ["eth0", "漢字", "▇▁█▓", "⣿⠀", "e\u0301", "→✓✗µ", "ａ", "·…–"])
 def test_cells_agree_with_the_painter(sample: str) -> None:
     assert text.cells(text.safe(sample)) == cell_len(text.safe(sample))
 
@@ -74,7 +75,7 @@ def test_wrap_keeps_paragraphs() -> None:
     assert text.wrap("one two three\n\nfour", 8) == ["one two", "three", "", "four"]
 
 
-@pytest.mark.parametrize(
+@folded(
     ("bytes_per_s", "shown"),
     [
         (None, "–"),
@@ -93,7 +94,7 @@ def test_rates_in_bytes_and_binary_steps() -> None:
     assert units.Units(bits=False, iec=True).rate(2.0**20) == "1 MiB/s"
 
 
-@pytest.mark.parametrize(
+@folded(
     ("value", "shown"),
     [
         (None, "–"), (0.00021, "0.21 ms"), (45e-6, "45 µs"), (0.041, "41 ms"), (2.5, "2.5 s"),
@@ -135,7 +136,7 @@ def test_each_sample_of_a_young_graph_has_as_many_columns_as_fit(count: int, poi
     assert following * max(count, text.FEWEST) > points
 
 
-@pytest.mark.parametrize(
+@folded(
     ("values", "points", "expected"),
     [
         ([1.0, 2.0], 48, [None] * 44 + [1.0, 1.0, 2.0, 2.0]),
@@ -153,7 +154,7 @@ def test_values_are_repeated_or_squeezed_into_the_columns(
     assert text.resample(values, points) == expected
 
 
-@pytest.mark.parametrize(
+@folded(
     ("width", "shown"),
     [
         (41, "Ring of eth0 is full: 7 lost (3 a second)"),

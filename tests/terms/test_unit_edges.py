@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from folded import folded
 
 from nettop.terms import units
 
 
-@pytest.mark.parametrize(("value", "si", "iec"), [
+@folded(("value", "si", "iec"), [
     (None, "–", "–"), (0, "0 B", "0 B"), (0.5, "0.5 B", "0.5 B"),
     (-0.004, "0 B", "0 B"), (-2, "-2 B", "-2 B"),
     (999.94, "999.9 B", "999.9 B"), (999.95, "1 kB", "1000 B"), (1000, "1 kB", "1000 B"),
@@ -21,7 +22,7 @@ def test_prefixes(value: float | None, si: str, iec: str) -> None:
     assert (units.scaled(value, "B"), units.scaled(value, "B", iec=True)) == (si, iec)
 
 
-@pytest.mark.parametrize(("value", "text"), [
+@folded(("value", "text"), [
     (0.0, "0"), (0.00499, "0"), (0.005, "0.01"), (-0.005, "-0.01"), (0.5, "0.5"), (9.0, "9"),
     (9.994, "9.99"), (10.0, "10"), (10.06, "10.1"), (99.96, "100"), (100.0, "100"),
     (999.9, "999.9"),
@@ -31,7 +32,7 @@ def test_digits(value: float, text: str) -> None:
     assert units.digits(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [
+@folded(("value", "text"), [
     (None, "–"), (-1.5, "-1.5 s"), (0, "0 µs"), (45e-6, "45 µs"), (99e-6, "99 µs"),
     (0.0001, "0.1 ms"), (0.2e-3, "0.2 ms"), (0.999, "999 ms"), (1, "1 s"), (59.94, "59.9 s"),
     (60, "1 m 00 s"), (192, "3 m 12 s"), (3599, "59 m 59 s"), (3600, "1 h 00 m"),
@@ -41,7 +42,7 @@ def test_seconds(value: float | None, text: str) -> None:
     assert units.seconds(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [
+@folded(("value", "text"), [
     (None, "–"), (0, "0%"), (0.04, "0%"), (0.05, "0.1%"), (0.6, "0.6%"), (9.94, "9.9%"),
     (9.95, "10%"), (78.4, "78%"), (-0.6, "-0.6%"), (-9.96, "-10%"),
 ])  # fmt: skip
@@ -49,7 +50,7 @@ def test_percent(value: float | None, text: str) -> None:
     assert units.percent(value) == text
 
 
-@pytest.mark.parametrize(("ratio", "text"), [
+@folded(("ratio", "text"), [
     (None, "–"), (0, "0%"), (1e-9, "<0.1%"), (0.00049, "<0.1%"), (0.0005, "0.1%"), (0.5, "50%"),
     (1, "100%"), (-0.1, "-10%"),
 ])  # fmt: skip
@@ -57,7 +58,7 @@ def test_share(ratio: float | None, text: str) -> None:
     assert units.share(ratio) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [
+@folded(("value", "text"), [
     (None, "–"), (0, "0 lost/s"), (0.04, "0.0 lost/s"), (9.94, "9.9 lost/s"), (9.96, "10.0 lost/s"),
     (10, "10 lost/s"), (1204, "1,204 lost/s"),
 ])  # fmt: skip
@@ -66,7 +67,7 @@ def test_per_second(value: float | None, text: str) -> None:
     assert units.per_second(value) == text.replace(" lost", "")
 
 
-@pytest.mark.parametrize(("value", "unit", "text"), [
+@folded(("value", "unit", "text"), [
     (None, "s", "–"), (True, "s", "yes"), (False, "", "no"), ((1, 2), "", "1 2"), ([3], "", "3"),
     ("up", "bytes", "up"), (1e9, "bit/s", "1 Gb/s"), (125e6, "bytes/s", "1 Gb/s"),
     (2048, "bytes", "2 KiB"), (2, "s", "2 s"), (45, "us", "45 µs"), (2e6, "ns", "2 ms"),

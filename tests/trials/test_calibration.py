@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop import cli
 from nettop.facts.limits import Limit, Reading
@@ -28,7 +29,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     calibration._at.cache_clear()
 
 
-@pytest.mark.parametrize(
+@folded(
     ("before", "after", "inside"),
     [
         (1e8, 5e8, True),
@@ -82,7 +83,7 @@ def test_each_rule_has_its_count_its_hits_and_its_median_error() -> None:
     assert rounded(found["b-rule"]) == (3, 3, 0.9)
 
 
-@pytest.mark.parametrize(
+@folded(
     "other",
     [
         proof("a", 5e8, None),  # other traffic

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop.terms import formulas
 from nettop.trials import checks
@@ -43,12 +44,12 @@ def rated(rate: float | None, options: Options | None = None, **sides: Side) -> 
 MOST = formulas.tcp_goodput(1e9, 1500, timestamps=False)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("share", "ok"),
     [(1.0, True), (1.0049, True), (1.0051, False), (0.0101, True), (0.0099, False)],
 )
-@pytest.mark.parametrize("v6", [False, True])
-@pytest.mark.parametrize("both", [False, True])
+@folded("v6", [False, True])
+@folded("both", [False, True])
 def test_a_rate_is_within_what_its_link_carries(
     share: float, ok: bool, v6: bool, both: bool
 ) -> None:
@@ -156,7 +157,7 @@ def spread(*rates: float) -> Check | None:
     return judged("steady", Measured(intervals=intervals))
 
 
-@pytest.mark.parametrize(
+@folded(
     ("rates", "share", "ok"),
     [((90, 100, 110), 20, True), ((100, 100, 100), 0, True), ((89, 100, 110), 21, False),
      ((50, 100, 100, 100), 50, False), ((1, 1, 2), 100, False)],
@@ -172,8 +173,8 @@ def test_too_few_seconds_do_not_vary() -> None:
     assert spread(1, 100) is spread() is spread(0, 0, 100) is None
 
 
-@pytest.mark.parametrize(("share", "ok"), [(1.0, True), (1.19, True), (1.21, False)])
-@pytest.mark.parametrize("streams", [1, 3])
+@folded(("share", "ok"), [(1.0, True), (1.19, True), (1.21, False)])
+@folded("streams", [1, 3])
 def test_a_window_bounds_the_rate(share: float, ok: bool, streams: int) -> None:
     cap = 2 * 65536 * streams * 8 / 0.01
     measured = Measured(bits_per_second=share * cap, details={"min_rtt_us": 10_000})
@@ -204,7 +205,7 @@ def counted(
     return judged("counters", Measured(bytes=tool, loss=loss), options, **sides)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("tool", "share", "ok"),
     [(1_000_000, "+0.00", True), (990_100, "+1.00", True), (989_000, "+1.11", False),
      (1_010_100, "-1.00", True), (1_012_000, "-1.19", False)],
@@ -242,7 +243,7 @@ def test_what_cannot_be_compared_is_not() -> None:
     assert counted(1) is not None
 
 
-@pytest.mark.parametrize(
+@folded(
     ("options", "mtu", "segment"),
     [
         (Options(), 1500, 1448), (Options(to="fd00::1"), 1500, 1428), (Options(), 9000, 8948),

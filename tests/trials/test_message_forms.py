@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop.trials import messages
 
@@ -97,7 +98,7 @@ def test_every_program_has_its_forms() -> None:
             assert refused(script, dict.fromkeys(failure, 1))
 
 
-@pytest.mark.parametrize(("script", "form"), [*every()], ids=lambda one: str(one)[:20])
+@folded(("script", "form"), [*every()], ids=lambda one: str(one)[:20])
 def test_a_field_too_few_too_many_or_of_another_kind_is_refused(
     script: str, form: dict[str, Any]
 ) -> None:

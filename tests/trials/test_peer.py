@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from folded import folded
 from hang import until
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +33,7 @@ def test_ssh_gets_one_quoted_argument() -> None:
     assert shlex.split(found[4]) == ["echo", "a b", "$(id); rm *", "it's"]
 
 
-@pytest.mark.parametrize(
+@folded(
     ("prefix", "joined"),
     [
         ("/usr/bin/ssh h", True),
@@ -63,7 +64,7 @@ def test_any_words_survive_the_shell_of_ssh(words: list[str]) -> None:
     assert shlex.split(peer.parse("ssh h").command(words)[-1]) == words
 
 
-@pytest.mark.parametrize("path", sorted(FAR.glob("*.py")), ids=lambda path: path.stem)
+@folded("path", sorted(FAR.glob("*.py")), ids=lambda path: path.stem)
 def test_the_far_texts_run_on_python_3_6_with_its_own_library(path: Path) -> None:
     tree = ast.parse(path.read_text(), feature_version=(3, 6))
     modules = {

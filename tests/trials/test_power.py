@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from folded import folded
 
 from nettop.trials import experiment, power, statistics
 from nettop.trials.experiment import ExperimentPlan, Sample
@@ -38,8 +39,8 @@ def paired(kind: str, share: float, draw: random.Random, effect: float, pairs: i
     return statistics.gains(a, b)
 
 
-@pytest.mark.parametrize("kind", ["independent", "autocorrelated", "outliers", "skewed"])
-@pytest.mark.parametrize("share", [0.01, 0.05, 0.3])
+@folded("kind", ["independent", "autocorrelated", "outliers", "skewed"])
+@folded("share", [0.01, 0.05, 0.3])
 def test_a_value_as_good_as_the_current_one_is_stopped_in_at_most_5_percent(
     kind: str, share: float
 ) -> None:
@@ -67,8 +68,8 @@ def test_the_bound_of_false_stops_holds_for_any_noise() -> None:
     assert stopped / 512 == pytest.approx(0.041, abs=0.001)
 
 
-@pytest.mark.parametrize("kind", ["independent", "autocorrelated", "outliers", "skewed"])
-@pytest.mark.parametrize("share", [0.01, 0.03, 0.1])
+@folded("kind", ["independent", "autocorrelated", "outliers", "skewed"])
+@folded("share", [0.01, 0.03, 0.1])
 def test_a_state_against_itself_is_better_or_worse_in_at_most_5_percent(
     kind: str, share: float
 ) -> None:

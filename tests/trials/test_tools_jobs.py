@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fake_ends import trial
+from folded import folded
 
 from nettop.collect import packet_sockets
 from nettop.trials.result import Options
@@ -99,7 +100,7 @@ def test_bulk_with_files_is_measured_with_and_without_each() -> None:
         bulk.measure(wrong)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("rates", "said"),
     [
         ({(False, False): 9e9, (True, False): 3e9}, "the disk that is read: 33%"),
@@ -273,7 +274,7 @@ def test_an_end_of_a_capture_that_breaks_off_is_one_sentence() -> None:
 ROW = {"sent": 1000, "lasted": 1.0}
 
 
-@pytest.mark.parametrize(
+@folded(
     ("speed", "more", "framed"),
     [
         (1, {"subsystem": "pci"}, True), (1, {"subsystem": "pci", "driver": "virtio_net"}, False),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from fake_ends import FakePeer, trial
+from folded import folded
 
 from nettop import trials
 from nettop.trials import run as runner
@@ -80,7 +81,7 @@ def test_a_client_that_fails_silently_is_an_error(messages: Any, said: str) -> N
     assert _client_server.run_both(fine, ["s"], lambda _port: ["c"], 50) == ("", "")
 
 
-@pytest.mark.parametrize(
+@folded(
     ("text", "value"), [("1.5", 1.5), ("-1e17", -1e17), ("1e18", None), ("nan", None), ("x", None)]
 )
 def test_a_number_of_a_tool_is_plausible(text: str, value: float | None) -> None:
@@ -99,7 +100,7 @@ def read_by(name: str) -> set[str]:
     return names & {field.name for field in fields(Options)} - set(runner.COMMON)
 
 
-@pytest.mark.parametrize("name", trials.names())
+@folded("name", trials.names())
 def test_a_tool_takes_the_options_that_it_reads(name: str) -> None:
     takes = set(trials.tool(name).TAKES.split())
     own = {"pid"} if name in ("tcpdump", "netsniff") else set()  # they end the program themselves
@@ -112,7 +113,7 @@ def test_an_option_that_a_tool_does_not_obey_is_refused() -> None:
         runner.run("bulk", Options(udp=True))
 
 
-@pytest.mark.parametrize(
+@folded(
     ("more", "words"),
     [
         ({}, ""), ({"streams": 4}, "-P 4"), ({"reverse": True}, "-R"), ({"udp": True}, "-u -b 0"),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop import settings, trials
 from nettop.trials import checks, repeat, report, study
@@ -33,7 +34,7 @@ def test_every_published_table_that_was_asked_for_is_there() -> None:
     assert wanted <= set(study.names())
 
 
-@pytest.mark.parametrize("name", study.names())
+@folded("name", study.names())
 def test_a_study_is_sound(name: str) -> None:
     found = study.load(name)
     assert found.tool in trials.names()
@@ -45,7 +46,7 @@ def test_a_study_is_sound(name: str) -> None:
             settings.parse(setting.replace("{nic}", "eth0"))
 
 
-@pytest.mark.parametrize(
+@folded(
     ("change", "sentence"),
     [
         ({"colour": "red"}, "unknown key 'colour'"),
@@ -63,7 +64,7 @@ def test_a_bad_study_is_one_sentence(change: dict[str, Any], sentence: str) -> N
         study.parse("s", lacking)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("point", "why"),
     [
         (study.Point("a", 1, mtu=9000), "needs MTU 9000"),

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folded import folded
 from hang import until
 
 from nettop.host.source import HostLostError
@@ -44,7 +45,7 @@ def notes(said: list[Scene]) -> list[tuple[str, str]]:
     return [(one.text, one.role) for scene in said for one in scene.notes]
 
 
-@pytest.mark.parametrize(
+@folded(
     ("change", "wakes"),
     [
         ({}, False), ({"pane": "flows"}, True), ({"paused": True}, True), ({"moment": 5.0}, True),
@@ -92,7 +93,7 @@ def test_a_path_begins_a_recording_and_none_ends_it(path: str, ending: bool) -> 
     assert (one.tape, one.ending, one.nudge.is_set()) == (path, ending, True)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("paused", "moment", "ends", "single", "held"),
     [
         (False, 0.0, False, False, False), (True, 0.0, False, False, True),

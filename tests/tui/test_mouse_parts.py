@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from folded import folded
 from scenes import lossy, storied
 
 from nettop.panes import cursor, graph, page, pane
@@ -43,8 +44,8 @@ def calm() -> Scene:
     return replace(storied(), notes=(), pending=(), progress=None)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
+@folded("size", SIZES)
+@folded(
     ("name", "heading"),
     [("flows", "PEER"), ("flows", "RTT"), ("flows", "LIMIT"), ("journal", "SETTING"),
      ("journal", "STATE"), ("tests", "TOOL"), ("nic", "NOW"), ("nic", "LIMIT"), ("nic", "SETTING"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from folded import folded
 from rich.cells import cell_len
 from rich.style import Style
 from scenes import SCENES, lossy, storied
@@ -190,7 +191,7 @@ async def test_the_board_paints_hostile_names_within_its_width() -> None:
             assert all(text.isprintable() for text, _ in row)
 
 
-@pytest.mark.parametrize("name", THEMES)
+@folded("name", THEMES)
 def test_a_theme_dresses_every_role(name: str) -> None:
     used = set()
     for build in SCENES.values():

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from folded import folded
 from scenes import healthy, lossy
 from textual import events
 from textual.drivers.linux_driver import LinuxDriver
@@ -23,9 +24,7 @@ from nettop.views.view import View
 SRC = Path(__file__).parents[2] / "src/nettop/tui"
 
 
-@pytest.mark.parametrize(
-    ("use", "name"), [(use, name) for use, names in internals.NAMES.items() for name in names]
-)
+@folded(("use", "name"), [(use, name) for use, names in internals.NAMES.items() for name in names])
 def test_this_version_of_textual_has_the_name(use: str, name: str) -> None:
     assert internals.exists(name)
     assert internals.has(use)
@@ -52,7 +51,7 @@ def private(path: Path) -> set[str]:
     return {name for name in used - own if not name.startswith("__")}
 
 
-@pytest.mark.parametrize("path", sorted(SRC.glob("*.py")), ids=lambda path: path.stem)
+@folded("path", sorted(SRC.glob("*.py")), ids=lambda path: path.stem)
 def test_no_other_module_uses_a_private_name(path: Path) -> None:
     listed = {
         word for names in internals.NAMES.values() for n in names for word in re.split("[.:]", n)

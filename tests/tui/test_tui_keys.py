@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import pytest
+from folded import folded
 from scenes import RING, SCENES, lossy, storied
 from tui_app import Recorder
 
@@ -41,7 +41,7 @@ def places(scene: Scene) -> Iterator[View]:
                 yield replace(plain, span=3).at(on=items[row], index=row)
 
 
-@pytest.mark.parametrize("name", [name for key in keys.KEYS for name in key.keys])
+@folded("name", [name for key in keys.KEYS for name in key.keys])
 def test_every_key_of_the_table_does_something(name: str) -> None:
     scene = storied()
     char = name if len(name) == 1 else None
@@ -235,7 +235,7 @@ def test_the_ruler_takes_two_marks_and_a_third_clears() -> None:
     assert view.marks == ()
 
 
-@pytest.mark.parametrize("pane", panes.names())
+@folded("pane", panes.names())
 def test_any_key_on_any_pane_of_any_host_is_harmless(pane: str) -> None:
     for build in SCENES.values():
         scene = build()

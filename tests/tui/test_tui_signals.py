@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 from collections.abc import Iterator
@@ -136,8 +137,14 @@ def test_resized_stopped_and_continued_while_a_dialog_is_open(
     quits(terminal)
 
 
-@pytest.mark.parametrize("number", signals.ENDING)
-@pytest.mark.parametrize("before", [[], [signal.SIGCONT], [signal.SIGTSTP], [signal.SIGSTOP]])
+BEFORE = ([signal.SIGCONT], [signal.SIGTSTP], [signal.SIGSTOP])
+
+
+@pytest.mark.parametrize(
+    ("before", "number"),
+    [*(([], number) for number in signals.ENDING),
+     *itertools.product(BEFORE, (signal.SIGHUP, signal.SIGTERM))],
+)  # fmt: skip
 def test_whatever_was_before_a_signal_ends_it(
     terminal: Terminal, before: list[signal.Signals], number: signal.Signals
 ) -> None:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folded import folded
 from hang import HANG, until
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,7 +65,11 @@ def quits_after(*pieces: bytes) -> bool:
     return (keys(typed.feed(b"q")) or [""])[-1] == "q"
 
 
-@pytest.mark.parametrize("first", range(256))
+# of each kind of byte some: control bytes, what begins, goes on and ends a sequence, parts of UTF-8
+FIRST = (*range(0x20), *b" 059;<?AMOP[]^_aqu~\x7f", *b"\x80\x9b\xbf\xc2\xdf\xe0\xed\xf0\xf4\xff")
+
+
+@folded("first", FIRST)
 def test_no_byte_and_no_pair_takes_the_next_key(first: int) -> None:
     one = bytes([first])
     assert quits_after(one)
@@ -74,7 +79,7 @@ def test_no_byte_and_no_pair_takes_the_next_key(first: int) -> None:
         assert quits_after(one, other), (one, other)
 
 
-@pytest.mark.parametrize("sequence", [*X10, *STRANGE, "é€😀".encode()], ids=bytes.hex)
+@folded("sequence", [*X10, *STRANGE, "é€😀".encode()], ids=bytes.hex)
 def test_no_sequence_cut_anywhere_takes_the_next_key(sequence: bytes) -> None:
     for first in range(len(sequence) + 1):
         assert quits_after(sequence[:first])
@@ -82,7 +87,7 @@ def test_no_sequence_cut_anywhere_takes_the_next_key(sequence: bytes) -> None:
             assert quits_after(sequence[:first], sequence[first:second], sequence[second:])
 
 
-@pytest.mark.parametrize("sequence", X10, ids=bytes.hex)
+@folded("sequence", X10, ids=bytes.hex)
 def test_a_mouse_report_of_an_old_terminal_is_no_key(sequence: bytes) -> None:
     for cut in range(2, len(sequence) + 1):  # a lone Esc is a key
         typed = Typed()
@@ -99,8 +104,8 @@ PASTE = b"\x1b[200~"
 BEGUN = [b"\x1b[", b"\x1b[<", b"\x1b]", b"\x1bP", b"\x1bX", b"\x1b^", b"\x1b_", PASTE]
 
 
-@pytest.mark.parametrize("begun", BEGUN, ids=bytes.hex)
-@pytest.mark.parametrize("interrupt", [b"\x03", b"\x1b[99;5u"], ids=["byte", "kitty"])
+@folded("begun", BEGUN, ids=bytes.hex)
+@folded("interrupt", [b"\x03", b"\x1b[99;5u"], ids=["byte", "kitty"])
 def test_ctrl_c_is_a_key_wherever_it_comes(begun: bytes, interrupt: bytes) -> None:
     for content in (b"1;2", b"5" * 10_000):
         assert keys(Typed().feed(begun + content + interrupt + b"\x1b\\")) == ["ctrl+c"]

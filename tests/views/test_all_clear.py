@@ -10,6 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from folded import folded
 from generated import score
 from generated.archive import archive
 
@@ -55,7 +56,7 @@ def test_a_host_of_which_all_was_read_may_be_called_sound() -> None:
     assert said(sound()) == CLEAR
 
 
-@pytest.mark.parametrize("name", READ)
+@folded("name", READ)
 def test_a_host_without_a_table_is_not_called_sound(name: str) -> None:
     frame = without(name)
     Joiner().build(frame)  # no exception
@@ -84,7 +85,7 @@ def test_no_pair_of_tables_makes_a_host_sound() -> None:
         assert not lacking or "could not be read" in told, (one, other)
 
 
-@pytest.mark.parametrize("name", sorted({*NEEDED} - {"sockets_tcp", "sockets_udp"}))
+@folded("name", sorted({*NEEDED} - {"sockets_tcp", "sockets_udp"}))
 def test_an_empty_table_was_not_read(name: str) -> None:
     frame = sound()
     tables = {**frame.tables, name: (), "netdev": ()}
@@ -94,7 +95,7 @@ def test_an_empty_table_was_not_read(name: str) -> None:
     assert said(replace(frame, tables=tables)) != CLEAR
 
 
-@pytest.mark.parametrize(
+@folded(
     "path",
     ["/proc/stat", "/proc/interrupts", "/proc/softirqs", "/proc/net/softnet_stat", "/proc/net/snmp",
      "/proc/net/netstat", "/proc/net/sockstat", "/proc/net/udp"],
@@ -155,14 +156,13 @@ def test_every_surface_says_the_same(
     assert (code, CLEAR in text, words in text) == (3 if lacks else 0, False, True)
     code, text = run(capsys, "advise", "--replay", host, "--json")
     assert (code, words in json.loads(text).get("shortfall", "")) == (3 if lacks else 0, lacks)
+    assert json.loads(text)["unread"][name] == collect.title(name)
     code, text = run(capsys, "advise", "--replay", host, "--format", "nagios")
     state = "UNKNOWN" if lacks else "OK"
     title = collect.title(name)
     assert (code, text.startswith(f"NETTOP {state} - "), words in text) == (3 * lacks, True, True)
     assert "no problem found" not in text
     assert f"not looked at: {title}" in text
-    code, text = run(capsys, "advise", "--replay", host, "--json")
-    assert json.loads(text)["unread"][name] == title
     code, text = run(capsys, "watch", "--replay", host)
     assert (code, words in text) == (3 * lacks, lacks)
     code, text = run(capsys, "metrics", "--replay", host)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 from golden_text import same
 from recorded_hosts import GOLDEN, HERE, HOSTS, WHOLE, last, name
 
@@ -129,7 +130,7 @@ def test_what_is_said_of_all_hosts(
     same(GOLDEN / f"{told.__name__}.txt", "\n".join(out) + "\n", update)
 
 
-@pytest.mark.parametrize("path", HOSTS, ids=name)
+@folded("path", HOSTS, ids=name)
 def test_recording_a_replay_gives_the_same_archive(path: Path) -> None:
     archive = load(str(path))
     replay = Replay(archive)
@@ -151,7 +152,7 @@ def test_recording_a_replay_gives_the_same_archive(path: Path) -> None:
         there.wait(1)
 
 
-@pytest.mark.parametrize("path", HOSTS, ids=name)
+@folded("path", HOSTS, ids=name)
 def test_nothing_of_the_makers_machine_is_in_a_recording(path: Path) -> None:
     text = load(str(path))
     for word in (str(HERE.parent), os.path.expanduser("~") + "/", socket.gethostname() + "."):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from folded import folded
 from scenes import RING, SACK, lossy
 
 from nettop.facts import Facts
@@ -45,7 +46,7 @@ VETH: Any = {"kind": "veth"}
 LOOP: Any = {"kind": "loopback"}
 
 
-@pytest.mark.parametrize(
+@folded(
     ("winner", "loser"),
     [
         (nic("b", 10), nic("a", 7)),
@@ -127,7 +128,7 @@ def test_a_finding_is_known_in_whatever_state_it_is() -> None:
     assert not Scene(origin=SceneOrigin("recording", "via x")).distant
 
 
-@pytest.mark.parametrize(
+@folded(
     ("spot", "by_id", "anyhow"),
     [
         (Spot(on="b"), 1, 1), (Spot(on="a", index=2), 0, 0), (Spot(on="x", index=1), -1, 1),

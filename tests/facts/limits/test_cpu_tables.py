@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from flow_tables import Tables, lines, table_of, task
+from folded import folded
 from golden_text import parts, same
 from limit_frames import AWAY, RECEIVES, every, moment
 from limit_situations import figure, line, series
@@ -169,7 +170,7 @@ CASES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@folded("case", CASES)
 def test_what_limits_as_cores_and_threads_do(case: str, update: bool) -> None:
     limits = every(lambda second: moment(second, **CASES[case](second)), 4)[-1].limits
     out = []

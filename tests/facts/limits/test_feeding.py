@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from flow_tables import Tables
+from folded import folded
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
 from nettop.collect import threads, waits
@@ -71,7 +72,7 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
     return flow(limits(at))
 
 
-@pytest.mark.parametrize(("rows", "stage", "name"), [
+@folded(("rows", "stage", "name"), [
     ([READ], "disk-read", "iperf3[7]"),
     ([row("sendfile", "input", object="/data/big")], "disk-read", "iperf3[7]"),  # FUSE sleeps as S
     ([row("call 257", state="D")], "disk-read", "iperf3[7]"),  # open() of many small files
@@ -105,7 +106,7 @@ def test_what_a_sender_waits_for(rows: list[waits.Row], stage: str, name: str) -
     assert (found.stage.stage, found.stage.end, found.stage.name) == (stage, "here", name)
 
 
-@pytest.mark.parametrize(("rows", "stage", "name"), [
+@folded(("rows", "stage", "name"), [
     ([row("write", "output", object="/data/out", state="D")], "disk-write", "iperf3[7]"),
     ([row("fsync", "sync", object="/data/out")], "disk-write", "iperf3[7]"),
     ([OUT, row("write", "output", pid=8, object="/data/out", state="D")], "disk-write", "p8[8]"),
@@ -215,7 +216,7 @@ def test_the_sentence_names_the_program_and_not_the_way_to_it() -> None:
     assert found.stage.because == f"{why} for a pipe"
 
 
-@pytest.mark.parametrize(("one", "how"), [
+@folded(("one", "how"), [
     (row("read", "input", object="/data/big", state="D", throttled=True, direct=True), "throttled"),
     (row("read", "input", object="/data/big", state="D", direct=True), "direct"),
     (row("read", "input", object="/data/big", state="D"), "cached"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 from golden_text import parts, same
 from limit_frames import AWAY, RECEIVES, every, moment
 from limit_situations import COUNTS, PARTS, QUEUES, SHARES, SITUATIONS, device, sender
@@ -81,8 +82,8 @@ def test_where_a_device_limits(sends: bool, update: bool) -> None:
     same(GOLDEN, "\n".join(out) + "\n", update, name)
 
 
-@pytest.mark.parametrize("kind", QUEUES)
-@pytest.mark.parametrize("backlog", [0, 90_000])
+@folded("kind", QUEUES)
+@folded("backlog", [0, 90_000])
 def test_where_a_queue_limits(kind: str, backlog: int, update: bool) -> None:
     def make(second: float, value: int) -> Any:
         return sender(second, **QUEUES[kind](second, value / 100, backlog))
@@ -102,7 +103,7 @@ def test_where_a_datagram_socket_limits(unread: int, update: bool) -> None:
     same(GOLDEN, "\n".join(out) + "\n", update, f"datagrams, {unread} unread")
 
 
-@pytest.mark.parametrize("case", SITUATIONS)
+@folded("case", SITUATIONS)
 def test_where_a_verdict_changes(case: str, update: bool) -> None:
     fixed, knobs = SITUATIONS[case]
     out: list[str] = []
@@ -118,7 +119,7 @@ def test_no_situation_is_left_that_is_gone() -> None:
     assert len(parts(GOLDEN)) == len(SITUATIONS) + 2 + 2 * len(QUEUES) + 2
 
 
-@pytest.mark.parametrize(("again", "sent", "seconds", "known"), [
+@folded(("again", "sent", "seconds", "known"), [
     (1720, 86_000, 6, True), (1721, 86_000, 6, False),  # of more than 2 % it tells nothing
     (5, 10_000, 3, True), (9, 10_000, 2, False), (10, 10_000, 2, True),  # ten in the window
 ])  # fmt: skip

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 from golden_text import parts, same
 from limit_frames import every
 from limit_situations import QUEUES, SHARES, SITUATIONS, device, figure, line, sender, series
@@ -64,7 +65,7 @@ def ranges(knobs: Iterable[str], make: Any) -> Iterator[str]:
                 )
 
 
-@pytest.mark.parametrize("case", SITUATIONS)
+@folded("case", SITUATIONS)
 def test_what_each_stage_says(case: str, update: bool) -> None:
     fixed, knobs = SITUATIONS[case]
     out = ranges(knobs.split(), lambda second, varied: sender(second, **{**fixed, **varied}))
@@ -78,7 +79,7 @@ def test_what_an_interface_says(sends: bool, update: bool) -> None:
     same(GOLDEN, "\n".join(out) + "\n", update, f"device {'sends' if sends else 'receives'}")
 
 
-@pytest.mark.parametrize("kind", QUEUES)
+@folded("kind", QUEUES)
 def test_what_a_queue_says(kind: str, update: bool) -> None:
     out: list[str] = []
     for backlog in (0, 90_000):

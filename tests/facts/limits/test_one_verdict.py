@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from folded import folded
 from recorded_hosts import HOSTS, last
 from verdicts import broken
 
@@ -35,7 +36,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("path", [*HOSTS, *DEMO, *PLAYED], ids=lambda path: path.name)
+@folded("path", [*HOSTS, *DEMO, *PLAYED], ids=lambda path: path.name)
 def test_no_moment_of_a_recording_contradicts_itself(path: Path) -> None:
     source = Replay(load(str(path)))
     sampler, joiner = Sampler(source), Joiner()
@@ -48,7 +49,7 @@ def test_no_moment_of_a_recording_contradicts_itself(path: Path) -> None:
     assert list(faults) == []
 
 
-@pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name)
+@folded("path", PAIRS, ids=lambda path: path.name)
 def test_what_both_ends_know_is_what_this_end_says(path: Path) -> None:
     here = Replay(load(str(path)))
     there = other_end(here, str(PAIRS[path]), mark_of(here.comment))
@@ -75,7 +76,7 @@ def test_the_json_of_both_ends_has_the_joined_limits(capsys: pytest.CaptureFixtu
         assert (own[target]["stage"], own[target]["end"]) == (stage["stage"], stage["end"])
 
 
-@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
+@folded("path", SMALL, ids=lambda path: path.name)
 def test_the_commands_and_the_screen_say_the_same(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

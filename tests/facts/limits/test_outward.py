@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from flow_tables import HOST, Tables, link
+from folded import folded
 from pod_tables import counted, limit_of_pod, pod
 
 from nettop.collect import addresses, qdiscs, routes
@@ -73,7 +73,7 @@ WAYS: dict[str, tuple[Links, dict[str, int], str, list[routes.Row]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("links", "sent", "full", "routed"), WAYS.values(), ids=WAYS)
+@folded(("links", "sent", "full", "routed"), WAYS.values(), ids=WAYS)
 def test_a_shaper_of_the_host_limits_what_the_pod_sends(
     links: Links, sent: dict[str, int], full: str, routed: list[routes.Row]
 ) -> None:
@@ -96,7 +96,7 @@ OTHERS: dict[str, tuple[Links, dict[str, int], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("links", "sent", "more"), OTHERS.values(), ids=OTHERS)
+@folded(("links", "sent", "more"), OTHERS.values(), ids=OTHERS)
 def test_a_shaper_that_the_pod_may_not_pass_does_not_limit(
     links: Links, sent: dict[str, int], more: dict[str, Any]
 ) -> None:
@@ -114,7 +114,7 @@ POLICED = {"interface": "veth9", "parent": "ingress", "handle": "ffff:", "kind":
            "root": False, "backlog": 0, "rate": None}  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@folded(
     ("queue", "stage"),
     [
         ({**POLICED, "drops": 500}, "qdisc"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from folded import folded
 
 from nettop.facts.limits import Interval, Limit, Reading
 from nettop.facts.limits.document import document, predicted
@@ -56,7 +57,7 @@ def test_the_next_stage_by_capacity_is_the_most() -> None:
     assert found.gain == 1.5 * G
 
 
-@pytest.mark.parametrize(
+@folded(
     ("one", "relieved"),
     [
         (limit(SNDBUF, WIRE), ("core", "ring")),  # another stage limits
@@ -123,7 +124,7 @@ def test_a_buffer_that_is_not_full_bounds_a_flow_behind_a_queue() -> None:
     assert found.rate == (G, 4 * G)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("other", "bounds"),
     [
         (step("cwnd", (1.1 * G, 1.9 * G)), False),  # it grows until a segment is lost
@@ -220,7 +221,7 @@ def test_a_prediction_says_what_the_limit_says_is_next() -> None:
     assert 200 < known < 1500
 
 
-@pytest.mark.parametrize(
+@folded(
     ("count", "inside", "failed"),
     [(2, 0, False), (3, 1, True), (3, 2, False), (4, 2, False), (5, 2, True)],
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from flow_tables import HOST, task
+from folded import folded
 from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
 from nettop.collect import classes, pause, qdiscs, sysctls
@@ -107,7 +108,7 @@ SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("case", "stage", "end"), SENDING.values(), ids=SENDING)
+@folded(("case", "stage", "end"), SENDING.values(), ids=SENDING)
 def test_what_limits_a_sender(case: dict[str, Any], stage: str, end: str) -> None:
     found = flow(limits(lambda second: moment(second, **case)))
     assert (found.target, found.direction) == (TARGET, "tx")
@@ -171,7 +172,7 @@ RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("case", "stage", "end"), RECEIVING.values(), ids=RECEIVING)
+@folded(("case", "stage", "end"), RECEIVING.values(), ids=RECEIVING)
 def test_what_limits_a_receiver(case: dict[str, Any], stage: str, end: str) -> None:
     case = {"gauges": AWAY, **case, "rates": {**RECEIVES, **case.get("rates", {})}}
     found = flow(limits(lambda second: moment(second, **case)))
@@ -256,7 +257,7 @@ def test_a_class_that_shares_a_full_one_is_not_served_late() -> None:
     assert not any("served late" in one.because for one in found.ladder)
 
 
-@pytest.mark.parametrize(
+@folded(
     ("gauges", "backlog", "stage"),
     [
         ({}, 9000, "qdisc"),
@@ -388,7 +389,7 @@ def test_a_thread_of_a_process_is_as_busy_as_it_ran() -> None:
     assert Thread("a[1]", 0.3, 0.0, 0.0, 0.0, None, None, None).used == 0.3
 
 
-@pytest.mark.parametrize("case", SENDING)
+@folded("case", SENDING)
 def test_a_window_has_a_capacity_only_where_it_limits(case: str) -> None:
     """Both windows grow once nothing else limits: what they would allow now means nothing."""
     found = flow(limits(lambda second: moment(second, **SENDING[case][0])))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-import pytest
+from folded import folded
 
 from nettop.facts.flow_words import QUIET
 from nettop.facts.limits.looks import wanting
@@ -39,7 +39,7 @@ def way(tx: float | None, rx: float | None, held: float, unread: float, lost: fl
     return [(one.direction, one.rate) for one in wanting(look)]
 
 
-@pytest.mark.parametrize(("tx", "rx"), list(product(BYTES, BYTES)))
+@folded(("tx", "rx"), list(product(BYTES, BYTES)))
 def test_a_flow_has_one_way_unless_it_rests(tx: float, rx: float) -> None:
     for held, unread, lost in product(OFTEN, OFTEN, (0.0, 0.1)):
         waits, waiting = held >= 0.5 or lost > 0, unread >= 0.5

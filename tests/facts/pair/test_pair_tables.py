@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded import folded
 from golden_text import same
 from pair_looks import look
 
@@ -74,8 +75,8 @@ def test_what_two_hosts_count_is_a_loss_at_a_place(update: bool) -> None:
     same(GOLDEN / "losses.txt", "\n".join(out) + "\n", update)
 
 
-@pytest.mark.parametrize("end", ["sender", "receiver"])
-@pytest.mark.parametrize("counter", [
+@folded("end", ["sender", "receiver"])
+@folded("counter", [
     "data_segs_out", "data_segs_in", "bytes_received", "bytes_sent", "bytes_retrans", "bytes_acked",
     "unacked", "total_retrans", "mss", "dsack_dups", "drops", "notsent",
 ])  # fmt: skip
@@ -149,7 +150,7 @@ def test_a_verdict_of_both_ends(sends: bool, update: bool) -> None:
     same(GOLDEN / f"{name}.txt", "\n".join(out) + "\n", update)
 
 
-@pytest.mark.parametrize(("target", "rate", "direction", "alike"), [
+@folded(("target", "rate", "direction", "alike"), [
     ("10.9.9.9:40001>10.8.8.8:5001", 1e9, "rx", True),
     ("10.9.9.9:1>10.8.8.8:5001", 1e9, "rx", True), ("10.9.9.9:40001>10.8.8.8:2", 1e9, "rx", True),
     ("10.9.9.9:1>10.8.8.8:2", 1e9, "rx", False), ("10.9.9.9:40001>10.8.8.8:5001", 1e9, "tx", False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from folded import folded
 
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.pair import HERE, THERE
@@ -16,7 +17,7 @@ def limit(stage: str, held: float, direction: str, joint: tuple[str, ...] = ()) 
     )
 
 
-@pytest.mark.parametrize(
+@folded(
     ("writer", "reader", "stage", "end"),
     [
         (("sndbuf", 1.0), ("thread", 0.9), "thread", THERE),

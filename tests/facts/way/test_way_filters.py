@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from folded import folded
 from way_tables import FAR, NEAR, frame, switches, went
 
 from nettop.collect.nft_hooks import Row as Hook
@@ -31,7 +32,7 @@ def ruled(*does: tuple[Any, ...], hook: str = "output", drops: bool = False, mor
     return frame(nft_hooks=hooks, nft_rules=[*rules, *more], interface_sysctls=on)
 
 
-@pytest.mark.parametrize(
+@folded(
     "rule",
     [
         (DROP,), (*PORT80, ("counter",), DROP), (*TO, ("reject",)), (*TCP, *PORT80, DROP),
@@ -99,7 +100,7 @@ def test_a_chain_that_is_jumped_to_is_passed() -> None:
     assert went(FAR, ruled(jump, more=inner), port=81).decider is None
 
 
-@pytest.mark.parametrize(
+@folded(
     ("hook", "to", "origin"),
     [("input", NEAR, FAR), ("input", NEAR, ""), ("forward", "10.1.0.9", FAR),
      ("prerouting", "10.1.0.9", FAR), ("postrouting", FAR, "")],
@@ -147,7 +148,7 @@ def test_a_policy_without_state_stops_the_packets() -> None:
     assert taken is not None
 
 
-@pytest.mark.parametrize(
+@folded(
     "other",
     [{"direction": "in"}, {"to": "10.9.0.0/24"}, {"protocol": 17}, {"port": 443}, {"peer": None}],
 )

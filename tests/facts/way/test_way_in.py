@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from folded import folded
 from way_tables import FAR, NEAR, SOUND, answer, frame, listener, process, route, switches, went
 
 from nettop.collect import ipv6_only
@@ -15,7 +16,7 @@ ON = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
 BEYOND = "10.1.0.9"
 
 
-@pytest.mark.parametrize(
+@folded(
     ("changed", "saw", "change"),
     [
         ({"sockets_tcp": []}, "nothing listens at tcp port 80", "start the service"),
@@ -41,7 +42,7 @@ BEYOND = "10.1.0.9"
         ),
     ],
 )
-@pytest.mark.parametrize("origin", ["", FAR])
+@folded("origin", ["", FAR])
 def test_a_listener_that_cannot_take_the_connection(
     origin: str, changed: dict[str, Any], saw: str, change: str
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import way_tables as host
+from folded import folded
 from way_tables import FAR, SOUND, answer, frame, link, route, rule, went
 
 from nettop.collect import neighbour_states, sysctls
@@ -157,7 +158,7 @@ STOPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", STOPS)
+@folded("name", STOPS)
 def test_the_first_thing_that_cannot_carry_the_flow_is_named_with_its_change(name: str) -> None:
     case = STOPS[name]
     decider = went(case.to, frame(**case.tables)).decider
