@@ -8,7 +8,7 @@ from typing import Final
 from ..host import install
 from ..terms.errors import Refused
 from ..terms.text import safe
-from .remote import Remote
+from .remote import AbsentError, Remote
 
 _WATCHED: Final = frozenset({"pending", "held", "begun"})  # a process there may have to revert it
 _MADE: Final = frozenset({"applied", "rounded"})
@@ -24,6 +24,9 @@ def forget(words: Sequence[str], *, asks: bool = False) -> str:
     if known.root:
         try:
             journal = Remote(words, root=known.way == "direct").journal()
+        except AbsentError as error:  # the file is gone, or of another version
+            why = f"nothing was removed: {error}; --install it, then --forget removes all"
+            raise Refused(why, 3) from None
         except OSError as error:
             raise Refused(f"nothing was removed: {error}", 3) from None
         states = [str(one.get("state")) for one in journal]
@@ -33,5 +36,5 @@ def forget(words: Sequence[str], *, asks: bool = False) -> str:
     folder = install.forget(words, known, keep=made > 0, asks=asks)
     if not folder:
         return f"{name}: removed, with what it made there"
-    why = f", with {made} changes that are in force" if made else ", which was there before"
+    why = f", with {made} change{'s' * (made > 1)} in force" if made else ", which was there before"
     return f"{name}: removed; its journal stays in {folder}{why}"

@@ -14,7 +14,6 @@ from typing import Final
 from ..changes import Result as Outcome
 from ..changes import privilege
 from ..changes.remote import AbsentError, Document, Remote, value_of
-from ..host import install
 from ..host.source import Batches, HostLostError, Source
 from ..terms.errors import sentence
 from ..terms.text import Line, line, safe
@@ -22,7 +21,7 @@ from ..views.ask import Ask
 from ..views.kept import PEERS
 from ..views.scene import JournalEntry, Pending, Question, Scene
 from ..views.view import View
-from . import installing, keeping, proving
+from . import keeping, proving
 from .changing import CONFIRM, changes_of, sentences
 from .notes import Post, Update, ask_question, brief, note
 from .planning import WARNINGS, Planning, Wanted, risk_text
@@ -69,6 +68,9 @@ class Away:
         try:
             work()
         except AbsentError as error:
+            from ..host import install
+            from . import installing
+
             if not self.binary:
                 self._say(f"{error}{cure}", "warn")
                 return
@@ -205,6 +207,8 @@ class Away:
 
     def _install(self) -> None:
         """Install the file there, then go on with what it was wanted for."""
+        from ..host import install
+
         then, self._then = self._then, None
         self._say(f"installing nettop at {self.batches.name}: sends the file", "dim")
         try:
