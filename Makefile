@@ -50,7 +50,8 @@ tests: $(READY)
 	@$(PY) -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder tests
 
 package: $(READY) ## test what users install: wheel, one file, each Python here, examples of CONTRIBUTING
-	@$(PY) -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m package tests
+	@$(PY) -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m package \
+	  $$(grep -rl --include='test_*.py' mark.package tests)
 
 live: $(READY) ## play real traffic, as root, and print the scoreboard (PLAY="names" ALL=1 MINUTES=8 STRICT=1)
 	@$(PY) tests/live/run.py $(PLAY) $(if $(ALL),--all) $(if $(MINUTES),--minutes $(MINUTES)) \

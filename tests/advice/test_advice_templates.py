@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from expression_host import NIC, scope
-from folded import folded
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.language.evaluate import evaluate
@@ -70,7 +69,7 @@ def test_a_text_without_a_target_is_a_sentence() -> None:
     assert made.general({}) == "waits N µs on [CPUs]"
 
 
-@folded("text", ["{nic", "nic}", "{pid}", "{nic.nothing}", "{}"])
+@pytest.mark.parametrize("text", ["{nic", "nic}", "{pid}", "{nic.nothing}", "{}"])
 def test_templates_that_cannot_be(text: str) -> None:
     with pytest.raises(ExpressionError):
         template(text, "nic")

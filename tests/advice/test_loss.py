@@ -1,11 +1,11 @@
 """Which evidence of a finding is a loss or a limit that was hit."""
 
-from folded import folded
+import pytest
 
 from nettop.advice.judge.loss import measured
 
 
-@folded(
+@pytest.mark.parametrize(
     ("field", "value", "loss"),
     [
         ("nic.per_s.ring_drops", 3.0, True),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from folded import folded
+import pytest
 
 from nettop.advice.language.tunable import CPUS, type_of
 from nettop.advice.language.vocabulary import ANY, NUMBER, SWITCH
 
 
-@folded(
+@pytest.mark.parametrize(
     ("setting", "kind"),
     [
         ("ring.rx@eth0", NUMBER), ("coalesce.adaptive-rx@eth0", SWITCH),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from folded import folded
 
 from nettop.advice.judge import reason
 from nettop.advice.judge.inline_facts import facts
@@ -13,7 +12,7 @@ from nettop.advice.language.moment import Moment
 from nettop.advice.language.result import Read
 
 
-@folded(
+@pytest.mark.parametrize(
     ("field", "text"),
     [
         ("nic.ring.rx_max", "receive ring maximum unknown (not reported by the driver)"),

@@ -13,7 +13,6 @@ from pathlib import Path
 import locked
 import one_file
 import pytest
-from folded import folded
 from packaging.requirements import Requirement
 
 REPO = Path(__file__).parents[2]
@@ -36,7 +35,7 @@ def wanted() -> list[Requirement]:
     return [Requirement(one) for one in (*project["dependencies"], *extras)]
 
 
-@folded("needed", wanted(), ids=str)
+@pytest.mark.parametrize("needed", wanted(), ids=str)
 def test_the_lock_has_what_nettop_needs_in_a_version_that_it_accepts(needed: Requirement) -> None:
     one = INSIDE[named(needed.name)]
     assert needed.specifier.contains(one.version), f"{one.name} {one.version}: {needed}"

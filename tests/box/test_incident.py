@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from box_parts import WALL, fill, moment, opened
-from folded import folded
 
 from nettop.box.incident import COMMENT, Incident, decode, encode, enter, save, scrubbed
 from nettop.box.ring import Ring
@@ -37,7 +36,7 @@ def test_it_reads_as_it_was_written() -> None:
     assert decode(encode(ONE)) == ONE
 
 
-@folded("text", ["", "[]", "{}", '{"at": "x", "wall": 1}', '{"at": 1e400}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"at": "x", "wall": 1}', '{"at": 1e400}'])
 def test_another_text_is_an_error_of_one_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w") as raised:
         decode(text)

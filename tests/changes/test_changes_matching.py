@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from folded import folded
 
 from nettop import settings
 from nettop.changes import chain, context, guard, matching, plan, report, status
@@ -49,7 +48,7 @@ NODE = "ifindex 3 node 40"
 HERE = entry(MTU, NODE)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("other", "setting", "device", "where"),
     [
         (entry(MTU, NODE), True, True, True),

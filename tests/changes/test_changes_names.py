@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from folded import folded
 
 from nettop import settings
 from nettop.changes import chain, guard, matching, plan, undo
@@ -176,7 +175,7 @@ def test_side_effects_of_another_device_of_the_name_do_not_count() -> None:
     assert matching.side_effect(moved, "x", renamed) == ("1", "2")
 
 
-@folded(
+@pytest.mark.parametrize(
     ("setting", "nic"),
     [
         (FILTER, "a.0"), ("sysctl.net.ipv6.neigh.eth0.gc_stale_time", "eth0"),

@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from folded import folded
 
 from nettop import settings
 from nettop.changes import context, guard, plan, report, status, undo
@@ -164,7 +163,7 @@ def test_an_entry_knows_when_it_was_closed_and_what_came_before(host: Host, book
     assert one.ended is not None
 
 
-@folded(
+@pytest.mark.parametrize(
     ("then", "now", "same"),
     [
         ("ifindex 3", "ifindex 3 node 40", True),  # an old entry

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from calls import keeping
-from folded import folded
 
 from nettop.changes import Result, chain, prompt, report
 from nettop.changes import guard as guarding
@@ -24,7 +23,7 @@ BASE = Result("ring.rx@eth0", "256", "4096", "applied", id=7, after="4095",
               shell="ethtool -G eth0 rx 4096")  # fmt: skip
 
 
-@folded(
+@pytest.mark.parametrize(
     ("states", "code"),
     [
         ((), 0), (("applied", "rounded", "pending", "undone", "planned", "unchanged"), 0),

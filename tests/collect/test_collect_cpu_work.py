@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,7 +173,7 @@ def test_counts_belong_to_cpu_numbers_not_columns() -> None:
     assert (rows["FIQ"].name, rows["FIQ"].total) == ("usb_fiq", None)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("tail", "chip", "name"),
     [
         ("   IR-PCI-MSI-edge eth0-TxRx-0", "IR-PCI-MSI-edge", "eth0-TxRx-0"),

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folded import folded
 from host_files import host
 
 from nettop import config
@@ -41,7 +40,7 @@ def test_a_dot_inside_a_name_is_a_slash() -> None:
     assert len(set(sysctls.names())) == len(sysctls.names()) > 80
 
 
-@folded(
+@pytest.mark.parametrize(
     ("vendor", "product", "virtual"),
     [
         ("QEMU", None, "qemu"),

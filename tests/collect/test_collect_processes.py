@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Sequence
 
-from folded import folded
+import pytest
 from hang import until
 from host_files import Counting, archive, host
 from hypothesis import given
@@ -43,7 +43,9 @@ def test_kernel_threads_that_move_no_packets_are_read_seldom() -> None:
     assert len(processes.update(host(files), memory)) == 3
 
 
-@folded("name", ["nfsd", "vhost-4711", "kpktgend_3", "iscsi_trx", "cifsd", "vif1.0-q0-guest"])
+@pytest.mark.parametrize(
+    "name", ["nfsd", "vhost-4711", "kpktgend_3", "iscsi_trx", "cifsd", "vif1.0-q0-guest"]
+)
 def test_kernel_threads_that_serve_the_network_are_seen(name: str) -> None:
     (row,) = processes.update(host({"/proc/9/stat": stat(9, name, flags=0x208040)}), {})
     assert (row.name, row.kernel) == (name, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from folded import folded
+import pytest
 
 from nettop.collect import namespaces, sockets_tcp
 from nettop.collect._shaping import htb
@@ -12,7 +12,7 @@ from nettop.collect.interrupts import _is_fixed
 from nettop.host.netlink.codec import attribute
 
 
-@folded(
+@pytest.mark.parametrize(
     ("counts", "fixed"),
     [
         (f"{7:11}{12:11}", True),

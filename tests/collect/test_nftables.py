@@ -6,7 +6,6 @@ import struct
 from contextlib import nullcontext
 
 import pytest
-from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 from netlink_bytes import Fake
@@ -86,7 +85,7 @@ def test_a_policy_counts_if_its_chain_has_counters() -> None:
     )  # fmt: skip
 
 
-@folded(
+@pytest.mark.parametrize(
     ("files", "asked"),
     [
         ({}, True),  # a kernel without modules

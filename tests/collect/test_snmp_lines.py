@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from folded import folded
 
 from nettop.collect import snmp
 from nettop.collect._pairs import sections
@@ -11,7 +10,7 @@ from nettop.collect._pairs import sections
 ASKED = frozenset({"Tcp.InSegs", "Tcp.OutSegs", "Tcp.RetransSegs"})
 
 
-@folded(("figures", "found"), [
+@pytest.mark.parametrize(("figures", "found"), [
     ("Tcp: 5 6 7", {"Tcp.InSegs": 5, "Tcp.OutSegs": 6, "Tcp.RetransSegs": 7}),
     ("Tcp: 5 6", {"Tcp.InSegs": 5, "Tcp.OutSegs": 6}), ("Tcp: 5", {"Tcp.InSegs": 5}),
     ("Tcp:", {}), ("Tcp: 5 6 7 8", {"Tcp.InSegs": 5, "Tcp.OutSegs": 6, "Tcp.RetransSegs": 7}),

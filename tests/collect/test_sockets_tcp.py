@@ -6,7 +6,6 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 from netlink_bytes import Fake, link
@@ -54,7 +53,7 @@ def test_numbers_that_mean_nothing_yet_are_unknown() -> None:
     assert (row.wscale, row.snd_wscale, row.rcv_wscale) == (False, None, None)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("size", "known", "unknown"),
     [
         (104, "total_retrans", "pacing_rate"),  # Linux 3.10
@@ -116,7 +115,7 @@ def test_an_idle_socket_keeps_its_row_whatever_its_timers_say() -> None:
     assert sockets_tcp.parse(later, seen, {})[0] is before
 
 
-@folded("field", ["rtt", "cwnd", "received", "sent", "unacked", "options"])
+@pytest.mark.parametrize("field", ["rtt", "cwnd", "received", "sent", "unacked", "options"])
 def test_a_socket_that_did_anything_gets_a_new_row(field: str) -> None:
     seen: dict[Any, Any] = {}
     before = sockets_tcp.parse(socket(), {}, seen)[0]

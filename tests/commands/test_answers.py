@@ -6,7 +6,6 @@ import errno
 from pathlib import Path
 
 import pytest
-from folded import folded
 
 from nettop import settings
 from nettop.cli import main
@@ -54,7 +53,7 @@ def test_only_the_first_stage_of_a_ladder_is_the_limit(capsys: pytest.CaptureFix
     assert set(ladder[1:]) == {"·"}
 
 
-@folded(
+@pytest.mark.parametrize(
     ("setting", "number", "message"),
     [
         ("ring.rx@eth9", errno.ENOENT, "no interface 'eth9' on this host"),

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from folded import folded
 from hang import HANG, until
 from open_files import open_files
 from warm import Warm
@@ -243,7 +242,7 @@ def test_a_file_that_a_command_cannot_read_is_no_internal_error(
     assert error.strip() == "nettop: No such file or directory: /proc/net/x"
 
 
-@folded(
+@pytest.mark.parametrize(
     ("words", "say"),
     [
         (["advise", "--interface", "eth9"], "did you mean eth0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -19,12 +20,6 @@ from nettop.host.source import Source
 
 HOST = str(Path(__file__).parents[1] / "hosts/vm-vmxnet3-drops.host")
 NAMES = ["20261120T143537Z-rx-ring-overrun", "20261120T143537Z-socket-overrun"]
-
-
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE"):
-        monkeypatch.setenv(name, str(tmp_path / name))
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +47,9 @@ def test_two_causes_at_once_make_two_incidents(
     assert made[0]["id"] == "rx-ring-overrun@enp0s12"
 
 
-def test_the_default_box_is_in_the_state_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_default_box_is_in_the_state_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "--box", "--replay", HOST, "--fail-on", "never"]) == 0
-    assert (tmp_path / "NETTOP_STATE/box/ring").is_dir()
+    assert Path(os.environ["NETTOP_STATE"], "box/ring").is_dir()
     assert main(["incidents"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[-2:]] == NAMES
 

@@ -31,12 +31,6 @@ Tree = dict[str, str]
 Moments = list[tuple[float, float, Tree]]
 
 
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-
-
 def whole() -> Moments:
     """The recorded host, each moment complete."""
     _, moments = parse(HOST.read_text(encoding="utf-8", errors="surrogateescape"))

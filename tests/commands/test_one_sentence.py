@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from folded import folded
 from warm import Warm
 
 from nettop.commands import rate, why
@@ -33,7 +32,7 @@ def test_a_recording_is_not_printed_on_a_terminal(warm: Warm) -> None:
     assert b"-- @0" in warm.run(words).stdout
 
 
-@folded("text", ["NaN", "[Infinity]", '{"a": -Infinity}', "1e999", "-1e999"])
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}', "1e999", "-1e999"])
 def test_a_number_that_is_not_finite_is_no_document(text: str) -> None:
     with pytest.raises(ValueError, match="is not a finite number"):
         bounds.document(text)

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from folded import folded
 from hang import HANG
 
 from nettop import __main__ as program
@@ -53,8 +52,8 @@ def test_another_error_is_still_one() -> None:
     assert not scarce(OSError(errno.EIO, "I/O error"))
 
 
-@folded("more", [4_000, 12_000, 20_000])
-@folded("words", [["advise", "--replay", HOST], ["journal"], ["schema"]])
+@pytest.mark.parametrize("more", [4_000, 12_000, 20_000])
+@pytest.mark.parametrize("words", [["advise", "--replay", HOST], ["journal"], ["schema"]])
 def test_too_low_a_limit_of_the_shell_is_one_sentence(words: list[str], more: int) -> None:
     least = 10_000
     while _limited(least, "-c", "import runpy, resource").returncode:  # of this Python itself

@@ -12,12 +12,6 @@ from nettop.cli import main
 HOSTS = Path(__file__).parents[1] / "hosts"
 
 
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-
-
 def output(capsys: pytest.CaptureFixture[str], host: str, *words: str) -> list[str]:
     main(["watch", *words, "--replay", str(HOSTS / host)])
     return capsys.readouterr().out.splitlines()

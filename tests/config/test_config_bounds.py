@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folded import folded
 
 from nettop.config import file, folders
 
@@ -32,7 +31,7 @@ def test_the_smallest_values(key: str, value: float) -> None:
     assert config(f"{key} = {value}").get(key, None) == value
 
 
-@folded(("line", "why"), [
+@pytest.mark.parametrize(("line", "why"), [
     ("interval = 0.09", "interval must be 0.1 to 3600 seconds, not 0.09"),
     ("interval = 3600.1", "interval must be 0.1 to 3600 seconds, not 3600.1"),
     ("budget = 0.09", "budget must be 0.1 to 100 percent, not 0.09"),

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from flow_tables import HOST, joined, socket, task
-from folded import folded
 
 from nettop.collect import qdiscs, routes, socket_owners, sockets_udp, sockets_unix, sysctls
 from nettop.facts import Facts
@@ -41,7 +40,7 @@ def test_a_log_with_a_full_queue_and_the_program_that_waits_for_it() -> None:
     assert one.writers == ("app[70]",)
 
 
-@folded(
+@pytest.mark.parametrize(
     "row",
     [
         logs(301, 1536),  # two messages on their way
@@ -113,7 +112,7 @@ def test_a_route_whose_peers_send_segments_as_small_as_it_announces() -> None:
     assert (one.to, one.advmss, one.cut, one.flows) == ("10.0.0.0/24", 300, 1, 0)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("size", "advmss", "received", "sent"),
     [
         (1448, 300, 2_000_000, 0),

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from flow_tables import HOST, Tables, joined, lines, task
-from folded import folded
 
 from nettop.collect import (
     link_stats,
@@ -103,7 +102,7 @@ def test_a_ring_lasts_as_long_as_what_arrives_takes_to_fill_it(
     assert one.ring_seconds == lasts
 
 
-@folded(
+@pytest.mark.parametrize(
     ("drops", "more", "unread"),
     [
         (1000, {}, True),  # all that is received and sent

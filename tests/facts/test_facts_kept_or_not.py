@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from folded import folded
+import pytest
 from varied import difference, every
 from whole_host import MOVING, STILL, Vary, declared, tables
 
@@ -58,7 +58,7 @@ def variations(table: str) -> Iterator[Vary]:
             yield {(table, number): {field.name: not value}}
 
 
-@folded("group", range(GROUPS))
+@pytest.mark.parametrize("group", range(GROUPS))
 def test_what_is_kept_is_what_would_be_made_anew(group: int) -> None:
     """Tables of a group vary in four turns; two that share one turn do not share the next."""
     steps: list[dict[tuple[str, int], Any]] = [{} for _ in range(4 * MOST + 4)]
@@ -70,7 +70,7 @@ def test_what_is_kept_is_what_would_be_made_anew(group: int) -> None:
         assert not difference(every(other), every(one)), (second, steps[second])
 
 
-@folded(("table", "number", "field", "value"), [
+@pytest.mark.parametrize(("table", "number", "field", "value"), [
     ("netclass", 1, "duplex", "half"), ("netclass", 1, "speed", 1e9), ("netclass", 1, "node", 1),
     ("pci", 1, "width", 1), ("addresses", 0, "interface", "eth1"), ("links", 2, "mtu", 1500),
     ("link_stats", 3, "rx_dropped", 7),

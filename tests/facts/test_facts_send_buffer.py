@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from flow_tables import joined, moving
-from folded import folded
 
 
-@folded(
+@pytest.mark.parametrize(
     ("more", "full"),
     [
         # as seen in the lab, 64 KiB over 10 ms: 4.4 MB/s in 13 ms is 57 kB, of a window of 762

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from folded import folded
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,7 +40,7 @@ def test_queues_that_count_their_flows_and_little_else_bear_it_out() -> None:
     assert weigh({"rx-0": 10 * MB, "rx-1": 30 * MB}, counted(10.4 * MB, 31 * MB)) == Verdict(True)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("flows", "rates"),
     [
         ({}, (MB, MB)),

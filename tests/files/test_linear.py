@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from folded import folded
+import pytest
 
 from nettop.advice.rules.file import RuleError, build
 from nettop.collect import _drivers as drivers
@@ -66,7 +66,7 @@ READERS: dict[str, Callable[[str], object]] = {
 PIECES = [" ", "\n", "1", "-", "a-1 ", "1 ", " 1", '"', '"""', "\\", "-rx", "[", "a ", "-- ", "\t"]
 
 
-@folded("reader", READERS)
+@pytest.mark.parametrize("reader", READERS)
 def test_a_long_run_of_anything_is_read_in_proportion(reader: str) -> None:
     begun = time.process_time()
     for piece in PIECES:

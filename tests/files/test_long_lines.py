@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from folded import folded
 
 from nettop.files import bounds
 
 MOST = bounds.BOUNDS["line"].most
 
 
-@folded("before", [0, 1, MOST // 2, MOST // 2 + 1])
-@folded("after", [b"", b"\n", b"\nrest\n"])
+@pytest.mark.parametrize("before", [0, 1, MOST // 2, MOST // 2 + 1])
+@pytest.mark.parametrize("after", [b"", b"\n", b"\nrest\n"])
 def test_a_line_of_the_bound_is_read_and_a_longer_one_is_not(before: int, after: bytes) -> None:
     start = b"y" * (before - 1) + b"\n" if before else b""
     bounds.must_have_lines(start + b"x" * MOST + after)

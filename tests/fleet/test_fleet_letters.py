@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import product
 from string import ascii_uppercase
 
-from folded import folded
+import pytest
 
 from nettop.fleet.groups import letters
 
 
-@folded(
+@pytest.mark.parametrize(
     ("number", "name"),
     [(0, "A"), (25, "Z"), (26, "AA"), (27, "AB"), (52, "BA"), (701, "ZZ"), (702, "AAA")],
 )

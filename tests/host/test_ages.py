@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from folded import folded
+import pytest
 
 from nettop.host import ages
 from nettop.host.recording import Record, Replay
@@ -17,7 +17,7 @@ def test_ages_are_read_as_they_were_written() -> None:
     assert ages.parse(ages.written(known)) == {"vmstat": 3.0, "qdiscs": 3.0, "netns_tcp": 12.346}
 
 
-@folded(
+@pytest.mark.parametrize(
     "body", ["nan cpu", "-1.000 cpu", "inf cpu", "1e9 cpu", "1.000", "1.000 cpu\x1b", "!5 no", ""]
 )
 def test_other_lines_say_nothing(body: str) -> None:

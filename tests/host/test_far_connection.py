@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from folded import folded
 from hang import until
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,7 +88,7 @@ def test_damaged_requests_are_answered_with_an_error() -> None:
         assert body.startswith(b"!"), request
 
 
-@folded(
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("no-such-program",), "cannot run no-such-program: No such file"),

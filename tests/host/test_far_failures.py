@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from far_host import Far, Recorded, Wire
-from folded import folded
 
 from nettop import collect
 from nettop.frame.rates import Frame
@@ -28,7 +27,7 @@ def shell(text: str) -> tuple[str, ...]:
     return ("sh", "-c", text)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (shell("echo This account is currently not available.; exit 1"), ": This account is cur"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import struct
 
-from folded import folded
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +47,7 @@ def test_lost_samples_are_counted_and_other_records_are_passed_over() -> None:
     assert records(lost(12) + throttled + IN_PROGRAM + lost(3)) == (records(IN_PROGRAM)[0], 15)
 
 
-@folded(
+@pytest.mark.parametrize(
     "broken",
     [
         IN_KERNEL[:-1], IN_KERNEL[:10], b"\0" * 64, struct.pack("=IHH", 9, KERNEL, 4),
@@ -79,7 +79,7 @@ class _Memory(Ring):
         struct.pack_into("=Q", self._memory, 1024, head + len(data))
 
 
-@folded("before", [0, 8, 16, 40, len(IN_KERNEL)])
+@pytest.mark.parametrize("before", [0, 8, 16, 40, len(IN_KERNEL)])
 def test_a_record_may_go_on_at_the_beginning_of_the_ring(before: int) -> None:
     ring = _Memory(3 * perf.PIECE - before)
     ring.add(IN_KERNEL + IN_PROGRAM)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from folded import folded
 
 pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
 
@@ -116,7 +115,7 @@ def test_the_veths_of_containers_are_left_out_beside_a_nic() -> None:
     assert by_family(found, "nettop_left_out")["devices",] == 1
 
 
-@folded(
+@pytest.mark.parametrize(
     ("rule", "target", "label"),
     [
         ("rx-ring-overrun", "eth0", "eth0"),

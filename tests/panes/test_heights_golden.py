@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from folded import folded
+import pytest
 from golden_text import same
 from scenes import lossy, storied
 
@@ -67,7 +67,7 @@ def widths(scene: Scene, name: str) -> list[str]:
     return out
 
 
-@folded("name", panes.names())
+@pytest.mark.parametrize("name", panes.names())
 def test_golden(name: str, update: bool) -> None:
     first, second = (heights(scene, name) for scene in (storied(), lossy()))
     other = {row: at for row, at in second.items() if row not in first}

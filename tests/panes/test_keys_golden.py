@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from folded import folded
+import pytest
 from golden_text import same
 from scenes import lossy, storied
 
@@ -73,7 +73,7 @@ def told(ask: Ask) -> str:
     return " ".join(filter(None, ("asks", ask.verb, ask.target, ask.value)))
 
 
-@folded("name", panes.names())
+@pytest.mark.parametrize("name", panes.names())
 def test_golden(name: str, update: bool) -> None:
     """Of the second scene only what is otherwise."""
     first, second = changes(storied(), name), changes(lossy(), name)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from folded import folded
 from hang import HANG
 from pane_text import words
 from scenes import lossy, storied
@@ -52,7 +51,7 @@ def test_every_option_of_a_row_is_a_key_of_the_file() -> None:
     assert all(themes.palette(name) for name in THEMES)
 
 
-@folded("name", list(options.WORDS))
+@pytest.mark.parametrize("name", list(options.WORDS))
 def test_arrows_change_an_option_and_back(name: str) -> None:
     view = keys(at(name), "right")
     assert list(changed(scene(), view)) == [name]

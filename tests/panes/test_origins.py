@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from folded import folded
 from scenes import lossy
 from scenes.found import RING
 
@@ -56,7 +55,7 @@ def test_up_from_the_findings_are_the_stages_and_enter_opens_their_rows() -> Non
     assert (back.pane, back.spot.on, back.nic, back.back) == ("overview", "stage:ring", "", ())
 
 
-@folded("stage", ["core", "thread", "rcvbuf", "backlog", "wire", "unknown"])
+@pytest.mark.parametrize("stage", ["core", "thread", "rcvbuf", "backlog", "wire", "unknown"])
 def test_every_stage_leads_to_a_row_that_is_there(stage: str) -> None:
     scene = lossy()
     limit = foremost(scene, View())

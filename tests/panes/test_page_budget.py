@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from folded import folded
 from scenes import healthy
 
 from nettop.panes import page
@@ -58,7 +57,7 @@ def test_an_earlier_moment_has_the_room_of_what_is_read_less_often() -> None:
     assert "nettop  web · " in text_of(page.header(scene, paused, 80))
 
 
-@folded(("height", "lines"), [(6, 2), (7, 3), (8, 4), (9, 5), (20, 5)])
+@pytest.mark.parametrize(("height", "lines"), [(6, 2), (7, 3), (8, 4), (9, 5), (20, 5)])
 def test_the_bulletin_leaves_four_rows_to_the_pane(height: int, lines: int) -> None:
     pending = tuple(Pending(str(n), f"link.mtu@eth{n}", 60.0) for n in range(2))
     running = RunningTest("throughput", 1.0, 10.0)

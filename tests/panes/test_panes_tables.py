@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from folded import folded
 from pane_text import bare, words
 from scenes import big, lossy, storied
 
@@ -37,7 +36,7 @@ def test_flows_sort_filter_and_open() -> None:
     assert "has ended" in words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 20))
 
 
-@folded(
+@pytest.mark.parametrize(
     ("spot", "text"),
     [
         (Spot(), "QUEUE "),

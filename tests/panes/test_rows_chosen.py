@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from folded import folded
 from pane_text import bare, words
 from scenes import big, lossy, storied
 
@@ -145,7 +144,9 @@ def test_a_column_moves_to_both_ends_and_not_beyond() -> None:
     assert sorted(options.shown_columns(view, "flows")) == sorted(shown)
 
 
-@folded(("room", "count"), [(1, 1), (2, 2), (3, 3), (5, 5), (6, 6), (0, 1), (99, 6)])
+@pytest.mark.parametrize(
+    ("room", "count"), [(1, 1), (2, 2), (3, 3), (5, 5), (6, 6), (0, 1), (99, 6)]
+)
 def test_a_question_is_cut_where_its_line_ends(room: int, count: int) -> None:
     assert asking._fitting("abcdef", room) == count
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from folded import folded
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scenes import storied
@@ -40,7 +40,7 @@ def test_as_many_letters_as_fit_are_taken(text: str, room: int) -> None:
     assert count == max(1, fitting[-1])
 
 
-@folded(
+@pytest.mark.parametrize(
     ("text", "width", "rows"),
     [
         ("aaaa bbbb cc", 13, ["aaaa bbbb cc"]),

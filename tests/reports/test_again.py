@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from folded import folded
+import pytest
 
 from nettop.cli import _command
 from nettop.reports import again
@@ -15,9 +15,9 @@ KNOWN: dict[str, Any] = {
 }  # fmt: skip
 
 
-@folded("words", [["prove", "rule@eth0"], ["tune", "--budget", "60s"],
+@pytest.mark.parametrize("words", [["prove", "rule@eth0"], ["tune", "--budget", "60s"],
                                    ["sweep", "ring.rx@eth0", "--value", "64"]])  # fmt: skip
-@folded("no_ends", [True, False])
+@pytest.mark.parametrize("no_ends", [True, False])
 def test_an_experiment_without_the_other_end_is_repeated_without_it(
     words: list[str], no_ends: bool
 ) -> None:

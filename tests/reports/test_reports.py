@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folded import folded
 
 from nettop import reports
 from nettop.reports import csv, draw, html
@@ -70,7 +69,7 @@ def test_every_kind_of_result_has_a_report() -> None:
     assert {load(path)["kind"] for path in RESULTS} == set(reports.names())
 
 
-@folded("path", RESULTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
 def test_a_page_asks_the_network_for_nothing_and_is_complete(path: Path) -> None:
     document = load(path)
     text = html.page(reports.report(document), draw.svg)
@@ -89,7 +88,7 @@ def test_a_page_asks_the_network_for_nothing_and_is_complete(path: Path) -> None
         assert all(cell in page.words for row in table.rows for cell in row)
 
 
-@folded("path", RESULTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
 def test_a_page_is_drawn_in_the_colours_of_the_page_alone(path: Path) -> None:
     report = reports.report(load(path))
     for number, figure in enumerate(report.figures):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folded import folded
 from golden_text import same
 
 from nettop import reports
@@ -110,7 +109,7 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Any:
     time.tzset()
 
 
-@folded("path", RESULTS, ids=lambda path: path.stem.rpartition("-")[0])
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem.rpartition("-")[0])
 def test_report(path: Path, update: bool) -> None:
     golden(path.stem, told(reports.report(load(path))), update)
 
@@ -134,7 +133,7 @@ def made(mark: str, **more: Any) -> Figure:
     return Figure("Title", "x", "y", mark, both[: more.pop("count", 2)], **more)  # type: ignore[arg-type]
 
 
-@folded("mark", MARKS)
+@pytest.mark.parametrize("mark", MARKS)
 def test_marks(mark: str, update: bool) -> None:
     out: list[str] = []
     ways: dict[str, Callable[[], Figure]] = {

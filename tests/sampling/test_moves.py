@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from folded import folded
 
 from nettop.sampling.moves import Moves
 
@@ -46,7 +45,7 @@ def watched() -> tuple[Host, Moves]:
     return host, moves
 
 
-@folded(
+@pytest.mark.parametrize(
     ("seconds", "counts", "begins"),
     [
         (1.0, (5_125_000, 7_000_000), False),  # 1 Mb/s is not yet data

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from folded import folded
+import pytest
 
 from nettop import collect
 from nettop.frame.rates import Frame
@@ -63,7 +63,7 @@ def test_a_host_without_counters_and_a_recording_are_not_quiet() -> None:
         assert policy.of(moving(at, 0.0), ())["sockets_tcp"] == UNSEEN
 
 
-@folded("name", TABLES)
+@pytest.mark.parametrize("name", TABLES)
 def test_owners_are_searched_while_a_socket_of_any_table_is_new(name: str) -> None:
     policy, owners = RefreshPolicy(), table(1, 0)
     known = {name: table(1, 0)}  # an inode of 0 has no process

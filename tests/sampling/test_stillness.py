@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from folded import folded
+import pytest
 
 from nettop.frame.rates import Frame
 from nettop.sampling.budget import LONGEST, Budget
@@ -31,7 +31,7 @@ def test_sockets_rest_until_more_segments_come_than_before() -> None:
     assert still.longest(frame(second, 3.0, RISE)) == REST_NOW
 
 
-@folded(("rx", "tx", "rests"), [
+@pytest.mark.parametrize(("rx", "tx", "rests"), [
     (FEW - 0.1, 0.0, True), (FEW, 0.0, False), (0.0, FEW, False), (FEW / 2, FEW / 2, False),
     (None, 0.0, False), (0.0, None, False),
 ])  # fmt: skip

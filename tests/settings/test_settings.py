@@ -9,7 +9,6 @@ from pathlib import Path
 
 import fake_host
 import pytest
-from folded import folded
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
@@ -38,7 +37,7 @@ def test_every_file_setting_reads_what_was_written(host: Host, setting: str) -> 
     assert settings.read(host.source, address) == value
 
 
-@folded(
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ("rign.rx@eth0", "did you mean ring?"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from folded import folded
 
 from nettop.host.recording import Replay
 from nettop.settings import _device
@@ -24,7 +23,7 @@ def test_sysfs_of_another_namespace_is_not_read(monkeypatch: pytest.MonkeyPatch)
     assert _device.identity(source, "eth0") == f"ifindex 7 address {MAC}"
 
 
-@folded(
+@pytest.mark.parametrize(
     ("then", "now", "alike"),
     [
         ("ifindex 2 node 9", "ifindex 3 node 9", True),  # moved to another namespace

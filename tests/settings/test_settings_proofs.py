@@ -24,7 +24,6 @@ sys.path.extend(str(Path(__file__).parents[1] / name) for name in ("", "support"
 import fake_host
 import pytest
 import test_settings_ethtool as played
-from folded import folded
 from lab.inside.changed import CHANGES as DRIVERS
 from netns import test_changes_kernel as namespace
 from sentences import no_fault
@@ -85,7 +84,7 @@ def test_every_kind_is_put_back_somewhere() -> None:
     )
 
 
-@folded(("kind", "place", "module", "function"), SINGLE)
+@pytest.mark.parametrize(("kind", "place", "module", "function"), SINGLE)
 def test_what_the_table_says_is_a_test(kind: str, place: str, module: str, function: str) -> None:
     assert kind in settings.kinds()
     assert place in PLACES

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,7 +56,7 @@ def test_equal_names_are_shared() -> None:
     assert other._names[0] is first._names[1]
 
 
-@folded(("value", "kept"), [
+@pytest.mark.parametrize(("value", "kept"), [
     (3e38, 3e38), (4e38, 3e38), (-4e38, -3e38), (float("inf"), 3e38), (0.0, 0.0), (None, None),
 ])  # fmt: skip
 def test_a_rate_stays_within_a_float(value: float | None, kept: float | None) -> None:
@@ -65,7 +64,7 @@ def test_a_rate_stays_within_a_float(value: float | None, kept: float | None) ->
     assert row.rate == (None if kept is None else pytest.approx(kept))
 
 
-@folded(("value", "kept"), [
+@pytest.mark.parametrize(("value", "kept"), [
     (0, 0), (-5, 0), (2**64 - 2, 2**64 - 2), (2**64 - 1, 2**64 - 2), (2**70, 2**64 - 2),
     (7.9, 7), (None, None),
 ])  # fmt: skip

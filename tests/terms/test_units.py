@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from folded import folded
+import pytest
 
 from nettop.terms import units
 
 
-@folded(
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         (0, "0"), (0.004, "0"), (0.02, "0.02"), (-0.5, "-0.5"), (9.414, "9.41"), (9.99, "9.99"),

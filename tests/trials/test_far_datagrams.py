@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from calls import keeping
 from far_program import Clock, inside
-from folded import folded
 from hang import HANG
 
 from nettop.trials.far import listener, protocol, udp_sink, udp_source
@@ -276,7 +275,7 @@ def test_the_kernel_takes_a_whole_batch_at_once(monkeypatch: pytest.MonkeyPatch)
         assert {len(far.recv(65536)) for _ in range(8)} == {100}
 
 
-@folded(
+@pytest.mark.parametrize(
     ("steps", "busy"),
     [
         ({"0": [1, 1, 1, 1, 0, 0, 0, 0]}, 75.0),

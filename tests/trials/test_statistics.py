@@ -6,7 +6,6 @@ import random
 from collections import Counter
 
 import pytest
-from folded import folded
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -29,8 +28,8 @@ def verdicts(effect: float, noise: float, most: int = statistics.MOST) -> Counte
     return Counter(experiment(draw, effect, noise, most) for _ in range(1000))
 
 
-@folded("noise", [0.005, 0.02, 0.05, 0.1, 0.5])
-@folded("most", [5, 21])
+@pytest.mark.parametrize("noise", [0.005, 0.02, 0.05, 0.1, 0.5])
+@pytest.mark.parametrize("most", [5, 21])
 def test_no_effect_is_declared_one_in_at_most_5_percent(noise: float, most: int) -> None:
     found = verdicts(0.0, noise, most)
     assert found["better"] + found["worse"] <= 50

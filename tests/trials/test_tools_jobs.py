@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from fake_ends import trial
-from folded import folded
 
 from nettop.collect import packet_sockets
 from nettop.trials.result import Options
@@ -100,7 +99,7 @@ def test_bulk_with_files_is_measured_with_and_without_each() -> None:
         bulk.measure(wrong)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("rates", "said"),
     [
         ({(False, False): 9e9, (True, False): 3e9}, "the disk that is read: 33%"),
@@ -274,7 +273,7 @@ def test_an_end_of_a_capture_that_breaks_off_is_one_sentence() -> None:
 ROW = {"sent": 1000, "lasted": 1.0}
 
 
-@folded(
+@pytest.mark.parametrize(
     ("speed", "more", "framed"),
     [
         (1, {"subsystem": "pci"}, True), (1, {"subsystem": "pci", "driver": "virtio_net"}, False),

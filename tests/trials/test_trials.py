@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,7 +96,7 @@ def test_lost_datagrams_are_counted() -> None:
     assert iperf3.parse(near, far, Options()).loss is None
 
 
-@folded(
+@pytest.mark.parametrize(
     ("said", "sentence"),
     [
         ('{"error": "unable to connect to server: Connection refused"}', "Connection refused"),
@@ -290,7 +289,7 @@ def judged(measured: Measured, options: Options | None = None, **more: Any) -> d
     return {check.name: check.ok for check in found}
 
 
-@folded(
+@pytest.mark.parametrize(
     ("rate", "ok"),
     [
         (941.4e6, True),

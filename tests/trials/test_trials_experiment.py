@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from folded import folded
 
 from nettop.changes.journal import Journal
 from nettop.settings import Host
@@ -95,7 +94,7 @@ def test_a_budget_ends_it_after_the_least_pairs() -> None:
     assert len(found.a) == 5
 
 
-@folded("when", range(1, 14))
+@pytest.mark.parametrize("when", range(1, 14))
 def test_cancelled_at_any_run_it_is_restored(when: int) -> None:
     fake, stop, runs = Fake(), threading.Event(), 0
 

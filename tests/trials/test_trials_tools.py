@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -325,7 +324,7 @@ def test_mutated_output_is_a_measurement_or_one_sentence(
         assert isinstance(found, Measured | dict)
 
 
-@folded("number", range(len(PARSERS)))
+@pytest.mark.parametrize("number", range(len(PARSERS)))
 def test_no_output_is_one_sentence(number: int) -> None:
     with pytest.raises(TrialError, match=r"no output|no transfer"):
         PARSERS[number][0]("")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import fake_host
 import pytest
-from folded import folded
 from pane_text import words
 from scenes import RING, lossy
 
@@ -105,7 +104,7 @@ def test_the_address_that_a_proof_asks_for_is_not_left_by_an_arrow() -> None:
     assert key("down", view)[0] == view
 
 
-@folded(
+@pytest.mark.parametrize(
     ("field", "text", "because"),
     [
         ("to", "192.0.2.9 ssh", "an address has no spaces"),
@@ -282,7 +281,7 @@ def test_an_agreed_tuning_proves_the_findings_within_its_minutes(
     assert scenes[-1].notes[-1].text == "tune: 1 of 1 kept, +50.0%; nettop undo 7"
 
 
-@folded("text", ["", "x", "0", "-1", "nan"])
+@pytest.mark.parametrize("text", ["", "x", "0", "-1", "nan"])
 def test_the_minutes_of_a_tuning_are_a_number_above_zero(text: str) -> None:
     with pytest.raises(ValueError, match="minutes"):
         positive(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from folded import folded
+import pytest
 from scenes import lossy
 from tui_app import Recorder, settled
 
@@ -23,7 +23,7 @@ def said(age: float) -> Scene:
     return replace(lossy(), notes=(Note("cannot exceed 65535", "bad", time.time() - age),))
 
 
-@folded(
+@pytest.mark.parametrize(
     "step",
     [View(pane="nic"), View(help=True), View(editing="link.mtu@eth0"), View(moment=5.0),
      View().at(open="x")],

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from folded import folded
 
 from nettop.trials import prove, repeat, results, run, study, tune
 from nettop.trials.end import Cancelled
@@ -264,7 +263,7 @@ def test_an_error_is_a_note_and_frees_the_bench(
     assert bench.reloads == 1
 
 
-@folded(
+@pytest.mark.parametrize(
     ("text", "minutes"),
     [("1", 1.0), ("0.5", 0.5), ("0", None), ("-1", None), ("x", None), ("1e6", None)],
 )
@@ -276,7 +275,7 @@ def test_minutes_are_above_zero(text: str, minutes: float | None) -> None:
         trying.positive(text)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("more", "says"),
     [
         ({"seconds": "x"}, "must be numbers"), ({"streams": "1.5"}, "must be numbers"),

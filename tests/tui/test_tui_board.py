@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from folded import folded
 from rich.cells import cell_len
 from rich.style import Style
 from scenes import SCENES, lossy, storied
@@ -191,7 +190,7 @@ async def test_the_board_paints_hostile_names_within_its_width() -> None:
             assert all(text.isprintable() for text, _ in row)
 
 
-@folded("name", THEMES)
+@pytest.mark.parametrize("name", THEMES)
 def test_a_theme_dresses_every_role(name: str) -> None:
     used = set()
     for build in SCENES.values():

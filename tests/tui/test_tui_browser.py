@@ -12,7 +12,6 @@ import time
 from typing import Any
 
 import pytest
-from folded import folded
 from hang import HANG
 from textual import events
 from textual.drivers.web_driver import WebDriver
@@ -50,7 +49,7 @@ def test_a_paste_is_not_taken() -> None:
     assert names("\x1b[200~a", "b") == ["b"]  # nothing waits for its end
 
 
-@folded(
+@pytest.mark.parametrize(
     "text", ["\x1b[48;9999;9999;9;9t", "\x1b[?2048;1$y", "\x1b[?2026;2$y", "\x1b[I", "\x1b[O", ""]
 )
 def test_what_else_a_terminal_may_say_is_not_taken(text: str) -> None:

@@ -22,12 +22,6 @@ from nettop.views.enough import all_clear
 HOSTS = Path(__file__).parents[1] / "hosts"
 
 
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-
-
 @cache
 def whole() -> str:
     return archive(score.sound("raspberry-pi", 1))

@@ -5,7 +5,6 @@ before committing it.
 """
 
 import re
-from pathlib import Path
 
 import pytest
 from golden_text import same
@@ -18,12 +17,6 @@ from nettop.terms.text import line_cells
 from nettop.views.build import Plans, scene_of
 from nettop.views.past import History
 from nettop.views.view import View
-
-
-@pytest.fixture(autouse=True)
-def quiet_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NETTOP_STATE", str(tmp_path))
-
 
 # at the widths where panes change their form
 SCREENS = [("guest-transfer", 80), ("guest-transfer", 200)]

@@ -27,13 +27,6 @@ ROWS = 12
 NOT_GOLDEN = {"meself", "sysctl_files"}
 
 
-@pytest.fixture(autouse=True)
-def quiet_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setenv("NETTOP_STATE", str(tmp_path))
-
-
 def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"

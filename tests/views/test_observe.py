@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from folded import folded
 
 from nettop.views.observer import Observer, watch
 
@@ -61,7 +60,7 @@ class Host:
         return self.observation(self.take(self.tables(wanted)))
 
 
-@folded(
+@pytest.mark.parametrize(
     ("first", "each", "steps"),
     [(0.01, 0.01, 5), (0.5, 0.01, 5), (30.0, 0.01, 5), (30.0, 3.0, 2), (30.0, 60.0, 2)],
 )

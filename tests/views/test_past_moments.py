@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from folded import folded
+import pytest
 from scenes import lossy
 
 from nettop.facts.kinds.nic import Counters, Nic
@@ -17,7 +17,7 @@ COARSE = tuple(replace(past.NONE, at=float(at)) for at in range(70, 100, 10))
 WHOLE = past.History(FINE, COARSE)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("seconds", "first", "count"),
     [(None, 70, 8), (0.0, 104, 1), (3.0, 101, 4), (4.0, 100, 5), (24.0, 80, 7), (1e9, 70, 8)],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from folded import folded
 from scenes import SCENES, WALL, healthy, lossy
 from scenes.limits import IDLE, RING, THREAD, WIRE
 
@@ -132,7 +131,7 @@ def test_stages_of_the_largest_flow_fill_those_that_the_interface_lacks() -> Non
     assert (known["thread"].full, known["thread"].owner) == (None, "")
 
 
-@folded("host", SCENES)
+@pytest.mark.parametrize("host", SCENES)
 def test_every_host_has_at_most_one_limiting_bar(host: str) -> None:
     scene = SCENES[host]()
     found = foremost(scene, View())
@@ -150,7 +149,7 @@ def test_a_flow_without_a_rate_is_not_the_largest() -> None:
     assert flow_of(facts, over) == slow
 
 
-@folded(
+@pytest.mark.parametrize(
     ("utilisation", "held", "full"),
     [(0.4, 0.9, 0.4), (None, 0.5, 0.5), (None, 0.0, None), (2.0, 0.0, 1.0), (-1.0, 0.5, 0.0)],
 )

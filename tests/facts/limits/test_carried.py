@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from folded import folded
 from limit_frames import flow, limits, moment
 
 from nettop.facts.limits.stages._budget import WIDEST, carried
@@ -30,7 +29,7 @@ def half_used(rate: float, ran: float, runs: float) -> tuple[float, Thread]:
     return rate * more * G, Thread("x[1]", 0.6, 0.0, 0.0, 0.0, None, None, 0, runs=runs * more)
 
 
-@folded("costs", WRITERS)
+@pytest.mark.parametrize("costs", WRITERS)
 def test_what_a_thread_that_is_seldom_woken_could_carry(costs: tuple[float, float, float]) -> None:
     rate, thread = half_used(*costs)
     capacity, reach = thread.carried(rate)
@@ -41,7 +40,7 @@ def test_what_a_thread_that_is_seldom_woken_could_carry(costs: tuple[float, floa
     assert abs((least + most) / 2 - WRITER * G) <= 0.25 * WRITER * G
 
 
-@folded("costs", READERS)
+@pytest.mark.parametrize("costs", READERS)
 def test_what_a_thread_that_is_often_woken_could_carry_is_not_known(
     costs: tuple[float, float, float],
 ) -> None:

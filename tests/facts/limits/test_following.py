@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from flow_tables import Tables
-from folded import folded
 from golden_text import same
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
@@ -240,7 +239,7 @@ def test_a_core_whose_load_is_not_known_takes_nothing_from_its_thread() -> None:
 CPU_HELD = Reading("thread", "here", "app", held=0.9)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("used", "most"), [(None, 2 * G), (0.0, 2 * G), (0.4, 2 * G), (0.5, 2 * G), (0.8, 1.25 * G),
                        (1.0, G)]
 )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from flow_tables import HOST, Tables, link
-from folded import folded
 from limit_frames import AWAY, RECEIVES
 from pod_tables import counted, limit_of_pod, pod
 
@@ -41,7 +41,7 @@ def test_the_shaper_outside_of_the_pod() -> None:
     assert found.stage.name == "tbf 1: of veth9", line(found)
 
 
-@folded(
+@pytest.mark.parametrize(
     "more",
     [{"peer": None}, {"peer": 2}, {"kind": "vlan"}, {"moved": 60e6}, {"used": 0.5}],
     ids=["not known", "another interface", "no veth", "moves less", "has room"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from folded import folded
 from limit_frames import flow, limits, moment
 
 from nettop.collect import cpu, qdiscs
@@ -43,7 +42,7 @@ def test_a_core_that_is_taken_away_or_full_is_named(stolen: float, idle: float) 
     assert ("taken by the hypervisor" in found.stage.because) == (stolen > 0)
 
 
-@folded(
+@pytest.mark.parametrize(
     "more",
     [
         {"gauges": {"notsent": 0}},

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from folded import folded
 from limit_frames import flow, limits, moment
 
 from nettop.facts.limits import Limit
@@ -31,7 +30,7 @@ def test_a_window_that_shrinks_by_more_than_is_in_flight() -> None:
     assert next(one for one in found.ladder if one.stage == "cwnd").held == 0.0
 
 
-@folded(
+@pytest.mark.parametrize(
     ("windows", "more"),
     [
         ((3_000_000,), {}),  # a queue on the path leaves the window as it is
@@ -84,7 +83,7 @@ QUOTA: dict[str, Any] = {  # of a reader: it reads in bursts, in which the write
 }  # fmt: skip
 
 
-@folded(
+@pytest.mark.parametrize(
     ("more", "stage", "joint"),
     [
         ({}, "peer", ("thread",)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from folded import folded
 from limit_frames import flow, limits, moment
 
 from nettop.collect import classes, qdiscs
@@ -39,7 +38,7 @@ def test_packets_that_wait_where_no_queue_is_seen_wait_beyond_this_end() -> None
     assert found.stage.capacity[0] <= 8.6e6 <= found.stage.capacity[1]
 
 
-@folded(
+@pytest.mark.parametrize(
     "other",
     [{"backlog": 90_000}, {"wait": 3}, {"notsent": 0}, {"rtt": 390}, {"unacked": 110},
      {"wmem_alloc": 0}],

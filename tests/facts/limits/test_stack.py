@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from flow_tables import HOST, Tables, link
-from folded import folded
 from limit_frames import flow, limits, moment
 
 from nettop.collect import addresses, netdev, qdiscs, routes
@@ -68,7 +68,7 @@ STACKS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, int]]] = {
 }  # fmt: skip
 
 
-@folded(("links", "moved"), STACKS.values(), ids=STACKS)
+@pytest.mark.parametrize(("links", "moved"), STACKS.values(), ids=STACKS)
 def test_a_full_shaper_of_the_interface_below_limits(
     links: dict[str, dict[str, Any]], moved: dict[str, int]
 ) -> None:
@@ -92,7 +92,7 @@ AMBIGUOUS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, int]]] = {
 }  # fmt: skip
 
 
-@folded(("links", "moved"), AMBIGUOUS.values(), ids=AMBIGUOUS)
+@pytest.mark.parametrize(("links", "moved"), AMBIGUOUS.values(), ids=AMBIGUOUS)
 def test_a_shaper_that_the_flow_may_not_pass_does_not_limit(
     links: dict[str, dict[str, Any]], moved: dict[str, int]
 ) -> None:

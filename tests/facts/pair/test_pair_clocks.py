@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from folded import folded
 
 from nettop.facts.pair.ends import clock_ahead
 from nettop.frame.both import Close
@@ -14,7 +13,7 @@ def close(before: float, there: float, after: float) -> Close:
     return Close(*(Frame(0.0, wall, {}) for wall in (before, there, after)))
 
 
-@folded(
+@pytest.mark.parametrize(
     ("before", "there", "after", "ahead"),
     [
         (100.0, 100.0, 100.5, 0.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from folded import folded
+import pytest
 from scenes import healthy
 
 from nettop.collect import qdiscs
@@ -65,7 +65,7 @@ def test_the_ports_below_an_interface_take_part_and_others_do_not() -> None:
     assert arriving(frame(), nics, "no such interface").lost == {}
 
 
-@folded(
+@pytest.mark.parametrize(
     ("before", "after", "mean"),
     [
         ((0.0, 0.0), (3000.0, 2.0), 1500.0),

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from folded import folded
 
 from nettop.collect import addresses
 from nettop.facts.kinds.pair import Pair
@@ -64,7 +63,7 @@ def test_all_that_is_known_of_an_end() -> None:
     assert (found.timestamps, found.sack, found.wscale, found.ecn) == (True, None, False, None)
 
 
-@folded("text", [None, "", "4096", "4096 131072", "1 2 3 4", "4096 many 5"])
+@pytest.mark.parametrize("text", [None, "", "4096", "4096 131072", "1 2 3 4", "4096 many 5"])
 def test_a_largest_buffer_that_cannot_be_read_is_not_known(text: str | None) -> None:
     sysctls = SYSCTLS if text is None else {**SYSCTLS, "tcp_rmem": text}
     found = pair(sysctls=sysctls, nics=[nic()])

@@ -6,7 +6,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from folded import folded
 from scenes import healthy
 
 from nettop.facts.pair.words import short
@@ -19,7 +18,7 @@ from nettop.views.view import View
 LONG = "ssh -p 2222 -i /home/user/.ssh/a_key root@web1"
 
 
-@folded(
+@pytest.mark.parametrize(
     ("prefix", "name"),
     [
         ("ssh web1", "web1"), ("ssh -p 2222 -i key root@web1", "root@web1"),

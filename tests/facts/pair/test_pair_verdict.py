@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from folded import folded
 
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.pair import HERE, THERE
@@ -17,7 +16,7 @@ def limit(stage: str, held: float, direction: str, joint: tuple[str, ...] = ()) 
     )
 
 
-@folded(
+@pytest.mark.parametrize(
     ("writer", "reader", "stage", "end"),
     [
         (("sndbuf", 1.0), ("thread", 0.9), "thread", THERE),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from folded import folded
 from way_tables import FAR, NEAR, SOUND, frame, link, switches, went
 
 from nettop.collect import addresses, nft_hooks, sysctls
@@ -32,7 +31,7 @@ def test_a_frame_between_two_ports_is_not_routed() -> None:
     assert "bridged, not routed" in way.steps[0].saw
 
 
-@folded(
+@pytest.mark.parametrize(
     ("ports", "saw", "change"),
     [
         ([port("p1", 10, isolated=True), port("p2", 11, isolated=True)],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from folded import folded
 from way_tables import FAR, NEAR, SOUND, answer, frame, listener, process, route, switches, went
 
 from nettop.collect import ipv6_only
@@ -16,7 +15,7 @@ ON = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
 BEYOND = "10.1.0.9"
 
 
-@folded(
+@pytest.mark.parametrize(
     ("changed", "saw", "change"),
     [
         ({"sockets_tcp": []}, "nothing listens at tcp port 80", "start the service"),
@@ -42,7 +41,7 @@ BEYOND = "10.1.0.9"
         ),
     ],
 )
-@folded("origin", ["", FAR])
+@pytest.mark.parametrize("origin", ["", FAR])
 def test_a_listener_that_cannot_take_the_connection(
     origin: str, changed: dict[str, Any], saw: str, change: str
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import way_tables as host
-from folded import folded
 from way_tables import FAR, SOUND, answer, frame, link, rule, switches, went
 
 from nettop.collect import addresses, drop_reasons, failed_calls, neighbour_states, sockets_udp
@@ -28,7 +27,7 @@ def drop(reason: str, place: str, protocol: str, interface: str = "2") -> drop_r
     return drop_reasons.Row(reason, place, "here", interface, protocol, "", 9)
 
 
-@folded(
+@pytest.mark.parametrize(
     ("dropped", "named"),
     [
         (drop("NO_TX_TARGET", "vxlan_xmit", "arp"), True),
@@ -47,7 +46,7 @@ def test_a_neighbour_is_silent_because_the_question_is_dropped(dropped: Any, nam
     assert ("must answer ARP" in decider.change) is not named
 
 
-@folded(
+@pytest.mark.parametrize(
     ("more", "rides"),
     [({"promiscuity": 1}, True), ({"promiscuity": 0}, False), ({}, False),
      ({"promiscuity": 1, "promisc": True}, False), ({"promiscuity": 1, "master": "br0"}, False)],
