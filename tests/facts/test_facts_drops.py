@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from way_tables import listener
-
-from nettop.collect import drop_reasons, failures, ipv6_only, links, nftables
+from nettop.collect import drop_reasons, failures, nftables
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.drop import Drop
 from nettop.facts.kinds.failure import Failure
@@ -82,39 +80,3 @@ def test_the_host_knows_whether_reasons_are_told() -> None:
     assert joined(drop_reasons=drops("QDISC_DROP")).host.drops_told
     assert joined(drop_reasons=[]).host.drops_told
     assert not joined().host.drops_told
-
-
-def refused(local: str, only: bool = False, came: str = "2", place: str = "tcp_v4_rcv") -> Drop:
-    row = drop_reasons.Row("NO_SOCKET", place, "here", came, "tcp", "80", 40, WIDTH)
-    names = [link("lo", 1), link("eth0", 2)]
-    more = {"ipv6_only": still(ipv6_only.Row(70))} if only else {}
-    facts = joined(
-        drop_reasons=moving(None, row), sockets_tcp=still(listener(local, 80)),
-        links=[one for name in names for one in still(name)], **more,
-    )  # fmt: skip
-    (found,) = facts.more["drop"]
-    assert isinstance(found, Drop)
-    return found
-
-
-def link(name: str, index: int) -> links.Row:
-    none = dict.fromkeys(links.Row.__dataclass_fields__)
-    return links.Row(**{**none, "interface": name, "index": index})  # type: ignore[arg-type]
-
-
-def still(row: Any) -> list[Any]:
-    return list(entries([row], (), 1.0))
-
-
-def test_packets_that_a_listening_socket_does_not_take_are_no_strays() -> None:
-    said = refused("::", only=True)
-    assert said.kind == "refused"
-    assert "a process listens at [::]:80, for IPv6 only" in said.means
-    assert refused("127.0.0.1").kind == "refused"
-    assert refused("10.0.0.1", place="tcp_v6_rcv").kind == "refused"
-
-
-def test_packets_that_the_listening_socket_takes_belong_to_no_connection() -> None:
-    for local, came in (("0.0.0.0", "2"), ("::", "2"), ("127.0.0.1", "1"), ("10.0.0.1", "2")):
-        assert refused(local, came=came).kind == "stray"
-    assert refused("::", only=True, place="tcp_v6_rcv").kind == "stray"

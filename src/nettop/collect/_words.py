@@ -10,7 +10,6 @@ from .. import config
 
 UNKNOWN: Final = "unknown"
 NORMAL: Final = "normal"
-REFUSED: Final = "refused"
 
 
 class Words(NamedTuple):

@@ -75,11 +75,6 @@ def words(reason: str, place: str = "") -> _words.Words:
     )
 
 
-def described(reason: str, place: str) -> bool:
-    """Whether the table has words for the reason at this place, or of this protocol."""
-    return (reason, place) in _known()
-
-
 @cache
 def _known() -> Mapping[tuple[str, str], _words.Words]:
     """The words by reason and place; of most reasons the place decides nothing."""

@@ -11,8 +11,7 @@ from ..sampling.sampler import Sampler
 from ..terms.errors import Refused
 
 TABLES: Final = (
-    "addresses", "ipv6_only", "links", "processes", "qdiscs", "socket_owners", "sockets_tcp",
-    "sockets_udp", "sysctls",
+    "addresses", "links", "processes", "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp",
 )  # fmt: skip
 MOST: Final = 6  # rounds: an answer may lead to one more question
 

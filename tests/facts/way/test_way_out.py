@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 import pytest
 import way_tables as host
-from folded import folded
 from way_tables import FAR, SOUND, answer, frame, link, route, rule, went
 
-from nettop.collect import neighbour_states, sysctls
+from nettop.collect import neighbour_states
 from nettop.facts.way import HIDDEN, PASSES, SUSPECT
-from nettop.facts.way.flow import STOPS as STOP
 
 ELSEWHERE = "198.51.100.7"
 
@@ -158,7 +156,7 @@ STOPS = {
 }  # fmt: skip
 
 
-@folded("name", STOPS)
+@pytest.mark.parametrize("name", STOPS)
 def test_the_first_thing_that_cannot_carry_the_flow_is_named_with_its_change(name: str) -> None:
     case = STOPS[name]
     decider = went(case.to, frame(**case.tables)).decider
@@ -246,16 +244,3 @@ def test_a_burst_below_the_longest_frame_is_a_suspect() -> None:
     assert way.suspect is not None
     assert "drops frames above 600 bytes" in way.suspect.saw
     assert went(FAR, frame(qdiscs=[host.qdisc("a0", "tbf", largest=1514)])).suspect is None
-
-
-@pytest.mark.parametrize(
-    ("limit", "outcome"), [("1", STOP), ("9", SUSPECT), ("64", PASSES), ("", ""), ("0", "")]
-)
-def test_a_small_hop_limit_ends_at_a_router(limit: str, outcome: str) -> None:
-    seen = frame(sysctls=[sysctls.Row("net.ipv4.ip_default_ttl", limit)])
-    found = [step for step in went(ELSEWHERE, seen).steps if step.place == "hop limit"]
-    assert [step.outcome for step in found] == [outcome] * bool(outcome)
-    if outcome == STOP:
-        assert found[0].saw == "packets leave with a hop limit of 1: the first router drops them"
-        assert found[0].change == "nettop set sysctl.net.ipv4.ip_default_ttl 64"
-    assert not [step for step in went(FAR, seen).steps if step.place == "hop limit"], "no router"

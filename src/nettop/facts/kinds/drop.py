@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import drop_reasons
-from ...collect._words import REFUSED
 from ...frame.fields import gauge, label
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
-from .. import listening
 from ..counters import grown, total
 from ..kind import Kind
 
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
 
 MOST: Final = 3  # ports, destinations or rules that are named
 FILTER: Final = "NETFILTER_DROP"
-CLOSED: Final = "NO_SOCKET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,42 +49,11 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
     """One fact for each reason and place that dropped in this namespace."""
     found: dict[tuple[str, str], list[Entry[Any]]] = {}
     for entry in frame.tables.get("drop_reasons", ()):
-        row = entry.now
-        if row.where == "here" and row.packets:
-            # what the filter drops of a protocol that others need has words of its own
-            own = row.reason == FILTER and drop_reasons.described(row.reason, row.protocol)
-            found.setdefault((row.reason, row.protocol if own else row.place), []).append(entry)
+        if entry.now.where == "here" and entry.now.packets:
+            found.setdefault((entry.now.reason, entry.now.place), []).append(entry)
     names = {str(row.index): row.interface for row in frame.rows("links")}
     filters = _filters(frame.tables.get("nftables", ()))
-    drops = (_drop(*key, entries, names, filters) for key, entries in found.items())
-    return tuple(
-        _refused(frame, drop, found[drop.reason, drop.place], names)
-        if drop.reason == CLOSED
-        else drop
-        for drop in drops
-    )
-
-
-def _refused(
-    frame: Frame, drop: Drop, entries: Sequence[Entry[Any]], names: Mapping[str, str]
-) -> Drop:
-    """The drop of packets to a port where a socket listens that does not take them."""
-    most = max((entry.now for entry in entries), key=lambda row: row.packets)
-    if most.protocol not in ("tcp", "udp") or not most.port:
-        return drop
-    family = 6 if "6" in drop.place else 4
-    rows = listening.at(frame, most.protocol, int(most.port))
-    came = names.get(most.interface, "")
-    if not rows or any(listening.takes(frame, row, family, interface=came) for row in rows):
-        return drop
-    said = listening.words(frame, rows[0])
-    return replace(
-        drop, kind=REFUSED,
-        means=f"No socket takes IPv{family} at {most.protocol} port {most.port}: {said}",
-        cause=f"The packets come by IPv{family} on {came or 'an interface'}, and {said}.",
-        advice=f"Let the service listen at every address of IPv{family} too, or at the one that "
-        f"its clients use; `ss -lntup sport = :{most.port}` shows where it listens now.",
-    )  # fmt: skip
+    return tuple(_drop(*key, entries, names, filters) for key, entries in found.items())
 
 
 def _filters(rules: Sequence[Entry[Any]]) -> str:
@@ -110,20 +75,12 @@ def _drop(
     return Drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, rests=words.rests,
-        advice=_exact(words.advice, nic, filters),
+        advice=_ETH0.sub(nic, words.advice),
         rule=words.rule, whose=most(ports), nics=most(nics),
         filters=filters if reason == FILTER else "",
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
     )  # fmt: skip
-
-
-def _exact(advice: str, nic: str, filters: str) -> str:
-    """The advice with this interface and the chain that drops in its commands."""
-    family, _, rest = filters.partition("/")
-    table, chain, *_ = (*rest.split("/"), "", "")
-    known = f"{family} {table} {chain}" if chain else "FAMILY TABLE CHAIN"
-    return _ETH0.sub(nic, advice).replace("rule CHAIN", f"rule {known}")
 
 
 def most(counts: Counter[str]) -> str:
@@ -136,5 +93,5 @@ def most(counts: Counter[str]) -> str:
 KIND = Kind(
     name="drop", type=Drop, plural="drops", key=attrgetter("id"), target=attrgetter("id"),
     names={"drop": "drop.id"}, example={"id": "NO_SOCKET/tcp_v4_rcv"},
-    tables={"": "drop_reasons"}, needs=("ipv6_only", "sockets_tcp", "sockets_udp"), build=build,
+    tables={"": "drop_reasons"}, build=build,
 )  # fmt: skip

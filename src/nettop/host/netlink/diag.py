@@ -17,9 +17,8 @@ from ..source import Source
 
 BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
 EVERY_FAMILY: Final = 18  # TCPDIAG_GETSOCK
-IPV4, IPV6, TCP, UDP = 2, 10, 6, 17
+IPV4, IPV6, TCP = 2, 10, 6
 INFO, CONG, SKMEMINFO = 2, 4, 7  # INET_DIAG_* attributes; asked for by bit number - 1
-V6ONLY: Final = 11  # INET_DIAG_SKV6ONLY: of each IPv6 socket that listens
 STATES: Final = (
     "unknown", "established", "syn-sent", "syn-recv", "fin-wait-1", "fin-wait-2", "time-wait",
     "close", "close-wait", "last-ack", "listen", "closing", "new-syn-recv",
@@ -100,14 +99,6 @@ def time_wait(source: Source, low: int, high: int) -> bytes:
     states = 1 << STATES.index("time-wait") | 1 << STATES.index("fin-wait-2")
     body = struct.pack("=4x48xI4xHH", states, 4 + len(code), _BYTECODE) + code
     return source.netlink(Request("sock_diag", EVERY_FAMILY, body, "sock_diag/time-wait", True))
-
-
-def bound(source: Source, protocol: int) -> bytes:
-    """The IPv6 sockets that listen (TCP) or are not connected (UDP)."""
-    states = 1 << STATES.index("listen") | 1 << STATES.index("close")
-    name = "sock_diag/listen6" if protocol == TCP else "sock_diag/bound6"
-    body = struct.pack("=BBBxI48x", IPV6, protocol, 0, states)
-    return source.netlink(Request("sock_diag", BY_FAMILY, body, name, dump=True))
 
 
 def half_open(source: Source) -> bytes:

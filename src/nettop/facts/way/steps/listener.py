@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ... import listening
-from ...flow_words import end, owners
+from ...flow_words import EVERYWHERE, end
 from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..host import address
 from ..legs import IN, Leg
@@ -28,16 +27,20 @@ def look(leg: Leg) -> Iterator[Step]:
     if why := host.unread(table):
         yield Step("listener", HIDDEN, f"the sockets: {why}", show)
         return
-    rows = listening.at(host.frame, flow.protocol, flow.port)
-    family, arrives = address(flow.to).version, leg.question.arrives or ""
-    mine = [one for one in rows if listening.takes(host.frame, one, family, flow.to, arrives)]
+    rows = [
+        one for one in host.frame.rows(table)
+        if one.local_port == flow.port
+        and (one.state == "listen" if flow.protocol == "tcp" else not one.remote_port)
+    ]  # fmt: skip
+    mine = [one for one in rows if _takes(one.local, flow.to)]
     name = end(flow.to, flow.port)
     if not mine:
         if rows:
+            one = rows[0]
             yield Step(
-                "listener", STOPS,
-                f"nothing takes {name}: {listening.words(host.frame, rows[0])}", show,
-                f"let the service listen at {flow.to} or at every address of IPv{family}",
+                "listener", STOPS, f"nothing listens at {name}: {_who(host, one.inode)} listens at "
+                f"{end(one.local, one.local_port)} only", show,
+                f"let the service listen at {flow.to} or at every address",
             )  # fmt: skip
         else:
             yield Step("listener", STOPS, f"nothing listens at {flow.protocol} port {flow.port}",
@@ -46,9 +49,15 @@ def look(leg: Leg) -> Iterator[Step]:
     yield from _state(host, mine[0], name, show, flow.protocol)
 
 
+def _takes(local: str, to: str) -> bool:
+    if local in EVERYWHERE:
+        return local == "::" or address(to).version == 4
+    return address(local) == address(to)
+
+
 def _state(host: Host, row: Any, name: str, show: str, protocol: str) -> Iterator[Step]:
     """The queue of the socket, and its process."""
-    who, pid = owners(host.frame).get(row.inode, "a process"), _pid(host, row.inode)
+    who, pid = _who(host, row.inode), _pid(host, row.inode)
     state = next((one.state for one in host.frame.rows("processes") if one.pid == pid), "")
     if state and state in _STOPPED:
         yield Step("listener", STOPS, f"{who}, which listens at {name}, is stopped by a signal",
@@ -64,3 +73,8 @@ def _state(host: Host, row: Any, name: str, show: str, protocol: str) -> Iterato
 def _pid(host: Host, inode: int) -> int | None:
     rows = host.frame.rows("socket_owners")
     return next((one.pid for one in rows if one.inode == inode), None)
+
+
+def _who(host: Host, inode: int) -> str:
+    rows = host.frame.rows("socket_owners")
+    return next((f"{one.name}[{one.pid}]" for one in rows if one.inode == inode), "a process")
