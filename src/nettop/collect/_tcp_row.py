@@ -106,6 +106,7 @@ class Row:
     reord_seen: int | None = counter("reordering events", "events", default=None)
     rcv_ooopack: int | None = counter("segments received out of order", "segments", default=None)
     snd_wnd: int | None = gauge("window the peer offers", "bytes", default=None)
+    v6only: bool | None = gauge("listening: takes no IPv4 (IPV6_V6ONLY)", default=None)
 
 
 _PLACES: Final = {f.name: place for place, f in enumerate(fields(Row))}
@@ -129,7 +130,7 @@ def connected(
         numbers[_MIN_RTT] = None
     if not numbers[_DELIVERY]:
         numbers[_DELIVERY] = None
-    return make((*names, state, _congestion(congestion), *_options(options), *numbers))
+    return make((*names, state, _congestion(congestion), *_options(options), *numbers, None))
 
 
 def make(values: tuple[object, ...]) -> Row:
@@ -147,7 +148,7 @@ def state_name(state: int) -> str:
 
 NO_OPTIONS: Final = (None,) * 9
 NO_MEMORY: Final = (None,) * 9
-NO_INFO: Final = (None,) * (len(fields(Row)) - _PLACES["mss"])
+NO_INFO: Final = (None,) * (_PLACES["v6only"] - _PLACES["mss"])
 
 
 @cache

@@ -23,6 +23,7 @@ EVERY = 2.0
 
 _FAMILIES: Final = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: "ip6"}
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
+_OF_ARP: Final = ("input", "output", "forward")  # NF_ARP_IN, NF_ARP_OUT, NF_ARP_FORWARD
 DROP: Final = b"\0\0\0\0"  # NFDROP
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
@@ -77,9 +78,9 @@ def hooks(chains: bytes) -> dict[tuple[str, str, str], str]:
     for family, values in entries(chains, netfilter.NEWCHAIN, netfilter.CHAIN):
         if "hook" in values:
             number = _number(values["hook"].get("number")) or 0
-            known = family not in {"netdev", "arp"} and number < len(_HOOKS)
+            names = {"netdev": (), "arp": _OF_ARP}.get(family, _HOOKS)
             place = family, values.get("table", ""), values.get("name", "")
-            found[place] = _HOOKS[number] if known else family
+            found[place] = names[number] if number < len(names) else family
     return found
 
 

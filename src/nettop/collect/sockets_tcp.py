@@ -261,7 +261,8 @@ def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> R
     if state == diag.LISTEN or not layout.info:
         waits = _COUNTS.unpack_from(reply, at + _COUNTS_AT)
         memory = _memory(reply, at, layout)
-        return make((*names, name, None, *NO_OPTIONS, *waits, *memory, *NO_INFO))
+        only = _v6only(reply, at) if state == diag.LISTEN else None
+        return make((*names, name, None, *NO_OPTIONS, *waits, *memory, *NO_INFO, only))
     begin = at + layout.info
     if layout.numbers is not None:
         numbers: list[int | None] = list(layout.numbers.unpack_from(reply, at + _COUNTS_AT))
@@ -273,6 +274,13 @@ def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> R
         ]
     congestion = reply[at + layout.congestion : at + layout.congestion_end]
     return connected(names, name, congestion, reply[begin + 3 : begin + 8], numbers)
+
+
+def _v6only(reply: bytes, at: int) -> bool | None:
+    """Whether a socket takes no IPv4; None for one of IPv4."""
+    end = at + _HEAD.unpack_from(reply, at)[0]
+    found = attributes(reply, at + _ATTRIBUTES_AT, end)
+    return next((reply[a] == 1 for number, a, _end in found if number == diag.SKV6ONLY), None)
 
 
 def _identity(

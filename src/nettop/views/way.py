@@ -12,6 +12,7 @@ from ..terms.errors import Refused
 
 TABLES: Final = (
     "addresses", "links", "processes", "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp",
+    "sysctls",
 )  # fmt: skip
 MOST: Final = 6  # rounds: an answer may lead to one more question
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,6 +11,7 @@ import way_tables as host
 from way_tables import FAR, SOUND, answer, frame, link, route, rule, went
 
 from nettop.collect import neighbour_states
+from nettop.collect.sysctls import Row as Sysctl
 from nettop.facts.way import HIDDEN, PASSES, SUSPECT
 
 ELSEWHERE = "198.51.100.7"
@@ -244,3 +246,28 @@ def test_a_burst_below_the_longest_frame_is_a_suspect() -> None:
     assert way.suspect is not None
     assert "drops frames above 600 bytes" in way.suspect.saw
     assert went(FAR, frame(qdiscs=[host.qdisc("a0", "tbf", largest=1514)])).suspect is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "to", "says"),
+    [
+        (1, ELSEWHERE, "1 (net.ipv4.ip_default_ttl): the first router drops them"),
+        (3, ELSEWHERE, "3 (net.ipv4.ip_default_ttl): they pass 2 routers"),
+        (1, FAR, None),  # no router is on the way
+        (64, ELSEWHERE, None),
+    ],
+)
+def test_a_small_ttl_ends_at_a_router(limit: int, to: str, says: str | None) -> None:
+    way = went(to, frame(sysctls=[Sysctl("net.ipv4.ip_default_ttl", str(limit))]))
+    step = way.decider or way.suspect
+    assert (step and step.saw) == (says and f"packets leave with the TTL {says}")
+    assert not step or step.change == "nettop set sysctl.net.ipv4.ip_default_ttl 64"
+
+
+def test_a_small_hop_limit_ends_at_a_router() -> None:
+    routes = [*SOUND["fib"], route("::/0", "a0", "fe80::9", source="fd00::1")]
+    rules = [*SOUND["routing_rules"], *(replace(one, family=6) for one in SOUND["routing_rules"])]
+    on = [host.switches("a0", hop_limit=1)]
+    way = went("2001:db8::7", frame(fib=routes, routing_rules=rules, interface_sysctls=on))
+    assert way.decider is not None
+    assert way.decider.change == "nettop set sysctl.net.ipv6.conf.a0.hop_limit 64"

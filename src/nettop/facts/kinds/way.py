@@ -10,9 +10,9 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..kind import Kind
-from ..way import Step, Way, walk
-from ..way.flow import PASSES
-from ..way.trouble import Trouble, flows, troubles
+from ..way import Flow, Step, Way, walk
+from ..way.flow import PASSES, Trouble
+from ..way.trouble import flows, troubles
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -62,11 +62,11 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         what=trouble.calls[0],
         stops=bool(step.saw),
         decider=f"{step.saw}{marked}",
-        nic=way.interface,
+        nic=_nic(frame, way),
         place=step.place,
         command=step.command,
         change=step.change,
-        asks=f"{flow.name} --mark {way.flow.mark:#x}" if way.flow.mark else flow.name,
+        asks=_asks(way.flow),
         passed="; ".join(one.saw for one in way.of(PASSES)),
         events=trouble.events,
         sockets=trouble.sockets,
@@ -82,10 +82,25 @@ def _decider(trouble: Trouble, way: Way) -> Step | None:
     packets without a word.
     """
     step = way.decider
+    if trouble.places:
+        return step if step is not None and step.place in trouble.places else None
     if not trouble.sockets and all(one in HEARD for one in trouble.errors):
         return step if step is not None and step.place in REFUSES else None
     silent = trouble.sockets or any(one in SILENT for one in trouble.errors)
     return step or (way.suspect if silent else None)
+
+
+def _nic(frame: Frame, way: Way) -> str | None:
+    """The interface of the packets; the loopback interface is no fact, and a rule has no value."""
+    name = way.flow.arrives or way.interface
+    loops = any(one.interface == name and one.loopback for one in frame.rows("links"))
+    return None if loops else name
+
+
+def _asks(flow: Flow) -> str:
+    mark = f" --mark {flow.mark:#x}" if flow.mark else ""
+    udp = " --udp" if flow.arrives and flow.protocol == "udp" else ""
+    return f"{flow.name}{f' --from {flow.arrives}' if flow.arrives else ''}{mark}{udp}"
 
 
 def _neighbours(steps: tuple[Step, ...]) -> tuple[str, ...]:

@@ -31,6 +31,24 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
+class Trouble:
+    """One destination that packets of this host do not reach."""
+
+    flow: Flow
+    calls: tuple[str, ...] = ()  # what fails, in words
+    ids: tuple[str, ...] = ()  # the facts about it, of the kinds `call` and `flow`
+    events: int = 0  # failed calls
+    sockets: int = 0  # that wait for the first answer
+    answered: int = 0  # connections to it that opened
+    places: tuple[str, ...] = ()  # where alone it can be decided; empty: anywhere
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The errors of the failed calls."""
+        return tuple(one.rpartition("/")[2] for one in self.ids if "/" in one)
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What one step of the walk saw."""
 

@@ -62,6 +62,7 @@ def legs(flow: Flow, host: Host) -> Legs:
             yield sent
             if sent.hop.kind == "local":
                 yield Leg(IN, flow, plain, sent.hop, host)
+                yield Leg(IN, flow, plain, sent.hop, host, back=True)
             return
         origin = flow.origin or _somebody(host, flow)
         arrives = flow.arrives

@@ -15,11 +15,13 @@ from .host import address
 if TYPE_CHECKING:
     from ...collect.nft_rules import Words
 
-_PROTOCOLS: Final = {"tcp": 6, "udp": 17}
+_PROTOCOLS: Final = {"tcp": 6, "udp": 17, "icmp6": 58}
+ARP: Final = "arp"  # instead of a protocol of IP
 _EQUAL, _DIFFERS = 0, 1  # NFT_CMP_EQ, NFT_CMP_NEQ
 _NETWORK, _TRANSPORT = 1, 2  # NFT_PAYLOAD_*_HEADER
 _STATE: Final = 0  # NFT_CT_STATE
-NEW, ESTABLISHED = 8, 2  # NF_CT_STATE_BIT: the first packet of a flow, an answer
+# NF_CT_STATE_BIT: the first packet of a flow, an answer, neighbour discovery
+NEW, ESTABLISHED, UNTRACKED = 8, 2, 64
 # what lets a packet pass by without a change that matters here
 _HARMLESS: Final = frozenset(("counter", "log", "notrack", "objref", "last", "comment"))
 
@@ -37,6 +39,7 @@ class Packet:
     leaves: str = ""
     mark: int | None = None
     state: int = NEW
+    kind: int = 0  # type of ICMPv6, operation of ARP
 
     def matches(self, does: tuple[Words, ...]) -> bool | None:
         """Whether the expressions before a verdict match."""
@@ -69,6 +72,8 @@ class Packet:
         six = address(self.to).version == 6
         match key:
             case 1:  # PROTOCOL
+                if self.protocol == ARP:
+                    return b"\x08\x06"
                 return b"\x86\xdd" if six else b"\x08\x00"
             case 3:  # MARK
                 return None if self.mark is None else self.mark.to_bytes(4, sys.byteorder)
@@ -76,16 +81,20 @@ class Packet:
                 return self.arrives.encode().ljust(16, b"\0")
             case 7:  # OIFNAME
                 return self.leaves.encode().ljust(16, b"\0")
-            case 15:  # NFPROTO
+            case 15 if self.protocol != ARP:  # NFPROTO
                 return b"\x0a" if six else b"\x02"
-            case 16:  # L4PROTO
+            case 16 if self.protocol != ARP:  # L4PROTO
                 return bytes((_PROTOCOLS[self.protocol],))
         return None
 
     def _header(self, base: int, offset: int, length: int) -> bytes | None:
         """Bytes of the IP header or of the ports; None if one of them is not known."""
         parts: list[tuple[int, bytes]] = []
-        if base == _NETWORK:
+        if self.protocol == ARP:  # struct arphdr: formats, lengths, operation, and two pairs
+            head = b"\0\x01\x08\0\x06\x04" + self.kind.to_bytes(2, "big")
+            ends = (14, address(self.source).packed), (24, address(self.to).packed)
+            parts = [(0, head), *ends] if base == _NETWORK else []
+        elif base == _NETWORK:
             to = address(self.to).packed
             source = address(self.source).packed if self.source else None
             size, at, protocol = (4, 16, 9) if len(to) == 4 else (16, 24, 6)
@@ -94,6 +103,7 @@ class Packet:
         elif base == _TRANSPORT:
             ports = (0, self.source_port), (2, self.port)
             parts = [(place, port.to_bytes(2, "big")) for place, port in ports if port]
+            parts += [(0, bytes((self.kind,)))] if self.kind else []
         known = {place + i: byte for place, raw in parts for i, byte in enumerate(raw)}
         wanted = range(offset, offset + length)
         return bytes(known[i] for i in wanted) if all(i in known for i in wanted) else None

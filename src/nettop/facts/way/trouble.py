@@ -16,7 +16,8 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kinds.call import words
 from . import questions
-from .flow import Flow
+from .arrivals import arrivals
+from .flow import Flow, Trouble
 from .hop import REFUSED
 
 if TYPE_CHECKING:
@@ -30,23 +31,6 @@ CALLS: Final = {
     "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
 }  # fmt: skip
 RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One destination that packets of this host do not reach."""
-
-    flow: Flow
-    calls: tuple[str, ...] = ()  # what fails, in words
-    ids: tuple[str, ...] = ()  # the facts about it, of the kinds `call` and `flow`
-    events: int = 0  # failed calls
-    sockets: int = 0  # that wait for the first answer
-    answered: int = 0  # connections to it that opened
-
-    @property
-    def errors(self) -> tuple[str, ...]:
-        """The errors of the failed calls."""
-        return tuple(one.rpartition("/")[2] for one in self.ids if "/" in one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +51,7 @@ def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
     found: dict[tuple[str, int], list[_Part]] = {}
     for part in (*_calls(frame), *_attempts(facts), *_flows(facts)):
         found.setdefault((part.to, part.port), []).append(part)
-    every = [_trouble(*place, parts) for place, parts in found.items()]
+    every = [_trouble(*place, parts) for place, parts in found.items()] + list(arrivals(frame))
     failed = [one for one in every if one.events or one.sockets]
     return tuple(sorted(failed, key=lambda one: (-one.events - one.sockets, one.flow.name))[:MOST])
 

@@ -19,6 +19,7 @@ BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
 EVERY_FAMILY: Final = 18  # TCPDIAG_GETSOCK
 IPV4, IPV6, TCP = 2, 10, 6
 INFO, CONG, SKMEMINFO = 2, 4, 7  # INET_DIAG_* attributes; asked for by bit number - 1
+SKV6ONLY: Final = 11  # INET_DIAG_SKV6ONLY: always there for a listening socket of IPv6
 STATES: Final = (
     "unknown", "established", "syn-sent", "syn-recv", "fin-wait-1", "fin-wait-2", "time-wait",
     "close", "close-wait", "last-ack", "listen", "closing", "new-syn-recv",

@@ -6,7 +6,7 @@ limits, connection marks …) is evaluated as "may": what it may do is not visib
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ....terms.dataclass import dataclass
@@ -19,6 +19,7 @@ from ..packet import ESTABLISHED, NEW, Packet
 if TYPE_CHECKING:
     from ....collect.nft_hooks import Row as HookRow
     from ....collect.nft_rules import Row as RuleRow
+    from ..host import Host
 
 PLACE: Final = 80
 _HOOKS: Final = {
@@ -33,12 +34,22 @@ _BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class End:
     """How a chain ends: drop, accept or "" (its end was reached), for sure or perhaps."""
 
     verdict: str
     rule: RuleRow | None = None
     sure: bool = True
+
+    def drops(self, chain: HookRow) -> str:
+        """The rule or the policy that drops for sure; empty: neither."""
+        where = f"chain {chain.chain} (hook {chain.hook}, {chain.family} {chain.table})"
+        if self.verdict == "drop" and self.rule is not None:
+            return (
+                f"rule {self.rule.handle} of chain {self.rule.chain} (hook {chain.hook}, "
+                f"{chain.family} {chain.table})"
+            )
+        return f"the policy of {where}" if not self.verdict and chain.drops and self.sure else ""
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -52,17 +63,23 @@ def look(leg: Leg) -> Iterator[Step]:
             return
     family = "ip6" if address(leg.question.to).version == 6 else "ip"
     families = _bridge_families(leg, family) if leg.role == BRIDGED else (family, "inet")
-    chains = [row for row in leg.host.frame.rows("nft_hooks") if row.family in families]
-    rules: dict[tuple[str, str, str], list[RuleRow]] = {}
-    for rule in leg.host.frame.rows("nft_rules"):
-        rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
     for hook in _HOOKS[leg.role]:
-        packet = _packet(leg, hook)
-        for chain in sorted((c for c in chains if c.hook == hook), key=lambda c: c.priority):
-            doubts: list[tuple[RuleRow, str]] = []
-            ended = _run(rules, (chain.family, chain.table, chain.chain), packet, doubts)
+        for chain, ended, doubts in passed(leg.host, hook, families, _packet(leg, hook)):
             yield from _told(leg, chain, ended, doubts)
     yield from _beside(leg)
+
+
+def passed(
+    host: Host, hook: str, families: Sequence[str], packet: Packet
+) -> Iterator[tuple[HookRow, End, list[tuple[RuleRow, str]]]]:
+    """Each base chain of a hook, how it ends for the packet, and what its rules may do."""
+    rules: dict[tuple[str, str, str], list[RuleRow]] = {}
+    for rule in host.frame.rows("nft_rules"):
+        rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
+    chains = [c for c in host.frame.rows("nft_hooks") if c.family in families and c.hook == hook]
+    for chain in sorted(chains, key=lambda c: c.priority):
+        doubts: list[tuple[RuleRow, str]] = []
+        yield chain, _run(rules, (chain.family, chain.table, chain.chain), packet, doubts), doubts
 
 
 def _bridge_families(leg: Leg, family: str) -> tuple[str, ...]:
@@ -89,7 +106,7 @@ def _packet(leg: Leg, hook: str) -> Packet:
 def _run(
     rules: dict[tuple[str, str, str], list[RuleRow]], place: tuple[str, str, str], packet: Packet,
     doubts: list[tuple[RuleRow, str]], depth: int = 0,
-) -> _End:  # fmt: skip
+) -> End:  # fmt: skip
     """Pass a chain; what rules may do is added to `doubts`."""
     sure = True
     for rule in rules.get(place, ()):
@@ -105,11 +122,11 @@ def _run(
             if verdict == "drop" and certain:
                 return inner
         if verdict in ("drop", "accept", "return") and certain:
-            return _End("" if verdict == "return" else verdict, rule)
+            return End("" if verdict == "return" else verdict, rule)
         if verdict in ("drop", "nat", "queue"):
             doubts.append((rule, verdict))
         sure = sure and (matches is True or verdict in ("", "drop", "nat", "queue"))
-    return _End("", sure=sure)
+    return End("", sure=sure)
 
 
 def _verdict(rule: RuleRow) -> tuple[str, str]:
@@ -130,7 +147,7 @@ def _verdict(rule: RuleRow) -> tuple[str, str]:
 
 
 def _told(
-    leg: Leg, chain: HookRow, ended: _End, doubts: list[tuple[RuleRow, str]]
+    leg: Leg, chain: HookRow, ended: End, doubts: list[tuple[RuleRow, str]]
 ) -> Iterator[Step]:
     """The end of one base chain in words."""
     place = f"{chain.family} {chain.table} {chain.chain}"
@@ -140,24 +157,21 @@ def _told(
         yield Step("hooks", HIDDEN, f"whether rule {rule.handle} of chain {rule.chain} (hook "
                    f"{chain.hook}, {chain.family} {chain.table}) {does[what]} these packets",
                    show)  # fmt: skip
-    if ended.verdict == "drop" and ended.rule is not None:
-        rule = ended.rule
+    who, by = ended.drops(chain), ended.rule
+    if who and by is not None:
         yield Step(
-            "hooks", STOPS, f"rule {rule.handle} of chain {rule.chain} (hook {chain.hook}, "
-            f"{chain.family} {chain.table}) drops {leg.what}", show,
-            f"nft delete rule {rule.family} {rule.table} {rule.chain} handle {rule.handle}",
+            "hooks", STOPS, f"{who} drops {leg.what}", show,
+            f"nft delete rule {by.family} {by.table} {by.chain} handle {by.handle}",
         )  # fmt: skip
-    elif not ended.verdict and chain.drops and ended.sure:
-        name = leg.flow.protocol
-        port = f"{name} dport {leg.flow.port} " if leg.flow.port and not leg.back else ""
-        port = "ct state established,related " if leg.back else port
+    elif who:
+        to, port = leg.question.to, 0 if leg.back else leg.flow.port
+        only = f"{leg.flow.protocol} dport {port} " if port else ""
+        only = "ct state established,related " if leg.back else only
+        if leg.role == IN and leg.hop.interface == "lo" and not leg.question.arrives:
+            only = 'iifname "lo" ' if chain.hook != "output" else 'oifname "lo" '
         yield Step(
-            "hooks", STOPS, f"the policy of chain {chain.chain} (hook {chain.hook}, {chain.family} "
-            f"{chain.table}) drops {leg.what} to {end(leg.question.to, leg.flow.port)}"
-            if leg.flow.port and not leg.back else
-            f"the policy of chain {chain.chain} (hook {chain.hook}, {chain.family} {chain.table}) "
-            f"drops {leg.what} to {leg.question.to}", show,
-            f"nft add rule {place} {port}accept",
+            "hooks", STOPS, f"{who} drops {leg.what} to {end(to, port) if port else to}", show,
+            f"nft add rule {place} {only}accept",
         )  # fmt: skip
     elif not ended.verdict and chain.drops:
         yield Step("hooks", HIDDEN, f"whether a rule of chain {chain.chain} (hook {chain.hook}) "

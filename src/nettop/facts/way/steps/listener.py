@@ -27,20 +27,16 @@ def look(leg: Leg) -> Iterator[Step]:
     if why := host.unread(table):
         yield Step("listener", HIDDEN, f"the sockets: {why}", show)
         return
-    rows = [
-        one for one in host.frame.rows(table)
-        if one.local_port == flow.port
-        and (one.state == "listen" if flow.protocol == "tcp" else not one.remote_port)
-    ]  # fmt: skip
-    mine = [one for one in rows if _takes(one.local, flow.to)]
+    rows = listeners(host, flow.protocol, flow.port)
+    on = leg.question.arrives or "lo"
+    mine = [one for one in rows if misses(host, one, flow.to, on) is None]
     name = end(flow.to, flow.port)
     if not mine:
-        if rows:
-            one = rows[0]
+        if rows and (missed := misses(host, rows[0], flow.to, on)) is not None:
+            only, change = missed
             yield Step(
-                "listener", STOPS, f"nothing listens at {name}: {_who(host, one.inode)} listens at "
-                f"{end(one.local, one.local_port)} only", show,
-                f"let the service listen at {flow.to} or at every address",
+                "listener", STOPS, f"nothing listens at {name}: {_who(host, rows[0].inode)} "
+                f"listens at {end(rows[0].local, flow.port)} {only}", show, change,
             )  # fmt: skip
         else:
             yield Step("listener", STOPS, f"nothing listens at {flow.protocol} port {flow.port}",
@@ -49,10 +45,36 @@ def look(leg: Leg) -> Iterator[Step]:
     yield from _state(host, mine[0], name, show, flow.protocol)
 
 
-def _takes(local: str, to: str) -> bool:
-    if local in EVERYWHERE:
-        return local == "::" or address(to).version == 4
-    return address(local) == address(to)
+def listeners(host: Host, protocol: str, port: int) -> list[Any]:
+    """The sockets at a port that take packets from anyone."""
+    return [
+        one for one in host.frame.rows(f"sockets_{protocol}")
+        if one.local_port == port
+        and (one.state == "listen" if protocol == "tcp" else not one.remote_port)
+    ]  # fmt: skip
+
+
+def misses(host: Host, row: Any, to: str, on: str) -> tuple[str, str] | None:
+    """Why a socket does not take what arrives for `to` on an interface, and what cures it.
+
+    None: it takes it. net/ipv4/inet_hashtables.c, compute_score(); of UDP sockets the device and
+    IPV6_V6ONLY are not read.
+    """
+    bound, link = getattr(row, "interface", None), host.links.get(on)
+    if bound and bound != on and not (link is not None and link.master == bound):
+        return f"on {bound} only", f"let the service bind to {on} or to no interface"
+    if row.local not in EVERYWHERE:
+        if address(row.local) == address(to):
+            return None
+        return "only", f"let the service listen at {to} or at every address"
+    if row.local == "::" and address(to).version == 4 and getattr(row, "v6only", None):
+        return (
+            "for IPv6 only (IPV6_V6ONLY)",
+            f"let the service listen at 0.0.0.0:{row.local_port} too, or without IPV6_V6ONLY",
+        )
+    if row.local != "::" and address(to).version == 6:
+        return "for IPv4 only", f"let the service listen at [::]:{row.local_port} too"
+    return None
 
 
 def _state(host: Host, row: Any, name: str, show: str, protocol: str) -> Iterator[Step]:

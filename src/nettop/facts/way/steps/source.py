@@ -1,14 +1,16 @@
-"""The source address: net/ipv4/fib_semantics.c, fib_result_prefsrc()."""
+"""Source address and TTL: net/ipv4/fib_semantics.c, fib_result_prefsrc(); net/ipv4/route.c."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from ..flow import PASSES, STOPS, Step
+from ..flow import PASSES, STOPS, SUSPECT, Step
 from ..legs import OUT, Leg
 
 PLACE: Final = 30
+_USUAL: Final = 64  # hops: RFC 1700, IPDEFTTL
+_FEW: Final = 32  # hops: paths of the Internet have up to 30
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -25,6 +27,7 @@ def look(leg: Leg) -> Iterator[Step]:
                        f"ip -6 addr show dev {name.interface}")  # fmt: skip
             return
         yield Step("source", PASSES, f"source address {source}")
+        yield from _ttl(leg)
         return
     if leg.host.unread("addresses"):
         return
@@ -32,3 +35,24 @@ def look(leg: Leg) -> Iterator[Step]:
     yield Step("source", STOPS, f"{hop.interface} has no IPv{family} address for the source",
                f"ip -br addr show dev {hop.interface}",
                f"ip addr add ADDRESS/LENGTH dev {hop.interface}")  # fmt: skip
+
+
+def _ttl(leg: Leg) -> Iterator[Step]:
+    """How many routers the packets may pass; that of a route or a socket is not read."""
+    name, word = "net.ipv4.ip_default_ttl", "TTL"
+    rows = leg.host.frame.rows("sysctls")
+    limit = next((int(row.value) for row in rows if row.name == name and row.value.isdigit()), None)
+    if ":" in leg.question.to:
+        switch = leg.host.switches.get(leg.hop.interface or "")
+        limit = None if switch is None else switch.hop_limit
+        name, word = (
+            f"net.ipv6.conf.{(leg.hop.interface or '').replace('.', '/')}.hop_limit",
+            "hop limit",
+        )
+    if limit is None or not 0 < limit < _FEW or not leg.hop.gateway:
+        return
+    ends = "the first router drops them" if limit == 1 else f"they pass {limit - 1} routers"
+    yield Step(
+        "ttl", STOPS if limit == 1 else SUSPECT, f"{leg.what} leave with the {word} {limit} "
+        f"({name}): {ends}", f"sysctl {name}", f"nettop set sysctl.{name} {_USUAL}",
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""What arrives in vain: listeners of another family, address or interface, and discovery."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from way_tables import FAR, NEAR, SOUND, frame, link, listener, route, went
+
+from nettop.collect.addresses import Row as Address
+from nettop.collect.drop_reasons import Row as Drop
+from nettop.collect.nft_hooks import Row as Hook
+from nettop.collect.nft_rules import Row as Rule
+from nettop.facts.kinds.way import WayFact, build
+
+SIX = "fd00:9::1"
+OWN = [*SOUND["addresses"], Address("a0", SIX, 64, 6, "global")]
+ROUTES = [
+    *SOUND["fib"], route(f"{SIX}/128", "a0", table=255, kind="local"), route("fd00:9::/64", "a0"),
+]  # fmt: skip
+RULES = [*SOUND["routing_rules"], *(replace(one, family=6) for one in SOUND["routing_rules"])]
+V6ONLY = listener("::", 80, family=6, v6only=True)
+DROP, ACCEPT = ("immediate", 0, "0:"), ("immediate", 0, "1:")
+
+
+def dropped(protocol: str = "tcp", port: str = "80", place: str = "tcp_v4_rcv") -> Drop:
+    reason = "NO_SOCKET" if port else "NETFILTER_DROP"
+    return Drop(reason, place, "here", "2", protocol, port, 9)
+
+
+def facts(*drops: Drop, **tables: Any) -> tuple[WayFact, ...]:
+    seen: Any = SimpleNamespace(more={}, flows=())
+    usual = {"addresses": OWN, "fib": ROUTES, "routing_rules": RULES, **tables}
+    return build(frame(drop_reasons=drops, **usual), seen)
+
+
+@pytest.mark.parametrize(
+    ("socket", "to", "says"),
+    [
+        (V6ONLY, NEAR, "app[7] listens at [::]:80 for IPv6 only (IPV6_V6ONLY)"),
+        (listener("0.0.0.0", 80), SIX, "app[7] listens at 0.0.0.0:80 for IPv4 only"),
+        (listener("0.0.0.0", 80, interface="b0"), NEAR, "app[7] listens at 0.0.0.0:80 on b0 only"),
+        (listener("127.0.0.1", 80), NEAR, "app[7] listens at 127.0.0.1:80 only"),
+    ],
+)
+def test_a_socket_that_does_not_take_what_arrives(socket: Any, to: str, says: str) -> None:
+    place = "tcp_v6_rcv" if to == SIX else "tcp_v4_rcv"
+    (one,) = facts(dropped(place=place), sockets_tcp=[socket])
+    assert one.stops
+    assert one.decider.endswith(says)
+    assert one.what == "9 packets to tcp port 80 on a0 find no socket"
+    assert one.asks.endswith("--from a0")
+    assert one.nic == "a0"
+    assert one.explains[0] == f"NO_SOCKET/{place}"
+
+
+@pytest.mark.parametrize(
+    "sockets",
+    [
+        [],  # what strangers try
+        [listener("0.0.0.0", 80)],  # segments of connections that are gone
+        [V6ONLY, listener("0.0.0.0", 80)],
+        [listener("::", 80, family=6, v6only=False)],
+        [listener("0.0.0.0", 80, interface="a0")],
+        [listener("10.1.0.1", 80), listener("10.1.0.1", 80, state="established")],
+    ],
+)
+def test_sockets_that_may_take_it_are_no_trouble(sockets: list[Any]) -> None:
+    assert facts(dropped(), sockets_tcp=sockets) == ()
+
+
+def filtered(family: str, *does: tuple[Any, ...], hook: str = "input", drops: bool = False) -> Any:
+    rules = [Rule(family, "t", "c", number, one) for number, one in enumerate(does, 2)]
+    return {"nft_hooks": [Hook(family, "t", "c", hook, 0, "filter", drops)], "nft_rules": rules}
+
+
+SOLICITS = (("payload", 1, 2, 0, 1), ("cmp", 1, 0, "87"))
+TCP = (("meta", 16, 1), ("cmp", 1, 0, "06"))
+STATED = (("ct", 0, 1), ("bitwise", 1, 1, "06000000", "00000000"), ("cmp", 1, 1, "00000000"))
+REQUEST = (("payload", 1, 1, 6, 2), ("cmp", 1, 0, "0001"))
+
+
+@pytest.mark.parametrize(
+    ("tables", "protocol", "says"),
+    [
+        (filtered("inet", (*TCP, ACCEPT), (*STATED, ACCEPT), drops=True), "icmp6",
+         "the policy of chain c (hook input, inet t) drops neighbour solicitations"),
+        (filtered("ip6", (*SOLICITS, DROP)), "icmp6",
+         "rule 2 of chain c (hook input, ip6 t) drops neighbour solicitations"),
+        (filtered("ip6", hook="output", drops=True), "icmp6",
+         "the policy of chain c (hook output, ip6 t) drops neighbour advertisements"),
+        (filtered("arp", (*REQUEST, DROP)), "arp",
+         "rule 2 of chain c (hook input, arp t) drops ARP requests"),
+    ],
+)  # fmt: skip
+def test_a_filter_that_drops_the_questions_for_an_address(
+    tables: Any, protocol: str, says: str
+) -> None:
+    (one,) = facts(dropped(protocol, "", "nft_do_chain"), **tables)
+    to = SIX if protocol == "icmp6" else NEAR
+    assert one.decider == f"{says}: no host finds {to} on a0"
+    assert one.change.startswith("nft insert rule ")
+    assert one.change.endswith("} accept")
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        filtered("inet", (*SOLICITS, ACCEPT), (*SOLICITS[:1], ("cmp", 1, 0, "88"), ACCEPT),
+                 drops=True),
+        filtered("inet", (("lookup",), ACCEPT), drops=True),  # a set that may have them
+        filtered("arp", (*REQUEST, DROP)),
+    ],
+)  # fmt: skip
+def test_a_filter_that_lets_them_pass_or_may(tables: Any) -> None:
+    (one,) = facts(dropped("icmp6", "", "nft_do_chain"), **tables)
+    assert not one.stops
+
+
+def test_the_answer_to_our_own_question_is_dropped() -> None:
+    gone = {"neighbour_states": []}
+    replies = filtered("arp", (("payload", 1, 1, 6, 2), ("cmp", 1, 0, "0002"), DROP))
+    decider = went(FAR, frame(**gone, **replies)).decider
+    assert decider is not None
+    assert decider.saw == (
+        f"rule 2 of chain c (hook input, arp t) drops ARP replies: {FAR} is not found on a0"
+    )
+    assert went(FAR, frame(**replies)).decider is None  # its entry is there
+    tunnel = {"links": [SOUND["links"][0], link("a0", 2, noarp=True)]}
+    assert went(FAR, frame(**gone, **replies, **tunnel)).decider is None
