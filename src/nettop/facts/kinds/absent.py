@@ -35,8 +35,11 @@ def build(frame: Frame, facts: Facts) -> tuple[Absent, ...]:  # noqa: ARG001
     gateways = {(row.interface, row.gateway) for row in frame.rows("routes") if row.gateway}
     found = [
         Absent(
-            f"{row.address}@{row.interface}", row.interface, row.address,
-            (row.interface, row.address) in gateways, len(rows),
+            f"{row.address}@{row.interface}",
+            row.interface,
+            row.address,
+            (row.interface, row.address) in gateways,
+            len(rows),
         )
         for row in rows
     ]
