@@ -120,7 +120,7 @@ def test_a_filter_that_lets_them_pass_or_may(tables: Any) -> None:
 
 
 def test_the_answer_to_our_own_question_is_dropped() -> None:
-    gone: dict[str, list[Any]] = {"neighbour_states": []}
+    gone: Any = {"neighbour_states": []}
     replies = filtered("arp", (("payload", 1, 1, 6, 2), ("cmp", 1, 0, "0002"), DROP))
     decider = went(FAR, frame(**gone, **replies)).decider
     assert decider is not None

@@ -97,7 +97,8 @@ def _shown(part: Expression, scope: Scope) -> str:
         return UNKNOWN
     if part.text in LABELS.values():  # a pid is a name, not an amount
         return safe(str(result.value))
-    unit = result.reads[0].unit if len(result.reads) == 1 else ""
+    units = {read.unit for read in result.reads}
+    unit = units.pop() if len(units) == 1 else ""
     return safe(shown(spoken(part.text, result.value), unit))
 
 

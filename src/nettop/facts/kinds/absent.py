@@ -21,6 +21,8 @@ class Absent:
     """One address in the network of an interface."""
 
     id: str = label("address@interface")
+    nic: str = gauge("interface", default="")
+    address: str = gauge("address", default="")
     gateway: bool = gauge("gateway of a route", default=False)
     count: int = gauge("neighbours that do not answer, on all interfaces", "neighbours", default=1)
 
@@ -33,7 +35,11 @@ def build(frame: Frame, facts: Facts) -> tuple[Absent, ...]:  # noqa: ARG001
     gateways = {(row.interface, row.gateway) for row in frame.rows("routes") if row.gateway}
     found = [
         Absent(
-            f"{row.address}@{row.interface}", (row.interface, row.address) in gateways, len(rows)
+            f"{row.address}@{row.interface}",
+            row.interface,
+            row.address,
+            (row.interface, row.address) in gateways,
+            len(rows),
         )
         for row in rows
     ]

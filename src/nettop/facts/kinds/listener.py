@@ -84,7 +84,7 @@ KIND = Kind(
     name="listener", type=Listener, plural="listeners", key=attrgetter("inode"),
     target=lambda listener: f"{listener.port}/{listener.inode}", owner=attrgetter("process"),
     parents={"process": attrgetter("pid")},
-    names={"port": "listener.port", "owner": "listener.pid"},
+    names={"port": "listener.port", "owner": "listener.pid", "limit": "listener.files_max"},
     example={"inode": 7001, "port": 443, "pid": 3391, "process": "app"},
     tables={"": "sockets_tcp"}, needs=("sockets_tcp", "socket_owners", "tcp_files", "processes"),
     build=build,
