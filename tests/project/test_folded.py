@@ -31,3 +31,11 @@ def test_every_case_is_played_and_each_that_fails_is_named(monkeypatch: pytest.M
     with pytest.raises(BaseExceptionGroup, match="2 of 3 cases failed"):
         one(update=True)
     assert "[two]" in vars(one)
+
+
+def test_the_name_of_a_case_can_be_sent_to_a_worker() -> None:
+    @folded.folded("a", ["a\udcff"])
+    def one(a: str) -> None:
+        assert a
+
+    assert all(name.isascii() for name in vars(one))

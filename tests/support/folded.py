@@ -48,7 +48,8 @@ def folded(
         given = param.values if param else value if len(words) > 1 else (value,)
         shown = [str(ids(one) if callable(ids) else one)[:60] for one in given]
         name = told[at] if told else param.id if param and param.id else "-".join(shown)
-        cases.append((str(name), dict(zip(words, given, strict=True))))
+        plain = str(name).encode("ascii", "backslashreplace").decode()  # workers send it as UTF-8
+        cases.append((plain, dict(zip(words, given, strict=True))))
 
     def fold(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)
