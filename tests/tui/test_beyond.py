@@ -22,8 +22,8 @@ from nettop.terms.text import text_of
 from nettop.tui.actions import Actions
 from nettop.tui.beyond import Beyond
 from nettop.tui.leaving import in_force, question
-from nettop.tui.peering import named
 from nettop.views.ask import Ask
+from nettop.views.both import named
 from nettop.views.build import merge
 from nettop.views.scene import JournalEntry, Peer, Pending, Scene, Step
 from nettop.views.view import Spot, View

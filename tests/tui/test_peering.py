@@ -15,7 +15,8 @@ from nettop.advice.rules.rule import Finding
 from nettop.host.source import HostLostError, Live
 from nettop.tui import peering
 from nettop.tui.notes import brief
-from nettop.tui.peering import Peering, named
+from nettop.tui.peering import Peering
+from nettop.views.both import named
 from nettop.views.scene import Note, Peer
 
 

@@ -155,11 +155,8 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     for observer in observers:
         report_faults(observer.faults)
     view = both.Observers(here, there, observers)
-    for frames, sides in view.watch(args.seconds, observers[0].tables()):
-        judged = (
-            observers[0].judged(frames.here, sides.here),
-            observers[1].judged(frames.there, sides.there),
-        )
+    for last in view.judged(args.seconds):
+        frames, sides, judged = last
     prepare(there, lambda: [changes_of(there, one) for one in judged[1].judgement.findings])
     findings = [
         (finding, source, host)

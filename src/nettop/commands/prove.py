@@ -34,8 +34,10 @@ from .test import clear_progress, options_of, show_progress, stopper, trial_argu
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..host.distant import Distant
+    from ..host.source import Source
     from ..trials.prove import Bench
     from ..trials.tune import Offer
+    from ..views.observer import Observer
 
 T = TypeVar("T")
 STARTING = 30.0  # seconds to wait for the traffic of a trial
@@ -158,10 +160,9 @@ def offered(finding: Finding, there: Distant | None = None) -> Offer:
     from ..trials.tune import Offer
 
     wanted = [(one.setting, one.value) for one in finding.wanted]
-    own = f"{finding.rule}@{finding.target}"
     away = None
     if finding.host and there is not None:
-        away = partial(lever, there, wanted, own)
+        away = partial(lever, there, wanted, finding.id.removesuffix(f" at {finding.host}"))
     return Offer(finding.id, finding.title, wanted, finding.safety, finding.predicted, away)
 
 
@@ -172,22 +173,29 @@ def _findings(
 
     With `predicted`, it must have its prediction too, if its rule makes predictions.
     """
-    from ..config import ConfigError
     from ..host.source import Live
-    from ..views.observer import Observer, watch
+    from ..views.observer import watch
 
-    try:
-        observer = Observer(Live(), profile=args.profile, window=min(HELD, args.look))
-    except (ConfigError, ValueError) as error:
-        raise Refused(str(error), 2) from None
-    report_faults(observer.faults)
     findings: dict[str, Finding] = {}
-    for observation in watch(observer, args.look):
+    for observation in watch(_observer(Live(), args), args.look):
         findings |= {finding.id: finding for finding in observation.judgement.findings}
         found = findings.get(wanted)
         if found is not None and not (predicted and found.relieves and found.predicted is None):
             break
     return findings
+
+
+def _observer(source: Source, args: argparse.Namespace) -> Observer:
+    """The observer of a host, for findings that held for HELD seconds."""
+    from ..config import ConfigError
+    from ..views.observer import Observer
+
+    try:
+        observer = Observer(source, profile=args.profile, window=min(HELD, args.look))
+    except (ConfigError, ValueError) as error:
+        raise Refused(str(error), 2) from None
+    report_faults(observer.faults)
+    return observer
 
 
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
@@ -221,30 +229,19 @@ def _other_end(on: Bench) -> Distant | None:
 
 def _of_both(args: argparse.Namespace, there: Distant) -> list[Finding]:
     """The findings of both ends that held for HELD seconds; `host` names the other end."""
-    from dataclasses import replace
-
     from ..host.source import Live
     from ..views import both
-    from ..views.observer import Observer
 
-    window, here = min(HELD, args.look), Live()
-    observers = (
-        Observer(here, profile=args.profile, window=window),
-        Observer(there, profile=args.profile, window=window),
-    )
-    view = both.Observers(here, there, observers)
-    host = view.hosts[1]
+    here = Live()
+    view = both.Observers(here, there, (_observer(here, args), _observer(there, args)))
     found: dict[str, Finding] = {}
-    for frames, sides in view.watch(args.look, observers[0].tables()):
-        ends = ((frames.here, sides.here), (frames.there, sides.there))
-        own, far = (
-            observer.judged(*one).judgement.findings
-            for observer, one in zip(observers, ends, strict=True)
-        )
-        found |= {finding.id: finding for finding in own}
-        found |= {
-            f"{one.id} at {host}": replace(one, id=f"{one.id} at {host}", host=host) for one in far
-        }
+    try:
+        for _, _, (own, far) in view.judged(args.look):
+            found |= {one.id: one for one in own.judgement.findings}
+            theirs = (both.named(one, view.hosts[1]) for one in far.judgement.findings)
+            found |= {one.id: one for one in theirs}
+    except both.SameHostError:
+        return [*_findings(args).values()]
     return [*found.values()]
 
 

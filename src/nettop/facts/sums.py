@@ -12,6 +12,7 @@ from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
 from .answers import from_another
 from .counters import middle, total
+from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
 from .kinds.drop import FILTER
 from .kinds.flow import Flow
@@ -204,18 +205,10 @@ def _unsent(rate: SnmpRow | None) -> float | None:
 
 
 def _no_way_out(frame: Frame, rate: SnmpRow | None) -> float | None:
-    """Packets per second without a route; of IPv6 where the host has an address beyond its links.
-
-    Without one, a program that asks for the addresses of a name tries each of IPv6 in vain
-    (RFC 6724), and goes on by IPv4.
-    """
+    """Packets per second without a route; of IPv6 only where that is no vain try."""
     if rate is None:
         return None
-    beyond = any(
-        row.family == 6 and row.address != "::1" and not row.address.startswith("fe80:")
-        for row in frame.rows("addresses")
-    )
-    return total((rate.ip_no_way_out, rate.ip6_no_way_out if beyond else None))
+    return total((rate.ip_no_way_out, rate.ip6_no_way_out if with_ipv6(frame) else None))
 
 
 def _silent(rules: Sequence[Entry[NftablesRow]]) -> tuple[str, ...]:

@@ -56,16 +56,10 @@ class Elsewhere:
     def __init__(
         self, remote: Remote, changes: Sequence[Change], finding: str, shells: Sequence[str] = ()
     ) -> None:
-        """`changes` as the nettop there planned them, `shells` their equivalent commands.
-
-        ValueError: a setting needs a reboot, so it cannot be tested.
-        """
+        """`changes` as the nettop there planned them, `shells` their equivalent commands."""
         self.remote, self.finding, self.changes = remote, finding, tuple(changes)
         self.where = called(remote.name)
-        risks = [settings.risk(one.address) for one in changes]
-        if "reboot" in risks:
-            raise ValueError("this change needs a reboot, so it cannot be tested")
-        self.pause = pause(risks)
+        self.pause = pause([settings.risk(one.address) for one in changes])
         texts = (*shells, *("" for _ in changes))
         self.rows: list[ChangeRow] = [
             row(one.setting, one.before, one.after, text)

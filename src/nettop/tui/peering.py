@@ -23,7 +23,6 @@ from ..views.scene import Note, Peer
 from .notes import brief
 
 if TYPE_CHECKING:
-    from ..advice.rules.rule import Finding
     from ..facts.kinds.pair import Pair
     from ..host.distant import Distant
     from ..views.observer import Observation
@@ -175,6 +174,7 @@ class BothEnds:
         """What both ends show, and the pairs of this host. HostLostError."""
         from ..frame.both import Both
         from ..sampling.ahead import prepare
+        from ..views.both import named
 
         if self.fresh:
             self.fresh = False
@@ -195,12 +195,3 @@ class BothEnds:
             self.hosts, "", sides.joined, sides.unmatched, marked, plans, ended=sides.ended,
         )  # fmt: skip
         return shown, pairs
-
-
-def named(finding: Finding, host: str) -> Finding:
-    """A finding of the other host: its id, target, title and cause name that host."""
-    return replace(
-        finding, host=host, id=f"{finding.id} at {host}", target=f"{host} {finding.target}",
-        title=f"{host}: {finding.title}",
-        cause=f"{finding.cause} at {host}" if finding.cause else "",
-    )  # fmt: skip

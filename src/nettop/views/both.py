@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..facts.joined import Joiner
@@ -16,10 +17,26 @@ from ..host.source import Source
 from ..sampling.both import BothSampler
 from ..sampling.sampler import Sampler
 from ..terms.errors import Refused
-from .observer import Observer
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
+    from .observer import Observation, Observer
 
 SAMPLES: Final = 10  # least number of intervals
 OTHER: Final = "peer"  # the name of the other host in a recording without names
+
+
+class SameHostError(Refused):
+    """The other host is this one."""
+
+
+def named(finding: Finding, host: str) -> Finding:
+    """A finding of the other host: its id, target, title and cause name that host."""
+    return replace(
+        finding, host=host, id=f"{finding.id} at {host}", target=f"{host} {finding.target}",
+        title=f"{host}: {finding.title}",
+        cause=f"{finding.cause} at {host}" if finding.cause else "",
+    )  # fmt: skip
 
 
 class Observers:
@@ -38,6 +55,7 @@ class Observers:
             self.sampler = BothSampler(judging[0].sampler, judging[1].sampler)
             self._builds = judging[0].facts, judging[1].facts
         self.model = Model(self.hosts)
+        self._judging = judging
 
     def step(self, wanted: Collection[str]) -> tuple[Both, Sides]:
         """One moment of both hosts."""
@@ -48,7 +66,7 @@ class Observers:
     def watch(self, seconds: float, wanted: Collection[str]) -> Iterator[tuple[Both, Sides]]:
         """Moments over `seconds`, of a recording to its end.
 
-        Refused where the other host is this one.
+        SameHostError where the other host is this one.
         """
         clock, other = self.sampler.here.source, self.sampler.there.source
         interval = min(0.5, seconds / SAMPLES)
@@ -62,10 +80,18 @@ class Observers:
                 return  # the end of the recording of one of them
             frames, sides = self.step(wanted)
             if sides.same:
-                raise Refused(
+                raise SameHostError(
                     f"--peer leads to this host itself ({self.hosts[0]}): give the other end", 2
                 )
             yield frames, sides
+
+    def judged(self, seconds: float) -> Iterator[tuple[Both, Sides, tuple[Observation, ...]]]:
+        """As `watch`, with the judgement of both hosts; for observers that judge them."""
+        assert self._judging is not None  # noqa: S101
+        here, there = self._judging
+        for frames, sides in self.watch(seconds, here.tables()):
+            judged = here.judged(frames.here, sides.here), there.judged(frames.there, sides.there)
+            yield frames, sides, judged
 
 
 def names(here: Source, there: Source) -> tuple[str, str]:

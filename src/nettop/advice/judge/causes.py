@@ -74,6 +74,8 @@ def _folded(findings: Iterable[Finding], facts: Mapping[str, object]) -> tuple[F
             key = own if fact.process else first_of.get(ends, own)
             first_of.setdefault(ends, key)
         groups.setdefault(key, []).append(finding)
+    if all(len(group) == 1 for group in groups.values()):
+        return tuple(first for (first,) in groups.values())
     kept = {one.id: first.id for first, *rest in groups.values() for one in (first, *rest)}
     return tuple(
         replace(
@@ -87,6 +89,7 @@ def _folded(findings: Iterable[Finding], facts: Mapping[str, object]) -> tuple[F
 
 
 def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
+    """Each finding with its cause, in order."""
     known = ((one.finding.id, _cause(one, found, below)) for one in found)
     causes = {name: cause for name, cause in known if cause is not None}
     loudest = {one.finding.id: _rank(one) for one in found}

@@ -320,8 +320,8 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
 
 def _severity(rule: Rule, scope: Scope) -> str:
     """Critical where the rule says so, e.g. because nothing gets through."""
-    whole = rule.critical is not None and evaluate(rule.critical, scope).value is True
-    return CRITICAL if whole else rule.severity
+    total = rule.critical is not None and evaluate(rule.critical, scope).value is True
+    return CRITICAL if total else rule.severity
 
 
 def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:

@@ -68,10 +68,14 @@ def words(row: failed_calls.Row, frame: Frame | None) -> Words:
     What is normal of IPv6 is so on a host without a global address only; with one, as without a
     `frame`, the words are those of both families.
     """
-    if frame is None or ":" not in row.address:
+    if frame is None or ":" not in row.address or with_ipv6(frame):
         return failed_calls.words(row.call, row.error)
-    own = (one.address for one in frame.rows("addresses") if one.family == 6)
-    return failed_calls.words(row.call, row.error, "" if any(map(_global, own)) else row.address)
+    return failed_calls.words(row.call, row.error, row.address)
+
+
+def with_ipv6(frame: Frame) -> bool:
+    """Whether the host has a global address; without, programs try IPv6 in vain (RFC 6724)."""
+    return any(_global(one.address) for one in frame.rows("addresses") if one.family == 6)
 
 
 @cache

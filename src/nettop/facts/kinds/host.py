@@ -212,7 +212,7 @@ class HostFact:
         "handshakes without data, for a listener with TCP_DEFER_ACCEPT", "events/s", default=None
     )
     ip_no_way_out: float | None = gauge(
-        "IP packets not sent, no route; of IPv6 with an address beyond the links only",
+        "IP packets not sent, no route; of IPv6 with a global address only",
         "packets/s",
         default=None,
     )
