@@ -35,7 +35,7 @@ from nettop.host.source import Live
 from nettop.trials import experiment, prove
 from nettop.tui.actions import Actions
 from nettop.tui.beyond import Beyond
-from nettop.tui.peering import named
+from nettop.views.both import named
 from nettop.views.ask import Ask
 from nettop.views.scene import Peer, Scene
 from nettop.views.view import View
