@@ -24,11 +24,13 @@ from nettop.advice.judge.judge import Judge
 from nettop.advice.language import expression
 from nettop.advice.rules.load import load, read
 from nettop.advice.rules.rule import Rule
+from nettop.collect.coalesce import Row as Coalesce
+from nettop.collect.rings import Row as Ring
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.core import Core
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.host import HostFact
-from nettop.facts.kinds.nic import Coalesce, Counters, Feature, Nic, Ring
+from nettop.facts.kinds.nic import Counters, Feature, Nic
 from nettop.facts.kinds.queue import Queue
 
 FRAMES = 20
@@ -70,7 +72,7 @@ def host(turn: int) -> Facts:
     nics = tuple(
         Nic(
             f"eth{n}", "nic", mtu=1500, local_cpus=tuple(range(64)),
-            ring=Ring(rx=256, rx_max=4096), coalesce=Coalesce(adaptive_rx=True),
+            ring=Ring("", rx=256, rx_max=4096), coalesce=Coalesce("", adaptive_rx=True),
             features=(*features, Feature("rx-gro", True, True, False)),
             per_s=Counters(ring_drops=some()),
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from nettop.collect import pci
-from nettop.facts.port import pcie
 from nettop.host.source import Live
 from nettop.terms.formulas import pcie_usable
 
@@ -32,19 +31,17 @@ def host(folder: Path, root: tuple[str, str], switch: tuple[str, str]) -> Live:
 def test_a_root_port_with_fewer_lanes_is_named_and_limits(tmp_path: Path) -> None:
     (row,) = pci.read(host(tmp_path, ("16.0 GT/s PCIe", "4"), ("16.0 GT/s PCIe", "8")))
     assert (row.above, row.above_speed, row.above_width) == (ROOT, 16.0, 4)
-    slot = pcie(row)
-    assert slot.narrow
-    assert slot.usable == pcie_usable(16.0, 4)
+    assert row.narrow
+    assert row.usable == pcie_usable(16.0, 4)
 
 
 def test_bridges_that_carry_as_much_do_not_limit(tmp_path: Path) -> None:
     (row,) = pci.read(host(tmp_path, ("16.0 GT/s PCIe", "8"), ("32.0 GT/s PCIe", "8")))
-    slot = pcie(row)
-    assert slot.narrow is False
-    assert slot.usable == pcie_usable(16.0, 8)
+    assert row.narrow is False
+    assert row.usable == pcie_usable(16.0, 8)
 
 
 def test_a_bridge_without_a_known_width_is_left_out(tmp_path: Path) -> None:
     (row,) = pci.read(host(tmp_path, ("16.0 GT/s PCIe", "0"), ("Unknown", "63")))
     assert row.above is None
-    assert pcie(row).narrow is None
+    assert row.narrow is None

@@ -308,7 +308,7 @@ def test_the_ports_of_one_card_are_added_and_a_port_alone_is_no_card() -> None:
                 for number, (name, bus) in enumerate(names.items(), 1)
             ],
             "linkmodes": [linkmodes.Row(name, speed=25e9) for name in names],
-            "pci": [pci.Row(name, 8.0, 4) for name in names],
+            "pci": [pci.carried(pci.Row(name, 8.0, 4)) for name in names],
             "link_stats": [stats(name, rx_bytes=1000 * step, tx_bytes=10 * step) for name in names],
         }  # fmt: skip
 

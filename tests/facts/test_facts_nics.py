@@ -178,7 +178,7 @@ def test_settings_and_limits() -> None:
             "channels": [channels.Row("eth0", combined=2, combined_max=8)],
             "pause": [pause.Row("eth0", True, True, False, 5, 6)],
             "eee": [eee.Row("eth0", False, True, True, 17)],
-            "pci": [pci.Row("eth0", 8.0, 8, 16.0, 16, 1, 0)],
+            "pci": [pci.carried(pci.Row("eth0", 8.0, 8, 16.0, 16, 1, 0))],
             "drvinfo": [drvinfo.Row("eth0", "ice", "6.1", "4.2", "0000:03:00.0")],
             "features": [features.Row("eth0", "rx-gro", True, True, False),
                          features.Row("eth0", "rx-ntuple-filter", False, False, False)],
@@ -340,7 +340,7 @@ def test_a_special_delay_is_dynamic_moderation(
         "coalesce": [coalesce.Row("eth0", rx_usecs=delay)],
     }
     nic = nic_of(joined(tables), "eth0")
-    assert (nic.coalesce.dynamic, nic.coalesce.rx_usecs) == (dynamic, delay)
+    assert (nic.dynamic_moderation, nic.coalesce.rx_usecs) == (dynamic, delay)
 
 
 def test_what_the_queues_lost_at_their_rings_is_known() -> None:

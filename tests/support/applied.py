@@ -9,7 +9,7 @@ from typing import Any, Final
 from nettop.advice.rules.rule import Finding, Wanted
 from nettop.collect._drivers import driver
 from nettop.facts import Facts
-from nettop.facts.kinds.nic import Coalesce, Nic
+from nettop.facts.kinds.nic import Nic
 from nettop.facts.kinds.tunnel import Tunnel
 
 _PARTS: Final = ("ring", "coalesce", "pause", "channels")
@@ -88,9 +88,10 @@ def _changed(nic: Nic, kind: str, name: str, value: str) -> Nic:
     if kind == "link":
         return replace(nic, **{_LINK[name]: new})
     part = replace(getattr(nic, kind), **{name.replace("-", "_"): new})
-    if isinstance(part, Coalesce) and name == "rx-usecs" and part.dynamic is not None:
-        part = replace(part, dynamic=new in driver(nic.driver).dynamic_usecs)
-    return replace(nic, **{kind: part})
+    nic = replace(nic, **{kind: part})
+    if (kind, name) == ("coalesce", "rx-usecs") and nic.dynamic_moderation is not None:
+        return replace(nic, dynamic_moderation=new in driver(nic.driver).dynamic_usecs)
+    return nic
 
 
 def quiet(findings: Iterable[Finding]) -> list[Finding]:

@@ -57,7 +57,7 @@ def device(second: float, **knobs: Any) -> Any:
     own = nicstats.Row("eth0", "x", ring_drops=int(values["ring"] * second),
                        phy_discards=int(values["port"] * second),
                        allowance_pps=int(values["pps"] * second))  # fmt: skip
-    slot = pci.Row("eth0", speed=8.0, width=int(values.get("width", 4)))
+    slot = pci.carried(pci.Row("eth0", speed=8.0, width=int(values.get("width", 4))))
     paused = pause.Row("eth0", True, True, True, int(values["xoff"] * second), 0)
     return {"link_stats": [stats], "nicstats": [own], "pci": [slot], "pause": [paused]}
 

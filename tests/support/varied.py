@@ -41,9 +41,12 @@ def every(facts: Facts) -> Known:
 
 
 def flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """The fields of a fact below a name, as text."""
+    """The fields of a fact below a name, as text; of a row in it without its labels: the fact's."""
     if dataclasses.is_dataclass(value):
+        row = type(value).__module__.startswith("nettop.collect")
         for field in dataclasses.fields(value):
+            if row and field.metadata["kind"] == "label":
+                continue
             yield from flat(f"{name}.{field.name}", getattr(value, field.name))
     elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
         yield f"{name}.count", str(len(value))

@@ -11,10 +11,12 @@ devices crash when all of it is read (lspci(8), -xxx).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
+from ..terms import formulas
 from ..terms.dataclass import dataclass
 from . import _sysfs
 
@@ -39,6 +41,8 @@ class Row:
     above: str | None = gauge("bridge with the slowest PCIe link above the slot", default=None)
     above_speed: float | None = gauge("PCIe lane speed of that bridge", "GT/s", default=None)
     above_width: int | None = gauge("PCIe lanes of that bridge", "lanes", default=None)
+    usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
+    narrow: bool | None = gauge("a bridge above carries less than the slot", default=None)
 
 
 def read(source: Source) -> list[Row]:
@@ -62,17 +66,30 @@ def _row(source: Source, nic: str, place: str, speed: str) -> Row:
     ]
     known = [count for count in fatal if count is not None]
     sleeps = _sysfs.number(source, f"{place}/link/l1_aspm")
-    return Row(
-        nic,
-        speed=rate(speed),
-        width=width if width and width < 255 else None,  # 0 and 255: not known
-        max_speed=rate(_sysfs.word(source, f"{place}/max_link_speed")),
-        max_width=widest if widest and widest < 255 else None,
-        aer_correctable=total(_sysfs.word(source, f"{place}/aer_dev_correctable")),
-        aer_fatal=sum(known) if known else None,
-        aspm_l1=None if sleeps is None else sleeps == 1,
-        **_above(source, nic),  # type: ignore[arg-type]
+    return carried(
+        Row(
+            nic,
+            speed=rate(speed),
+            width=width if width and width < 255 else None,  # 0 and 255: not known
+            max_speed=rate(_sysfs.word(source, f"{place}/max_link_speed")),
+            max_width=widest if widest and widest < 255 else None,
+            aer_correctable=total(_sysfs.word(source, f"{place}/aer_dev_correctable")),
+            aer_fatal=sum(known) if known else None,
+            aspm_l1=None if sleeps is None else sleeps == 1,
+            **_above(source, nic),  # type: ignore[arg-type]
+        )
     )
+
+
+def carried(row: Row) -> Row:
+    """With the bit/s after line coding of the slot or of the bridges above, whichever is less."""
+    if not row.speed or not row.width:
+        return row
+    own = formulas.pcie_usable(row.speed, row.width)
+    if not row.above_speed or not row.above_width:
+        return replace(row, usable=own)  # nothing is known of the bridges above
+    above = formulas.pcie_usable(row.above_speed, row.above_width)
+    return replace(row, usable=min(own, above), narrow=above < own)
 
 
 def _above(source: Source, nic: str) -> dict[str, str | float]:

@@ -121,7 +121,8 @@ def _settings(host: Observation, both: set[str]) -> dict[str, object]:
             value = getattr(nic, name)
             if is_dataclass(value):
                 for f in fields(value):
-                    values[f"{nic.name}.{name}.{f.name}"] = getattr(value, f.name)
+                    if f.metadata["kind"] == "gauge":
+                        values[f"{nic.name}.{name}.{f.name}"] = getattr(value, f.name)
             else:
                 values[f"{nic.name}.{name}"] = value
         for feature in nic.features:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
+from ..collect.channels import Row as Channels
+from ..collect.coalesce import Row as Coalesce
+from ..collect.eee import Row as Eee
+from ..collect.pause import Row as Pause
+from ..collect.pci import Row as Pcie
+from ..collect.rings import Row as Ring
 from ..frame.rates import Tables
-from ..terms import formulas
 from ..terms.dataclass import dataclass
 from . import wiring
-from .kinds.nic import Channels, Coalesce, Eee, Feature, Nic, Pause, Pcie, Ring
+from .kinds.nic import Feature, Nic
 from .place import OnlineCpus
 from .toeplitz import key_bytes, symmetric
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    from .rows import FeatureRow, LinkRow, NetClassRow, PciRow, QueueRow, RssRow
-
-_Fact = TypeVar("_Fact", bound="DataclassInstance")
+    from .rows import FeatureRow, LinkRow, NetClassRow, QueueRow, RssRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,8 @@ def _port(
     speed = (_get(modes, "speed") or _get(row, "speed")) if kind in _WIRED else None
     flags = _get(row, "flags")
     promisc = link.promisc if link.promisc is not None else _bit(flags, 0x100)
-    channels = _picked(one["channels"], Channels)
+    channels = one["channels"] or Channels(name)
+    coalesce = one["coalesce"] or Coalesce(name)
     rss = one["rss"]
     key = _get(rss, "key")
     nic = Nic(
@@ -225,12 +226,13 @@ def _port(
         rdma=_get(many["rdma"][0], "device") if many["rdma"] else None,
         module_power=_get(one["module"], "rx_power"),
         module_temperature=_get(one["module"], "temperature"),
-        ring=_picked(one["rings"], Ring),
-        coalesce=_coalesce(one["coalesce"], info),
-        pause=_picked(one["pause"], Pause),
-        eee=_picked(one["eee"], Eee),
+        ring=one["rings"] or Ring(name),
+        coalesce=coalesce,
+        dynamic_moderation=_dynamic(coalesce, info),
+        pause=one["pause"] or Pause(name),
+        eee=one["eee"] or Eee(name),
         channels=channels,
-        pcie=pcie(one["pci"]),
+        pcie=one["pci"] or Pcie(name),
         features=_shared(
             tuple(_feature(one.name, one.on, one.wanted, one.fixed) for one in many["features"])
         ),
@@ -258,36 +260,10 @@ def _get(row: object, name: str) -> Any:
     return None if row is None else getattr(row, name, None)
 
 
-def _picked(row: object, kind: type[_Fact]) -> _Fact:
-    """A fact from the fields of a row with the same names; None for a missing one."""
-    return kind(**{name: _get(row, name) for name in _fields(kind)})
-
-
-@cache
-def _fields(kind: type[DataclassInstance]) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
-
-
-def _coalesce(row: object, info: object) -> Coalesce:
-    """Coalescing; some drivers have no adaptive flag and take 1 or 3 us for dynamic moderation."""
-    values = _picked(row, Coalesce)
+def _dynamic(coalesce: Coalesce, info: object) -> bool | None:
+    """Some drivers have no adaptive flag and take 1 or 3 us for dynamic moderation."""
     special = _get(info, "dynamic_usecs")
-    if values.rx_usecs is None or not special:
-        return values
-    return replace(values, dynamic=values.rx_usecs in special)
-
-
-def pcie(row: PciRow | None) -> Pcie:
-    """The PCI Express link of a NIC, with the bit/s that it carries after line coding.
-
-    It carries what the slot and the bridges above do, whichever is less.
-    """
-    link = _picked(row, Pcie)
-    own = formulas.pcie_usable(link.speed, link.width) if link.speed and link.width else None
-    if own is None or not link.above_speed or not link.above_width:
-        return replace(link, usable=own)  # nothing is known of the bridges above
-    above = formulas.pcie_usable(link.above_speed, link.above_width)
-    return replace(link, usable=min(own, above), narrow=above < own)
+    return None if coalesce.rx_usecs is None or not special else coalesce.rx_usecs in special
 
 
 def _bit(flags: int | None, bit: int) -> bool | None:

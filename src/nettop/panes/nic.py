@@ -18,7 +18,9 @@ from .parts import Cell, Column, listing, matches, section, waiting
 from .table import Order, fitted, marked, ordered
 
 if TYPE_CHECKING:
-    from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
+    from _typeshed import DataclassInstance
+
+    from ..facts.kinds.nic import Nic
 
 TITLE = "NIC"
 KEY = "3"
@@ -82,9 +84,7 @@ def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
     return tuple(one.title for one in ORDERS)
 
 
-def _of(
-    nic: Nic, group: str, value: Ring | Channels | Coalesce | Pause, names: str
-) -> Iterator[Setting]:
+def _of(nic: Nic, group: str, value: DataclassInstance, names: str) -> Iterator[Setting]:
     for name in names.split():
         fact = name.replace("-", "_")
         now = getattr(value, fact)

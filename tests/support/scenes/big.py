@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+from nettop.collect.channels import Row as Channels
+from nettop.collect.coalesce import Row as Coalesce
+from nettop.collect.pause import Row as Pause
+from nettop.collect.pci import Row as Pcie
+from nettop.collect.rings import Row as Ring
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.host import HostFact
-from nettop.facts.kinds.nic import Channels, Coalesce, Counters, Nic, Pause, Pcie, Ring
+from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.process import Process
 from nettop.facts.kinds.queue import Queue
@@ -61,11 +66,11 @@ def big(cpus: int = 256) -> Scene:
             irqs=64,
             rx_load=0.61 - i * 0.5,
             tx_load=0.32 + i * 0.2,
-            ring=Ring(1024, 8192, 1024, 8192),
-            coalesce=Coalesce(True, True, 8, 128, 8, 128),
-            channels=Channels(None, None, 63, None, None, 63),
-            pause=Pause(False, rx=True, tx=True),
-            pcie=Pcie(16.0, 16, 16.0, 16, 252e9, 0, 0),
+            ring=Ring("", 1024, 8192, 1024, 8192),
+            coalesce=Coalesce("", True, True, 8, 128, 8, 128),
+            channels=Channels("", combined=63, combined_max=63),
+            pause=Pause("", False, rx=True, tx=True),
+            pcie=Pcie("", 16.0, 16, 16.0, 16, 0, 0, usable=252e9),
             features=FEATURES,
             per_s=Counters(
                 7.6e9 - i * 6e9,

@@ -6,9 +6,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+from nettop.collect.channels import Row as Channels
+from nettop.collect.coalesce import Row as Coalesce
+from nettop.collect.pause import Row as Pause
+from nettop.collect.pci import Row as Pcie
+from nettop.collect.rings import Row as Ring
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.host import HostFact
-from nettop.facts.kinds.nic import Channels, Coalesce, Counters, Nic, Pause, Pcie, Ring
+from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
@@ -90,11 +95,11 @@ def lossy(second: int = 60) -> Scene:
         gso_max_size=65536,
         gro_max_size=65536,
         carries_ssh=True,
-        ring=Ring(256, 4096, 256, 4096),
-        coalesce=Coalesce(rx_usecs=3),
-        pause=Pause(True, rx=False, tx=False),
-        channels=Channels(1, 1, None, 1, 1, None),
-        pcie=Pcie(2.5, 1, 2.5, 1, 2e9, 0, 0),
+        ring=Ring("", 256, 4096, 256, 4096),
+        coalesce=Coalesce("", rx_usecs=3),
+        pause=Pause("", True, rx=False, tx=False),
+        channels=Channels("", 1, 1, rx_max=1, tx_max=1),
+        pcie=Pcie("", 2.5, 1, 2.5, 1, 0, 0, usable=2e9),
         features=FEATURES,
         per_s=Counters(
             rx_bytes=rx_bytes,

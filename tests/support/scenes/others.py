@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+from nettop.collect.channels import Row as Channels
+from nettop.collect.rings import Row as Ring
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.capture import Capture
 from nettop.facts.kinds.host import HostFact
-from nettop.facts.kinds.nic import Channels, Counters, Nic, Ring
+from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
@@ -45,8 +47,8 @@ def healthy() -> Scene:
         rx_queues=1,
         tx_queues=1,
         addresses=("203.0.113.5/24",),
-        ring=Ring(256, 256, 256, 256),
-        channels=Channels(None, None, 1, None, None, 1),
+        ring=Ring("", 256, 256, 256, 256),
+        channels=Channels("", combined=1, combined_max=1),
         features=FEATURES,
         per_s=Counters(1210.0, 3400.0, 9.0, 11.0, 0.0, 0.0),
         total=Counters(4e9, 1e9, 6e6, 3e6, 0.0, 0.0),

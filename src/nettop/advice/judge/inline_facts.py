@@ -106,7 +106,7 @@ def _queue(out: Mapping[str, object], table: Mapping[str, object]) -> dict[str, 
 
 def _value(where: str, word: Word, value: object) -> object:
     if word.kind is not None:
-        return _built(where, word.kind, value, {})
+        return _built(where, word.kind, value, {"interface": "", "nic": ""})
     form = _FORMS.get(where)
     if form is not None and not isinstance(value, form):
         word_of = "table" if form is dict else "list of tables"

@@ -28,6 +28,7 @@ STAGES: Final = ("flow.limit", "path.worst")  # fields whose values are names of
 RENAMED: Final = {  # old names of fields and stages, and what a rule that has one is told
     "host.backlog_drops": "it is host.socket_backlog_drops now (TCPBacklogDrop)",
     "host.backlog_dropped": "it is host.cpu_backlog_drops now (softnet_stat)",
+    "nic.coalesce.dynamic": "it is nic.dynamic_moderation now",
     "path.worst socket": "it is 'rcvbuf' on receive and 'sndbuf' on send now",
     "path.worst process": "it is 'thread' now",
 }

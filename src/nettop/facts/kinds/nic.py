@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+from ...collect.channels import Row as Channels
+from ...collect.coalesce import Row as Coalesce
+from ...collect.eee import Row as Eee
+from ...collect.pause import Row as Pause
+from ...collect.pci import Row as Pcie
+from ...collect.rings import Row as Ring
 from ...frame.fields import gauge, label, light
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -78,89 +84,6 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
-    """Descriptor ring sizes (ethtool -g)."""
-
-    rx: int | None = gauge("receive ring", "descriptors", default=None)
-    rx_max: int | None = gauge("receive ring maximum", "descriptors", default=None)
-    tx: int | None = gauge("transmit ring", "descriptors", default=None)
-    tx_max: int | None = gauge("transmit ring maximum", "descriptors", default=None)
-    rx_jumbo: int | None = gauge("jumbo receive ring", "descriptors", default=None)
-    rx_jumbo_max: int | None = gauge("jumbo receive ring maximum", "descriptors", default=None)
-    rx_mini: int | None = gauge("mini receive ring", "descriptors", default=None)
-    rx_mini_max: int | None = gauge("mini receive ring maximum", "descriptors", default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Coalesce:
-    """Interrupt coalescing (ethtool -c). None: the driver does not have this parameter."""
-
-    adaptive_rx: bool | None = gauge("adaptive receive moderation", default=None)
-    adaptive_tx: bool | None = gauge("adaptive transmit moderation", default=None)
-    rx_usecs: int | None = gauge("receive interrupt delay", "us", default=None)
-    rx_frames: int | None = gauge("receive frames before an interrupt", "frames", default=None)
-    tx_usecs: int | None = gauge("transmit interrupt delay", "us", default=None)
-    tx_frames: int | None = gauge("transmit frames before an interrupt", "frames", default=None)
-    rx_usecs_high: int | None = gauge("receive interrupt delay at a high rate", "us", default=None)
-    rx_profile: str | None = gauge("DIM receive profile", default=None)
-    dynamic: bool | None = gauge(
-        "dynamic moderation, selected by a special value of the receive interrupt delay",
-        default=None,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Ethernet flow control (ethtool -a). None: not supported."""
-
-    autoneg: bool | None = gauge("pause autonegotiation", default=None)
-    rx: bool | None = gauge("receive pause", default=None)
-    tx: bool | None = gauge("transmit pause", default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Eee:
-    """Energy Efficient Ethernet (ethtool --show-eee). None: not supported."""
-
-    active: bool | None = gauge("EEE agreed with the link partner", default=None)
-    enabled: bool | None = gauge("EEE advertised to the link partner", default=None)
-    tx_lpi: bool | None = gauge("low power idle of the transmitter", default=None)
-    tx_lpi_usecs: int | None = gauge(
-        "idle time before the transmitter enters low power", "us", default=None
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Channels:
-    """Queues (ethtool -l)."""
-
-    rx: int | None = gauge("receive channels", "channels", default=None)
-    tx: int | None = gauge("transmit channels", "channels", default=None)
-    combined: int | None = gauge("combined channels", "channels", default=None)
-    rx_max: int | None = gauge("receive channels maximum", "channels", default=None)
-    tx_max: int | None = gauge("transmit channels maximum", "channels", default=None)
-    combined_max: int | None = gauge("combined channels maximum", "channels", default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Pcie:
-    """The slot (sysfs current_link_*, max_link_*). None: not PCI Express, or not reported."""
-
-    speed: float | None = gauge("PCIe lane speed", "GT/s", default=None)
-    width: int | None = gauge("PCIe lanes in use", "lanes", default=None)
-    max_speed: float | None = gauge("PCIe lane speed maximum", "GT/s", default=None)
-    max_width: int | None = gauge("PCIe lanes maximum", "lanes", default=None)
-    usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
-    aer_correctable: int | None = gauge("corrected PCIe errors", "errors", default=None)
-    aer_fatal: int | None = gauge("uncorrected PCIe errors", "errors", default=None)
-    aspm_l1: bool | None = gauge("PCIe link sleeps while idle (ASPM L1)", default=None)
-    above: str | None = gauge("bridge with the slowest PCIe link above the slot", default=None)
-    above_speed: float | None = gauge("PCIe lane speed of that bridge", "GT/s", default=None)
-    above_width: int | None = gauge("PCIe lanes of that bridge", "lanes", default=None)
-    narrow: bool | None = gauge("a bridge above carries less than the slot", default=None)
-
-
-@dataclass(frozen=True, slots=True)
 class Feature:
     """One offload (ethtool -k): whether it is on, requested, and fixed."""
 
@@ -173,7 +96,10 @@ class Feature:
 @light
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """One interface. `rx_queues` is the number of receive queues, which are facts themselves."""
+    """One interface. `rx_queues` is the number of receive queues, which are facts themselves.
+
+    `ring`, `coalesce` and the like are rows of their tables: a field of these is a field here.
+    """
 
     name: str = label("interface name")
     kind: str = gauge("nic veth bond bridge vlan tunnel loopback wireless other")
@@ -281,12 +207,16 @@ class Nic:
     carries_ssh: bool = gauge("interface of this SSH session", default=False)
     capture: bool = gauge("packet capture on the interface", default=False)
     manual_affinity: bool | None = gauge("manual interrupt affinity", default=None)
-    ring: Ring = gauge("rings", default=Ring())
-    coalesce: Coalesce = gauge("coalescing", default=Coalesce())
-    pause: Pause = gauge("flow control", default=Pause())
-    eee: Eee = gauge("energy saving of the link", default=Eee())
-    channels: Channels = gauge("queues", default=Channels())
-    pcie: Pcie = gauge("slot", default=Pcie())
+    ring: Ring = gauge("rings", default=Ring(""))
+    coalesce: Coalesce = gauge("coalescing", default=Coalesce(""))
+    pause: Pause = gauge("flow control", default=Pause(""))
+    eee: Eee = gauge("energy saving of the link", default=Eee(""))
+    channels: Channels = gauge("queues", default=Channels(""))
+    pcie: Pcie = gauge("slot", default=Pcie(""))
+    dynamic_moderation: bool | None = gauge(
+        "dynamic moderation, selected by a special value of the receive interrupt delay",
+        default=None,
+    )
     features: tuple[Feature, ...] = gauge("offloads; in rules: on(nic, 'rx-gro')", default=())
     private_flags: tuple[tuple[str, bool], ...] = gauge("driver's private flags", default=())
     per_s: Counters = gauge("counters per second", default=Counters())
