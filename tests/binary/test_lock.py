@@ -104,6 +104,7 @@ def sources() -> dict[Path, Iterable[ast.AST]]:
     return found
 
 
+@pytest.mark.package
 def test_no_module_that_is_imported_is_left_out() -> None:
     left_out = one_file.unneeded()["library"]
     for path, nodes in sources().items():

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from hang import until
+from hang import HANG, until
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,9 +140,12 @@ def test_an_invalid_answer_ends_the_connection_with_one_sentence(
         Distant(lambda asks, first: Connection(junk(data), asks, first=first))
 
 
-def test_an_answer_that_expands_without_end_is_refused() -> None:
+def test_an_answer_that_expands_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One block of zeros that is whole by itself (Z_FULL_FLUSH), 300 times."""
+    monkeypatch.setattr(Connection.answer, "__defaults__", (HANG,))
     bomb = (
-        "(lambda d:struct.pack('<I',len(d))+d)(__import__('zlib').compress(bytes(300<<20),9)[2:-4])"
+        "(lambda d:struct.pack('<I',len(d))+d)((lambda c:300*(c.compress(bytes(1<<20))+c.flush(3)))"
+        "(__import__('zlib').compressobj(9,8,-15)))"
     )
     with pytest.raises(HostLostError, match=r"more than 268,435,456 bytes|invalid"):
         Distant(lambda asks, first: Connection(junk(bomb), asks, first=first))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from hang import HANG, until
 
 INTEL, VMWARE = os.environ.get("LAB_E1000E", ""), os.environ.get("LAB_VMXNET3", "")
 Nettop = Callable[..., tuple[int, dict[str, Any]]]
@@ -15,7 +18,7 @@ Nettop = Callable[..., tuple[int, dict[str, Any]]]
 
 def see(*words: str) -> str:
     """What one of the system's own tools prints."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=HANG)
     assert done.returncode == 0, (words, done.stdout, done.stderr)
     return done.stdout
 
@@ -23,6 +26,22 @@ def see(*words: str) -> str:
 def found(pattern: str, *words: str) -> list[str]:
     """What a pattern with one group finds in the lines that a tool prints."""
     return re.findall(pattern, see(*words), re.MULTILINE)
+
+
+def connected(port: int) -> socket.socket:
+    """A connection to a server at the other end that has just been started."""
+    peer = os.environ["LAB_E1000E_TO"], port
+
+    def tried() -> socket.socket | None:
+        try:
+            return socket.create_connection(peer, HANG)
+        except OSError:
+            return None
+
+    made = until(tried)
+    assert made is not None
+    made.settimeout(None)
+    return made
 
 
 def ring(nic: str) -> str:

@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hang import until
 from lab.inside.kernel import INTEL, Nettop, affinity, lines, see
 
 pytestmark = [
@@ -42,6 +43,13 @@ def asked(question: str) -> str:
     raise FileNotFoundError("no irqbalance")
 
 
+def answers() -> bool:
+    """Whether a daemon answers."""
+    with contextlib.suppress(OSError):
+        return bool(asked("setup"))
+    return False
+
+
 def banned() -> set[int]:
     """The interrupts that it leaves alone."""
     words = asked("setup").split()
@@ -58,12 +66,7 @@ class Daemon:
     def start(self) -> None:
         words = ["irqbalance", "--foreground", "-t", str(SCAN)]
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(100):
-            with contextlib.suppress(OSError):
-                asked("setup")
-                return
-            time.sleep(0.2)
-        raise AssertionError("it does not answer")
+        until(answers, "it does not answer")
 
     def kill(self) -> None:
         if self.process is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lab.inside.kernel import found, lines, see, usecs
+from lab.inside.kernel import connected, found, lines, see, usecs
 
 from nettop.facts import Facts
 from nettop.facts.kinds.nic import Nic
@@ -29,12 +28,7 @@ SINK = "import socket; s = socket.create_server(('', 7200)); c, _ = s.accept(); 
 def facts() -> Iterator[Facts]:
     """Two observations while a session to the peer stands."""
     far = subprocess.Popen(["ip", "netns", "exec", "peer", sys.executable, "-c", SINK])
-    for _ in range(100):
-        try:
-            session = socket.create_connection((os.environ["LAB_E1000E_TO"], 7200), timeout=5)
-            break
-        except OSError:
-            time.sleep(0.3)
+    session = connected(7200)
     observer = Observer(Live())
     observer.step()
     time.sleep(1)

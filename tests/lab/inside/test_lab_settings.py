@@ -6,9 +6,11 @@ import re
 import textwrap
 import time
 from collections.abc import Callable
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
+from hang import until
 from lab.inside.changed import CHANGES
 from lab.inside.kernel import INTEL, VMWARE, Nettop, affinity, see
 
@@ -32,11 +34,7 @@ def test_set_then_undo_is_the_identity(
     assert read(nic) == value
     code, undone = nettop("undo", "--all")
     assert (code, undone["changes"][0]["state"]) == (0, "undone"), undone
-    for _ in range(50):  # a link that fell comes back within seconds
-        if read(nic) == before:
-            break
-        time.sleep(0.2)
-    assert read(nic) == before
+    until(lambda: read(nic) == before)  # a link that fell comes back within seconds
 
 
 @pytest.mark.parametrize(
@@ -75,11 +73,10 @@ def shown() -> str:
 
 def settled(then: str) -> None:
     """A link that fell comes back within seconds."""
-    for _ in range(50):
-        if shown() == then:
-            break
-        time.sleep(0.2)
-    assert shown().splitlines() == then.splitlines()
+    until(
+        lambda: shown() == then,
+        lambda: "\n".join(unified_diff(then.split("\n"), shown().split("\n"))),
+    )
 
 
 TASK = re.compile(r"cmd: \|\n((?: {10}.*\n)+)")
@@ -149,7 +146,5 @@ def test_what_is_printed_does_what_apply_does(
 
 def settled_link() -> None:
     """Until the link is there again: some tools show another value while it is not."""
-    for _ in range(50):
-        if Path(f"/sys/class/net/{INTEL}/carrier").read_text().strip() == "1":
-            return
-        time.sleep(0.2)
+    carrier = Path(f"/sys/class/net/{INTEL}/carrier")
+    until(lambda: carrier.read_text().strip() == "1")
