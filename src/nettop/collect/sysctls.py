@@ -16,7 +16,7 @@ from typing import Final
 from .. import config
 from ..frame.fields import gauge, label
 from ..frame.rates import Partly
-from ..host.source import Source
+from ..host.source import UNRECORDED, Source
 from ..terms.dataclass import dataclass
 
 EVERY: Final = 10.0
@@ -58,17 +58,21 @@ def path(name: str) -> str:
 def read(source: Source) -> Sequence[Row]:
     """Every readable parameter of the list; OSError if none can be read."""
     rows: list[Row] = []
+    unrecorded = set()
     failed: tuple[int | str | None, ...] = ()
     for name in names():
         try:
             rows.append(Row(name, " ".join(source.text(path(name)).split())))
         except OSError as error:  # its text is kept: its traceback holds locals
             failed = failed or (error.errno, error.strerror, error.filename)
+            if error.strerror == UNRECORDED:
+                unrecorded.add(name)
     if not rows and failed:
         raise OSError(*failed)
     numbers = {row.name for row in rows if row.value.replace(" ", "").isdigit()}
     if hidden := [name for name in _groups()["always"] if name not in numbers]:
         rows = [row for row in rows if row.name not in hidden]
         more = f" and {len(hidden) - 1} more" if hidden[1:] else ""
-        return Partly(rows, f"{hidden[0]}{more} could not be read")
+        why = UNRECORDED if unrecorded.issuperset(hidden) else "could not be read"
+        return Partly(rows, f"{hidden[0]}{more}: {why}")
     return rows

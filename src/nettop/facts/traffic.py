@@ -21,11 +21,12 @@ from .lines import Lines, Served, by_cpu
 from .memo import Memo
 from .place import OnlineCpus
 from .port import Port
+from .refreshed import Links, Refreshed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from .rows import FecRow, LinkRow, LinkStatsRow, NetDevRow, PauseRow
+    from .rows import FecRow, LinkRow, PauseRow
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _NOTHING: Final = CountedRates()
@@ -70,6 +71,7 @@ class Memory:
     still: dict[str, tuple[tuple[object, ...], Nic]] = field(default_factory=dict)
     queues: dict[str, Grouped] = field(default_factory=dict)
     changed: Changed = field(default_factory=Changed)
+    refreshed: Refreshed = field(default_factory=Refreshed)
     memo: Memo = field(default_factory=Memo)
 
     def forget(self, names: Container[str]) -> None:
@@ -106,8 +108,12 @@ def build(
     rates = interrupts(frame, lines, moment)
     for name, found in lines.by_nic.items():
         memory.served.setdefault(name, Served()).see(found, [rates[line.place] for line in found])
-    links: dict[str, Entry[LinkStatsRow]] = _by_name(tables, "link_stats", memo)
-    devs: dict[str, Entry[NetDevRow]] = {} if links else _by_name(tables, "netdev", memo)
+    links: Links = _by_name(tables, "link_stats", memo)
+    devs: Links = {} if links else _by_name(tables, "netdev", memo)
+    if links:
+        links = memory.refreshed.rated(frame, links, ports)
+    else:
+        devs = memory.refreshed.rated(frame, devs, ports)
     _queues(moment, slots, rates, place, load, around, memory, links or devs)
     qdiscs: dict[str, counters.RootQdisc] = memo.get(
         "qdiscs", (tables.get("qdiscs"),), lambda: counters.qdiscs(tables.get("qdiscs", ())),
@@ -125,7 +131,8 @@ def build(
     out = []
     for name, port in ports.items():
         mine = lines.by_nic.get(name, ())
-        if changed is not None and name not in changed and not mine:
+        held = memory.refreshed.held(name)
+        if changed is not None and name not in changed and not mine and not held:
             same = memory.still.get(name)
             if same is not None:
                 out.append(same[1])
@@ -240,7 +247,7 @@ def _bound(port: Port, around: NicInputs) -> bool | None:
 def _queues(
     moment: Interfaces, slots: Sequence[Slot], rates: Sequence[Mapping[int, float] | None],
     place: OnlineCpus, load: Mapping[int, Load], around: NicInputs, memory: Memory,
-    links: Mapping[str, Entry[LinkStatsRow]] | Mapping[str, Entry[NetDevRow]],
+    links: Links,
 ) -> None:  # fmt: skip
     """The queues; those that no CPU serves and nobody counts stay those of the last frame."""
     spots = place.by_cpu

@@ -29,6 +29,7 @@ from . import ages
 from .archive import RecordedMoment, RecordingError, load, parse
 from .record import COUNTED, Record
 from .request import Request
+from .source import UNRECORDED
 
 _ERROR = re.compile(r"!(\d{1,4}) (.*)\n?", re.ASCII)
 LONGEST = 2.0  # seconds: the longest that a paced replay waits at a moment
@@ -154,7 +155,7 @@ class Replay:
         try:
             body = self._tree[self.folder + name]
         except KeyError:
-            raise FileNotFoundError(2, "not in the recording", name.removesuffix("@")) from None
+            raise FileNotFoundError(2, UNRECORDED, name.removesuffix("@")) from None
         if len(body) > bounds.BOUNDS[bound].most:
             raise bounds.exceeded(bound, name)
         if body.startswith(b"!"):
@@ -187,7 +188,7 @@ class Replay:
             # past all that is below it: "0" comes after "/"
             at = bisect_left(self._names, f"{folder}{name}0", at) if slash else at + 1
         if not found:
-            raise FileNotFoundError(2, "not in the recording", path)
+            raise FileNotFoundError(2, UNRECORDED, path)
         return sorted(found)
 
     def link(self, path: str) -> str:

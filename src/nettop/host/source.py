@@ -31,6 +31,7 @@ class HostLostError(Refused):
         super().__init__(sentence, 3)
 
 
+UNRECORDED: Final = "not in the recording"  # the text of the error: nobody read it then
 NOT_ROOT: Final = "not root there, so some figures cannot be read"
 ORDINARY: Final = "not root, so some figures cannot be read: sudo nettop reads all"
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from ..collect import collector, needed, title
 from ..frame.rates import Entry, Frame
+from ..host.source import UNRECORDED
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
-_ABSENT: Final = ("No such file", "not in the recording")
+_ABSENT: Final = ("No such file", UNRECORDED)
 MOST: Final = 3  # small things that are named
 _MOVES: Final = (
     "idle", "user", "nice", "system", "softirq", "steal", "rx_packets", "tx_packets",
@@ -53,9 +54,13 @@ def _lacking(frame: Frame) -> str | None:
 
 
 def _lacks(frame: Frame, name: str) -> bool:
-    """Whether a table and the one that replaces it were not read, or are empty and never are."""
+    """Whether a table and the one that replaces it were not read, or are empty and never are.
+
+    An older recording lacks a part of a table that nobody read then; what it has can be judged.
+    """
     module = collector(name)
-    if name in frame.missing and getattr(module, "WHOLE", False):
+    why = frame.missing.get(name)
+    if why is not None and getattr(module, "WHOLE", False) and UNRECORDED not in why:
         return True
     tables = {name, getattr(module, "ELSE", name)}
     if getattr(module, "MAY_BE_EMPTY", False):

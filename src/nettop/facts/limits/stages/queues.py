@@ -4,12 +4,14 @@ A rate limit binds when data waits before it and about its rate passes; the coun
 proves nothing (a shaper counts them below its rate too). It also binds when data waits in nearly
 all samples although less passes: the bucket is too small for the time between two turns of the
 queue, and tokens are lost (tc-tbf(8), `burst`). fq's flow limit binds single flows. A full transmit
-ring shows in its drops and in byte queue limits (BQL) that are reached.
+ring shows in its drops and in byte queue limits (BQL) that are reached; of a driver without these
+in packets that stand in a qdisc which holds none back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from ....frame.rates import Entry
@@ -38,6 +40,11 @@ HEADERS: Final = 1.1  # a queue counts more than the payload by at most this fac
 NEAR: Final = 0.85  # of a configured rate: it is reached
 PAID: Final = 0.8  # of fq's rate for a flow, in payload: fq counts the headers of each packet
 STANDING: Final = 0.9  # of the samples with waiting packets; normally equal to the shaper's load
+# qdiscs that hand a packet on as soon as the device takes one: none waits for a rate or a time
+PROMPT: Final = frozenset({
+    "pfifo_fast", "pfifo", "bfifo", "fq_codel", "codel", "fq_pie", "pie", "sfq", "red", "prio",
+    "drr", "mq", "mqprio",
+})  # fmt: skip
 LEAST: Final = 0.3  # of a configured rate that passes although packets always wait
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
@@ -294,6 +301,10 @@ def _ring(look: Look) -> Iterator[Reading]:
     if limited is not None and not full:
         yield limited
         return
+    stands = None if limited or full else _stands(look, nic.name)
+    if stands is not None:
+        yield stands
+        return
     if look.counted("tx_dropped") is None:
         return
     why = f"{units.per_second(lost, 'packets')} dropped on transmit"
@@ -327,6 +338,23 @@ def _byte_limit(look: Look, interface: str) -> Reading | None:
     held = min(full, waits)
     around = (0.9 * look.rate, 1.1 * look.rate) if held >= FILLED else None
     return Reading("tx-ring", "here", name, "measured", why, full, around, held)
+
+
+def _stands(look: Look, interface: str) -> Reading | None:
+    """Packets that wait most of the time, though the device is all that they can wait for."""
+    every = list(_queues(look))
+    rows = [entries[-1].now for entries in every]
+    if any(one.rate or one.kind not in PROMPT for one in rows if one.parent != "ingress"):
+        return None
+    waits, entries = max(((_queued(one), one) for one in every), key=itemgetter(0), default=(0, []))
+    if waits < FILLED:
+        return None
+    packets = mean(float(entry.now.qlen or 0) for entry in entries) or 0.0
+    why = f"packets stand before it in {units.share(waits)} of the samples, {units.count(packets)} "
+    why += "on average, in a qdisc that holds none back: the device takes no more"
+    around = (0.9 * look.rate, 1.1 * look.rate)
+    name = f"transmit ring of {interface}"
+    return Reading("tx-ring", "here", name, "measured", why, waits, around, waits)
 
 
 def _pause(look: Look) -> Iterator[Reading]:
