@@ -142,6 +142,18 @@ def test_bnxt_adds_the_kinds_of_packets_of_a_queue() -> None:
     assert counted("bnxt_en", text) == {"ring_drops": 24, "pause_rx": 3}
 
 
+@folded(
+    ("driver", "received", "sent"),
+    [
+        ("mlx5_core", "rx_bytes_phy", "tx_bytes_phy"), ("ice", "rx_bytes.nic", "tx_bytes.nic"),
+        ("i40e", "port.rx_bytes", "port.tx_bytes"), ("bnxt_en", "rx_bytes", "tx_bytes"),
+    ],
+)  # fmt: skip
+def test_the_ports_own_bytes(driver: str, received: str, sent: str) -> None:
+    text = f"{received}: 9\n{sent}: 4\n"
+    assert counted(driver, text) == {"port_rx_bytes": 9, "port_tx_bytes": 4}
+
+
 def test_stalls_of_the_bus_are_counts_and_their_share_of_time_is_not() -> None:
     text = (
         "outbound_pci_buffer_overflow: 7\noutbound_pci_stalled_wr_events: 3\n"

@@ -16,7 +16,7 @@ COUNTS: Final = (
     "ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards", "pause_rx",
     "pause_tx", "pfc_rx", "pfc_tx", "tx_timeouts", "tx_stops", "allowance_bw_in",
     "allowance_bw_out", "allowance_pps", "allowance_conntrack", "allowance_linklocal",
-    "xdp_drops", "xdp_fails", "bus_overflows", "bus_stalls",
+    "xdp_drops", "xdp_fails", "bus_overflows", "bus_stalls", "port_rx_bytes", "port_tx_bytes",
 )  # fmt: skip
 LEVELS: Final = ("connections_left",)  # values of a moment, mapped like counts
 QUEUE_COUNTS: Final = ("packets", "bytes", "drops")

@@ -80,6 +80,12 @@ class Row:
     bus_stalls: int | None = counter(
         "times that PCI Express did not take what the card received", "events", default=None
     )
+    port_rx_bytes: int | None = counter(
+        "bytes received by the port, also those that pass the kernel by", "bytes", default=None
+    )
+    port_tx_bytes: int | None = counter(
+        "bytes sent by the port, also those that pass the kernel by", "bytes", default=None
+    )
     connections_left: int | None = gauge(
         "connections left in the provider's limit", "connections", default=None
     )

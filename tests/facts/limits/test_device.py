@@ -8,7 +8,7 @@ import pytest
 from flow_tables import Tables, task
 from limit_frames import flow, limits, moment
 
-from nettop.collect import bql, processes, qdiscs
+from nettop.collect import bql, link_stats, nicstats, processes, qdiscs
 from nettop.facts.limits import Limit, Reading
 
 
@@ -42,6 +42,65 @@ def test_a_byte_queue_limit_does_not_limit_alone(inflight: int, backlog: int) ->
     found = flow(limits(lambda s: device(s, inflight, backlog)))
     assert found.stage.stage != "tx-ring"
     assert step(found, "tx-ring").held == 0.0
+
+
+def standing(second: float, kind: str, backlog: int = 90_000, rate: float | None = None) -> Tables:
+    """Packets before a device without byte queue limits."""
+    queue = qdiscs.Row("eth0", "root", "1:", kind, True, backlog, 60, 0, rate=rate)
+    return moment(second, queue=queue)
+
+
+@pytest.mark.parametrize("kind", ["pfifo_fast", "fq_codel"])
+def test_packets_that_stand_before_a_device_are_its_limit(kind: str) -> None:
+    found = flow(limits(lambda s: standing(s, kind)))
+    assert (found.stage.stage, found.stage.end) == ("tx-ring", "here")
+    assert found.stage.because == (
+        "packets stand before it in 100% of the samples, 60 on average, in a qdisc that holds "
+        "none back: the device takes no more"
+    )
+    assert found.stage.capacity is not None
+    assert found.stage.capacity[0] <= (found.rate or 0.0) <= found.stage.capacity[1]
+
+
+@pytest.mark.parametrize(("kind", "rate"), [("fq", None), ("netem", None), ("htb", 1e9)])
+def test_packets_that_a_qdisc_holds_back_say_nothing_of_the_device(
+    kind: str, rate: float | None
+) -> None:
+    found = flow(limits(lambda s: standing(s, kind, rate=rate)))
+    assert found.stage.stage != "tx-ring"
+
+
+def test_an_empty_queue_says_nothing_of_the_device() -> None:
+    assert flow(limits(lambda s: standing(s, "fq_codel", 0))).stage.stage != "tx-ring"
+
+
+def past(second: float, port: int, seen: int) -> Tables:
+    """An interface whose port receives `port` bytes a second; the kernel sees some of them."""
+    row = {"rx_bytes": int(seen * second), "rx_packets": int(seen * second) // 1000}
+    empty = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
+    counted = link_stats.Row(**{**empty, "interface": "eth0", "index": 2, **row})
+    own = nicstats.Row("eth0", "mlx5_core", port_rx_bytes=int(port * second))
+    return moment(second, more={"link_stats": [counted], "nicstats": [own]})
+
+
+def receiving(port: int, seen: int) -> Limit:
+    found = limits(lambda s: past(s, port, seen))
+    return next(one for one in found if (one.over, one.direction) == ("nic", "rx"))
+
+
+def test_what_passes_the_kernel_by_loads_the_link() -> None:
+    found = receiving(600_000_000, 40_000)
+    assert found.stage.name == "what passes the kernel by"
+    assert found.stage.because.startswith("4.8 Gb/s pass the kernel by")
+    wire = step(found, "wire")
+    assert wire.utilisation == pytest.approx(0.48, abs=0.01)
+    assert "4.8 Gb/s of it pass the kernel by" in wire.because
+
+
+def test_headers_that_the_port_counts_pass_nothing_by() -> None:
+    found = receiving(105_000_000, 100_000_000)
+    assert found.stage.name != "what passes the kernel by"
+    assert "pass the kernel by" not in step(found, "wire").because
 
 
 def kernel(name: str, ran: float, on: int = 2) -> Callable[[float], Tables]:

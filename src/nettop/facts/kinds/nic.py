@@ -72,6 +72,12 @@ class Counters:
     bus_stalls: float | None = gauge(
         "times that PCI Express did not take what the card received", "events", default=None
     )
+    port_rx_bytes: float | None = gauge(
+        "bytes received by the port, also those that pass the kernel by", "bytes", default=None
+    )
+    port_tx_bytes: float | None = gauge(
+        "bytes sent by the port, also those that pass the kernel by", "bytes", default=None
+    )
     fec_lost: float | None = gauge("blocks that FEC could not correct", "blocks", default=None)
     interrupts: float | None = gauge("interrupts of all its lines", "interrupts", default=None)
     qdisc_drops: float | None = gauge(

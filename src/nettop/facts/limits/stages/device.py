@@ -40,6 +40,7 @@ STAGES: Final = (
 )  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
 COUNTED: Final = 1.0  # packets a second
+AROUND: Final = 0.2  # of the port's bytes: headers, the frame check sequence, another second
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -58,6 +59,12 @@ def _interface(look: Look, nic: Nic) -> Iterator[Reading]:
     if nic.kind == "nic":
         yield from _wire(look, nic)
         yield from _slot(look, nic)
+        past = _past(look)
+        if look.over == "nic" and past > (_moved(look, "bytes") or 0.0):
+            why = f"{units.scaled(8 * past, 'b/s')} pass the kernel by (RDMA, or a program that "
+            why += "takes packets from the card): what limits them is not visible from here"
+            yield Reading("application", "here", "what passes the kernel by", "measured", why,
+                          None, None, 1.0)  # fmt: skip
     if not look.sends:
         yield from _lost(look, "ring", f"receive ring of {nic.name}")
         yield from _lost(look, "port", f"port of {nic.name}")
@@ -76,11 +83,14 @@ def _wire(look: Look, nic: Nic) -> Iterator[Reading]:
     size, count = _moved(look, "bytes"), _moved(look, "packets")
     if not nic.speed or size is None or count is None:
         return
-    load = formulas.counted_to_wire(size, count) / nic.speed
+    past = _past(look)
+    load = (formulas.counted_to_wire(size, count) + 8 * past) / nic.speed
     goodput = formulas.tcp_goodput(nic.speed, nic.mtu or 1500)
-    whole = 8 * size
+    whole = 8 * (size + past)
     own = goodput if look.over == "nic" else max(look.rate, goodput - max(0.0, whole - look.rate))
     why = f"{nic.name} carries {units.share(load)} of what TCP can at MTU {nic.mtu}"
+    if past:
+        why += f"; {units.scaled(8 * past, 'b/s')} of it pass the kernel by"
     name = f"link of {nic.name}, {units.link(nic.speed)}"
     yield Reading("wire", "here", name, "computed", why, load, (0.97 * own, own),
                   load if load >= FULL else 0.0)  # fmt: skip
@@ -91,7 +101,7 @@ def _slot(look: Look, nic: Nic) -> Iterator[Reading]:
     if not nic.pcie.usable or moved is None:
         return
     most = formulas.SLOT_SHARE * nic.pcie.usable
-    used = moved * 8 / most
+    used = (moved + _past(look)) * 8 / most
     why = f"{units.share(used)} of what the slot of {nic.name} carries"
     yield Reading("slot", "here", f"PCI Express slot of {nic.name}", "computed", why, used,
                   (0.9 * most, 1.1 * most), used if used >= 1.0 else 0.0)  # fmt: skip
@@ -114,8 +124,16 @@ def _provider(look: Look) -> Iterator[Reading]:
 
 
 def _moved(look: Look, what: str) -> float | None:
-    """Bytes or packets a second in its direction."""
+    """Bytes or packets a second in its direction, as the kernel counts them."""
     return look.counted(f"{look.direction}_{what}")
+
+
+def _past(look: Look) -> float:
+    """Bytes a second in its direction that the port counts and the kernel does not see."""
+    port = look.counted(f"port_{look.direction}_bytes")
+    seen = _moved(look, "bytes")
+    past = port - seen if port is not None and seen is not None else 0.0
+    return past if past > AROUND * (port or 0.0) else 0.0
 
 
 def _lost(look: Look, stage: str, name: str) -> Iterator[Reading]:
