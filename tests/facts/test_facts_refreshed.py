@@ -8,7 +8,7 @@ from nettop.collect import netclass, softnet
 from nettop.facts.joined import Joiner
 
 PER_S, SIZE = 50_000, 1000
-CARD = {
+CARD: Tables = {
     "links": [link("eth0", mtu=1500, parent="0000:03:00.0")],
     "netclass": [netclass.Row("eth0", device="0000:03:00.0", speed=10e9, driver="be2net")],
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from flow_tables import Tables, task
 from limit_frames import flow, limits, moment
+from limit_situations import counters
 
 from nettop.collect import bql, link_stats, nicstats, processes, qdiscs
 from nettop.facts.limits import Limit, Reading
@@ -76,9 +77,10 @@ def test_an_empty_queue_says_nothing_of_the_device() -> None:
 
 def past(second: float, port: int, seen: int) -> Tables:
     """An interface whose port receives `port` bytes a second; the kernel sees some of them."""
-    row = {"rx_bytes": int(seen * second), "rx_packets": int(seen * second) // 1000}
-    empty = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
-    counted = link_stats.Row(**{**empty, "interface": "eth0", "index": 2, **row})
+    counted = counters(
+        link_stats.Row, interface="eth0", index=2, rx_bytes=int(seen * second),
+        rx_packets=int(seen * second) // 1000,
+    )  # fmt: skip
     own = nicstats.Row("eth0", "mlx5_core", port_rx_bytes=int(port * second))
     return moment(second, more={"link_stats": [counted], "nicstats": [own]})
 
