@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nic_tables import Tables, frames, link, stats
+import pytest
+from nic_tables import Tables, frames, line, link, stats
 
 from nettop.collect import netclass, softnet
 from nettop.facts.joined import Joiner
@@ -14,13 +15,15 @@ CARD: Tables = {
 }
 
 
-def moment(packets: int, counted: int, others: int = 0) -> Tables:
-    """`packets` that the CPUs took so far, of which the card has counted some, and lo the rest."""
+def moment(packets: int, counted: int, others: int = 0, *, interrupts: bool = True) -> Tables:
+    """`packets` that passed so far, of which the card has counted some, and lo the rest."""
     rx = {"rx_packets": counted, "rx_bytes": counted * SIZE}
+    own = {"interrupts": [line(40, "eth0-rx-0", {0: (packets - others) // 10})]}
     return {
         **CARD,
         "link_stats": [stats("eth0", **rx), stats("lo", rx_packets=others)],
         "softnet": [softnet.Row(0, packets, 0, 0)],
+        **(own if interrupts else {}),
     }
 
 
@@ -53,9 +56,22 @@ def test_an_interface_that_rests_has_a_rate_of_zero() -> None:
     assert rates(*busy, busy[-1], busy[-1]) == [None, *[PER_S] * 3, 0, 0]
 
 
-def test_what_other_interfaces_count_is_no_sign_of_a_late_card() -> None:
-    busy = [moment(PER_S * s, 0, PER_S * s) for s in range(4)]
+@pytest.mark.parametrize("others", [0, 1])
+def test_what_passes_other_interfaces_or_namespaces_is_no_sign_of_a_late_card(others: int) -> None:
+    """Packets of another namespace are counted by no interface of this one."""
+    busy = [moment(PER_S * s, 0, PER_S * s * others, interrupts=False) for s in range(4)]
     assert rates(*busy) == [None, 0, 0, 0]
+
+
+def test_a_late_card_without_known_interrupts_is_known_by_its_first_jump() -> None:
+    every = [moment(PER_S * s, refreshed(s, 3), interrupts=False) for s in range(10)]
+    assert rates(*every) == [None, 0, 0, 3 * PER_S, 3 * PER_S, 3 * PER_S, *[PER_S] * 4]
+
+
+def test_a_card_whose_counters_stand_for_long_is_idle() -> None:
+    busy = [moment(PER_S * s, PER_S * s, interrupts=False) for s in range(3)]
+    ended = [moment(PER_S * (3 + s), PER_S * 2, interrupts=False) for s in range(12)]
+    assert rates(*busy, *ended)[-1] == 0
 
 
 def test_a_late_card_whose_traffic_ends_is_idle() -> None:

@@ -1,14 +1,16 @@
 """Counters that a card refreshes every few seconds only (be2net, bnx2x and others fetch them so).
 
 Between two refreshes such counters stand still though packets pass, and then they jump: read once
-a second, an interface is idle and then carries several times its rate. What betrays it are the
-packets that the kernel itself counted meanwhile: those that its CPUs took (softnet_stat), and those
-that the queueing discipline handed on. Rates are then those between refreshes.
+a second, an interface is idle and then carries several times its rate. What betrays it is what the
+kernel itself counts meanwhile: interrupts of the card, packets that its queueing discipline handed
+on, or, of a card without known interrupts, packets that the CPUs took (softnet_stat) and that no
+interface counts; these may also be of another network namespace. Rates are then those between
+refreshes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any, Final, TypeAlias
 
@@ -16,9 +18,10 @@ from ..frame.rates import Entry, Frame
 from ..terms.dataclass import dataclass
 from .port import Port
 
-LOOK: Final = 10.0  # seconds that a rate covers at most
+LOOK: Final = 10.0  # seconds that a rate covers, and holds, at most
 LEAST: Final = 1000.0  # packets a second that the card does not count: fewer may be other work
-PART: Final = 0.5  # of the rate known before: so many still pass
+INTERRUPTS: Final = 100.0  # a second, of a card that counts nothing
+PART: Final = 0.15  # of the rate known before, which may be that of a jump, still pass
 QUICK: Final = 4  # frames in a row in which the counters moved: they are refreshed at once
 
 Links: TypeAlias = Mapping[str, Entry[Any]]  # by interface: of `link_stats` or `netdev`
@@ -41,12 +44,17 @@ class Refreshed:
 
     cards: dict[str, _Card] = field(default_factory=dict)
 
-    def rated(self, frame: Frame, links: Links, ports: Mapping[str, Port]) -> Links:
-        """The entries; of a late card with its rates over whole periods, or without any yet."""
+    def rated(
+        self, frame: Frame, links: Links, ports: Mapping[str, Port],
+        interrupts: Callable[[str], float | None],
+    ) -> Links:  # fmt: skip
+        """The entries; of a late card with its rates over whole periods, or without any yet.
+
+        `interrupts`: those of an interface per second; None: not known.
+        """
         own = [name for name in links if name in ports and ports[name].kind == "nic"]
         self.cards = {name: self.cards.get(name) or _Card() for name in own}
         replaced = {}
-        uncounted: float | None = None
         for name in own:
             entry, card = links[name], self.cards[name]
             card.held = card.late
@@ -55,13 +63,9 @@ class Refreshed:
             elif entry.rate("rx_packets") or entry.rate("tx_packets"):
                 replaced[name] = _moved(card, entry, frame.at)
             else:
-                if uncounted is None:
-                    uncounted = _uncounted(frame, links)
-                before = card.known.rate("rx_packets") if card.known is not None else None
                 card.quick = 0
-                card.late = uncounted >= max(LEAST, PART * (before or 0.0)) or (
-                    _sent(frame, name) >= LEAST
-                )
+                old = bool(card.moved) and frame.at - card.moved[-1][0] > LOOK
+                card.late = not old and _passes(frame, links, name, card.known, interrupts(name))
                 if card.late:
                     replaced[name] = card.known or Entry(entry.now)
             card.held |= card.late
@@ -85,6 +89,18 @@ def _moved(card: _Card, entry: Entry[Any], at: float) -> Entry[Any]:
         card.moved = [(at, entry.now)]
     card.known = entry if entry.rated else None
     return entry
+
+
+def _passes(
+    frame: Frame, links: Links, name: str, known: Entry[Any] | None, interrupts: float | None
+) -> bool:
+    """Whether packets pass an interface that counts none."""
+    if _sent(frame, name) >= LEAST:
+        return True
+    if interrupts is not None:
+        return interrupts >= INTERRUPTS
+    before = known.rate("rx_packets") if known is not None else None
+    return bool(before) and _uncounted(frame, links) >= max(LEAST, PART * (before or 0.0))
 
 
 def _uncounted(frame: Frame, links: Links) -> float:

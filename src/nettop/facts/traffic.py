@@ -110,10 +110,11 @@ def build(
         memory.served.setdefault(name, Served()).see(found, [rates[line.place] for line in found])
     links: Links = _by_name(tables, "link_stats", memo)
     devs: Links = {} if links else _by_name(tables, "netdev", memo)
-    if links:
-        links = memory.refreshed.rated(frame, links, ports)
-    else:
-        devs = memory.refreshed.rated(frame, devs, ports)
+    late = memory.refreshed.rated(
+        frame, links or devs, ports,
+        lambda name: _sum(rates[line.place] for line in lines.by_nic.get(name, ())),
+    )  # fmt: skip
+    links, devs = (late, devs) if links else (links, late)
     _queues(moment, slots, rates, place, load, around, memory, links or devs)
     qdiscs: dict[str, counters.RootQdisc] = memo.get(
         "qdiscs", (tables.get("qdiscs"),), lambda: counters.qdiscs(tables.get("qdiscs", ())),
