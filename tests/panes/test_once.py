@@ -12,8 +12,7 @@ from scenes import storied
 
 from nettop.panes import flowlist, graph, history, interfaces, listed, page, processlist
 from nettop.views import stages, timeline
-from nettop.views.once import once
-from nettop.views.scene import Scene
+from nettop.views.scene import Scene, once
 from nettop.views.view import View
 
 

@@ -21,9 +21,7 @@ from nettop.tui.keys import Ask, press
 from nettop.tui.read_only import refused
 from nettop.tui.screen import Nettop
 from nettop.views.options import THEMES, Options
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Scene
-from nettop.views.stored import changed, document
+from nettop.views.scene import Scene, SceneOrigin, changed, document
 from nettop.views.view import View
 
 HOSTS = Path(__file__).parents[1] / "hosts"

@@ -25,9 +25,8 @@ from nettop.panes import (
     tests,
 )
 from nettop.terms.text import text_of
-from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
-from nettop.views.scene import Ended, Note
+from nettop.views.scene import Ended, Note, SceneOrigin
 from nettop.views.view import View
 
 RECORDING = SceneOrigin("recording", "web1")

@@ -17,9 +17,8 @@ from nettop.terms.text import line, text_of
 from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, shown_as
 from nettop.views.ask import Pointer
-from nettop.views.origin import SceneOrigin
 from nettop.views.past import FINE, History
-from nettop.views.scene import Ended, JournalEntry, RunningTest
+from nettop.views.scene import Ended, JournalEntry, RunningTest, SceneOrigin
 from nettop.views.view import View
 
 

@@ -25,8 +25,7 @@ from nettop.tui.reading import RowsRead
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
 from nettop.views.form import peers
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Ended, JournalEntry, Pending, Question, Scene
+from nettop.views.scene import Ended, JournalEntry, Pending, Question, Scene, SceneOrigin
 from nettop.views.view import View
 
 NEW = Found("udp-overflow@python3", "critical", "python3 loses datagrams", "why")

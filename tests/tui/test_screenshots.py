@@ -20,8 +20,7 @@ from nettop.host.recording import Replay, load
 from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop
 from nettop.views.options import Options
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Scene
+from nettop.views.scene import Scene, SceneOrigin
 from nettop.views.view import View
 
 

@@ -25,8 +25,7 @@ from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
 from nettop.views.options import THEMES, Options
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Note, Peer, Scene, Step
+from nettop.views.scene import Note, Peer, Scene, SceneOrigin, Step
 from nettop.views.view import View
 
 
@@ -342,7 +341,7 @@ def test_the_keys_need_no_textual() -> None:
 
 def test_a_step_that_cannot_be_read_says_why(tmp_path: pathlib.Path) -> None:
     from nettop.host.source import Live
-    from nettop.views.steps import step
+    from nettop.views.build import step
 
     made = step("sysctl.net.ipv4.tcp_sack", "1", Live(str(tmp_path)))
     assert isinstance(made, Step)

@@ -121,8 +121,8 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..views.build import Plans, scene_of
     from ..views.kept import stored, studies
     from ..views.observer import Observer
-    from ..views.origin import origin_of
     from ..views.past import History
+    from ..views.scene import origin_of
     from ..views.view import Spot, View
 
     try:

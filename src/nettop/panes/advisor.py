@@ -11,11 +11,10 @@ from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import Scene
 from ..views.view import View, under
 from . import listed, origins, pane, silence
-from .clock import clock
 from .cursor import among, moved
 from .frame import abreast, enclosed, inside, roomy
 from .listed import Listed
-from .parts import RISKS, listing, matches, section, severity, waiting
+from .parts import RISKS, clock, listing, matches, section, severity, waiting
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Cite, Finding

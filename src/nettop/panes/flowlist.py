@@ -11,8 +11,7 @@ from ..facts.limits.stages import declared
 from ..terms import braille
 from ..terms.text import Line, fit_line
 from ..terms.units import UNKNOWN, seconds, share
-from ..views.once import once
-from ..views.scene import Scene
+from ..views.scene import Scene, once
 from ..views.timeline import trace
 from .parts import Cell, Column, listing
 from .table import fitted

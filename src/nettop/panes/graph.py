@@ -15,8 +15,7 @@ from ..advice.rules.severity import MARKS
 from ..terms import braille
 from ..terms.text import LEVELS, Line, cells, fit, line
 from ..terms.units import Units, brief, seconds, share
-from ..views.once import once
-from ..views.scene import Scene
+from ..views.scene import Scene, once
 from ..views.timeline import Event, Timeline, events, last_step, timeline
 from .grid import merge
 from .parts import ROLES

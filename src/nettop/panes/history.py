@@ -12,17 +12,15 @@ from ..terms.text import Line, cells, fit, fit_line, level, line, repeats, resam
 from ..terms.units import count, scaled, seconds, size
 from ..views.altered import changes
 from ..views.ask import Hint, Key, Next, Pointer
-from ..views.once import once
 from ..views.past import Summary
-from ..views.scene import Scene, nic_of
+from ..views.scene import Scene, nic_of, once
 from ..views.timeline import Event, events
 from ..views.view import View
-from .clock import clock
 from .frame import enclosed, inside, roomy
 from .graph import SHADES, sign, top_of
 from .grid import merge
 from .limit import HOT, WARM
-from .parts import flow_words, in_blank, section
+from .parts import clock, flow_words, in_blank, section
 
 TITLE = "History"
 KEY = "7"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..terms.text import Line, bar, fit_line, line
 from ..terms.units import UNKNOWN, brief, per_second
-from ..views.once import once
 from ..views.past import lost
-from ..views.scene import Scene, nic_of
+from ..views.scene import Scene, nic_of, once
 from ..views.view import View
 from . import path
 from .parts import Cell, Column

@@ -14,9 +14,8 @@ from ..views.kept import PEERS, exportable
 from ..views.scene import IN_FORCE, JournalEntry, Scene, nic_of
 from ..views.view import View, under
 from . import graph, path
-from .clock import when
 from .frame import enclosed, inside, roomy
-from .parts import Cell, Column, apart, heading, listing, matches, row, section, widths
+from .parts import Cell, Column, apart, heading, listing, matches, row, section, when, widths
 from .table import Order, column_of, marked, ordered
 
 TITLE = "Journal"

@@ -10,11 +10,9 @@ from ..advice.rules.severity import SEVERITIES
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, clauses, crop, ends, fit, line, line_cells
 from ..views.ask import Hint
-from ..views.mutes import may_mute, mutes
-from ..views.once import once
-from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene
-from .clock import clock
-from .parts import severity
+from ..views.build import may_mute, mutes
+from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene, once
+from .parts import clock, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding

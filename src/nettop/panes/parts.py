@@ -1,20 +1,23 @@
-"""Parts that several panes share: headings, tables, lists that scroll, severities, loads."""
+"""Parts that several panes share: headings, tables, lists that scroll, severities, loads, times."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ..advice.rules.severity import MARKS
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
-from ..terms.units import UNKNOWN
+from ..terms.units import UNKNOWN, seconds
+from ..views.scene import RunningTest
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.core import Core
     from ..views.scene import Scene
     from ..views.view import View
+
 
 T = TypeVar("T")
 
@@ -244,3 +247,21 @@ def in_blank(rows: list[Line], text: str) -> list[Line]:
     left = spare // 2
     middle = line(label, " " * left, (text, "dim"), " " * (spare - left), *drawn[1:])
     return [*rows[:at], middle, *rows[at + 1 :]]
+
+
+def when(wall: float) -> str:
+    """Date and time in UTC, which is the same on all hosts; empty for 0 (unknown)."""
+    return datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if wall else ""
+
+
+def clock(wall: float) -> str:
+    """The time of day in UTC; empty for 0 (unknown)."""
+    return when(wall)[11:]
+
+
+def left_of(test: RunningTest) -> str:
+    """The time that the running test still takes, in whole seconds; empty if it is not known."""
+    if not test.seconds:
+        return ""
+    least = "≥ " if test.open_ended else ""
+    return f"{least}{seconds(max(1, round(test.seconds - test.elapsed)))} left"

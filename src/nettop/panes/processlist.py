@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, percent
-from ..views.once import once
-from ..views.scene import Scene
+from ..views.scene import Scene, once
 from .parts import Column, heading, row, widths
 
 if TYPE_CHECKING:

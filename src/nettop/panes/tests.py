@@ -13,10 +13,21 @@ from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable,
 from ..views.scene import Paper, RunningTest, Scene, StoredResult
 from ..views.view import View, under
 from . import outcome, plots
-from .clock import left_of, when
 from .cursor import among, target
 from .frame import abreast, enclosed, inside, roomy
-from .parts import Column, heading, listing, matches, row, section, severity, typed, widths
+from .parts import (
+    Column,
+    heading,
+    left_of,
+    listing,
+    matches,
+    row,
+    section,
+    severity,
+    typed,
+    when,
+    widths,
+)
 from .table import Order, column_of, marked, ordered
 
 TITLE = "Tests"

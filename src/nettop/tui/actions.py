@@ -20,8 +20,7 @@ from ..views.ask import Ask
 from ..views.build import NOTES
 from ..views.form import values
 from ..views.kept import PEERS, journal, journal_version, notices, root_journal, stored, studies
-from ..views.origin import origin_of
-from ..views.scene import JournalEntry, Question, Scene
+from ..views.scene import JournalEntry, Question, Scene, origin_of
 from ..views.view import View
 from . import options
 from .away import VERBS as ELSEWHERE

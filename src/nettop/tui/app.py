@@ -40,9 +40,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     environment()
     from ..panes import chosen_columns
     from ..views.build import merge
-    from ..views.origin import origin_of
-    from ..views.scene import Note, Scene
-    from ..views.stored import document
+    from ..views.scene import Note, Scene, document, origin_of
 
     chosen = options_of(settings, options.interval)
     demo = bool(getattr(options, "demo", False))

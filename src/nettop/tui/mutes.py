@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import config
-from ..views.mutes import sorted_by_mutes
+from ..views.build import sorted_by_mutes
 from ..views.scene import Scene
 from .notes import Update, note
 

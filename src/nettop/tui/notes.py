@@ -9,8 +9,7 @@ from typing import Final
 
 from ..facts.pair.words import called
 from ..views.build import NOTES
-from ..views.origin import SceneOrigin
-from ..views.scene import JournalEntry, Note, Pending, Question, Scene
+from ..views.scene import JournalEntry, Note, Pending, Question, Scene, SceneOrigin
 from ..views.view import View
 
 Update = Callable[[Scene], Scene]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..views.scene import Scene
-from ..views.stored import changed
+from ..views.scene import Scene, changed
 from ..views.view import View
 from .notes import Update, note
 

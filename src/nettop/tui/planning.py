@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
 from ..panes import pane
-from ..panes.clock import when
-from ..panes.parts import RISKS
+from ..panes.parts import RISKS, when
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.kept import exportable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..box.earlier import Earlier
 from ..panes import drawn, pane
-from ..panes.clock import clock, when
+from ..panes.parts import clock, when
 from ..views.ask import Ask
 from ..views.moments import STEP, Found, Moments, at_moment
 from ..views.scene import Scene
