@@ -35,8 +35,7 @@ from .chain import READY
 from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
 from .readback import current
-from .running import GUARD, running
-from .unguarded import over, unguarded
+from .unguarded import GUARD, over, running, unguarded
 
 if TYPE_CHECKING:
     from ..settings import Host

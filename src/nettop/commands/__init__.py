@@ -158,12 +158,12 @@ def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = Fal
     The alternative names of its interfaces in the arguments become their own. `pace` and `loop`
     control the playback of a recording: see `Replay`.
     """
-    from ._own_name import resolve
+    from ._argument import own_names
 
     if getattr(args, "netns", None):
         enter_netns(args.netns)
     source = _selected(args, pace=pace, loop=loop)
-    resolve(args, source)
+    own_names(args, source)
     return source
 
 
@@ -195,10 +195,10 @@ def open_peer(args: argparse.Namespace, here: Source) -> Source | None:
     """
     if here.ends:
         from ..host.recording import Replay
-        from ._pair import other
+        from ._ends import other_recording
 
         if isinstance(here, Replay):
-            return other(args, here)
+            return other_recording(args, here)
     check_peer(args, here)
     return None if args.peer is None else _distant(args.peer)
 
@@ -292,11 +292,11 @@ def enter_netns_of(args: argparse.Namespace) -> None:
     For commands that act on this host only: alternative names in their arguments become own names.
     """
     from ..host.source import Live
-    from ._own_name import resolve
+    from ._argument import own_names
 
     if args.netns is not None:
         enter_netns(args.netns)
-    resolve(args, Live())
+    own_names(args, Live())
 
 
 def emit(document: Mapping[str, object]) -> None:

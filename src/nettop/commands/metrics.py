@@ -101,12 +101,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _made(args: argparse.Namespace) -> str:
     """A file for Prometheus or Grafana, made from the rules of nettop and of the user."""
-    from ..metrics import alert_tests, alerts, board
+    from ..metrics import alerts, board
 
     if args.board:
         return board.text()
     rules = _rules()
-    return alerts.text(rules) if args.alerts else alert_tests.text(rules)
+    return alerts.text(rules) if args.alerts else alerts.test_text(rules)
 
 
 def _rules() -> tuple[Rule, ...]:

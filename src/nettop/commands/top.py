@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _install(args: argparse.Namespace) -> bool:
     """Put the one file at the host of --host, or remove it; whether that was all. Refused."""
-    from ..changes.forget import forget
+    from ..changes.remote import forget
     from ..files import own
     from ..host import install, prefix
     from ..terms.errors import sentence

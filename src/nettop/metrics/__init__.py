@@ -2,7 +2,7 @@
 
 Takes observations and the journal. `families` declares every metric, `values` makes the samples of
 one observation, `looks` observes at most once a second, and adds those of the journal, `exposition`
-writes the samples in the formats of Prometheus and `listen` serves them. `alerts`, `alert_tests`
-and `board` make the files for Prometheus and Grafana from the rules, `unit` those for systemd.
+writes the samples in the formats of Prometheus and `listen` serves them. `alerts` and
+`board` make the files for Prometheus and Grafana from the rules, `unit` those for systemd.
 No label holds an address, a port, a process number or a process name.
 """

@@ -18,7 +18,7 @@ from ..host.netlink.codec import Field, attributes, decode, messages, numbered, 
 from ..host.netlink.route import NEWQDISC, names, qdiscs
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import Address, Command, Host, Keep, Limits, _modules
+from . import Address, Command, Host, Keep, Limits, sysctl
 
 RISK = "none"
 NIC = True
@@ -284,7 +284,7 @@ def validate(source: Source, address: Address, value: str) -> None:
     kind = value.partition(" ")[0]
     if kind in _ALWAYS or kind in {q.value.partition(" ")[0] for q in every(source, address.nic)}:
         return
-    known = _modules.names(source)
+    known = sysctl.kernel_modules(source)
     if known and f"sch_{kind}" not in known:
         raise ValueError(f"this kernel has no qdisc {kind!r}")
 

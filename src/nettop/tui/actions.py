@@ -20,21 +20,21 @@ from ..views.ask import Ask
 from ..views.build import NOTES
 from ..views.form import values
 from ..views.kept import PEERS, journal, journal_version, notices, root_journal, stored, studies
-from ..views.scene import JournalEntry, Question, Scene, origin_of
+from ..views.scene import JournalEntry, Question, Scene, changed, origin_of
 from ..views.view import View
-from . import options
 from .away import VERBS as ELSEWHERE
 from .away import Away
 from .beyond import Beyond, ours
 from .changing import Changing, changes_of
 from .experiments import Experiments
-from .notes import Post, ask_question, not_this_host, note, reverts
+from .notes import Post, Update, ask_question, not_this_host, note, reverts
 from .planning import Planning
 from .proving import Proving
 from .trying import TrialBench, options_of
 
 if TYPE_CHECKING:
     from ..settings import Host
+
 
 JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending
 AWAY_EVERY: Final = 10.0  # the same for the journal of another host: each is a connection
@@ -229,7 +229,7 @@ class Actions:
 
     def do_write(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Write the options to the user's config.toml."""
-        self.post(options.save(view, scene))
+        self.post(save_options(view, scene))
 
     # -- tests ------------------------------------------------------------------------------------
 
@@ -312,3 +312,18 @@ def settings_of(study: str) -> list[Line]:
         return [line((" No point changes a setting.", "dim"))]
     out = [line((" Set for the run of one point, then reverted:", "dim"))]
     return out + [line(f"   {name} = ", (value, "strong")) for name, value in settings]
+
+
+def save_options(view: View, scene: Scene) -> Update:
+    """Write the changed options; returns the update of the scene.
+
+    ConfigError, one sentence, if the file cannot be changed; it is then as before.
+    """
+    from ..config import save
+
+    values = changed(scene, view)
+    if not values:
+        return note("every option is in config.toml or as at the start", "dim")
+    path = save(values)
+    message = note(f"written to {path}: {', '.join(values)}", "good")
+    return lambda now: message(replace(now, stored={**now.stored, **values}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -12,7 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from .. import config
 from ..files import bounds, own
+from ..files.draft import write
 from ..host.source import NOT_ROOT, ORDINARY
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from .pairing import Pairing
     from .peering import Peering
     from .screen import Nettop, Tick
+
 
 PROCESSOR_AFTER = 3.0  # seconds after the first frame: the query takes a second of a core
 
@@ -72,11 +76,10 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     from .actions import Actions
     from .beyond import Beyond
     from .engine import Engine
+    from .leaving import END
     from .peering import Peering
-    from .processor import learn
     from .screen import Nettop, Tick
     from .scrub import moments_of
-    from .signals import END
 
     app = Nettop(view, scene)
     engine = Engine(
@@ -101,7 +104,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         app.on_leave = save_view
     if source.live:
         arguments = [lambda name: post(app, _named(name)), not app.read_only]
-        timer = threading.Timer(PROCESSOR_AFTER, learn, arguments)
+        timer = threading.Timer(PROCESSOR_AFTER, learn_processor, arguments)
         timer.daemon = True
         timer.start()
     started = source.wall()
@@ -259,3 +262,42 @@ def save_view(view: View) -> None:
         write(folder / "view.json", json.dumps(values))
     except OSError:
         return
+
+
+def learn_processor(tell: Callable[[str], None], ask: bool = True) -> None:
+    """Call `tell` with the model name of the processor as soon as it is known.
+
+    py-cpuinfo finds it even if /proc/cpuinfo has none. It starts a process and takes more than a
+    second, so it runs in the background after the first frame, and the name is stored.
+
+    Without `ask`, only a stored name is used: no process is started and no file is written.
+    """
+    path = config.state_folder() / "processor"
+    try:
+        name = bounds.read(path, "state").decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        name = ""
+    if name:
+        tell(name)
+    if name or not ask:
+        return
+
+    def find() -> None:
+        try:
+            from cpuinfo import get_cpu_info
+
+            brand = str(get_cpu_info().get("brand_raw", ""))
+        except Exception:  # py-cpuinfo can raise any exception on unusual machines
+            return
+        brand = re.sub(r"\((?:R|TM|tm)\)|\bCPU\b|@.*", "", brand)
+        brand = re.sub(r"\s+", " ", brand).strip()
+        if not brand:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path, brand + "\n")
+        except OSError:
+            pass  # the next run asks again
+        tell(brand)
+
+    threading.Thread(target=find, name="nettop-processor", daemon=True).start()

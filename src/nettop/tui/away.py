@@ -69,7 +69,7 @@ class Away:
             work()
         except AbsentError as error:
             from ..host import install
-            from . import installing
+            from . import proving
 
             if not self.binary:
                 self._say(f"{error}{cure}", "warn")
@@ -81,7 +81,7 @@ class Away:
                 return
             self._then = work
             self.post(
-                ask_question(installing.question(str(error), one, self.batches.name, self.peer))
+                ask_question(proving.installing(str(error), one, self.batches.name, self.peer))
             )
 
     def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:

@@ -10,22 +10,25 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from .. import config
 from ..host.source import Source
 from ..terms.text import Line, text_of
 from ..views.ask import Ask
+from ..views.build import sorted_by_mutes
 from ..views.kept import ROOTS
 from ..views.scene import Question, Scene
 from ..views.view import View
-from . import mutes
-from .notes import Post, note
+from .notes import Post, Update, note
 
 if TYPE_CHECKING:
     from ..changes import Change
     from ..changes import Result as Outcome
     from ..changes.apply import Terms
     from ..settings import Host
+
 
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})
 NOT_TRIED: Final = "not tried"  # begins the reason of a change that follows one that failed
@@ -77,7 +80,7 @@ class Changing:
             body = next((b for one, b in question.sheets if one == name), ())
             self._write(name, body)
         elif question.verb in ("mute", "unmute"):
-            self.post(mutes.put(question.finding, muted=question.verb == "mute"))
+            self.post(mute(question.finding, muted=question.verb == "mute"))
             self.altered()
         elif question.verb == "undo":
             self.undo(question.entries)
@@ -271,3 +274,20 @@ def sentence(result: Outcome) -> tuple[str, str]:
     reverted = result.state in ("undone", "reverted")
     values = f"back to {after}" if reverted else f"{result.before} → {after}"
     return f"{result.setting}: {values}: {result.state}{because}", role
+
+
+def mute(name: str, *, muted: bool) -> Update:
+    """Write the list with or without the name; returns the update of the scene.
+
+    OSError if the list cannot be written; ConfigError if it cannot be read.
+    """
+    names = [one for one in config.muted() if one != name]
+    config.mute([*names, name] if muted else names)
+    message = f"muted {name}; M shows the muted ones" if muted else f"unmuted {name}"
+
+    def update(scene: Scene) -> Scene:
+        rest = tuple(one for one in scene.mutes if one != name)
+        listed = replace(scene, mutes=(*rest, name) if muted else rest)
+        return note(message, "good")(sorted_by_mutes(listed))
+
+    return update

@@ -1,22 +1,28 @@
 """Proofs of fixes at another host: the test runs from the host shown, the change is made there.
 
-The peer of the test is the host of --peer; without it the one of the form, or this machine.
+The peer of the test is the host of --peer; without it the one of the form, or this machine. Before
+a change at a host that has no nettop, a question asks to install the one file there.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..facts.pair.words import called
+from ..host.install import File
 from ..terms.dataclass import dataclass
 from ..terms.text import line
 from ..views.form import course, values
 from ..views.scene import Question, Scene
 from ..views.view import View
+from .notes import brief
 
 if TYPE_CHECKING:
     from .trying import TrialBench
+
 
 LOCAL: Final = "env"  # a prefix that runs a command on this machine
 
@@ -55,4 +61,20 @@ def question(applying: Question, host: str, form: dict[str, str]) -> Question:
     return replace(
         applying, sheets=((name, body),), verb="prove", yes="start (Ctrl-X stops)",
         form=tuple(form.items()),
+    )  # fmt: skip
+
+
+def installing(why: str, one: File, name: str, host: str) -> Question:
+    """`why` it is wanted; `name` is the command prefix, `host` the name of the host of --peer."""
+    rows = (
+        line((f" {brief(why, name)}. This puts one file there:", "warn")),
+        line(f" {one.path}"),
+        line((f" {one.size / (1 << 20):.1f} MiB, {one.machine}, sha256 {one.sha256}", "dim")),
+        line(" into /opt/nettop, as root; without root, into nettop in the cache of the user."),
+        line(" Its hash is checked there. It unpacks itself into the cache. Nothing else is done."),
+        line(" To remove it:", (f"   # nettop --host {shlex.quote(name)} --forget", "key")),
+    )
+    return Question(
+        f"Install nettop at {host or called(name)}", (("", rows),), "install", "install there",
+        host=host,
     )  # fmt: skip

@@ -15,8 +15,7 @@ from ..views.ask import Ask
 from ..views.moments import STEP, Found, Moments, at_moment
 from ..views.scene import Scene
 from ..views.view import View
-from .notes import note
-from .read_only import HARMLESS, refused
+from .notes import HARMLESS, note, refused
 
 if TYPE_CHECKING:
     from ..box.past import Past

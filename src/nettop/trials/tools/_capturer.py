@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
+from ...terms.dataclass import dataclass
 from ..run import Trial, TrialError
 from ._client_server import failed
-
-if TYPE_CHECKING:
-    from ._capture_options import CaptureOptions
 
 
 class Captured(TypedDict, total=False):
@@ -63,3 +61,14 @@ def summary(output: str, program: str, pattern: re.Pattern[str], needed: str) ->
     if needed not in counts:
         raise failed(program, output)
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureOptions:
+    """The traffic to capture and the cores of the capturing process."""
+
+    interface: str
+    port: int
+    v6: bool
+    cpus: tuple[int, ...]
+    ring: int = 0  # ring size in bytes; 0: the program's default
