@@ -17,9 +17,7 @@ from . import _argument, emit, print_lines
 
 if TYPE_CHECKING:
     from ..facts import Facts
-    from ..facts.way import Flow, Step, Way
-    from ..frame.rates import Frame
-    from ..host.source import Source
+    from ..facts.way import Step
 
 
 _MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}
