@@ -6,6 +6,7 @@ import re
 
 from ..host.source import Source
 from . import Address
+from ._text import cpu_list, cpus, ranges
 
 _QUEUE = re.compile(r"(rx|tx)-\d{1,5}\Z")
 
@@ -32,8 +33,6 @@ def text(source: Source, path: str, what: str) -> str:
 
 def cpu_range(source: Source) -> frozenset[int]:
     """The possible CPUs of the host."""
-    from ._text import cpus
-
     try:
         return cpus(source.text("/sys/devices/system/cpu/possible"))
     except OSError:
@@ -42,8 +41,6 @@ def cpu_range(source: Source) -> frozenset[int]:
 
 def some_online(source: Source, address: Address, value: str) -> None:
     """ValueError where a CPU list names CPUs that the host does not have, or only offline ones."""
-    from ._text import cpus, ranges
-
     known_cpus(source, address, value)
     try:
         online = cpus(source.text("/sys/devices/system/cpu/online"))
@@ -55,9 +52,15 @@ def some_online(source: Source, address: Address, value: str) -> None:
 
 def known_cpus(source: Source, address: Address, value: str) -> None:
     """ValueError when a CPU list names a CPU that the host does not have."""
-    from ._text import cpus, ranges
-
     have = cpu_range(source)
     beyond = cpus(value) - have
     if have and beyond:
         raise ValueError(f"{address}: this host has CPUs {ranges(have)}, not {ranges(beyond)}")
+
+
+def some_cpus(address: Address, value: str) -> str:
+    """The canonical CPU list; ValueError for an empty one."""
+    chosen = cpu_list(value)
+    if chosen == "none":
+        raise ValueError(f"{address} needs at least one CPU")
+    return chosen
