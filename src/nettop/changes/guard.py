@@ -24,10 +24,11 @@ import signal
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..files import descriptors
 from ..files.trust import environment, program
+from ..settings import Host
 from ..terms.errors import sentence
 from ..terms.text import safe
 from . import Result, chain, context, matching, status, target
@@ -36,9 +37,6 @@ from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
 from .readback import current
 from .unguarded import GUARD, over, running, unguarded
-
-if TYPE_CHECKING:
-    from ..settings import Host
 
 # those that can be caught, without the ones that the kernel ignores by default (signal(7))
 _SILENT: Final = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}

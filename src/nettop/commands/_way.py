@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 from ipaddress import ip_address
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ..facts.way import Flow, Way, questions, walk
+from ..facts import Facts
+from ..facts.way import Flow, Step, Way, questions, walk
 from ..frame.rates import Frame
 from ..host.source import Source
 from ..sampling.sampler import Sampler
 from ..terms.errors import Refused
 from ..terms.text import safe
 from . import _argument, emit, print_lines
-
-if TYPE_CHECKING:
-    from ..facts import Facts
-    from ..facts.way import Step
-
 
 _MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}
 

@@ -11,13 +11,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
+from ..host.source import Source
 from ..terms.errors import Refused
 from . import absent, emit, json_argument, open_source, print_lines, source_arguments
-
-if TYPE_CHECKING:
-    from ..host.source import Source
 
 GROUP = "change"
 HELP = "show the current value of settings"

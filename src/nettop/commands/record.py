@@ -25,10 +25,10 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ..files import interrupt
 from ..files.undisturbed import STOPS
+from ..host.archive import Room
 from ..terms.errors import Refused
 from . import (
     _argument,
@@ -42,9 +42,6 @@ from . import (
     source_arguments,
 )
 from ._ends import End, Ends
-
-if TYPE_CHECKING:
-    from ..host.archive import Room
 
 GROUP = "data"
 HELP = "record the host into one file"

@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
 
+from ..host.source import Source
 from ..terms.errors import Refused
 from . import (
     check_peer,
@@ -29,9 +29,6 @@ from . import (
     profile_argument,
     source_arguments,
 )
-
-if TYPE_CHECKING:
-    from ..host.source import Source
 
 GROUP = "look"
 DEMOS = {"ring": "demo.host.gz", "ends": "demo-ends.host.gz"}

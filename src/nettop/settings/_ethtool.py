@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ..host.netlink import ethtool, legacy, legacy_bits
+from ..host.netlink.kernel import Kernel
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import Address, Host
-
-if TYPE_CHECKING:
-    from ..host.netlink.kernel import Kernel
 
 
 def values(source: Source, what: str, nic: str) -> dict[str, Any]:

@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..host.source import Source
 from ..panes import pane
+from ..settings import Host
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.build import NOTES
@@ -31,10 +32,6 @@ from .notes import Post, Update, ask_question, not_this_host, note, reverts
 from .planning import Planning
 from .proving import Proving
 from .trying import TrialBench, options_of
-
-if TYPE_CHECKING:
-    from ..settings import Host
-
 
 JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending
 AWAY_EVERY: Final = 10.0  # the same for the journal of another host: each is a connection

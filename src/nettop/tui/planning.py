@@ -6,8 +6,9 @@ Nothing is written here. After the user has agreed, `changing` writes exactly wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..changes import Change
 from ..host.source import Source
 from ..panes import pane
 from ..panes.parts import RISKS, when
@@ -18,9 +19,6 @@ from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
 from ..views.spread import spread_of
 from ..views.view import View
 from .notes import Post, ask_question, note
-
-if TYPE_CHECKING:
-    from ..changes import Change
 
 Wanted = Sequence[tuple[str, str]]
 Propose = Callable[[str, Wanted, str], None]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 from ...collect import packet_sockets
 from ...host.source import Live
@@ -24,9 +24,6 @@ from ..result import Loss, Measured
 from ..run import Trial, TrialError
 from ._addresses import local_address
 from ._capturer import Captured, CaptureOptions, Counts
-
-if TYPE_CHECKING:
-    from ._capturer import CaptureOptions
 
 
 @contextmanager
