@@ -35,6 +35,7 @@ from . import Result, chain, context, matching, status, target
 from .chain import READY
 from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
+from .namespaces import Survey
 from .readback import current
 from .unguarded import GUARD, over, running, unguarded
 
@@ -120,9 +121,6 @@ def confirm(
     After the time to confirm, a change whose guard has ended is not kept.
     Returns when the guards have ended: until they have read it, a journal that is lost reverts.
     """
-    from ..settings import Host
-    from .namespaces import Survey
-
     with journal.lock():
         entries = journal.entries()
         asked, dead = chain.kept_by(entries, numbers), unguarded(journal, entries)
@@ -193,7 +191,6 @@ def _outlast(journal: Journal, group: int) -> None:
 
 
 def _revert(journal: Book, group: int, *, at_once: bool) -> tuple[Result, ...]:
-    from ..settings import Host
     from .undo import put_back
 
     entries = journal.entries()
@@ -209,7 +206,6 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
     On an overloaded host the write may come after the guard had nothing to revert. Waits for that
     nettop to end, at most _HELD seconds (Busy). OSError if a value cannot be read.
     """
-    from ..settings import Host
     from .undo import take_back
 
     host = Host.at()
@@ -329,8 +325,6 @@ def _final(
     `reverted`: it was, without its side effects. `conflict`: the device is not in this namespace,
     or another program changed the value.
     """
-    from ..settings import Host
-    from .namespaces import Survey
     from .undo import way_back
 
     pending = [e for e in entries if chain.unconfirmed(e)]

@@ -11,7 +11,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..files.undisturbed import undisturbed
-from ..host.abreast import Mark
+from ..host.abreast import Mark, mark_of, other_end, other_file
+from ..host.record import Record
+from ..host.recording import RecordingError
 from ..host.scrub import scrub
 from ..terms.errors import Refused
 from ..terms.text import safe
@@ -35,7 +37,6 @@ class Ends:
 
     def __init__(self, ends: Sequence[End], comment: str, names: Names | None) -> None:
         """With `names`, a name that occurs at both ends has one replacement."""
-        from ..host.record import Record
         from ..sampling.both import CloseSampler
         from ..sampling.sampler import Sampler
 
@@ -96,9 +97,6 @@ def other_recording(args: argparse.Namespace, here: Replay) -> Replay | None:
     None for a recording of one host, and where that file is missing, which is said on stderr. The
     file of the other end is shown by itself. Refused where the files are no pair.
     """
-    from ..host.abreast import mark_of, other_end, other_file
-    from ..host.recording import RecordingError
-
     mark = mark_of(here.comment)
     if args.peer is None and mark is None:
         return None

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..host.source import Live
 from ..terms.errors import Refused, sentence
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ def hold(
     Refused: not root, or a change could not be made or reverted.
     """
     from ..changes.plan import forecast
-    from ..host.source import Live
     from ..trials.lever import LeverError, Switch
 
     if args.keep:

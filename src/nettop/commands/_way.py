@@ -51,8 +51,6 @@ def run(source: Source, args: argparse.Namespace) -> int:
 
 def asked(args: argparse.Namespace) -> Flow:
     """The flow of the command line; Refused (2) for a source of another family."""
-    from ..facts.way import Flow
-
     to, port = args.to
     origin = arrives = ""
     if args.origin is not None:

@@ -6,6 +6,8 @@ import argparse
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from ..terms.errors import Refused
+
 if TYPE_CHECKING:
     from ..facts import Facts
     from ..host.source import Source
@@ -22,7 +24,6 @@ def deep_argument(parser: argparse.ArgumentParser) -> None:
 def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
     """The tables of it to read; of a recording those that it has."""
     from .. import collect, config
-    from ..terms.errors import Refused
     from ..views.observer import countable, recorded
 
     if not source.live:

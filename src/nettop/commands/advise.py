@@ -34,16 +34,19 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
+from ..terms.errors import Refused
 from . import (
     duration_argument,
     emit,
     interface_argument,
     json_argument,
+    known_interface,
     open_peer,
     open_source,
     peer_argument,
     print_lines,
     profile_argument,
+    report_faults,
     source_arguments,
 )
 from ._unread import link_only, unread
@@ -95,7 +98,6 @@ def run(args: argparse.Namespace) -> int:
         if args.baseline or args.format:
             args.fail_on = "info" if args.baseline and not args.format else "warning"
     from ..sampling.ahead import prepare
-    from ..terms.errors import Refused
     from ..views.enough import shortfall
     from . import _baseline
 
@@ -149,7 +151,6 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     from ..sampling.ahead import prepare
     from ..views import both
     from ..views.enough import shortfall
-    from . import report_faults
 
     observers = _observer(here, args), _observer(there, args, other=True)
     for observer in observers:
@@ -201,7 +202,6 @@ def _print_both(
 def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) -> Observer:
     """The observer of a host; the interface of the command line is one of this host."""
     from ..config import ConfigError
-    from ..terms.errors import Refused
     from ..views.observer import Observer
 
     try:
@@ -220,9 +220,7 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
 
 def observe(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
-    from ..terms.errors import Refused
     from ..views.observer import watch
-    from . import known_interface, report_faults
 
     observer = _observer(source, args)
     last = None

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 from ..host.source import Source
-from ..terms.errors import Refused
+from ..terms.errors import Refused, sentence
 from . import absent, emit, json_argument, open_source, print_lines, source_arguments
 
 GROUP = "change"
@@ -80,7 +80,6 @@ def _print(settings: Mapping[str, Shown], *, as_json: bool) -> None:
 def read(source: Source, name: str) -> Shown:
     """The value and the limits of one setting; Refused for an unknown or unreadable one."""
     from .. import settings
-    from ..terms.errors import sentence
 
     try:
         address = settings.parse(name)

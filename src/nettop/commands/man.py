@@ -12,6 +12,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from .. import __version__
+
 if TYPE_CHECKING:
     from ._manual import CommandHelp, Option
 
@@ -93,7 +95,6 @@ def concepts() -> str:
 
 
 def _concepts() -> Iterator[str]:
-    from .. import __version__
     from ..facts.limits.stages import declared
 
     yield f'.TH NETTOP 7 "" "nettop {__version__}" "Concepts of nettop"'
@@ -125,7 +126,6 @@ def _concepts() -> Iterator[str]:
 
 
 def _lines() -> Iterator[str]:
-    from .. import __version__
     from . import _manual as manual
 
     every = {command.name: command for command in manual.every()}

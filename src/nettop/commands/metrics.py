@@ -27,6 +27,7 @@ from . import (
     duration_argument,
     open_source,
     profile_argument,
+    report_faults,
     source_arguments,
 )
 
@@ -112,7 +113,6 @@ def _made(args: argparse.Namespace) -> str:
 def _rules() -> tuple[Rule, ...]:
     from .. import config
     from ..advice.rules.load import load
-    from . import report_faults
 
     settings = config.load()
     faults = [*settings.faults]
@@ -183,7 +183,6 @@ def _looks(args: argparse.Namespace, window: float | None) -> Looks:
     from ..config import ConfigError
     from ..metrics.looks import Looks
     from ..views.observer import Observer
-    from . import report_faults
 
     source = open_source(args, loop=args.listen is not None)
     try:

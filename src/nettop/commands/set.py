@@ -20,7 +20,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..terms.errors import Refused
+from ..terms.errors import Refused, sentence
 from . import (
     absent,
     duration_argument,
@@ -96,7 +96,6 @@ def ssh_argument(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Change it. Exit code 2: unknown or invalid, 4: not done, 5: reverted."""
     from .. import settings
-    from ..terms.errors import sentence
     from ..views import condemned
 
     source = open_source(args)
@@ -131,7 +130,6 @@ def change(
     from .. import settings
     from ..changes import Change, Result, owners, privilege
     from ..changes.plan import forecast, plan, unfit
-    from ..terms.errors import sentence
 
     try:
         changes = plan(wanted, source)
@@ -279,7 +277,6 @@ def open_journal(notes: Sequence[str]) -> Journal:
     """The journal, after its messages and these notes are printed; Refused if it is unusable."""
     from ..changes.journal import Journal
     from ..changes.unguarded import notices
-    from ..terms.errors import sentence
     from ..terms.text import safe
 
     journal = Journal()

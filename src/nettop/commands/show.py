@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..terms.errors import Refused, nearest
+from ..terms.errors import Refused, nearest, sentence
 from . import (
     drop_reasons_argument,
     duration_argument,
@@ -170,7 +170,6 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
 def _journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
     """The journal entries; one message if the journal cannot be read."""
     from ..settings import Host
-    from ..terms.errors import sentence
     from ..views.kept import journal
 
     try:

@@ -15,8 +15,9 @@ import argparse
 import os
 import sys
 
+from ..files import own
 from ..host.source import Source
-from ..terms.errors import Refused
+from ..terms.errors import Refused, sentence
 from . import (
     check_peer,
     drop_reasons_argument,
@@ -26,6 +27,7 @@ from . import (
     open_peer,
     open_source,
     peer_argument,
+    print_lines,
     profile_argument,
     source_arguments,
 )
@@ -113,10 +115,7 @@ def run(args: argparse.Namespace) -> int:
 def _install(args: argparse.Namespace) -> bool:
     """Put the one file at the host of --host, or remove it; whether that was all. Refused."""
     from ..changes.remote import forget
-    from ..files import own
     from ..host import install, prefix
-    from ..terms.errors import sentence
-    from . import print_lines
 
     if not args.host:
         raise Refused("--install and --forget are for another host: --host PREFIX", 2)

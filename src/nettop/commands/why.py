@@ -37,7 +37,9 @@ import argparse
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from ..sampling.sampler import Sampler
 from ..terms.errors import Refused, nearest
+from ..terms.text import safe
 from . import (
     _argument,
     _way,
@@ -157,7 +159,6 @@ def look(
 
     from ..facts.joined import Joiner, needs
     from ..facts.way import trouble
-    from ..sampling.sampler import Sampler
 
     sampler, joiner = Sampler(source), Joiner()
     interval = min(0.5, seconds / SAMPLES)
@@ -316,7 +317,6 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
 
     from ..facts.limits import words
     from ..terms import units
-    from ..terms.text import safe
 
     out: list[str] = []
     idle = 0

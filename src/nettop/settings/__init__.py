@@ -57,7 +57,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeVar, cast
 
-from ..host.source import Source
+from ..host.source import Live, Source
 from ..terms import devname
 from ..terms.dataclass import dataclass
 from ..terms.errors import absent, nearest
@@ -259,8 +259,6 @@ def _filled(words: str, address: Address, value: str = "") -> tuple[str, ...]:
 
 def shell(address: Address, value: str, source: Source | None = None) -> str:
     """The commands in one line for a shell."""
-    from ..host.source import Live
-
     return "; ".join(one.shell() for one in commands(source or Live(), address, value))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from ..config import save
 from ..host.source import Source
 from ..panes import pane
 from ..settings import Host
@@ -316,8 +317,6 @@ def save_options(view: View, scene: Scene) -> Update:
 
     ConfigError, one sentence, if the file cannot be changed; it is then as before.
     """
-    from ..config import save
-
     values = changed(scene, view)
     if not values:
         return note("every option is in config.toml or as at the start", "dim")

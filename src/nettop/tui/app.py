@@ -14,6 +14,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from .. import config
+from ..config import load, muted, state_folder
 from ..files import bounds, own
 from ..files.draft import write
 from ..host.source import NOT_ROOT, ORDINARY
@@ -38,7 +39,6 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     `other` is the recording of the other end that belongs to a recording.
     """
     from .. import trials
-    from ..config import load, muted
 
     settings = load()
     environment()
@@ -230,7 +230,6 @@ def initial_view(settings: Mapping[str, object]) -> View:
 
 def saved_view(settings: Mapping[str, object]) -> View:
     """The view of the last run, else the configured one; invalid parts of the file are ignored."""
-    from ..config import state_folder
     from ..views.view import Spot, View
 
     view = initial_view(settings)
@@ -250,9 +249,6 @@ def saved_view(settings: Mapping[str, object]) -> View:
 
 def save_view(view: View) -> None:
     """Save the view for the next run; a failed write is ignored."""
-    from ..config import state_folder
-    from ..files.draft import write
-
     values = {name: getattr(view, name) for name in SAVED}
     values["sort"] = {n: [s.sort, s.invert] for n, s in view.spots.items() if s.sort or s.invert}
     values["form"] = dict(view.form)

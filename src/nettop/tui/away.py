@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from .. import settings
 from ..changes import Result as Outcome
-from ..changes import privilege
+from ..changes import privilege, risk
 from ..changes.remote import AbsentError, Document, Remote, value_of
+from ..host import install
 from ..host.source import Batches, HostLostError, Source
 from ..terms.errors import sentence
 from ..terms.text import Line, line, safe
@@ -123,8 +125,6 @@ class Away:
         self, title: str, planned: Sequence[Outcome], finding: str, notes: Sequence[str],
         *, proved: bool,
     ) -> Question:  # fmt: skip
-        from .. import settings
-
         if proved:  # it is reverted after each run in any case
             planned = [replace(one, because="") for one in planned]
         rows = [row for one in planned for row in lines(one)]
@@ -173,7 +173,6 @@ class Away:
 
     def _prove(self, question: Question, finding: str, scene: Scene) -> None:
         """Run the proof that the question showed; then journal and host are read again."""
-        from .. import settings
         from ..trials.elsewhere import Elsewhere
 
         known, changes = scene.finding(question.finding), changes_of(question)
@@ -207,8 +206,6 @@ class Away:
 
     def _install(self) -> None:
         """Install the file there, then go on with what it was wanted for."""
-        from ..host import install
-
         then, self._then = self._then, None
         self._say(f"installing nettop at {self.batches.name}: sends the file", "dim")
         try:
@@ -318,8 +315,6 @@ def _of(scene: Scene, peer: str) -> Scene:
 
 def lines(result: Outcome) -> tuple[Line, ...]:
     """A planned change: values and risk, the equivalent command, and what it costs."""
-    from ..changes import risk
-
     values = ((result.before, "dim"), " → ", (result.wanted, "strong"))
     rows: tuple[Line, ...] = (
         line(f" {result.setting}: ", *values, *risk_text(risk(result.setting) or "none")),

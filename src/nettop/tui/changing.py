@@ -13,8 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from .. import config
+from .. import config, settings
+from ..changes import Change
+from ..changes.plan import forecast
+from ..files.draft import write
 from ..host.source import Source
+from ..settings import Host
 from ..terms.text import Line, text_of
 from ..views.ask import Ask
 from ..views.build import sorted_by_mutes
@@ -58,8 +62,6 @@ class Changing:
         """The host to write to."""
         if self.given is not None:
             return self.given
-        from ..settings import Host
-
         return Host(source=self.source)
 
     @contextlib.contextmanager
@@ -95,7 +97,6 @@ class Changing:
         import time
 
         from ..changes.export import module
-        from ..files.draft import write
 
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         path = os.path.abspath(f"nettop-{stamp}.{module(name).ENDING}")
@@ -105,8 +106,6 @@ class Changing:
 
     def outdated(self, changes: Iterable[Change]) -> str:
         """Why these changes can no longer be made as shown; empty if they can."""
-        from ..changes.plan import forecast
-
         for change in changes:
             result = forecast(change, self.source)
             if result.state not in ("planned", "unchanged") or result.wanted != change.after:
@@ -116,7 +115,6 @@ class Changing:
 
     def change(self, changes: Sequence[Change], finding: str) -> tuple[Outcome, ...]:
         """Make exactly these changes, through journal and guard; none if one is outdated."""
-        from .. import settings
         from ..changes import privilege
         from ..changes.apply import apply
         from ..changes.journal import Journal
@@ -153,7 +151,6 @@ class Changing:
 
     def keep(self, question: Question, changes: Sequence[Change]) -> None:
         """Make the changes, then write the files that make the settings persistent, as shown."""
-        from .. import settings
         from ..changes import Change, persist, privilege
         from ..changes.journal import Journal
 
@@ -233,8 +230,6 @@ class Changing:
 
 def changes_of(question: Question) -> tuple[Change, ...]:
     """The changes that a question shows, each for the device that it was shown for."""
-    from ..changes import Change
-
     identities = question.identities or ("",) * len(question.changes)
     return tuple(
         Change(*one, identity=identity)

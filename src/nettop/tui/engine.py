@@ -195,8 +195,6 @@ class Engine(threading.Thread):
             self.post(Scene(notes=(Note(text, "good", time.time()),)))
 
     def _observer(self) -> Observer:
-        from ..views.observer import Observer
-
         observer = Observer(self.source)
         self.profile = observer.profile  # as configured
         observer.look_shortly()

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Mapping
 
+from .. import settings
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.form import values
@@ -64,8 +65,6 @@ class Experiments:
 
     def do_sweep(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show which values of a setting would be set and tested in turn."""
-        from .. import settings
-
         form = values(view)
         texts = shlex.split(form["values"])  # quotes keep the numbers of one value together
         if not form["setting"] or not texts:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..changes import Change, privilege
+from .. import settings
+from ..changes import Change, privilege, risk
 from ..changes import Result as Outcome
 from ..changes.remote import KEPT, AbsentError, Remote
 from ..host.source import Source
@@ -49,8 +50,6 @@ def propose(ask: Ask, scene: Scene, source: Source, remote: Remote, post: Post, 
         body += [line((f" {path}", "head")), *sheet(text)]
     name = host or source.host
     title = f"Persist across reboots at {name}: {len(files)} file{'s' * (len(files) > 1)}"
-    from .. import settings
-
     question = Question(
         title, (("", tuple(body)),), "keep", "write there",
         tuple((one.setting, one.before, one.wanted) for one in own), finding,
@@ -63,8 +62,6 @@ def propose(ask: Ask, scene: Scene, source: Source, remote: Remote, post: Post, 
 
 
 def _values(one: Outcome) -> Line:
-    from ..changes import risk
-
     values = ((one.before, "dim"), " → ", (one.wanted, "strong"))
     return line(f" {one.setting}: ", *values, *risk_text(risk(one.setting) or "none"))
 

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Final
 from ..facts.pair.words import short
 from ..host import prefix
 from ..host.source import NOT_ROOT, HostLostError, Live, Source
+from ..sampling.ahead import prepare
 from ..terms.errors import sentence
 from ..terms.text import safe
+from ..views.build import Plans
 from ..views.scene import Note, Peer
 from .notes import brief
 
@@ -154,7 +156,6 @@ class BothEnds:
         from ..facts.pair.model import Model
         from ..sampling.both import CloseSampler
         from ..views.both import names
-        from ..views.build import Plans
         from ..views.observer import Observer
 
         one, other = names(near, far)
@@ -173,7 +174,6 @@ class BothEnds:
     def step(self, here: Observation) -> tuple[Peer, tuple[Pair, ...]]:
         """What both ends show, and the pairs of this host. HostLostError."""
         from ..frame.both import Both
-        from ..sampling.ahead import prepare
         from ..views.both import named
 
         if self.fresh:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from .. import settings
 from ..changes import Change
+from ..changes.plan import plan
 from ..host.source import Source
 from ..panes import pane
 from ..panes.parts import RISKS, when
@@ -76,8 +78,6 @@ class Planning:
         self, title: str, wanted: Wanted, finding: str = "", doubts: Sequence[str] = ()
     ) -> None:
         """Show the plan of these settings and ask; a note if nothing would change."""
-        from ..changes.plan import plan
-
         if self.away is not None:
             self.away(title, wanted, finding)
             return
@@ -95,8 +95,6 @@ class Planning:
 
     def lines(self, changes: Iterable[Change]) -> Iterable[Line]:
         """Two lines for each change: values and risk, and the equivalent command."""
-        from .. import settings
-
         for change in changes:
             address = settings.parse(change.setting)
             risk = settings.risk(address)
@@ -109,13 +107,10 @@ class Planning:
 
     def identities(self, changes: Iterable[Change]) -> tuple[str, ...]:
         """The device or process that each change is about, whatever has its name later."""
-        from .. import settings
-
         return tuple(settings.identity(self.source, settings.parse(c.setting)) for c in changes)
 
     def warnings(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Warnings: other owners of these settings, automatic revert, privileges."""
-        from .. import settings
         from ..changes import owners, privilege, ssh
         from ..changes.apply import CONFIRM, risky
         from ..host.session import ssh_peer
@@ -135,7 +130,6 @@ class Planning:
     def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the files that would make the settings persistent, and the changes they need."""
         from ..changes import persist
-        from ..changes.plan import plan
 
         finding, wanted = self.settings_under(ask.target, scene)
         if not wanted:
@@ -161,9 +155,7 @@ class Planning:
 
     def do_export(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show the plan of the finding, else the changes in force, in each export format."""
-        from ..changes import Change
         from ..changes.export import export, formats
-        from ..changes.plan import plan
 
         exports = pane(view.pane).exports
         if exports is not None:
@@ -191,8 +183,6 @@ class Planning:
 
         The row is a finding, a journal entry or a setting; for any other row there are none.
         """
-        from .. import settings
-
         finding = scene.finding(target)
         if finding is not None:
             return finding.id, [(w.setting, w.value) for w in finding.wanted if not w.experiment]
@@ -230,8 +220,6 @@ class Planning:
 
     def command(self, entry: JournalEntry) -> list[Line]:
         """The line with the command that reverts a change; [] if there is no such command."""
-        from .. import settings
-
         try:
             shell = settings.shell(settings.parse(entry.setting), entry.before, self.source)
         except (LookupError, ValueError, OSError):
