@@ -19,9 +19,8 @@ from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask, press
 from nettop.tui.notes import refused
 from nettop.tui.screen import Nettop
-from nettop.views.options import THEMES, Options
 from nettop.views.scene import Scene, SceneOrigin, changed, document
-from nettop.views.view import View
+from nettop.views.view import THEMES, Options, View
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 

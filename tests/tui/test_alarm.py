@@ -9,9 +9,8 @@ from scenes import RING, SACK, lossy
 
 from nettop.tui import effect, internals
 from nettop.tui.screen import Nettop, Tick
-from nettop.views.options import Options
 from nettop.views.scene import Ended, Scene
-from nettop.views.view import View
+from nettop.views.view import Options, View
 
 CALM = replace(lossy(), findings=(SACK,), ended=())
 BAD = replace(CALM, findings=(RING, SACK))

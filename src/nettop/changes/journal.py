@@ -20,8 +20,7 @@ from typing import Final, Protocol
 
 from ..files import bounds, descriptors, draft
 from ..files.trust import trusted
-from .entry import Contents, JournaledChange, begin
-from .lines import LONGEST, Line, checksum, long, repair, rows
+from .entry import LONGEST, Contents, JournaledChange, Line, begin, checksum, long, repair, rows
 
 _LOCK_PAUSE = 0.02
 _MOST: Final = bounds.BOUNDS["journal"].most

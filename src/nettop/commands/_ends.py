@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..files.undisturbed import undisturbed
+from ..files.interrupt import undisturbed
 from ..host.abreast import Mark, mark_of, other_end, other_file
 from ..host.record import Record
 from ..host.recording import RecordingError

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
 from ..terms.errors import Refused
+from ..views.enough import link_only, not_read
 from . import (
     duration_argument,
     emit,
@@ -49,7 +50,6 @@ from . import (
     report_faults,
     source_arguments,
 )
-from ._unread import link_only, unread
 from ._witness import deep_argument
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def _print(
         print_lines("", *(f"✓ gone: {one.id}  {one.title}" for one in since.gone), *since.remarks)
     if args.all:
         print_lines("", "Rules without a finding:", *_without_finding(last.judgement.silent()))
-    for text in unread(last):
+    for text in not_read(last):
         print_lines(text)
 
 

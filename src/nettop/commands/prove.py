@@ -76,7 +76,7 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
 def bench_of(args: argparse.Namespace) -> Bench:
     """The test bench that the arguments describe."""
     from .. import trials
-    from ..trials import experiment, power, prove
+    from ..trials import experiment, prove, statistics
 
     tool = args.tool or prove.fitting(getattr(args, "what", [""])[0])
     if tool not in trials.names():
@@ -90,7 +90,7 @@ def bench_of(args: argparse.Namespace) -> Bench:
         tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
         budget=args.budget, watch=show_progress, cancel=stopper(),
     )  # fmt: skip
-    print(power.sentence(on.plan.least, on.plan.most), file=sys.stderr)
+    print(statistics.pairs_sentence(on.plan.least, on.plan.most), file=sys.stderr)
     return on
 
 

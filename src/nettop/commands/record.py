@@ -28,7 +28,7 @@ from contextlib import suppress
 
 from ..files import interrupt
 from ..files.bounds import BOUNDS
-from ..files.undisturbed import STOPS
+from ..files.interrupt import STOPS
 from ..host.abreast import other_file
 from ..host.archive import RecordingError, Room
 from ..host.pseudonyms import Names

@@ -8,20 +8,23 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import sys
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
+from ..advice.rules.severity import SEVERITIES
 from ..box.incident import ENTRY, decode
 from ..files import bounds
+from ..files.bounds import number
 from ..host.archive import RecordingError, load
 from ..host.recording import Replay
 from ..terms.errors import sentence
 from ..views.enough import shortfall
 from ..views.inventory import address, inventory
 from ..views.observer import Observation, Observer, watch
-from .documents import FINDINGS, INTERFACES, SETTINGS, state_of, text
 from .model import Beginning, Brief, HostState, Interface, Reading
 
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
@@ -120,13 +123,13 @@ def recorded(archive: bytes, file: str, named: Callable[[str], str]) -> Reading:
     """
     replay = Replay(archive)
     body = replay.body(ENTRY)
-    host = named(text(replay.host))
+    host = named(cut(replay.host))
     if body is not None:
         one = decode(body)
         state = _state(next(watch(_observer(replay), WINDOW)), host, file, judged=False)
         return Reading(state, Beginning(
-            host, file, one.wall, text(one.rule), text(one.target), text(one.severity),
-            text(one.title),
+            host, file, one.wall, cut(one.rule), cut(one.target), cut(one.severity),
+            cut(one.title),
         ))  # fmt: skip
     replay.skip(replay.moments[-1].at - LAST)
     last = deque(watch(_observer(replay), LAST), maxlen=1).pop()
@@ -147,17 +150,17 @@ def _state(last: Observation, host: str, file: str, *, judged: bool) -> HostStat
         host=host,
         file=file,
         at=values["at"],
-        kernel=text(values["kernel"]),
+        kernel=cut(values["kernel"]),
         interfaces=tuple(
-            Interface(text(one["name"]), text(one["driver"]), text(one["firmware"]))
+            Interface(cut(one["name"]), cut(one["driver"]), cut(one["firmware"]))
             for one in values["interfaces"][:INTERFACES]
         ),
         settings={
-            text(name): text(value) for name, value in list(values["settings"].items())[:SETTINGS]
+            cut(name): cut(value) for name, value in list(values["settings"].items())[:SETTINGS]
         },
         findings=tuple(
             Brief(
-                text(one.rule), text(one.target), one.severity, text(one.title),
+                cut(one.rule), cut(one.target), one.severity, cut(one.title),
                 frozenset((
                     *(wanted.setting for wanted in one.wanted),
                     *(address(item["field"], one.target) for item in one.evidence),
@@ -167,3 +170,72 @@ def _state(last: Observation, host: str, file: str, *, judged: bool) -> HostStat
         ),
         shortfall=lacking or "",
     )  # fmt: skip
+
+
+LONGEST: Final = 200  # characters of a name, a value or a title
+FINDINGS: Final = 1000  # of one host; the most severe come first
+SETTINGS: Final = 20_000  # of one host
+INTERFACES: Final = 1000  # of one host
+
+
+def state_of(value: object, file: str, at: float, named: Callable[[str], str]) -> HostState:
+    """The state; ValueError for any other JSON.
+
+    `at` is the time of a document without one, `named` gives the host its name.
+    """
+    if not isinstance(value, Mapping) or not isinstance(value.get("findings"), list):
+        message = "neither a recording nor a document of `nettop advise --json`"
+        raise ValueError(message)  # noqa: TRY004 - as for any other text
+    host = cut(value.get("host"))
+    system = _mapping(value.get("system"))
+    when = system.get("at")
+    own = [
+        one for one in map(_mapping, value["findings"])
+        if "host" not in one or cut(one["host"]) == host
+    ]  # fmt: skip
+    return HostState(
+        host=named(host),
+        file=file,
+        at=float(when) if isinstance(when, int | float) and number(when) else at,
+        kernel=cut(system.get("kernel")),
+        interfaces=tuple(islice(_interfaces(system.get("interfaces")), INTERFACES)),
+        settings=dict(islice(_settings(system.get("settings")), SETTINGS)),
+        findings=tuple(islice(_findings(own), FINDINGS)),
+        shortfall=cut(value.get("shortfall")),
+    )
+
+
+def cut(value: object) -> str:
+    """A text of bounded length; empty for anything else. Equal texts share their memory."""
+    return sys.intern(value[:LONGEST]) if isinstance(value, str) else ""
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _rows(value: object) -> Iterator[Mapping[str, object]]:
+    return map(_mapping, value if isinstance(value, list) else ())
+
+
+def _interfaces(value: object) -> Iterator[Interface]:
+    for one in _rows(value):
+        if name := cut(one.get("name")):
+            yield Interface(name, cut(one.get("driver")), cut(one.get("firmware")))
+
+
+def _settings(value: object) -> Iterator[tuple[str, str]]:
+    for name, setting in _mapping(value).items():
+        if isinstance(setting, str):
+            yield cut(name), cut(setting)
+
+
+def _findings(rows: list[Mapping[str, object]]) -> Iterator[Brief]:
+    for one in rows:
+        rule, target, severity = cut(one.get("rule")), cut(one.get("target")), one.get("severity")
+        if not rule or severity not in SEVERITIES:
+            continue
+        changes = [cut(change.get("setting")) for change in _rows(one.get("changes"))]
+        read = [address(cut(e.get("field")), target) for e in _rows(one.get("evidence"))]
+        touches = frozenset(sys.intern(name) for name in (*changes, *read) if name)
+        yield Brief(rule, target, cut(severity), cut(one.get("title")), touches)

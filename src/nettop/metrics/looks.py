@@ -10,9 +10,8 @@ from typing import Final
 
 from .. import __version__
 from ..changes import matching, status
-from ..changes.entry import JournaledChange
+from ..changes.entry import OPEN, JournaledChange
 from ..changes.journal import Journal
-from ..changes.lines import OPEN
 from ..collect import collector
 from ..frame.rates import Frame
 from ..host.source import Source

@@ -10,9 +10,8 @@ from ..sampling.budget import BUDGET
 from ..terms.text import Line, ends, fit_line, line, line_cells, wrap
 from ..terms.units import Units, seconds
 from ..views.ask import Ask, Hint, Key, Next
-from ..views.options import INTERVALS, THEMES, Options, next_interval
 from ..views.scene import Scene, changed, document
-from ..views.view import View, under
+from ..views.view import INTERVALS, THEMES, Options, View, next_interval, under
 from . import cores, flows, nic, overview
 from .frame import enclosed, inside, roomy
 from .parts import listing, section

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..terms.text import Line, bar, fit, fit_line, line
 from ..terms.units import UNKNOWN, scaled
-from ..views.measured import BITS
+from ..views.kept import BITS
 from ..views.scene import Paper, StoredResult
 from . import plots
 from .parts import Column, flow_words, heading, row, section, when, widths

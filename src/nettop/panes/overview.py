@@ -26,7 +26,6 @@ from . import (
     listed,
     origins,
     path,
-    processlist,
     verdict,
 )
 from .cursor import among
@@ -240,7 +239,7 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     known = flowlist.busiest(scene)
     rows = flowlist.lines(scene, known, inner, height, view.spot.on.removeprefix(FLOW))
     left = height - len(rows) - bool(rows)
-    others = processlist.lines(scene, inner, left)
+    others = flowlist.process_lines(scene, inner, left)
     name = "FLOWS" if rows else "PROCESSES"
     rows += [line()] * bool(rows and others) + others
     if not rows:
@@ -344,7 +343,7 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 def _lists(scene: Scene) -> int:
     """The lines inside the frame of flows and processes."""
-    flows, processes = len(flowlist.busiest(scene)), len(processlist.busiest(scene))
+    flows, processes = len(flowlist.busiest(scene)), len(flowlist.busiest_processes(scene))
     rows = (flows + 1) * bool(flows) + bool(flows and processes) + (processes + 1) * bool(processes)
     return _steady(rows, 5)
 

@@ -22,11 +22,9 @@ from ..host.source import NOT_ROOT, ORDINARY
 if TYPE_CHECKING:
     from ..config import Config
     from ..host.source import Source
-    from ..views.options import Options
     from ..views.scene import Note
-    from ..views.view import View
-    from .pairing import Pairing
-    from .peering import Peering
+    from ..views.view import Options, View
+    from .peering import Pairing, Peering
     from .screen import Nettop, Tick
 
 
@@ -147,9 +145,9 @@ def _other_end(
     mark = mark_of(source.comment)
     if mark is None:
         return None
-    from . import pairing
+    from . import peering
 
-    return pairing.Pairing(source, other, mark, tell)
+    return peering.Pairing(source, other, mark, tell)
 
 
 def _named(name: str) -> Tick:
@@ -176,7 +174,7 @@ def theme(configured: str) -> str:
 
     Refused for an unknown theme.
     """
-    from ..views.options import THEMES
+    from ..views.view import THEMES
 
     if "NO_COLOR" in os.environ:
         return "mono"
@@ -201,7 +199,7 @@ def options_of(settings: Config, interval: float | None = None) -> Options:
     """
     from ..terms.text import ascii_only
     from ..terms.units import Units
-    from ..views.options import Options
+    from ..views.view import Options
 
     return Options(
         theme=theme(settings.get("theme", "")),

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from ..terms.text import safe
-from ..views.options import Options
 from ..views.scene import Scene
+from ..views.view import Options
 from . import internals, themes
 from .board import Board
 from .working import Engine

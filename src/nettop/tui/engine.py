@@ -34,8 +34,7 @@ from .notes import brief
 
 if TYPE_CHECKING:
     from ..views.observer import Observation, Observer
-    from .pairing import Pairing
-    from .peering import Peering
+    from .peering import Pairing, Peering
 
 
 Post = Callable[[Scene], None]

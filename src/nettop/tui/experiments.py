@@ -147,14 +147,14 @@ class Experiments:
 
 def lasting(form: Mapping[str, str], states: int) -> list[Line]:
     """How long an experiment takes, and what it can find; nothing if the form is wrong."""
-    from ..trials import power, prove
+    from ..trials import prove, statistics
 
     try:
         plan = prove.bench(BUILT_IN, options_of(form)).plan
     except ValueError:
         return []
-    time = power.lasting(plan.run_seconds, states, plan.least, plan.most)
-    return [line((f" {time}. {power.sentence(plan.least, plan.most)}.", "dim"))]
+    time = statistics.lasting(plan.run_seconds, states, plan.least, plan.most)
+    return [line((f" {time}. {statistics.pairs_sentence(plan.least, plan.most)}.", "dim"))]
 
 
 def runs(form: Mapping[str, str], subject: str) -> list[Line]:

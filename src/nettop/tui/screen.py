@@ -20,10 +20,9 @@ from ..panes import page
 from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
-from ..views.options import next_interval
 from ..views.scene import Scene
-from ..views.view import View
-from . import effect, guide, internals, keys, leaving, mouse, palette, themes
+from ..views.view import View, next_interval
+from . import effect, internals, keys, leaving, mouse, palette, themes
 from .board import Board, Ground, Tick
 from .effect import record_key
 from .gate import EARLY, PATIENCE, QUERY, SHEET, TRUST, Gate, RowsRead
@@ -130,7 +129,7 @@ class Nettop(App[int]):
 
     def lines(self) -> list[Line]:
         """The screen as lines."""
-        rows = page.compose(self.shown(), self.view, *self.size, guide.help_lines)
+        rows = page.compose(self.shown(), self.view, *self.size, palette.help_lines)
         return [plain(row) for row in rows] if self.view.options.ascii else rows
 
     def draw(self) -> None:

@@ -11,7 +11,7 @@ from typing import Final, cast
 from ...trials.documents import StudyDocument
 from ...trials.report import condition, head, middle
 from ...trials.report import rows as cells
-from .. import again
+from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, rows, sequence, when
 from . import test
@@ -39,7 +39,7 @@ def report(document: Document) -> Report:
             Table("Points", columns, table, frozenset(range(1, len(head(study, "")) - 1))),
         ),
         notes=tuple(map(str, (*sequence(document["requires"]), *sequence(document["notes"])))),
-        commands=(again.study(document),),
+        commands=(reading.again_study(document),),
     )  # fmt: skip
 
 

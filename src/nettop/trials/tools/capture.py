@@ -22,8 +22,8 @@ from ..far.schema import HelperOptions, LinkState, Message
 from ..far.schema import UdpStep as Request
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
-from ._addresses import local_address
 from ._capturer import Captured, CaptureOptions, Counts
+from ._client_server import local_address
 
 
 @contextmanager
