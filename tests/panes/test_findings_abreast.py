@@ -9,7 +9,7 @@ from pane_text import words
 from scenes import PAUSE, RING, lossy
 
 from nettop.advice.rules.rule import Silent
-from nettop.panes import advisor, findinglist, silence
+from nettop.panes import advisor, listed, silence
 from nettop.views.scene import Ended, StoredResult
 from nettop.views.view import View
 
@@ -90,10 +90,10 @@ def test_findings_with_the_same_title_are_told_apart_by_their_targets() -> None:
         for flow in ("10.0.0.1:41000>10.0.0.2:5201", "10.0.0.1:42000>10.0.0.2:5201")
     )
     same = replace(scene, findings=flows, plans={})
-    drawn = [findinglist.lines(same, View(), width, 8, framed=False) for width in (80, 96, 200)]
+    drawn = [listed.finding_lines(same, View(), width, 8, framed=False) for width in (80, 96, 200)]
     for draw in (*drawn, advisor.lines(same, View(pane="advisor"), 100, 40)):
         rows = [row for row in words(draw).splitlines() if title[:14] in row]
         assert ":41" in rows[0]
         assert ":42" in rows[1]
     other = replace(same, findings=flows[:1])
-    assert ":41000" not in words(findinglist.lines(other, View(), 80, 8, framed=False))
+    assert ":41000" not in words(listed.finding_lines(other, View(), 80, 8, framed=False))

@@ -33,8 +33,8 @@ from . import (
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Rule
+    from ..metrics.listen import Place
     from ..metrics.looks import Looks
-    from ..metrics.place import Place
 
 GROUP = "data"
 HELP = "export metrics for Prometheus (needs nettop[metrics])"
@@ -42,10 +42,10 @@ HELP = "export metrics for Prometheus (needs nettop[metrics])"
 
 def _place(text: str) -> Place:
     """The argument of --listen."""
-    from ..metrics.place import parse
+    from ..metrics.listen import parse_place
 
     try:
-        return parse(_argument.word(text))
+        return parse_place(_argument.word(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -133,11 +133,11 @@ def _unit(path: str) -> str:
 def _once(args: argparse.Namespace) -> int:
     """Print the metrics, or write them to a file."""
     from ..files import draft
-    from ..metrics.exposition import text
+    from ..metrics.listen import exposition
 
     looks = _looks(args, window=args.seconds)
     looks.observe(args.seconds, to_end=True)
-    page = text(looks.last)
+    page = exposition(looks.last)
     if args.textfile is None:
         print(page, end="")
     else:

@@ -24,15 +24,19 @@ from .parts import (
     SHARES,
     Cell,
     Column,
+    Order,
+    Table,
     core_load,
+    fitted,
     listing,
+    marked,
     matches,
+    ordered,
     section,
     waiting,
     window,
 )
 from .queuematrix import CELL, HOT, Row, head_lines, label_of, matrix_row, row_head, spread, titles
-from .table import Order, Table, fitted, marked, ordered
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core

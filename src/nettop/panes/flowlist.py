@@ -17,8 +17,7 @@ from ..terms.text import Line, fit_line
 from ..terms.units import UNKNOWN, percent, seconds, share
 from ..views.scene import Scene, once
 from ..views.timeline import trace
-from .parts import Cell, Column, heading, listing, row, widths
-from .table import fitted
+from .parts import Cell, Column, fitted, heading, listing, row, widths
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow

@@ -16,8 +16,19 @@ from ..views.scene import Scene, only
 from ..views.view import Spot, View, chosen
 from . import flowgroups, flowpage
 from .frame import enclosed, inside, roomy
-from .parts import Cell, Column, listing, matches, section, waiting
-from .table import Order, Table, fitted, marked, ordered
+from .parts import (
+    Cell,
+    Column,
+    Order,
+    Table,
+    fitted,
+    listing,
+    marked,
+    matches,
+    ordered,
+    section,
+    waiting,
+)
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow

@@ -12,8 +12,7 @@ from ..views.past import lost
 from ..views.scene import Scene, nic_of, once
 from ..views.view import View
 from . import path
-from .parts import Cell, Column
-from .table import fitted
+from .parts import Cell, Column, fitted
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic

@@ -15,8 +15,22 @@ from ..views.scene import IN_FORCE, JournalEntry, Scene, nic_of
 from ..views.view import View, under
 from . import graph, path
 from .frame import enclosed, inside, roomy
-from .parts import Cell, Column, apart, heading, listing, matches, row, section, when, widths
-from .table import Order, column_of, marked, ordered
+from .parts import (
+    Cell,
+    Column,
+    Order,
+    apart,
+    column_of,
+    heading,
+    listing,
+    marked,
+    matches,
+    ordered,
+    row,
+    section,
+    when,
+    widths,
+)
 
 TITLE = "Journal"
 KEY = "8"

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Final
 from ..advice.rules.severity import SEVERITIES
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, clauses, crop, ends, fit, line, line_cells
+from ..terms.units import count as number
 from ..views.ask import Hint
 from ..views.build import may_mute, mutes
+from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene, once
-from .parts import clock, severity
+from ..views.view import View, under
+from .frame import filled, inside, part
+from .parts import clock, listing, severity
+from .silence import unheld
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
+
 
 SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
 NARROW: Final = 70  # columns below which the keys of a finding have no words
@@ -158,3 +164,61 @@ def count(rows: list[Listed]) -> str:
         number = sum(one.state == state for one in rows)
         texts += [f"{number} {state}{key}"] if number else []
     return ", ".join(texts)
+
+
+def keys_of(scene: Scene, one: Listed, width: int = 80) -> str:
+    """The keys for a finding, without their words where there is little room."""
+    keys = planned(one.id, scene) and (offered(one, scene) or (COPY,))
+    if not keys:
+        return "" if width < NARROW else "Enter why "
+    if width < NARROW:
+        return "".join(f"{hint.key} " for hint in keys)
+    return "".join(f"{hint.key} {hint.text}  " for hint in keys)[:-1]
+
+
+def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
+    """The top findings in `height` lines and their title, with the keys of the chosen one."""
+    every = standing(scene)
+    inner = inside(width, framed=framed)
+    cursor = under(tuple(one.id for one in every), view.spot)
+    longest = max((len(one.id) for one in every), default=0)
+    shared = alike(every)
+    rows = [
+        row(one, inner, keys_of(scene, one, inner) if at == cursor else "", longest, shared)
+        for at, one in enumerate(every)
+    ]
+    if not rows:
+        judged = f"{unheld(scene.silent)} (5: why)" if scene.silent else "5 shows what was judged"
+        text = f" none; {judged}"
+        if scene.frame is not None and witnesses(scene.frame):
+            text = f" {all_clear(scene.frame)}"
+        text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
+        text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
+        text += f"; {ended}" if (ended := over(scene)) else ""
+        shown = [line((text, role))]
+        return part("FINDINGS", "", filled(shown, height, framed), width, framed=framed)
+    hold = sum(not one.state for one in every)
+    remark = number(len(rows)) if len(rows) > height else ""
+    if len(rows) > hold:
+        remark = f"{hold} hold, {len(rows) - hold} done"
+    remark = ", ".join(filter(None, (remark, over(scene))))
+    shown = filled(listing(rows, cursor, inner, height), height, framed)
+    free = height - len(rows)
+    if framed and free > 0:
+        shown[len(rows) :] = filled(_figures(every[max(0, cursor)], inner), free, framed)
+    return part("FINDINGS", remark, shown, width, framed=framed)
+
+
+def _figures(one: Listed, width: int) -> list[Line]:
+    """The evidence of a finding that holds, a figure a line."""
+    if one.finding is None or one.state:
+        return []
+    from ..advice.language.words import field_name, value_text  # not before a finding holds
+
+    return [
+        line(
+            (fit(f"   {field_name(item['field'])}", max(24, width * 2 // 3)), "dim"),
+            (f" {value_text(item['field'], item['value'], item.get('unit') or '')}", "dim"),
+        )
+        for item in one.finding.evidence
+    ]

@@ -14,8 +14,7 @@ from ..views.scene import Scene, nic_of
 from ..views.view import View, under
 from . import graph, niccounters, path
 from .frame import abreast, enclosed, filled, part, roomy
-from .parts import Cell, Column, listing, matches, section, waiting
-from .table import Order, fitted, marked, ordered
+from .parts import Cell, Column, Order, fitted, listing, marked, matches, ordered, section, waiting
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring

@@ -14,8 +14,7 @@ from ..views.scene import Scene, changed, document
 from ..views.view import INTERVALS, THEMES, Options, View, next_interval, under
 from . import cores, flows, nic, overview
 from .frame import enclosed, inside, roomy
-from .parts import listing, section
-from .table import names_of
+from .parts import listing, names_of, section
 
 TITLE = "Options"
 KEY = "9"

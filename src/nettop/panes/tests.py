@@ -17,10 +17,14 @@ from .cursor import among, target
 from .frame import abreast, enclosed, inside, roomy
 from .parts import (
     Column,
+    Order,
+    column_of,
     heading,
     left_of,
     listing,
+    marked,
     matches,
+    ordered,
     row,
     section,
     severity,
@@ -28,7 +32,6 @@ from .parts import (
     when,
     widths,
 )
-from .table import Order, column_of, marked, ordered
 
 TITLE = "Tests"
 KEY = "6"

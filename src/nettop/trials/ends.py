@@ -148,7 +148,7 @@ def watching(options: Options) -> Iterator[Ends | None]:
         yield ends
     finally:
         ends.stopping.set()
-        ends.join(INTERVAL)  # one that hangs ends with its process: see `leftovers`
+        ends.join(INTERVAL)  # one that hangs ends with its process: see `run`
 
 
 def line(ends: Mapping[str, object]) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from ..result import Measured
 from ..run import Trial
 from . import capture
-from ._capturer import Captured, CaptureOptions, Counts, capturing, summary
+from .capture import Captured, CaptureOptions, Counts, capturing, summary
 
 TOOL: Final = "netsniff"
 PACKAGE: Final = "netsniff-ng"
