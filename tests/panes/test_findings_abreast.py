@@ -9,7 +9,7 @@ from pane_text import words
 from scenes import PAUSE, RING, lossy
 
 from nettop.advice.rules.rule import Silent
-from nettop.panes import advisor, listed, silence
+from nettop.panes import advisor, listed
 from nettop.views.scene import Ended, StoredResult
 from nettop.views.view import View
 
@@ -53,15 +53,15 @@ def test_an_ended_finding_keeps_its_state_in_the_list_beside() -> None:
 
 def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:
     text = "4 not evaluated: 2 not reported by the driver, 1 with an unknown value, 1 no data"
-    assert silence.unevaluated(SILENT[:-1]) == text
-    rows = words(silence.lines(SILENT, 110, 10)).splitlines()
+    assert listed.unevaluated(SILENT[:-1]) == text
+    rows = words(listed.silent_lines(SILENT, 110, 10)).splitlines()
     assert rows[1].strip() == text
     assert rows[2].split() == ["link-full", "×", "2", *"needs receive load > 95%; now 3%".split()]
     assert len(rows) == 3
 
 
 def test_without_a_rule_that_could_not_be_evaluated_there_is_no_sentence() -> None:
-    assert silence.unevaluated(SILENT[4:6]) == ""
+    assert listed.unevaluated(SILENT[4:6]) == ""
 
 
 def test_a_finding_shows_what_proofs_of_its_rule_measured_here() -> None:

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+from .. import SCHEMA
 from ..files.bounds import BOUNDS
 from ..host import install, once
 from ..host.held import Held
 from ..host.prefix import ROOTS
 from ..host.source import HostLostError
 from ..terms.errors import Refused
-from ..terms.schema import SCHEMA
 from ..terms.text import safe
 from . import STATES, Change, Result, privilege, text
 

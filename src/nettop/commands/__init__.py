@@ -20,12 +20,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
+from .. import SCHEMA
 from ..files import own
 from ..files.trust import program
 from ..host.source import NOT_ROOT, Live
 from ..terms.errors import Refused, nearest, sentence
 from ..terms.modules import modules
-from ..terms.schema import SCHEMA
 from . import _argument
 from ._argument import interface, namespace, own_names
 

@@ -13,7 +13,7 @@ from ..views.ask import Hint
 from ..views.kept import PEERS, exportable
 from ..views.scene import IN_FORCE, JournalEntry, Scene, nic_of
 from ..views.view import View, under
-from . import graph, path
+from . import graph, interfaces
 from .frame import enclosed, inside, roomy
 from .parts import (
     Cell,
@@ -142,7 +142,7 @@ def rates(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     on = f"change:{rows[at].id}" if at >= 0 else ""
     drawn = graph.lines(scene, nic, width, min(height - 1, MOST), on)
     title = f"{nic.name} {graph.title(scene, nic)}"
-    return [section(title, path.title(nic), width), *drawn] if drawn else []
+    return [section(title, interfaces.title(nic), width), *drawn] if drawn else []
 
 
 def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:

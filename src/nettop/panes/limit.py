@@ -19,7 +19,7 @@ from ..views.enough import unjudged, witnesses
 from ..views.past import lost
 from ..views.scene import Scene
 from ..views.stages import Bar, at_fault, bars, flow_of, moves
-from . import path
+from . import interfaces
 from .parts import apart, flow_words, severity
 
 if TYPE_CHECKING:
@@ -331,8 +331,8 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
         return ((" · no interface but loopback in this network namespace", ""),)
     if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
         return ((" ? no interface has counters: packet loss is unknown", "warn"),)
-    if nic is not None and path.state(nic):
-        return ((f" · {nic.name}: {path.state(nic)}; it carries nothing", "warn"),)
+    if nic is not None and interfaces.state(nic):
+        return ((f" · {nic.name}: {interfaces.state(nic)}; it carries nothing", "warn"),)
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
     unknown += witnesses(scene.frame) if scene.frame is not None else []
     idle = facts.host.idle

@@ -14,7 +14,7 @@ from ..views.past import lost
 from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View, under
-from . import ends, flowlist, graph, grid, history, interfaces, limit, listed, origins, path
+from . import ends, flowlist, graph, grid, history, interfaces, limit, listed, origins
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
 from .parts import section, waiting
@@ -143,7 +143,7 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
     if found is not None and tall and limit.unknown(scene) is None:
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
-        rows += path.reasons(scene.facts, inner, asked=view.reasons)
+        rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
     rows += ends.band(scene, inner)
     remarks = [limit.problems(scene)]
     if found is not None and moves(found) and scene.wall > found.since > 0:
@@ -199,7 +199,7 @@ def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> l
     drawn = graph.lines(scene, nic, inside(width, framed=framed), rows, on)
     if not drawn:
         return []
-    return part(f"{nic.name} {graph.title(scene, nic)}", path.title(nic), drawn, width,
+    return part(f"{nic.name} {graph.title(scene, nic)}", interfaces.title(nic), drawn, width,
                 framed=framed)  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from ..views.ask import Hint
 from ..views.form import PROMPTS, offered
 from ..views.scene import Scene, nic_of
 from ..views.view import View
-from . import asking, cursor, graph, hints, names, pane, path
+from . import asking, cursor, graph, hints, interfaces, names, pane
 from .frame import inside, part
 from .parts import clock, left_of, typed, when
 
@@ -338,4 +338,4 @@ def _enlarged(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     drawn = graph.lines(scene, nic, inside(width, framed=True), height - 2) if nic else []
     if nic is None or not drawn:
         return [line((" no graph yet: it needs two samples and more room", "dim"))]
-    return part(f"{nic.name} {graph.title(scene, nic)}", path.title(nic), drawn, width)
+    return part(f"{nic.name} {graph.title(scene, nic)}", interfaces.title(nic), drawn, width)

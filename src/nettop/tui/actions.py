@@ -31,7 +31,7 @@ from .changing import Changing, changes_of
 from .experiments import Experiments
 from .notes import Post, Update, ask_question, not_this_host, note, reverts
 from .planning import Planning
-from .proving import Proving
+from .remote import Proving
 from .trying import TrialBench, options_of
 
 JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending

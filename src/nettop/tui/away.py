@@ -23,11 +23,11 @@ from ..views.ask import Ask
 from ..views.kept import PEERS
 from ..views.scene import JournalEntry, Pending, Question, Scene
 from ..views.view import View
-from . import keeping, proving
+from . import remote
 from .changing import CONFIRM, changes_of, sentences
 from .notes import Post, Update, ask_question, brief, note
 from .planning import WARNINGS, Planning, Wanted, risk_text
-from .proving import Proving
+from .remote import Proving
 
 VERBS: Final = frozenset({"agree", "apply", "confirm", "persist", "prove", "set", "spread", "undo"})
 
@@ -71,7 +71,7 @@ class Away:
             work()
         except AbsentError as error:
             from ..host import install
-            from . import proving
+            from . import remote
 
             if not self.binary:
                 self._say(f"{error}{cure}", "warn")
@@ -83,7 +83,7 @@ class Away:
                 return
             self._then = work
             self.post(
-                ask_question(proving.installing(str(error), one, self.batches.name, self.peer))
+                ask_question(remote.installing(str(error), one, self.batches.name, self.peer))
             )
 
     def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:
@@ -167,7 +167,7 @@ class Away:
             applying = self._question(f"Prove {finding.id}", wanted, finding.id, proved=True)
             if applying is not None:
                 host = self.peer or self.source.host
-                self.post(ask_question(proving.question(applying, host, form)))
+                self.post(ask_question(remote.proving(applying, host, form)))
 
         self._there(work, f", so p cannot test there; y copies the command: {copied}")
 
@@ -197,7 +197,7 @@ class Away:
             numbers = [one.removeprefix(self.mark) for one in question.entries]
             self._report(lambda: self.remote.undo(numbers, options))
         elif question.verb == "keep":
-            self._report(keeping.keep(question, changes_of(question), self.remote, finding))
+            self._report(remote.keep(question, changes_of(question), self.remote, finding))
         elif question.verb == "prove":
             self._prove(question, finding, scene)
         elif question.verb == "change":
@@ -221,7 +221,7 @@ class Away:
         """Show the files there that would make the settings persistent."""
 
         def work() -> None:
-            keeping.propose(ask, scene, self.source, self.remote, self.post, self.peer)
+            remote.propose(ask, scene, self.source, self.remote, self.post, self.peer)
             self.used = True
 
         self._there(work)
