@@ -84,7 +84,8 @@ def declared(path: Path) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (one.id for one in targets if isinstance(one, ast.Name))
+            names = (one for target in targets for one in ast.walk(target))
+            yield from (one.id for one in names if isinstance(one, ast.Name))
         elif isinstance(node, ast.ImportFrom):
             yield from (one.asname or one.name for one in node.names)
 
