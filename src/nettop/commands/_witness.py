@@ -6,8 +6,6 @@ import argparse
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from ..terms.errors import Refused
-
 if TYPE_CHECKING:
     from ..facts import Facts
     from ..host.source import Source
@@ -28,10 +26,7 @@ def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
 
     if not source.live:
         return recorded(source)
-    try:
-        asked = not args.no_deep and countable(source, config.load())
-    except config.ConfigError as error:
-        raise Refused(str(error), 2) from None
+    asked = not args.no_deep and countable(source, config.load())
     return frozenset(collect.counted() if asked else ())
 
 

@@ -201,18 +201,14 @@ def _print_both(
 
 def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) -> Observer:
     """The observer of a host; the interface of the command line is one of this host."""
-    from ..config import ConfigError
     from ..views.observer import Observer
 
-    try:
-        observer = Observer(
-            source,
-            profile=getattr(args, "profile", None),
-            interface=None if other else getattr(args, "interface", None),
-            window=args.seconds,
-        )
-    except (ConfigError, ValueError) as error:
-        raise Refused(str(error), 2) from None
+    observer = Observer(
+        source,
+        profile=getattr(args, "profile", None),
+        interface=None if other else getattr(args, "interface", None),
+        window=args.seconds,
+    )
     if not getattr(args, "no_deep", False):
         observer.look_deep()
     return observer

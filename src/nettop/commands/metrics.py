@@ -180,14 +180,10 @@ def _listen(args: argparse.Namespace) -> int:
 
 def _looks(args: argparse.Namespace, window: float | None) -> Looks:
     """The looks of the source in the arguments."""
-    from ..config import ConfigError
     from ..metrics.looks import Looks
     from ..views.observer import Observer
 
     source = open_source(args, loop=args.listen is not None)
-    try:
-        observer = Observer(source, profile=args.profile, window=window)
-    except (ConfigError, ValueError) as error:
-        raise Refused(str(error), 2) from None
+    observer = Observer(source, profile=args.profile, window=window)
     report_faults(observer.faults)
     return Looks(source, observer)

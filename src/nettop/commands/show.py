@@ -95,16 +95,13 @@ def run(args: argparse.Namespace) -> int:
 
 def settled(interval: float | None, printed: Printed, width: int) -> int:
     """Print a pane that does not depend on the host, once."""
-    from ..config import Config, ConfigError, load
+    from ..config import Config, load
     from ..panes import chosen_columns
     from ..tui.app import options_of
     from ..views.view import View
 
-    try:
-        settings = load()
-        columns, faults = chosen_columns(settings.get("columns", {}))
-    except ConfigError as error:
-        raise Refused(str(error), 2) from None
+    settings = load()
+    columns, faults = chosen_columns(settings.get("columns", {}))
     report_faults((*settings.faults, *faults))
     options = options_of(settings, interval)
     view = View(columns=columns, options=options)
@@ -114,7 +111,7 @@ def settled(interval: float | None, printed: Printed, width: int) -> int:
 
 def show(args: argparse.Namespace, name: str, host: Source, width: int, height: int) -> int:
     """Sample, draw and print until the end of the source or an interrupt."""
-    from ..config import ConfigError, load
+    from ..config import load
     from ..panes import chosen_columns, pane
     from ..terms.text import ascii_only
     from ..terms.units import Units
@@ -125,12 +122,9 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..views.scene import origin_of
     from ..views.view import Spot, View
 
-    try:
-        settings = load()
-        columns, faults = chosen_columns(settings.get("columns", {}))
-        observer = Observer(host, profile=args.profile, interface=args.interface)
-    except (ConfigError, ValueError) as error:
-        raise Refused(str(error), 2) from None
+    settings = load()
+    columns, faults = chosen_columns(settings.get("columns", {}))
+    observer = Observer(host, profile=args.profile, interface=args.interface)
     report_faults((*observer.faults, *faults))
     if args.drop_reasons:
         observer.deep = True
