@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
@@ -19,7 +20,7 @@ from ..views.ask import Hint
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
 from . import corelist, grid, history, interfaces
-from .frame import enclosed, inside, roomy
+from .frame import drawn_inside, enclosed
 from .parts import (
     SHARES,
     Cell,
@@ -177,12 +178,10 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:  # n
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The matrix, and below it the cores by kind of work."""
     waits = waiting(scene, width)
-    if waits is not None or scene.facts is None:
+    facts = scene.facts
+    if waits is not None or facts is None:
         return waits or []
-    framed = roomy(width, height)
-    inner, room = inside(width, framed=framed), height - framed
-    out = [fit_line(one, inner) for one in _rows(scene, scene.facts, view, inner, room)[:room]]
-    return enclosed(out, width, height) if framed else out
+    return drawn_inside(partial(_rows, scene, facts, view), width, height)
 
 
 def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:

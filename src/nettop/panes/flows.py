@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ..facts import Facts
 from ..facts.flow_words import peer, rate, together
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
-from ..terms.text import Line, fit_line, line
+from ..terms.text import Line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, chosen
 from . import flowgroups, flowpage
-from .frame import enclosed, inside, roomy
+from .frame import drawn_inside, enclosed
 from .parts import (
     Cell,
     Column,
@@ -239,12 +240,10 @@ def read_ago(scene: Scene) -> str:
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and the flow under the cursor below it if there is room; or the opened flow."""
     waits = waiting(scene, width)
-    if waits is not None or scene.facts is None:
+    facts = scene.facts
+    if waits is not None or facts is None:
         return waits or []
-    framed = roomy(width, height)
-    inner, room = inside(width, framed=framed), height - framed
-    out = [fit_line(one, inner) for one in _rows(scene, scene.facts, view, inner, room)[:room]]
-    return enclosed(out, width, height) if framed else out
+    return drawn_inside(partial(_rows, scene, facts, view), width, height)
 
 
 def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:
