@@ -332,6 +332,8 @@ def test_a_recording_that_is_full_is_left(
 def test_a_recording_begins_and_ends_between_two_samples(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    from nettop.tui import taping
+
     one, said = engine()
     ended: list[int] = []
     made: list[Any] = []
@@ -342,7 +344,7 @@ def test_a_recording_begins_and_ends_between_two_samples(
             raise PermissionError(13, "Permission denied")
         return SimpleNamespace(path=path, end=lambda: ended.append(1))
 
-    monkeypatch.setattr("nettop.tui.engine.Taping", tape)
+    monkeypatch.setattr(taping, "Taping", tape)
     observer: Any = "observer"
     one._tape(observer)
     one.record("")

@@ -12,9 +12,9 @@ from nettop.commands import open_peer
 from nettop.commands.top import demo
 from nettop.host.abreast import Mark, other_end
 from nettop.host.recording import Replay, load
-from nettop.tui import app, peering
+from nettop.tui import app, pairing, peering
 from nettop.tui.engine import Engine
-from nettop.tui.peering import Pairing
+from nettop.tui.pairing import Pairing
 from nettop.views.scene import Note, Peer, Scene
 from nettop.views.view import View
 
@@ -56,7 +56,7 @@ def ends(tmp_path: Path) -> tuple[Replay, Replay]:
 def test_both_ends_go_on_together_and_begin_again_together(
     ends: tuple[Replay, Replay], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(peering, "BothEnds", Canned)
+    monkeypatch.setattr(pairing, "BothEnds", Canned)
     notes: list[Note] = []
     near, far = ends
     both = Pairing(near, far, HERE, notes.append)
@@ -84,7 +84,7 @@ def test_both_ends_go_on_together_and_begin_again_together(
 def test_what_cannot_be_judged_is_a_sentence(
     ends: tuple[Replay, Replay], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(peering, "BothEnds", Canned)
+    monkeypatch.setattr(pairing, "BothEnds", Canned)
     both = Pairing(*ends, HERE, lambda _note: None)
     both.restart()
     ends[0].wait(0)

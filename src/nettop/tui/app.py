@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from .. import config
 from ..config import load, muted, state_folder
 from ..files import bounds, own
 from ..files.draft import write
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from ..host.source import Source
     from ..views.scene import Note
     from ..views.view import Options, View
-    from .peering import Pairing, Peering
+    from .pairing import Pairing
+    from .peering import Peering
     from .screen import Nettop, Tick
 
 
@@ -145,9 +145,9 @@ def _other_end(
     mark = mark_of(source.comment)
     if mark is None:
         return None
-    from . import peering
+    from . import pairing
 
-    return peering.Pairing(source, other, mark, tell)
+    return pairing.Pairing(source, other, mark, tell)
 
 
 def _named(name: str) -> Tick:
@@ -266,7 +266,7 @@ def learn_processor(tell: Callable[[str], None], ask: bool = True) -> None:
 
     Without `ask`, only a stored name is used: no process is started and no file is written.
     """
-    path = config.state_folder() / "processor"
+    path = state_folder() / "processor"
     try:
         name = bounds.read(path, "state").decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):

@@ -2,8 +2,6 @@
 
 It reads only the tables that facts and the pane shown need, and sleeps while the screen is paused.
 An error becomes a note; the thread goes on.
-
-With key r, what the engine reads is recorded to a file, sample by sample, names replaced.
 """
 
 from __future__ import annotations
@@ -13,20 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from ..host.archive import RecordingError
-from ..host.pseudonyms import Names
-from ..host.recording import Record
-from ..host.scrub import scrub
 from ..host.source import HostLostError, Source
-from ..host.tape import Tape
 from ..panes import pane
 from ..sampling.budget import LOOK
 from ..sampling.moves import QUIET_LOOK, Moves
-from ..terms.errors import sentence
 from ..views.build import Plans, scene_of
-from ..views.observer import Observer
 from ..views.past import History
 from ..views.scene import Note, Scene
 from ..views.view import View
@@ -34,8 +25,9 @@ from .notes import brief
 
 if TYPE_CHECKING:
     from ..views.observer import Observation, Observer
-    from .peering import Pairing, Peering
-
+    from .pairing import Pairing
+    from .peering import Peering
+    from .taping import Taping
 
 Post = Callable[[Scene], None]
 REASONS_EVERY: Final = 5.0  # seconds between computing the reasons of silent rules
@@ -194,6 +186,8 @@ class Engine(threading.Thread):
             self.post(Scene(notes=(Note(text, "good", time.time()),)))
 
     def _observer(self) -> Observer:
+        from ..views.observer import Observer
+
         observer = Observer(self.source)
         self.profile = observer.profile  # as configured
         observer.look_shortly()
@@ -272,6 +266,8 @@ class Engine(threading.Thread):
     def _tape(self, observer: Observer) -> None:
         """Begin or end a recording as `tape` says."""
         if self.tape and self.recording is None:
+            from .taping import Taping
+
             path, self.tape = self.tape, ""
             try:
                 self.recording = Taping(path, observer, self.post)
@@ -304,56 +300,3 @@ class Engine(threading.Thread):
             recording=self.recording.path if self.recording is not None else "",
             peer=peer,
         )
-
-
-class Taping:
-    """One recording from its first sample to the file. OSError if there can be no such file."""
-
-    def __init__(self, path: str, observer: Observer, post: Callable[[Scene], None]) -> None:
-        """From now on the observer reads through the recording."""
-        self.path, self.observer, self.post = path, observer, post
-        self.tape = Tape(path)
-        self.outcome = ""  # how the recording ended; empty while it runs
-        self.names = Names()
-        self.source = observer.sampler.source
-        self.record = Record(self.source)
-        observer.sampler.source = cast("Source", self.record)  # its name and kind are read only
-        observer.sampler.memory.clear()  # what is read once must be in the recording too
-        observer.sampler.refresh()
-
-    def add(self) -> bool:
-        """Append the sample that was just read; False where the recording ended with it.
-
-        It ends with all earlier samples at the bounds that reading enforces. Where the disk is
-        full there is no file.
-        """
-        try:
-            self.tape.write(scrub(self.record.taken(), self.names))
-        except RecordingError as full:
-            self.end(f"{full}: ")
-        except OSError as error:
-            self._leave()
-            self.tape.drop()
-            self._note(f"cannot write {self.path}: {sentence(error)}", "bad")
-        else:
-            return True
-        return False
-
-    def end(self, why: str = "") -> None:
-        """Give the file its name."""
-        self._leave()
-        try:
-            self.tape.keep()
-        except OSError as error:
-            self._note(f"cannot write {self.path}: {sentence(error)}", "bad")
-        else:
-            self._note(f"{why}recorded to {self.path}, names scrubbed", "warn" if why else "good")
-        finally:
-            self.tape.drop()
-
-    def _leave(self) -> None:
-        self.observer.sampler.source = self.source
-
-    def _note(self, text: str, role: str) -> None:
-        self.outcome = text
-        self.post(Scene(notes=(Note(text, role),)))

@@ -3,10 +3,6 @@
 The engine offers each observation of this host. The thread then reads the other host, and the
 sockets of both once more, joins the flows and judges the other host. The engine never waits for it:
 where the other host is slow or lost, the last picture stays with a sentence beside it.
-
-The recorded other end of a pair (`Pairing`) follows the recording of this end. There is nothing to
-wait for: the engine's thread joins each observation itself, so
-that the picture of both ends is of the moment that is shown.
 """
 
 from __future__ import annotations
@@ -20,24 +16,16 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.pair.words import short
 from ..host import prefix
-from ..host.abreast import Mark
 from ..host.source import NOT_ROOT, HostLostError, Live, Source
-from ..sampling.ahead import prepare
 from ..terms.errors import sentence
 from ..terms.text import safe
-from ..views.both import names
-from ..views.build import Plans
 from ..views.scene import Note, Peer
 from .notes import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..facts.kinds.pair import Pair
     from ..host.distant import Distant
-    from ..host.recording import Replay
     from ..views.observer import Observation
-
 
 SLOW: Final = 3.0  # seconds without an answer after which a message says so
 SAME: Final = "--peer leads to this host itself: give the other end"
@@ -166,12 +154,13 @@ class BothEnds:
         from ..facts.pair.model import Model
         from ..sampling.both import CloseSampler
         from ..views.both import names
+        from ..views.build import Plans
         from ..views.observer import Observer
 
         one, other = names(near, far)
         self.hosts = short(one), short(other)
         self.observer = Observer(far)
-        self.observer.judge.muted = frozenset()  # the list has names with the host: `views.mutes`
+        self.observer.judge.muted = frozenset()  # the list has names with the host: `views.build`
         self.close = CloseSampler(near, self.observer.sampler)
         self.model = Model(self.hosts)
         self.plans = Plans(far)
@@ -184,6 +173,7 @@ class BothEnds:
     def step(self, here: Observation) -> tuple[Peer, tuple[Pair, ...]]:
         """What both ends show, and the pairs of this host. HostLostError."""
         from ..frame.both import Both
+        from ..sampling.ahead import prepare
         from ..views.both import named
 
         if self.fresh:
@@ -205,53 +195,3 @@ class BothEnds:
             self.hosts, "", sides.joined, sides.unmatched, marked, plans, ended=sides.ended,
         )  # fmt: skip
         return shown, pairs
-
-
-class Pairing:
-    """Has `shown` and `pairs` as `Peering` has."""
-
-    def __init__(self, near: Replay, far: Replay, mark: Mark, tell: Callable[[Note], None]) -> None:
-        """`far` follows `near`; `mark` is that of `near`."""
-        self.near, self.far = near, far
-        one, other = names(near, far)
-        self.hosts = short(one), short(other)
-        self.clock = f"recorded at both ends; {mark.clock(self.hosts[1])}"
-        self.tell = tell
-        self.shown = Peer(self.hosts, clock=self.clock)
-        self.pairs: tuple[Pair, ...] = ()
-        self._both: BothEnds | None = None
-        self._last = -1  # the moment there that was joined last
-
-    def start(self) -> None:
-        """Say how far the clocks are apart."""
-        self.tell(Note(self.clock, "", time.time()))
-
-    def restart(self) -> None:
-        """The recording is at its first moment, which gives no rates."""
-        self._both = BothEnds(self.near, self.far)
-        self._both.begin()
-        self._last = self.far.index
-
-    def offer(self, observation: Observation) -> None:
-        """Join this observation with the moment of the other end."""
-        if self._both is None:
-            self.restart()
-            return
-        if self.far.index == self._last:
-            text = f"{self.hosts[1]} was not recorded at this moment"
-            self.shown, self.pairs = replace(self.shown, message=text), ()
-            return
-        self._last = self.far.index
-        try:
-            shown, self.pairs = self._both.step(observation)
-        except Exception as error:
-            text = f"{self.hosts[1]} cannot be judged: {sentence(error)}"
-            self.shown, self.pairs = replace(self.shown, message=text), ()
-        else:
-            self.shown = replace(shown, clock=self.clock)
-
-    def refresh(self) -> None:
-        """A recording does not change."""
-
-    def stop(self) -> None:
-        """Nothing runs."""
