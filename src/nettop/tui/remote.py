@@ -17,7 +17,6 @@ from ..changes import Change, privilege, risk
 from ..changes import Result as Outcome
 from ..changes.remote import KEPT, AbsentError, Remote
 from ..facts.pair.words import called
-from ..host.install import File
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, line
@@ -30,6 +29,7 @@ from .notes import Post, ask_question, brief, note
 from .planning import Planning, risk_text, sheet
 
 if TYPE_CHECKING:
+    from ..host.install import File
     from .trying import TrialBench
 
 
