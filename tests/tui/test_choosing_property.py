@@ -28,8 +28,9 @@ from nettop.tui.actions import Actions
 from nettop.tui.mouse import selected
 from nettop.tui.notes import Update
 from nettop.tui.screen import Nettop, Tick
-from nettop.views.build import merge, step
+from nettop.views.build import merge
 from nettop.views.scene import Scene
+from nettop.views.steps import step
 from nettop.views.view import View
 
 VALUES = {  # setting: its file on the fake host, and values it takes

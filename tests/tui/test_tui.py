@@ -340,7 +340,7 @@ def test_the_keys_need_no_textual() -> None:
 
 def test_a_step_that_cannot_be_read_says_why(tmp_path: pathlib.Path) -> None:
     from nettop.host.source import Live
-    from nettop.views.build import step
+    from nettop.views.steps import step
 
     made = step("sysctl.net.ipv4.tcp_sack", "1", Live(str(tmp_path)))
     assert isinstance(made, Step)

@@ -191,10 +191,10 @@ def open_peer(args: argparse.Namespace, here: Source) -> Source | None:
     """
     if here.ends:
         from ..host.recording import Replay
-        from ._ends import other_recording
+        from ._pair import other
 
         if isinstance(here, Replay):
-            return other_recording(args, here)
+            return other(args, here)
     check_peer(args, here)
     return None if args.peer is None else _distant(args.peer)
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import secrets
-import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..files.interrupt import undisturbed
-from ..host.abreast import Mark, mark_of, other_end, other_file
+from ..host.abreast import Mark
 from ..host.record import Record
-from ..host.recording import RecordingError
 from ..host.scrub import scrub
-from ..terms.errors import Refused
-from ..terms.text import safe
 
 if TYPE_CHECKING:
     from ..collect.ways import Question
     from ..frame.rates import Frame
     from ..host.pseudonyms import Names
-    from ..host.recording import Replay
     from ..host.source import Source
 
 
@@ -89,26 +82,3 @@ def pair(here: Source, there: Source) -> tuple[str, str]:
     number = secrets.token_hex(4)
     own, its = Mark(number, True, ahead, error), Mark(number, False, -ahead, error)
     return own.words(), its.words()
-
-
-def other_recording(args: argparse.Namespace, here: Replay) -> Replay | None:
-    """The file of --peer, else the one that `record --peer` wrote beside this one.
-
-    None for a recording of one host, and where that file is missing, which is said on stderr. The
-    file of the other end is shown by itself. Refused where the files are no pair.
-    """
-    mark = mark_of(here.comment)
-    if args.peer is None and mark is None:
-        return None
-    path = args.peer or other_file(args.replay, here=mark is None or mark.here)
-    known = os.path.exists(path)
-    if args.peer is None and mark is not None and not (known and mark.here):
-        why = f"{path} shows both ends" if known else f"the other one, {path}, is not there"
-        print(safe(f"nettop: {args.replay} is one end of a pair; {why}"), file=sys.stderr)
-        return None
-    try:
-        return other_end(here, path, mark)
-    except OSError as error:
-        raise Refused(f"cannot read {path}: {error.strerror or error}", 3) from None
-    except RecordingError as error:
-        raise Refused(f"{path}: {error}", 3) from None

@@ -340,7 +340,7 @@ def _print_finding(source: Source, finding: Finding, host: str = "") -> None:
     from ..advice.rules.explain import figures, prediction
     from ..advice.rules.papers import citation
     from ..terms.text import safe
-    from ..views.build import step
+    from ..views.steps import step
 
     place = f" at {host}" if host else ""
     print_lines("", f"{MARKS[finding.severity]} {finding.id}{place}  {finding.title}")

@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
-from ..changes import text as value_text
-from ..changes.plan import describe
 from ..host.source import Source
 from ..sampling.ahead import prepare
 from .altered import altering
 from .enough import shortfall
 from .past import History
 from .scene import Ended, Scene, Step
+from .steps import step
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Wanted
@@ -152,15 +151,3 @@ def sorted_by_mutes(scene: Scene) -> Scene:
         peer = replace(peer, findings=tuple(one for one in rest if one.host))
     own = tuple(one for one in rest if not one.host)
     return replace(scene, findings=own, muted=muted, ended=ended, peer=peer)
-
-
-def step(setting: str, value: str, source: Source) -> Step:
-    """The step from the current value of a setting to `value`; "?" for a value not known."""
-    change = describe(setting, value, source)
-    before, after = (
-        "?" if value is None else value_text(value) for value in (change["before"], change["after"])
-    )
-    return Step(
-        setting, before, after, str(change.get("shell", "")),
-        str(change.get("risk", "none")), str(change.get("because", "")),
-    )  # fmt: skip
