@@ -15,7 +15,7 @@ from typing import Final
 
 from .. import SCHEMA
 from ..files.bounds import BOUNDS
-from ..host import install, once
+from ..host import once
 from ..host.held import Held
 from ..host.prefix import ROOTS
 from ..host.source import HostLostError
@@ -196,6 +196,8 @@ _MADE: Final = frozenset({"applied", "rounded"})
 
 def forget(words: Sequence[str], *, asks: bool = False) -> str:
     """Remove it; what was done, in one sentence. Refused while a change there is unconfirmed."""
+    from ..host import install
+
     name = safe(" ".join(words))
     known = install.look(words, asks=asks)
     if not (known.root or known.user):

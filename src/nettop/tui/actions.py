@@ -268,23 +268,18 @@ class Actions:
         question = scene.question
         if question is None:
             return
-        if question.verb == "study":
+        tests = question.verb in ("prove", "tune")
+        if tests and (outdated := self.changing.outdated(changes_of(question))):
+            self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
+        elif question.verb == "study":
             self.bench.study(question.finding, values(view))
         elif question.verb == "prove":
-            outdated = self.changing.outdated(changes_of(question))
-            if outdated:
-                self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
-                return
             finding = scene.finding(question.finding)
             predicted = finding.predicted if finding is not None else None
             self.bench.prove(question.finding, question.wanted, values(view), predicted)
         elif question.verb == "sweep":
             self.bench.sweep(question.wanted, values(view))
         elif question.verb == "tune":
-            outdated = self.changing.outdated(changes_of(question))
-            if outdated:
-                self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
-                return
             known = (scene.finding(name) for name in question.entries)
             self.bench.tune([one for one in known if one is not None], values(view))
         else:

@@ -15,7 +15,6 @@ from .. import settings
 from ..changes import Result as Outcome
 from ..changes import privilege, risk
 from ..changes.remote import AbsentError, Document, Remote, value_of
-from ..host import install
 from ..host.source import Batches, HostLostError, Source
 from ..terms.errors import sentence
 from ..terms.text import Line, line, safe
@@ -26,7 +25,7 @@ from ..views.view import View
 from . import remote
 from .changing import CONFIRM, changes_of, sentences
 from .notes import Post, Update, ask_question, brief, note
-from .planning import WARNINGS, Planning, Wanted, risk_text
+from .planning import WARNINGS, Planning, Wanted, changeable, risk_text
 from .remote import Proving
 
 VERBS: Final = frozenset({"agree", "apply", "confirm", "persist", "prove", "set", "spread", "undo"})
@@ -143,12 +142,8 @@ class Away:
 
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what a proof would set there, and between which hosts it would test."""
-        finding = scene.finding(ask.target)
+        finding = changeable(ask.target, scene, self.post, "prove")
         if finding is None:
-            self.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
-            return
-        if not finding.wanted:
-            self.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         if finding.rule.startswith("capture-"):
             own = finding.id.removesuffix(f" at {self.peer}")
@@ -206,6 +201,8 @@ class Away:
 
     def _install(self) -> None:
         """Install the file there, then go on with what it was wanted for."""
+        from ..host import install
+
         then, self._then = self._then, None
         self._say(f"installing nettop at {self.batches.name}: sends the file", "dim")
         try:

@@ -13,7 +13,7 @@ from ..views.form import values
 from ..views.scene import Question, Scene
 from ..views.view import View
 from .notes import ask_question, note
-from .planning import Planning, risk_text, triples
+from .planning import Planning, changeable, risk_text, triples
 from .trying import BUILT_IN, options_of
 
 
@@ -28,12 +28,8 @@ class Experiments:
         """Show what a proof would write, with the address and peer of the form."""
         from ..changes.plan import plan
 
-        finding = scene.finding(ask.target)
+        finding = changeable(ask.target, scene, self.planning.post, "prove")
         if finding is None:
-            self.planning.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
-            return
-        if not finding.wanted:
-            self.planning.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         form = values(view)
         if os.geteuid() != 0:

@@ -6,7 +6,7 @@ Nothing is written here. After the user has agreed, `changing` writes exactly wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .. import settings
 from ..changes import Change
@@ -21,9 +21,23 @@ from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
 from ..views.view import View
 from .notes import Post, ask_question, note
 
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
+
 Wanted = Sequence[tuple[str, str]]
 Propose = Callable[[str, Wanted, str], None]
 WARNINGS: Final = 4  # that a question shows
+
+
+def changeable(name: str, scene: Scene, post: Post, verb: str) -> Finding | None:
+    """The finding of this id if it has settings to `verb` (apply, prove); else None and a note."""
+    finding = scene.finding(name)
+    if finding is None:
+        post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
+    elif not finding.wanted:
+        post(note(f"this finding is advice only: nothing to {verb}", "warn"))
+        return None
+    return finding
 
 
 class Planning:
@@ -40,16 +54,12 @@ class Planning:
 
     def do_apply(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the changes of a finding, without those that are experiments (key `p`)."""
-        finding = scene.finding(ask.target)
+        finding = changeable(ask.target, scene, self.post, "apply")
         if finding is None:
-            self.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
             return
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
-        if not sure and finding.wanted:
-            self.post(note("this finding is an experiment: p tests it", "warn"))
-            return
         if not sure:
-            self.post(note("this finding is advice only: nothing to apply", "warn"))
+            self.post(note("this finding is an experiment: p tests it", "warn"))
             return
         self.propose(f"Apply {finding.id}", sure, finding.id)
 
