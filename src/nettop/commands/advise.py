@@ -35,7 +35,6 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
 from ..terms.errors import Refused
-from ..views.enough import link_only, not_read
 from . import (
     duration_argument,
     emit,
@@ -250,7 +249,7 @@ def document(
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
         "unread": {name: title(name) for name in enough.unread(last.frame)},
-        "link_only": link_only(last.facts),
+        "link_only": enough.link_only(last.facts),
     }
     if (lacking := enough.shortfall(last.frame, live=source.live)) is not None:
         values["shortfall"] = lacking
@@ -302,7 +301,7 @@ def _print(
     since: Since | None,
 ) -> None:  # fmt: skip
     from ..facts.limits import words
-    from ..views.enough import all_clear, shortfall
+    from ..views.enough import all_clear, not_read, shortfall
 
     facts = last.facts
     profile = facts.profile
