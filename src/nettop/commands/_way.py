@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 from ipaddress import ip_address
 from textwrap import wrap
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ..facts import Facts
-from ..facts.way import Flow, Step, Way, questions, walk
-from ..frame.rates import Frame
-from ..host.source import Source
-from ..sampling.sampler import Sampler
 from ..terms.errors import Refused
 from ..terms.text import safe
 from . import _argument, emit, print_lines
+
+if TYPE_CHECKING:
+    from ..facts import Facts
+    from ..facts.way import Flow, Step, Way
+    from ..frame.rates import Frame
+    from ..host.source import Source
 
 _MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}
 
@@ -51,6 +52,8 @@ def run(source: Source, args: argparse.Namespace) -> int:
 
 def asked(args: argparse.Namespace) -> Flow:
     """The flow of the command line; Refused (2) for a source of another family."""
+    from ..facts.way import Flow
+
     to, port = args.to
     origin = arrives = ""
     if args.origin is not None:
@@ -140,6 +143,10 @@ MOST: Final = 6  # rounds: an answer may lead to one more question
 
 def ask_way(source: Source, flow: Flow) -> tuple[Frame, Way]:
     """The tables and the way of a flow. Refused (3) if the interfaces are not known."""
+    from ..facts.way import questions, walk
+    from ..frame.rates import Frame
+    from ..sampling.sampler import Sampler
+
     while source.ends and source.wait(1.0):  # a recording is judged at its end
         pass
     sampler = Sampler(source)

@@ -37,9 +37,7 @@ import argparse
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ..sampling.sampler import Sampler
 from ..terms.errors import Refused, nearest
-from ..terms.text import safe
 from . import (
     _argument,
     _way,
@@ -159,6 +157,7 @@ def look(
 
     from ..facts.joined import Joiner, needs
     from ..facts.way import trouble
+    from ..sampling.sampler import Sampler
 
     sampler, joiner = Sampler(source), Joiner()
     interval = min(0.5, seconds / SAMPLES)
@@ -317,6 +316,7 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
 
     from ..facts.limits import words
     from ..terms import units
+    from ..terms.text import safe
 
     out: list[str] = []
     idle = 0
