@@ -15,8 +15,7 @@ from ..host.source import Source
 from ..terms.cpulist import parse as parse_list
 from ..terms.irqname import actions, places
 from . import Address, Command, Host, Keep, Limits, _device
-from ._sysfs import cpu_range, some_cpus, some_online
-from ._text import ranges
+from ._text import cpu_range, ranges, some_cpus, some_online
 
 RISK = "none"
 NIC = True

@@ -15,8 +15,7 @@ from ..host.netlink.route import IFINFO
 from ..host.request import Request
 from ..host.source import Source
 from . import Address, Command, Host, Keep, Limits
-from ._sysfs import interface, text
-from ._text import number, switch
+from ._text import interface, number, switch, text
 
 RISK = {"mtu": "link"}
 NIC = True

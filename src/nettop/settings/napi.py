@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from ..host.source import Source
 from . import Address, Limits
-from ._sysfs import interface, text
-from ._text import number, switch
+from ._text import interface, number, switch, text
 
 RISK = "none"
 KEEP = "unit"  # no systemd key exists

@@ -12,8 +12,7 @@ import re
 from ..host.source import Source
 from ..terms.cpulist import parse as parse_list
 from . import Address, Host, Limits
-from ._sysfs import cpu_range, some_cpus, some_online
-from ._text import cpus, ranges
+from ._text import cpu_range, cpus, ranges, some_cpus, some_online
 
 RISK = "none"
 NAMES = ("affinity",)

@@ -13,8 +13,7 @@ import re
 from ..host.source import Source
 from ..terms.cpulist import mask, parse_mask
 from . import Address, Limits
-from ._sysfs import known_cpus, queue, text
-from ._text import cpu_list, cpus, number, ranges
+from ._text import cpu_list, cpus, known_cpus, number, queue, ranges, text
 
 RISK = "none"
 NIC = True

@@ -6,8 +6,7 @@ import re
 
 from ..host.source import Source
 from . import Address, Host, Limits, process
-from ._sysfs import cpu_range, some_cpus, some_online
-from ._text import ranges
+from ._text import cpu_range, ranges, some_cpus, some_online
 
 RISK = "none"
 NAMES = ("affinity",)

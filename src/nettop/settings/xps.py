@@ -11,8 +11,7 @@ import re
 from ..host.source import Source
 from ..terms.cpulist import mask, parse_mask
 from . import Address, Limits
-from ._sysfs import interface, known_cpus, queue, text
-from ._text import cpu_list, cpus, ranges
+from ._text import cpu_list, cpus, interface, known_cpus, queue, ranges, text
 
 RISK = "none"
 NIC = True
