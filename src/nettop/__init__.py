@@ -1,6 +1,7 @@
 """nettop: find, fix and prove what limits the network performance of a Linux host."""
 
 __version__ = "0.1.0"
+SCHEMA = 1  # version of the JSON documents that commands print: `schema` in each of them
 
 ENOMEM = 12  # errno(3)
 

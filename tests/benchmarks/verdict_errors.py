@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from statistics import fmean, median, stdev
 
-from nettop.trials import power, statistics
+from nettop.trials import statistics
 
 SEED = 20261123
 
@@ -118,8 +118,8 @@ def generated(tests: int, draw: random.Random) -> None:
     print("\n| standard deviation of a run | power of 5 pairs | of 11 | of 21 | pairs for 90 % |")
     print("|---|---|---|---|---|")
     for share in (0.005, 0.01, 0.02, 0.03, 0.05):
-        known = " | ".join(f"{power.power(share, pairs):.0%}" for pairs in (5, 11, 21))
-        print(f"| {share:.1%} | {known} | {power.needed(share) or 'more than 101'} |")
+        known = " | ".join(f"{statistics.power(share, pairs):.0%}" for pairs in (5, 11, 21))
+        print(f"| {share:.1%} | {known} | {statistics.needed(share) or 'more than 101'} |")
 
 
 def recorded(args: argparse.Namespace, draw: random.Random) -> None:

@@ -12,10 +12,9 @@ from box_parts import WALL, Recorded, Reports, fill, moment, opened, recorder
 
 from nettop.box.blackbox import BlackBox
 from nettop.box.folder import LEAST, Folder
-from nettop.box.growing import Growing
 from nettop.box.incident import read
 from nettop.box.past import Past
-from nettop.box.ring import Ring
+from nettop.box.ring import Growing, Ring
 from nettop.box.stretch import moments
 from nettop.host.archive import written
 

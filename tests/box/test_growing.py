@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nettop.box.growing import OVERHEAD, Growing
+from nettop.box.ring import OVERHEAD, Growing
 
 
 def test_every_gzip_reads_it_after_each_part(tmp_path: Path) -> None:

@@ -78,14 +78,15 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device on which every write of the one setting moves the other to 70."""
     from nettop.settings import napi
 
-    write = napi.write
+    def write(host: Host, address: settings.Address, value: str) -> None:
+        host.write(napi.file(address), napi.raw(address, value))
 
     def both(host: Host, address: settings.Address, value: str) -> None:
         write(host, address, value)
         if str(address) == QUEUES:
             write(host, settings.parse(TIMEOUT), "70" if value == "2" else "0")
 
-    monkeypatch.setattr(napi, "write", both)
+    monkeypatch.setattr(napi, "write", both, raising=False)
     monkeypatch.setattr(
         napi,
         "side_effects",

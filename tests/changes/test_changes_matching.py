@@ -182,14 +182,15 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device on which every write of the one setting moves the other along."""
     from nettop.settings import napi
 
-    write = napi.write
+    def write(host: Host, address: settings.Address, value: str) -> None:
+        host.write(napi.file(address), napi.raw(address, value))
 
     def both(host: Host, address: settings.Address, value: str) -> None:
         write(host, address, value)
         if str(address) == OFFLOAD:
             write(host, settings.parse(ALONG), {"2": "70", "3": "90"}.get(value, "0"))
 
-    monkeypatch.setattr(napi, "write", both)
+    monkeypatch.setattr(napi, "write", both, raising=False)
     monkeypatch.setattr(
         napi, "side_effects", lambda _source, address: (ALONG,) if str(address) == OFFLOAD else (),
         raising=False,

@@ -101,7 +101,7 @@ def test_clocks_that_differ_are_put_back_one_by_one(host: Host) -> None:
 def test_a_setting_that_nothing_shows_is_written_at_every_play(
     host: Host, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.delattr(settings.kind("link"), "shows")
+    monkeypatch.delattr(settings.kind("link"), "SHOWS")
     change = Change("link.txqueuelen@eth0", "1000", "2000")
     text, left = export.export([change], host.source, "ansible")
     assert left == ()

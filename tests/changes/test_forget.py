@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nettop.changes.forget import forget
+from nettop.changes.remote import forget
 from nettop.host import install
 from nettop.host.install import Installed
 from nettop.terms.errors import Refused

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from risky import make, shows
 
-from nettop.changes import entry, guard, lines
+from nettop.changes import entry, guard
 from nettop.changes.journal import Journal
 from nettop.changes.memory import Memory
 from nettop.changes.unguarded import notices
@@ -35,7 +35,7 @@ def reads(host: Host, folder: str, monkeypatch: pytest.MonkeyPatch) -> int:
         raws.append(raw)
         return original(raw)
 
-    original = lines.parsed
+    original = entry.parsed
     with monkeypatch.context() as patch:
         patch.setattr(entry, "parsed", parsed)
         book = Journal(folder)

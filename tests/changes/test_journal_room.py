@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import guard, journal, lines, plan, undo, unguarded
+from nettop.changes import entry, guard, journal, plan, undo, unguarded
 from nettop.changes.apply import Terms, apply
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal
@@ -138,14 +138,14 @@ def test_a_journal_beyond_its_bound_is_made_smaller_by_every_command(
 
 
 def test_rows_are_read_one_by_one(tmp_path: Path) -> None:
-    longest = lines.LONGEST
+    longest = entry.LONGEST
     rows = [b'{"a":1}\n', b"x" * longest + b"\n", b"y" * (longest + 1) + b'{"b":1}\n', b'{"c":1}']
     (tmp_path / "rows").write_bytes(b"".join(rows))
     with open(tmp_path / "rows", "rb") as file:
-        found = list(lines.rows(file))
+        found = list(entry.rows(file))
     assert [row[:1] for row in found] == [b"{", b"x", b"y", b"{"]
     assert found[1] == rows[1]
-    assert [lines.long(row) for row in found] == [False, False, True, False]
+    assert [entry.long(row) for row in found] == [False, False, True, False]
 
 
 def test_half_of_a_smaller_journal_is_never_seen(

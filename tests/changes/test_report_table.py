@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from calls import keeping
 
-from nettop.changes import Result, chain, prompt, report
+from nettop.changes import Result, chain, report
 from nettop.changes import guard as guarding
 from nettop.files import interrupt
 
@@ -83,7 +83,7 @@ class Book:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is asked, confirmed and reverted."""
     seen: list[Any] = []
-    monkeypatch.setattr(prompt, "possible", lambda: True)
+    monkeypatch.setattr(report, "possible", lambda: True)
     monkeypatch.setattr(report, "follow", lambda _journal, results, _failed: tuple(results))
     monkeypatch.setattr(guarding, "confirm", lambda _journal, ids: seen.append(("confirm", ids)))
     monkeypatch.setattr(guarding, "finish", lambda *_: ())
@@ -120,7 +120,7 @@ def test_enter_confirms_the_pending_changes(
     entries: Any, answer: bool, said: str,
 ) -> None:  # fmt: skip
     questions: list[str] = []
-    monkeypatch.setattr(prompt, "enter", lambda _left, text: keeping(questions, answer)(text))
+    monkeypatch.setattr(report, "enter", lambda _left, text: keeping(questions, answer)(text))
     book: Any = Book(*entries)
     report.await_enter(book, [PENDING, replace(BASE, id=8)])
     assert questions == [said]
@@ -133,7 +133,7 @@ def test_ctrl_c_reverts_at_once(monkeypatch: pytest.MonkeyPatch, asked: list[Any
     def interrupted(_left: Any, _text: str) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(prompt, "enter", interrupted)
+    monkeypatch.setattr(report, "enter", interrupted)
     monkeypatch.setattr(interrupt, "handled", lambda: asked.append("handled"))
     book: Any = Book(ENTRY)
     report.await_enter(book, [PENDING])
@@ -143,10 +143,10 @@ def test_ctrl_c_reverts_at_once(monkeypatch: pytest.MonkeyPatch, asked: list[Any
 def test_nothing_is_asked_without_a_terminal_or_a_pending_change(
     monkeypatch: pytest.MonkeyPatch, asked: list[Any]
 ) -> None:
-    monkeypatch.setattr(prompt, "enter", lambda *_: asked.append("asked"))
+    monkeypatch.setattr(report, "enter", lambda *_: asked.append("asked"))
     book: Any = Book(ENTRY)
     assert report.await_enter(book, [BASE]) == (BASE,)
-    monkeypatch.setattr(prompt, "possible", lambda: False)
+    monkeypatch.setattr(report, "possible", lambda: False)
     assert report.await_enter(book, [PENDING]) == (PENDING,)
     assert asked == []
 
@@ -176,8 +176,8 @@ def typed(patch: pytest.MonkeyPatch, *parts: bytes, seconds: int = 40) -> bool:
             if "reverts in" in text and queue:
                 os.write(ours, queue.pop(0))
 
-        patch.setattr(prompt, "_paint", paint)
-        return prompt.enter(lambda: float(next(left, 0)), "Keep it?")
+        patch.setattr(report, "_paint", paint)
+        return report.enter(lambda: float(next(left, 0)), "Keep it?")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def typed(patch: pytest.MonkeyPatch, *parts: bytes, seconds: int = 40) -> bool:
 def test_one_enter_alone_confirms(
     monkeypatch: pytest.MonkeyPatch, parts: tuple[bytes, ...], kept: bool
 ) -> None:
-    monkeypatch.setattr(prompt, "QUIET", 0.05)
+    monkeypatch.setattr(report, "QUIET", 0.05)
     monkeypatch.setattr(select, "select", quick(select.select))
     assert typed(monkeypatch, *parts) is kept
 
@@ -218,11 +218,11 @@ def test_parts_of_which_each_follows_soon_are_no_enter(
             queue.extend(inputs.pop(0))
 
     ready = SimpleNamespace(select=lambda *_: ([0] if queue else [], [], []))
-    monkeypatch.setattr(prompt, "select", ready)
-    monkeypatch.setattr(prompt, "os", SimpleNamespace(read=lambda *_: queue.pop(0)))
-    monkeypatch.setattr(prompt, "_raw", lambda: contextlib.nullcontext(0))
-    monkeypatch.setattr(prompt, "_paint", paint)
-    assert prompt.enter(lambda: 9.0, "Keep it?")
+    monkeypatch.setattr(report, "select", ready)
+    monkeypatch.setattr(report, "os", SimpleNamespace(read=lambda *_: queue.pop(0)))
+    monkeypatch.setattr(report, "_raw", lambda: contextlib.nullcontext(0))
+    monkeypatch.setattr(report, "_paint", paint)
+    assert report.enter(lambda: 9.0, "Keep it?")
     assert [text.partition(";")[0] for text in said] == [
         "Keep it?", "Not confirmed: press only Enter\n", "Keep it?",
     ]  # fmt: skip
@@ -236,12 +236,12 @@ def test_the_terminal_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     import termios
 
     said: list[str] = []
-    monkeypatch.setattr(prompt, "control", lambda text, _stream: said.append(text))
+    monkeypatch.setattr(report, "control", lambda text, _stream: said.append(text))
     with terminal(monkeypatch) as ours:
         theirs = sys.stdin.fileno()
         before = termios.tcgetattr(theirs)
         os.write(ours, b"typed before\n")
-        with prompt._raw() as handle:
+        with report._raw() as handle:
             assert handle == theirs
             assert not termios.tcgetattr(theirs)[3] & (termios.ICANON | termios.ECHO)
             assert termios.tcgetattr(theirs)[3] & termios.ISIG
@@ -262,7 +262,7 @@ def test_only_the_foreground_job_at_a_terminal_is_asked(
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(fileno=lambda: 0))
         group = os.getpgrp() + (not own)
         monkeypatch.setattr(os, "tcgetpgrp", lambda _handle: group)  # noqa: B023
-        assert prompt.possible() is (own and tty)
+        assert report.possible() is (own and tty)
     monkeypatch.setattr(os, "tcgetpgrp", lambda _handle: (_ for _ in ()).throw(OSError()))
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True))
-    assert prompt.possible() is False
+    assert report.possible() is False

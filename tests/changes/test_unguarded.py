@@ -17,7 +17,7 @@ from hang import until
 from risky import make, shows
 
 from nettop import cli
-from nettop.changes import Result, chain, guard, prompt, report, running, unguarded
+from nettop.changes import Result, chain, guard, report, unguarded
 from nettop.changes.apply import Terms
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.retract import retract
@@ -30,7 +30,7 @@ SLEEPS = "import time; time.sleep(600)"
 @pytest.fixture
 def stand_in(book: Journal) -> Iterator[subprocess.Popen[bytes]]:
     """A process with the command line of the guard of group 1, which reverts nothing."""
-    words = [sys.executable, "-c", SLEEPS, running.GUARD, book.folder, "1", "9.0"]
+    words = [sys.executable, "-c", SLEEPS, unguarded.GUARD, book.folder, "1", "9.0"]
     with subprocess.Popen(words) as process:
         until(lambda: guards(book), "it does not run")
         yield process
@@ -38,7 +38,7 @@ def stand_in(book: Journal) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def guards(book: Journal) -> frozenset[str]:
-    return running.running(running.GUARD, book.folder)
+    return unguarded.running(unguarded.GUARD, book.folder)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_guard_is_seen_until_it_is_stopped_or_ends(
     book: Journal, stand_in: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     (tmp_path / "link").symlink_to(book.folder)
-    assert running.running(running.GUARD, str(tmp_path / "link")) == {"1"}
+    assert unguarded.running(unguarded.GUARD, str(tmp_path / "link")) == {"1"}
     assert guards(Journal(str(tmp_path / "other"))) == set()
     stand_in.send_signal(signal.SIGSTOP)
     until(lambda: not guards(book))
@@ -95,8 +95,8 @@ def test_a_front_reverts_what_its_guard_does_not(
     if killed:
         stand_in.kill()
         until(lambda: not guards(book))
-    monkeypatch.setattr(prompt, "possible", lambda: True)
-    monkeypatch.setattr(prompt, "enter", lambda *_: clock(60 if killed else 64))
+    monkeypatch.setattr(report, "possible", lambda: True)
+    monkeypatch.setattr(report, "enter", lambda *_: clock(60 if killed else 64))
     results = report.await_enter(book, [waits(book)])
     assert shows(host) == "1500"
     assert [r.state for r in results] == ["reverted"]
@@ -139,8 +139,8 @@ def test_a_change_that_stays_is_no_success(
         return way == "late Enter"
 
     monkeypatch.setattr("nettop.settings.write", fails)
-    monkeypatch.setattr(prompt, "possible", lambda: True)
-    monkeypatch.setattr(prompt, "enter", answer)
+    monkeypatch.setattr(report, "possible", lambda: True)
+    monkeypatch.setattr(report, "enter", answer)
     results = report.await_enter(book, [waits(book)])
     assert shows(host) == "1400"
     assert [(r.state, r.because) for r in results] == [
@@ -187,7 +187,7 @@ def test_the_guard_of_a_newer_change_reverts_an_older_one(host: Host, book: Jour
     first, second = book.entries()
     assert {e.id for e in chain.of_group(book.entries(), first.group)} == {first.id, second.id}
     assert unguarded.unguarded(book, book.entries()) == {1, 2}
-    words = [sys.executable, "-c", SLEEPS, running.GUARD, book.folder, "2", "9.0"]
+    words = [sys.executable, "-c", SLEEPS, unguarded.GUARD, book.folder, "2", "9.0"]
     with subprocess.Popen(words) as process:
         until(lambda: not unguarded.unguarded(book, book.entries()))
         process.kill()
@@ -239,17 +239,17 @@ def test_a_frozen_guard_reverts_nothing(
     file = tmp_path / "sys/fs/cgroup" / name
     file.parent.mkdir(parents=True)
     file.write_text(state.replace("FROZEN", "THAWED").replace("n 1", "n 0") if thawed else state)
-    monkeypatch.setattr(running, "_ROOTS", (str(tmp_path / "none"), str(tmp_path)))
-    data = running._data
-    words = [sys.executable, "-c", SLEEPS, running.GUARD, str(tmp_path), "2", "9.0"]
+    monkeypatch.setattr(unguarded, "_ROOTS", (str(tmp_path / "none"), str(tmp_path)))
+    data = unguarded._data
+    words = [sys.executable, "-c", SLEEPS, unguarded.GUARD, str(tmp_path), "2", "9.0"]
     with subprocess.Popen(words) as process:
         mine = f"/proc/{process.pid}/cgroup"
         monkeypatch.setattr(
-            running, "_data", lambda path: groups.encode() if path == mine else data(path)
+            unguarded, "_data", lambda path: groups.encode() if path == mine else data(path)
         )
         try:
             until(lambda: b"9.0" in data(f"/proc/{process.pid}/cmdline"))
-            found = running.running(running.GUARD, str(tmp_path))
+            found = unguarded.running(unguarded.GUARD, str(tmp_path))
         finally:
             process.kill()
     assert found == ({"2"} if thawed else frozenset())

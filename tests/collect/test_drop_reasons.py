@@ -25,7 +25,7 @@ from nettop.facts.limits.stages import way
 from nettop.host.bpf import btf, call, drops
 from nettop.host.recording import Record, Replay
 from nettop.host.source import Live
-from nettop.panes.path import reasons as told
+from nettop.panes.interfaces import reasons as told
 from nettop.sampling.sampler import Sampler
 from nettop.terms.text import text_of
 from nettop.tui import keys

@@ -11,7 +11,7 @@ from typing import Self
 import pytest
 
 from nettop.changes import Change, Result
-from nettop.commands import _hold, apply
+from nettop.commands import apply
 from nettop.commands import set as command
 from nettop.host.archive import load
 from nettop.host.recording import Replay
@@ -77,14 +77,14 @@ def show(results: Sequence[Result]) -> int:
 def test_the_change_lasts_to_the_end_of_standard_input(door: int, told: list[str]) -> None:
     os.write(door, b"\n")
     os.close(door)
-    assert _hold.hold((SACK,), options(), show) == 0
+    assert command.hold((SACK,), options(), show) == 0
     held = 3 * ["held 60"]  # at first, after a line, and at the end
     assert told == ["x@y 0", "put 1", f"{SACK.setting} applied", *held, "restored"]
 
 
 def test_silence_reverts_it_and_is_an_error(door: int, told: list[str]) -> None:
     with pytest.raises(Refused, match=r"silent for 0\.01 s: the change is reverted") as caught:
-        _hold.hold((SACK,), options(hold=0.01), show)
+        command.hold((SACK,), options(hold=0.01), show)
     os.close(door)
     assert caught.value.code == 4
     assert told[-1] == "restored"
@@ -95,15 +95,15 @@ def test_what_cannot_be_held_is_refused(
 ) -> None:
     os.close(door)
     with pytest.raises(Refused, match="give one of them"):
-        _hold.hold((SACK,), options(keep=True), show)
+        command.hold((SACK,), options(keep=True), show)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(Refused, match="--hold needs root"):
-        _hold.hold((SACK,), options(), show)
+        command.hold((SACK,), options(), show)
     assert told == []
 
 
 def test_a_host_that_has_the_values_already_is_said_at_once(door: int, told: list[str]) -> None:
-    assert _hold.hold((), options(), len) == 0
+    assert command.hold((), options(), len) == 0
     os.close(door)
     assert told == []
 

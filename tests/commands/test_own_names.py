@@ -8,7 +8,7 @@ from folded import folded
 from netlink_bytes import Fake, link, nest, text
 
 from nettop.cli import _command
-from nettop.commands._own_name import resolve
+from nettop.commands._argument import own_names
 
 LONG = "a-name-longer-than-fifteen-bytes"
 LINKS = (
@@ -20,7 +20,7 @@ LINKS = (
 
 def named(*words: str, source: Any = None) -> dict[str, Any]:
     args = _command(words[0]).parse_args(words[1:])
-    resolve(args, source or Fake({"route/links": LINKS}))
+    own_names(args, source or Fake({"route/links": LINKS}))
     return vars(args)
 
 

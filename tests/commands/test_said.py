@@ -39,7 +39,7 @@ def test_addresses_are_replaced_unless_they_are_kept(
             made.append(addresses)
             super().__init__(addresses=addresses)
 
-    monkeypatch.setattr(pseudonyms, "Names", Seen)
+    monkeypatch.setattr("nettop.commands.record.Names", Seen)
     file = str(tmp_path / "x.host")
     assert main(["record", file, "--seconds", "0.05", "--interval", "0.05", *words]) == 0
     assert made == [replaced]

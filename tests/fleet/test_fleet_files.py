@@ -248,7 +248,7 @@ def test_a_page_is_not_written_to_a_terminal(
 
 
 def test_a_long_recording_is_judged_by_its_last_minute() -> None:
-    from nettop.fleet import recorded
+    from nettop.fleet import reading
 
     _, moments = parse(load(str(HOSTS / "guest-udp-loss.host")))
     text = b"a\n" + b"".join(
@@ -265,7 +265,7 @@ def test_a_long_recording_is_judged_by_its_last_minute() -> None:
             return super().wait(seconds)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recorded, "Replay", Counting)
-        state = recorded.read(text, "x.host", lambda name: name).state
+        patch.setattr(reading, "Replay", Counting)
+        state = reading.recorded(text, "x.host", lambda name: name).state
     assert 50 < len(steps) <= 61
     assert state.at == 1_800_000_299.0

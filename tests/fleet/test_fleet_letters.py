@@ -7,7 +7,7 @@ from string import ascii_uppercase
 
 import pytest
 
-from nettop.fleet.groups import letters
+from nettop.fleet.differing import letters
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hang import HANG
 from nettop import config
 from nettop.advice.rules.load import load
 from nettop.cli import main
-from nettop.metrics import alert_tests, alerts, board, unit
+from nettop.metrics import alerts, board, unit
 from nettop.metrics.families import FAMILIES
 
 RULES = load(config.rule_folders())
@@ -106,7 +106,7 @@ def test_promtool_fails_where_an_alert_has_another_severity(
     one = [rule for rule in RULES if rule.id == "rx-ring-overrun"]
     wrong = alerts.text(one).replace('severity: "critical"', 'severity: "warning"', 1)
     (tmp_path / alerts.FILE).write_text(wrong)
-    (tmp_path / "nettop.test.yml").write_text(alert_tests.text(one))
+    (tmp_path / "nettop.test.yml").write_text(alerts.test_text(one))
     done = subprocess.run(
         ["promtool", "test", "rules", "nettop.test.yml"], cwd=tmp_path, capture_output=True,
         text=True, timeout=HANG, check=False,

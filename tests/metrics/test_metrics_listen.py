@@ -31,7 +31,7 @@ from prometheus_client.parser import text_string_to_metric_families as classic
 
 from nettop.cli import main
 from nettop.host.recording import Replay, load
-from nettop.metrics import listen, looks, place
+from nettop.metrics import listen, looks
 from nettop.metrics.families import Sample
 from nettop.views.observer import Observation, Observer
 
@@ -168,7 +168,7 @@ def test_a_busy_port_is_one_sentence() -> None:
     ],
 )
 def test_a_port_alone_is_on_loopback(text: str, shown: str) -> None:
-    assert place.parse(text).shown == shown
+    assert listen.parse_place(text).shown == shown
 
 
 @folded(
@@ -275,7 +275,7 @@ def test_a_look_that_fails_is_one_line_and_status_500(capsys: pytest.CaptureFixt
     def samples() -> list[Sample]:
         raise OSError(5, "Input/output error", "/proc/net/dev")
 
-    server = listen.Server(place.Place("127.0.0.1", free()), samples, None)
+    server = listen.Server(listen.Place("127.0.0.1", free()), samples, None)
     thread = threading.Thread(target=server._server.serve_forever, args=(0.05,))
     thread.start()
     try:

@@ -28,8 +28,8 @@ from nettop.facts.kinds.queue import Queue
 from nettop.facts.kinds.thread import Thread
 from nettop.frame.rates import Frame
 from nettop.metrics import values
-from nettop.metrics.exposition import text
 from nettop.metrics.families import FAMILIES, FINDING, LEFT_OUT, QUEUE_CORE, Sample
+from nettop.metrics.listen import exposition
 from nettop.views.observer import Observation
 
 HOSTS = Path(__file__).parents[1] / "hosts"
@@ -210,7 +210,7 @@ def test_names_types_and_help_follow_the_conventions() -> None:
 
 def test_a_name_that_is_no_utf_8_or_holds_quotes_is_one_label() -> None:
     odd = 'a"b\\c\udcff'
-    page = text([Sample(LEFT_OUT, (odd,), 3)])
+    page = exposition([Sample(LEFT_OUT, (odd,), 3)])
     (metric,) = text_string_to_metric_families(page)
     assert metric.samples[0].labels == {"what": 'a"b\\c?'}
 

@@ -11,7 +11,7 @@ from golden_text import same
 from nettop import config
 from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Rule
-from nettop.metrics import alert_tests, alerts, board, unit
+from nettop.metrics import alerts, board, unit
 
 GOLDEN = Path(__file__).parents[1] / "golden/metrics"
 
@@ -36,7 +36,7 @@ def test_the_dashboard(update: bool) -> None:
 
 def test_alerts_of_a_rule(rules: list[Rule], update: bool) -> None:
     same(GOLDEN / "alerts.txt", alerts.text(rules), update)
-    same(GOLDEN / "alert-tests.txt", alert_tests.text(rules), update)
+    same(GOLDEN / "alert-tests.txt", alerts.test_text(rules), update)
 
 
 def test_the_unit(update: bool) -> None:

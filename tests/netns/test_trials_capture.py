@@ -14,7 +14,7 @@ from trial_ends import Ends, ends
 
 from nettop.trials.far import capture as far_capture
 from nettop.trials.run import TrialError
-from nettop.trials.tools import _watched
+from nettop.trials.tools.capture import dropped, drops
 
 pytestmark = [
     pytest.mark.netns,
@@ -64,8 +64,8 @@ def test_what_a_running_capture_loses_is_counted(pair: Ends, capture: str) -> No
 
 def test_what_the_interface_drops_no_socket_sees() -> None:
     """A backlog that is full loses packets before any socket: they count as lost too."""
-    assert _watched.dropped("lo") >= 0
-    assert _watched.dropped("no-such-device") == 0
+    assert dropped("lo") >= 0
+    assert dropped("no-such-device") == 0
 
 
 def test_processes_that_cannot_be_watched_are_named(pair: Ends) -> None:
@@ -76,9 +76,9 @@ def test_processes_that_cannot_be_watched_are_named(pair: Ends) -> None:
         far_capture.ring(own, 4096, 2),
         pytest.raises(TrialError, match="into a ring"),
     ):
-        _watched.drops(os.getpid())
+        drops(os.getpid())
     with pytest.raises(TrialError, match="cannot read"):
-        _watched.drops(2**22 + 1)
+        drops(2**22 + 1)
 
 
 def test_moved_to_where_it_is_already_there_is_nothing_to_try(pair: Ends, capture: str) -> None:

@@ -9,7 +9,7 @@ from pane_text import words
 from scenes import PAUSE, RING, lossy
 
 from nettop.advice.rules.rule import Silent
-from nettop.panes import advisor, findinglist, silence
+from nettop.panes import advisor, listed
 from nettop.views.scene import Ended, StoredResult
 from nettop.views.view import View
 
@@ -53,15 +53,15 @@ def test_an_ended_finding_keeps_its_state_in_the_list_beside() -> None:
 
 def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:
     text = "4 not evaluated: 2 not reported by the driver, 1 with an unknown value, 1 no data"
-    assert silence.unevaluated(SILENT[:-1]) == text
-    rows = words(silence.lines(SILENT, 110, 10)).splitlines()
+    assert listed.unevaluated(SILENT[:-1]) == text
+    rows = words(listed.silent_lines(SILENT, 110, 10)).splitlines()
     assert rows[1].strip() == text
     assert rows[2].split() == ["link-full", "×", "2", *"needs receive load > 95%; now 3%".split()]
     assert len(rows) == 3
 
 
 def test_without_a_rule_that_could_not_be_evaluated_there_is_no_sentence() -> None:
-    assert silence.unevaluated(SILENT[4:6]) == ""
+    assert listed.unevaluated(SILENT[4:6]) == ""
 
 
 def test_a_finding_shows_what_proofs_of_its_rule_measured_here() -> None:
@@ -90,10 +90,10 @@ def test_findings_with_the_same_title_are_told_apart_by_their_targets() -> None:
         for flow in ("10.0.0.1:41000>10.0.0.2:5201", "10.0.0.1:42000>10.0.0.2:5201")
     )
     same = replace(scene, findings=flows, plans={})
-    drawn = [findinglist.lines(same, View(), width, 8, framed=False) for width in (80, 96, 200)]
+    drawn = [listed.finding_lines(same, View(), width, 8, framed=False) for width in (80, 96, 200)]
     for draw in (*drawn, advisor.lines(same, View(pane="advisor"), 100, 40)):
         rows = [row for row in words(draw).splitlines() if title[:14] in row]
         assert ":41" in rows[0]
         assert ":42" in rows[1]
     other = replace(same, findings=flows[:1])
-    assert ":41000" not in words(findinglist.lines(other, View(), 80, 8, framed=False))
+    assert ":41000" not in words(listed.finding_lines(other, View(), 80, 8, framed=False))

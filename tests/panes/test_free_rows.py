@@ -12,8 +12,7 @@ from nettop.panes import cursor, flows, hints, journal, nic, overview, page
 from nettop.panes.parts import section
 from nettop.terms.text import text_of
 from nettop.views.form import KINDS, fields
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import JournalEntry, RunningTest, Scene
+from nettop.views.scene import JournalEntry, RunningTest, Scene, SceneOrigin
 from nettop.views.view import View
 
 

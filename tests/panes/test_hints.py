@@ -15,8 +15,7 @@ from nettop.panes.declared import Pane
 from nettop.terms.text import text_of
 from nettop.tui import keys, mouse, palette
 from nettop.views.ask import Hint
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import RunningTest, Scene
+from nettop.views.scene import RunningTest, Scene, SceneOrigin
 from nettop.views.view import View
 
 

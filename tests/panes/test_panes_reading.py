@@ -19,8 +19,8 @@ from nettop.panes import grid, history, overview, page
 from nettop.panes.parts import Column, widths
 from nettop.terms import text, units
 from nettop.terms.text import ascii_only, text_of
-from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, OWN
+from nettop.tui.palette import PAIRS, help_lines
 from nettop.views import kept
 from nettop.views.scene import RunningTest, Scene
 from nettop.views.stages import foremost

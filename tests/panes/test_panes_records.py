@@ -12,14 +12,13 @@ from pane_text import bare, words
 from scenes import WALL, big, lossy, storied
 
 from nettop import panes
-from nettop.panes import cores, history, journal, outcome, page, processlist, tests
+from nettop.panes import cores, flowlist, history, journal, outcome, page, tests
 from nettop.terms.text import line, text_of
-from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, shown_as
+from nettop.tui.palette import PAIRS, help_lines
 from nettop.views.ask import Pointer
-from nettop.views.origin import SceneOrigin
 from nettop.views.past import FINE, History
-from nettop.views.scene import Ended, JournalEntry, RunningTest
+from nettop.views.scene import Ended, JournalEntry, RunningTest, SceneOrigin
 from nettop.views.view import View
 
 
@@ -253,8 +252,8 @@ def test_busy_cores_that_serve_nothing_are_shown_too() -> None:
 
 def test_the_process_list_has_a_process_below_its_heading_or_nothing() -> None:
     scene = storied()
-    assert processlist.lines(scene, 100, 1) == []
-    heading, process = processlist.lines(scene, 100, 2)
+    assert flowlist.process_lines(scene, 100, 1) == []
+    heading, process = flowlist.process_lines(scene, 100, 2)
     assert text_of(heading) != text_of(process)
 
 

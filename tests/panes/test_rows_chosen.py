@@ -10,17 +10,7 @@ from scenes import big, lossy, storied
 
 from nettop import panes
 from nettop.facts import Facts
-from nettop.panes import (
-    asking,
-    corelist,
-    flowgroups,
-    flowlist,
-    flows,
-    history,
-    journal,
-    options,
-    processlist,
-)
+from nettop.panes import asking, corelist, flowgroups, flowlist, flows, history, journal, options
 from nettop.panes import graph as wide_graph
 from nettop.panes.frame import FRAMED
 from nettop.terms.text import text_of
@@ -105,7 +95,7 @@ def test_processes_are_sorted_by_sockets_rate_and_the_sum_of_both_cpu_times() ->
         replace(one, pid=5, user=0.0, system=0.0, networked=True),
         replace(one, pid=6, user=0.0, system=0.0, networked=True, tx_per_s=1.0),
     )
-    shown = processlist.busiest(replace(scene, facts=replace(facts, processes=rows)))
+    shown = flowlist.busiest_processes(replace(scene, facts=replace(facts, processes=rows)))
     assert [each.pid for each in shown] == [6, 5, 2, 3, 1]
 
 

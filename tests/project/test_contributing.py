@@ -99,7 +99,7 @@ from nettop.collect.uptime import Row
 from nettop.frame.rates import Entry, Frame
 from nettop.panes import pane
 from nettop.terms.text import text_of
-from nettop.tui.guide import help_lines
+from nettop.tui.palette import help_lines
 from nettop.tui.keys import press
 from nettop.views.scene import Scene
 from nettop.views.view import View

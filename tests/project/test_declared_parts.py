@@ -28,7 +28,7 @@ OF_PANES = {field.name: field.default is MISSING for field in fields(Pane)}
 # required and optional names of a part, by folder; of a list in a docstring the first words
 REQUIRED = {
     "collect": {"Row"},
-    "settings": {"RISK", "read", "write", "commands", "limits"},
+    "settings": {"RISK", "read"},
     "panes": {name for name, required in OF_PANES.items() if required} | {"hints"},
     "commands": {"HELP", "arguments", "run"},
     "trials/tools": {"TOOL", "PACKAGE", "HELP", "measure"},
@@ -45,6 +45,8 @@ OPTIONAL = {
     "commands": {"GROUP"},
     "changes/export": {"ESCAPES"},
 }  # fmt: skip
+# of each of these a kind of setting declares one
+EITHER = ({"write", "file"}, {"commands", "COMMAND", "file"}, {"limits", "CHOICES"})
 # read in each frame: they have no EVERY, and the budget of a frame allows no more of them
 EACH_FRAME = {
     "cpu", "interrupts", "link_stats", "meself", "netdev", "snmp", "sockets_tcp",
@@ -82,7 +84,8 @@ def declared(path: Path) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (one.id for one in targets if isinstance(one, ast.Name))
+            names = (one for target in targets for one in ast.walk(target))
+            yield from (one.id for one in names if isinstance(one, ast.Name))
         elif isinstance(node, ast.ImportFrom):
             yield from (one.asname or one.name for one in node.names)
 
@@ -207,8 +210,11 @@ def of_setting(name: str) -> Iterator[str]:
         yield f"{where}: RISK {risk!r} is none of {', '.join(settings.RISKS)}"
     if not isinstance(getattr(module, "TARGETS", re.compile("")), re.Pattern):
         yield f"{where}: TARGETS is no pattern: write re.compile({module.TARGETS!r})"
-    for function in sorted(REQUIRED["settings"] - {"RISK"}):
-        if not (getattr(module, function).__doc__ or "").strip():
+    for names in EITHER:
+        if not any(hasattr(module, one) for one in names):
+            yield f"{where}: declare one of {', '.join(sorted(names))}"
+    for function in ("read", "write", "file", "commands", "limits"):
+        if not (getattr(module, function, settings).__doc__ or "").strip():
             yield f"{where}: {function} has no docstring"
 
 

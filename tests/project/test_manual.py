@@ -18,7 +18,6 @@ from folded import folded
 
 from nettop import cli, commands
 from nettop.advice.rules.severity import SEVERITIES
-from nettop.commands import _concepts as concepts
 from nettop.commands import _manual as manual
 from nettop.commands import completion, man
 from nettop.facts import PROFILES
@@ -70,17 +69,17 @@ def test_a_manual_page_is_sound_roff(name: str, text: str, tmp_path: Path) -> No
 
 
 def test_the_concepts_are_those_of_the_code() -> None:
-    assert [name for name, _ in concepts.PROFILES] == list(PROFILES)
+    assert [name for name, _ in man.PROFILES] == list(PROFILES)
     page = man.concepts()
     for text in (
-        concepts.LIMIT,
-        concepts.FINDINGS,
-        concepts.CHANGES,
-        concepts.PROOF,
-        concepts.TIME,
+        man.LIMIT,
+        man.FINDINGS,
+        man.CHANGES,
+        man.PROOF,
+        man.TIME,
     ):
         assert text.split()[-1] in page
-    assert all(word in concepts.FINDINGS for word in SEVERITIES)
+    assert all(word in man.FINDINGS for word in SEVERITIES)
 
 
 def examples(name: str) -> list[list[str]]:

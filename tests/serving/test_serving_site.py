@@ -23,7 +23,7 @@ from aiohttp import ClientSession, ClientWebSocketResponse, WSServerHandshakeErr
 from aiohttp.test_utils import unused_port
 from aiohttp.web import ServerRunner, TCPSite
 
-from nettop.serving import child, site
+from nettop.serving import child, listen
 from nettop.serving.access import Access
 
 TOKEN = "sesame-0123456789"
@@ -69,7 +69,7 @@ class Client:
 @contextlib.asynccontextmanager
 async def opened(program: str = SCREEN) -> AsyncIterator[Client]:
     access = Access(TOKEN, unused_port())
-    here = site.Site(access, [sys.executable, "-c", program])
+    here = listen.Site(access, [sys.executable, "-c", program])
     runner = ServerRunner(
         here.server(), shutdown_timeout=1
     )  # seconds for what is still open: it does not judge
@@ -132,7 +132,7 @@ async def test_the_page_is_whole_and_names_no_other_place() -> None:
 
 async def test_every_answer_may_not_be_kept_framed_or_told_on() -> None:
     async with opened() as client:
-        for name in ("", *site.FILES):
+        for name in ("", *listen.FILES):
             told_on = (await client.get(f"/{TOKEN}/{name}")).headers
             assert told_on["Cache-Control"] == "no-store"
             assert told_on["Referrer-Policy"] == "no-referrer"
@@ -183,17 +183,17 @@ async def test_the_token_is_in_no_command_line_and_no_environment() -> None:
 async def test_a_fifth_session_is_told_so_and_a_free_place_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(site, "ROOM", 0.3)
+    monkeypatch.setattr(listen, "ROOM", 0.3)
     async with opened() as client:
         sockets = [await client.socket() for _ in range(4)]
         numbers = [int((await one.receive()).data) for one in sockets]
         fifth = await client.socket()
-        assert (await fifth.receive()).data == f"nettop: {site.FULL}\r\n".encode()
+        assert (await fifth.receive()).data == f"nettop: {listen.FULL}\r\n".encode()
         await fifth.receive()
         assert fifth.closed
         await sockets[0].close()
         await gone(numbers[0])
-        monkeypatch.setattr(site, "ROOM", 30.0)
+        monkeypatch.setattr(listen, "ROOM", 30.0)
         again = await client.socket()
         assert int((await again.receive()).data) not in numbers
 

@@ -13,7 +13,7 @@ from nettop import settings
 from nettop.changes import guard, plan
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
-from nettop.settings import Host, pause, privflag, ring
+from nettop.settings import Host, _ethtool, privflag, ring
 
 MTU = "link.mtu@eth0"
 MTU6 = "sysctl.net.ipv6.conf.eth0.mtu"
@@ -31,7 +31,7 @@ def risky_device(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file = tmp_path / "ethtool.json"
     file.write_text(json.dumps(fake_ethtool.DEVICE))
     fakes = fake_ethtool.functions(file)
-    for module in (ring, pause, privflag):
+    for module in (_ethtool, ring, privflag):
         for name in ("values", "field", "put"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, fakes[name])

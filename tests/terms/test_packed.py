@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.terms.packed import Layout, Packed
+from nettop.views.past import Layout, Packed
 
 
 class Row(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from nettop.trials.result import Options
-from nettop.trials.tools import _watched, capture
+from nettop.trials.tools import capture
 
 
-@pytest.mark.parametrize(("pid", "captor"), [(None, capture.ring), (4711, _watched.watched)])
+@pytest.mark.parametrize(("pid", "captor"), [(None, capture.ring), (4711, capture.watched)])
 def test_each_size_is_captured_by_the_chosen_captor(
     pid: int | None, captor: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import psutil
 from hang import HANG, until
 
-from nettop.trials.leftovers import descendants, none_left
+from nettop.trials.run import descendants, none_left
 
 
 def running_in_session(leader: int) -> list[int]:

@@ -158,15 +158,15 @@ def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
 def test_the_tools_tell_both_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     from nettop.trials.result import Options
     from nettop.trials.run import TrialError
-    from nettop.trials.tools import _addresses
+    from nettop.trials.tools import _client_server
 
     trial: Any = type("Trial", (), {"options": Options(to="localhost")})()
-    one, two = _addresses.ends(trial), _addresses.ends(trial)
+    one, two = _client_server.ends(trial), _client_server.ends(trial)
     assert (one["at"], one["of"]) == ("127.0.0.1", "127.0.0.1")
     assert len(bytes.fromhex(one["token"])) == 16
     assert one["token"] != two["token"]
     with pytest.raises(TrialError, match=r"no-such-host\.invalid"):
-        _addresses.numeric("no-such-host.invalid")
+        _client_server.numeric("no-such-host.invalid")
 
 
 def run(script: str, **options: Unpack[HelperOptions]) -> peer.End:

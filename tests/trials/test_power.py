@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from folded import folded
 
-from nettop.trials import experiment, power, statistics
+from nettop.trials import experiment, statistics
 from nettop.trials.experiment import ExperimentPlan, Sample
 
 TESTS = 1000
@@ -93,26 +93,33 @@ def test_the_power_is_what_generated_samples_show(share: float, pairs: int) -> N
     seen = 0
     for _ in range(TESTS):
         low, _, _ = statistics.interval(
-            gains := paired("independent", share, draw, power.EFFECT, pairs)
+            gains := paired("independent", share, draw, statistics.EFFECT, pairs)
         )
         seen += low > 0 and sorted(gains)[pairs // 2] > statistics.MATTERS
-    assert seen / TESTS == pytest.approx(power.power(share, pairs), abs=0.05)
+    assert seen / TESTS == pytest.approx(statistics.power(share, pairs), abs=0.05)
 
 
 def test_more_noise_needs_more_pairs() -> None:
-    pairs = [power.needed(share) for share in (0.005, 0.01, 0.02, 0.03)]
+    pairs = [statistics.needed(share) for share in (0.005, 0.01, 0.02, 0.03)]
     known = [count for count in pairs if count is not None]
     assert known == sorted(known)
     assert len(known) == 4
     assert known[0] == statistics.PAIRS
-    assert power.needed(0.5) is None
-    assert power.power(power.tolerated(21), 21) == pytest.approx(power.POWER, abs=0.001)
-    assert power.tolerated(5) < power.tolerated(21)
+    assert statistics.needed(0.5) is None
+    assert statistics.power(statistics.tolerated(21), 21) == pytest.approx(
+        statistics.POWER, abs=0.001
+    )
+    assert statistics.tolerated(5) < statistics.tolerated(21)
 
 
 def test_the_user_is_told_before_the_test_what_it_can_find() -> None:
-    assert "21 find a difference of 5 % in 9 of 10 tests if runs vary by up to" in power.sentence()
-    assert "too few" in power.sentence(1, 1) or "1 find" in power.sentence(1, 1)
+    assert (
+        "21 find a difference of 5 % in 9 of 10 tests if runs vary by up to"
+        in statistics.pairs_sentence()
+    )
+    assert "too few" in statistics.pairs_sentence(1, 1) or "1 find" in statistics.pairs_sentence(
+        1, 1
+    )
 
 
 class Lever:
@@ -147,6 +154,6 @@ def test_a_sweep_leaves_a_hopeless_value_out_and_goes_on_with_the_others() -> No
 
 
 def test_the_user_is_told_how_long_it_takes() -> None:
-    assert power.lasting(11.5) == "2 to 8 min"  # 5 and 21 pairs of runs
-    assert power.lasting(11.5, states=3) == "3 to 12 min"
-    assert power.lasting(1.5, least=1, most=2) == "3 to 6 s"
+    assert statistics.lasting(11.5) == "2 to 8 min"  # 5 and 21 pairs of runs
+    assert statistics.lasting(11.5, states=3) == "3 to 12 min"
+    assert statistics.lasting(1.5, least=1, most=2) == "3 to 6 s"

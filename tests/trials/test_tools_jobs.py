@@ -13,14 +13,7 @@ from fake_ends import trial
 from nettop.collect import packet_sockets
 from nettop.trials.result import Options
 from nettop.trials.run import Trial, TrialError
-from nettop.trials.tools import (
-    _watched,
-    bulk,
-    capture,
-    pktgen,
-    udp_latency,
-    udp_sweep,
-)
+from nettop.trials.tools import bulk, capture, pktgen, udp_latency, udp_sweep
 
 HERE = "127.0.0.1"
 PORT = {"port": 7009}
@@ -304,9 +297,9 @@ def test_losses_of_a_process_are_those_of_its_packet_sockets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = sockets((5, 10, None), (6, 3, None), (7, 100, None))
-    monkeypatch.setattr(_watched, "inodes", lambda pid: frozenset({5, 6} if pid == 9 else {7}))
+    monkeypatch.setattr(capture, "inodes", lambda pid: frozenset({5, 6} if pid == 9 else {7}))
     monkeypatch.setattr(packet_sockets, "read", lambda _source: rows)
-    assert _watched.drops(9) == 13
+    assert capture.drops(9) == 13
     for odd, said in (
         (sockets((5, None, None)), "does not report the losses"),
         (sockets((5, 1, 2), (6, 1, None)), "captures into a ring"),
@@ -314,28 +307,28 @@ def test_losses_of_a_process_are_those_of_its_packet_sockets(
     ):
         rows[:] = odd
         with pytest.raises(TrialError, match=said):
-            _watched.drops(9)
+            capture.drops(9)
     monkeypatch.setattr(
-        _watched, "inodes", lambda _: (_ for _ in ()).throw(ProcessLookupError(3, "gone"))
+        capture, "inodes", lambda _: (_ for _ in ()).throw(ProcessLookupError(3, "gone"))
     )
     with pytest.raises(TrialError, match="of process 9: gone"):
-        _watched.drops(9)
+        capture.drops(9)
 
 
 def test_losses_are_counted_from_the_start_over_the_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
     drops = iter([2**32 - 5, 3, 10])
     text = " lo: 1 2 3 {} 5 6 7 8 9 10 11 12\n"
     reads = iter([text.format(100), text.format(104), text.format(50), ""])
-    monkeypatch.setattr(_watched, "drops", lambda pid: next(drops) if pid == 9 else 0)
+    monkeypatch.setattr(capture, "drops", lambda pid: next(drops) if pid == 9 else 0)
     monkeypatch.setattr(
-        _watched, "read", lambda path: next(reads) if path == "/proc/net/dev" else ""
+        capture, "read", lambda path: next(reads) if path == "/proc/net/dev" else ""
     )
     one, *_ = trial(Options(to=HERE, pid=9), lambda *_: [], lambda *_: [])
     where: Any = SimpleNamespace(interface="lo")
-    with _watched.watched(one, where) as counts:
+    with capture.watched(one, where) as counts:
         assert counts() == {"dropped": 12, "early": 4}
         assert counts() == {"dropped": 15, "early": 0}
-    assert _watched.dropped("lo") == 0
+    assert capture.dropped("lo") == 0
 
 
 def test_the_sockets_of_this_process_are_found() -> None:
@@ -344,8 +337,8 @@ def test_the_sockets_of_this_process_are_found() -> None:
 
     with socket.socket() as one:
         inode = os.fstat(one.fileno()).st_ino
-        assert inode in _watched.inodes(os.getpid())
-    assert inode not in _watched.inodes(os.getpid())
+        assert inode in capture.inodes(os.getpid())
+    assert inode not in capture.inodes(os.getpid())
 
 
 def test_pktgen_is_told_the_path_and_the_size(

@@ -24,7 +24,7 @@ from nettop.trials.tools import (
     sockperf,
     tcpdump,
 )
-from nettop.trials.tools._capture_options import CaptureOptions
+from nettop.trials.tools.capture import CaptureOptions
 
 NUTTCP = """\
 megabytes=1200.0000 real_sec=1.00 rate_Mbps=10066.3296 retrans=4

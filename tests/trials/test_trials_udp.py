@@ -23,7 +23,7 @@ from nettop.trials.far.schema import HelperOptions, LinkState, Message, UdpStep
 from nettop.trials.result import Options
 from nettop.trials.run import Trial, TrialError, nobody
 from nettop.trials.tools import capture, udp_latency, udp_sweep
-from nettop.trials.tools._capturer import Captured
+from nettop.trials.tools.capture import Captured
 
 
 def test_a_histogram_of_tenths_of_microseconds_is_read() -> None:

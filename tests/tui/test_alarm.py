@@ -7,32 +7,33 @@ from dataclasses import replace
 import pytest
 from scenes import RING, SACK, lossy
 
-from nettop.tui import alarm, internals
+from nettop.tui import effect, internals
 from nettop.tui.screen import Nettop, Tick
-from nettop.views.options import Options
 from nettop.views.scene import Ended, Scene
-from nettop.views.view import View
+from nettop.views.view import Options, View
 
 CALM = replace(lossy(), findings=(SACK,), ended=())
 BAD = replace(CALM, findings=(RING, SACK))
 
 
 def test_only_a_critical_finding_that_is_new_in_this_run_signals() -> None:
-    assert alarm.new(CALM, BAD) == [RING]
-    assert alarm.new(BAD, BAD) == []
-    assert alarm.new(Scene(), BAD) == []  # it held at the start
-    assert alarm.new(replace(CALM, ended=(Ended(RING),)), BAD) == []  # it comes and goes
-    assert alarm.new(replace(CALM, findings=()), CALM) == []  # not critical
+    assert effect.newly_critical(CALM, BAD) == [RING]
+    assert effect.newly_critical(BAD, BAD) == []
+    assert effect.newly_critical(Scene(), BAD) == []  # it held at the start
+    assert (
+        effect.newly_critical(replace(CALM, ended=(Ended(RING),)), BAD) == []
+    )  # it comes and goes
+    assert effect.newly_critical(replace(CALM, findings=()), CALM) == []  # not critical
 
 
 def test_a_title_cannot_send_control_sequences() -> None:
     hostile = replace(RING, title="a\x07b\x1b]52;c;x\x07")
-    text = alarm.sequence([hostile, RING])
+    text = effect.bell([hostile, RING])
     assert text.startswith("\a\x1b]9;nettop: a")
     assert text.endswith(" and 1 more\a")
     assert text.count("\x1b") == 1
     assert text.count("\a") == 2
-    assert alarm.sequence([]) == ""
+    assert effect.bell([]) == ""
 
 
 @pytest.mark.parametrize("rings", [True, False])

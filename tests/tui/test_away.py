@@ -23,8 +23,7 @@ from nettop.tui.actions import Actions
 from nettop.tui.keys import act
 from nettop.tui.leaving import in_force
 from nettop.views.ask import Ask
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import JournalEntry, Pending, Scene
+from nettop.views.scene import JournalEntry, Pending, Scene, SceneOrigin
 from nettop.views.view import Spot, View
 
 SACK = "sysctl.net.ipv4.tcp_sack"

@@ -21,9 +21,8 @@ from nettop.tui.changing import Changing
 from nettop.tui.screen import Nettop
 from nettop.views.ask import Ask
 from nettop.views.kept import ROOTS
-from nettop.views.options import INTERVALS, Options
 from nettop.views.scene import Question, Scene
-from nettop.views.view import View
+from nettop.views.view import INTERVALS, Options, View
 
 SACK = "sysctl.net.ipv4.tcp_sack"
 

@@ -18,15 +18,14 @@ from nettop.panes import asking
 from nettop.panes.cursor import target
 from nettop.terms.text import line, text_of
 from nettop.tui.actions import Actions
+from nettop.tui.gate import RowsRead
 from nettop.tui.keys import Ask, press
 from nettop.tui.notes import Update
 from nettop.tui.planning import Planning, to_undo
-from nettop.tui.reading import RowsRead
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
 from nettop.views.form import peers
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Ended, JournalEntry, Pending, Question, Scene
+from nettop.views.scene import Ended, JournalEntry, Pending, Question, Scene, SceneOrigin
 from nettop.views.view import View
 
 NEW = Found("udp-overflow@python3", "critical", "python3 loses datagrams", "why")

@@ -17,11 +17,10 @@ from scenes import lossy
 from nettop import panes
 from nettop.facts import Facts
 from nettop.panes import page
-from nettop.terms.packed import Layout, Packed
 from nettop.tui.engine import Engine
 from nettop.views import past
 from nettop.views.build import merge
-from nettop.views.past import COARSE, FINE, History, PortRates
+from nettop.views.past import COARSE, FINE, History, Layout, Packed, PortRates
 from nettop.views.scene import Scene
 from nettop.views.view import View
 

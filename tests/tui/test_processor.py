@@ -8,7 +8,7 @@ import scenes
 from hang import HANG
 
 from nettop.panes import page
-from nettop.tui import processor
+from nettop.tui import app
 from nettop.views.view import View
 
 
@@ -25,7 +25,7 @@ def test_it_is_asked_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(cpuinfo, "get_cpu_info", answer)
     for _ in range(2):
         heard: list[str] = []
-        processor.learn(heard.append)
+        app.learn_processor(heard.append)
         for thread in threading.enumerate():
             if thread.name == "nettop-processor":
                 thread.join(HANG)

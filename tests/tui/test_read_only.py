@@ -10,7 +10,7 @@ from scenes import RING, storied
 from nettop import panes
 from nettop.tui import keys
 from nettop.tui.keys import Ask
-from nettop.tui.read_only import HARMLESS, REFUSED
+from nettop.tui.notes import HARMLESS, REFUSED
 from nettop.tui.screen import Nettop
 from nettop.views.scene import Question, Scene
 from nettop.views.view import View

@@ -19,10 +19,8 @@ from nettop import panes
 from nettop.host.recording import Replay, load
 from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop
-from nettop.views.options import Options
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Scene
-from nettop.views.view import View
+from nettop.views.scene import Scene, SceneOrigin
+from nettop.views.view import Options, View
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,8 @@ from nettop.tui.engine import Engine
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
-from nettop.views.options import THEMES, Options
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Note, Peer, Scene, Step
-from nettop.views.view import View
+from nettop.views.scene import Note, Peer, Scene, SceneOrigin, Step
+from nettop.views.view import THEMES, Options, View
 
 
 @pytest.fixture(autouse=True)

@@ -25,12 +25,11 @@ from nettop.tui.actions import Actions
 from nettop.tui.changing import Changing
 from nettop.tui.keys import Ask
 from nettop.tui.notes import Update
-from nettop.tui.planning import steps_back
+from nettop.tui.planning import spread_of, steps_back
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.trying import TrialBench, options_of
 from nettop.views.kept import result_of
 from nettop.views.scene import Ended, JournalEntry, Scene
-from nettop.views.spread import spread_of
 from nettop.views.view import View
 
 WIRE = Reading("wire", "here")

@@ -18,8 +18,7 @@ from nettop.terms.text import Line, line, text_of
 from nettop.tui import themes
 from nettop.tui.internals import Rows
 from nettop.tui.screen import Nettop, Tick
-from nettop.views.options import THEMES, Options
-from nettop.views.view import View
+from nettop.views.view import THEMES, Options, View
 
 
 async def test_k_changed_rows_are_k_drawn_rows() -> None:

@@ -11,7 +11,7 @@ from tui_app import Recorder
 
 from nettop import panes
 from nettop.facts.kinds.nic import Counters, Feature, Nic
-from nettop.tui import guide, keys
+from nettop.tui import keys, palette
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop
 from nettop.views.scene import Question, Scene
@@ -63,13 +63,13 @@ def test_no_key_is_bound_twice() -> None:
 
 
 def test_help_is_the_table() -> None:
-    told = "\n".join("".join(t for t, _ in row) for row in guide.help_lines(View(), 200, 90))
-    paired = {action for pair in guide.PAIRS for action in pair}
+    told = "\n".join("".join(t for t, _ in row) for row in palette.help_lines(View(), 200, 90))
+    paired = {action for pair in palette.PAIRS for action in pair}
     for key in keys.KEYS:
         if key.action not in paired:
             assert keys.shown_as(key) in told
             assert key.help in told
-    assert all(f"{text}" in told for _, text in guide.PAIRS.values())
+    assert all(f"{text}" in told for _, text in palette.PAIRS.values())
 
 
 def test_readme_keys_are_the_designs() -> None:

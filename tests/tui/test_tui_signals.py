@@ -16,7 +16,7 @@ from pty_terminal import Terminal, restored
 from textual.constants import ESCAPE_DELAY
 from warm import Warm
 
-from nettop.tui import signals
+from nettop.tui import leaving
 from nettop.tui import terminal as terminal_driver
 from nettop.tui.screen import Nettop
 from nettop.views.scene import Scene
@@ -142,7 +142,7 @@ BEFORE = ([signal.SIGCONT], [signal.SIGTSTP], [signal.SIGSTOP])
 
 @pytest.mark.parametrize(
     ("before", "number"),
-    [*(([], number) for number in signals.ENDING),
+    [*(([], number) for number in leaving.ENDING),
      *itertools.product(BEFORE, (signal.SIGHUP, signal.SIGTERM))],
 )  # fmt: skip
 def test_whatever_was_before_a_signal_ends_it(

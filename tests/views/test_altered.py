@@ -10,8 +10,7 @@ from scenes import WALL, lossy
 
 from nettop.views.altered import SEEN, changes
 from nettop.views.build import merge
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Scene
+from nettop.views.scene import Scene, SceneOrigin
 
 
 def told(kind: str = "recording") -> Scene:

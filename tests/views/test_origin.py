@@ -13,8 +13,7 @@ from nettop.host.recording import Replay, load
 from nettop.host.source import Live
 from nettop.tui import leaving
 from nettop.tui.notes import not_this_host
-from nettop.views.origin import SceneOrigin, origin_of
-from nettop.views.scene import Pending, Scene
+from nettop.views.scene import Pending, Scene, SceneOrigin, origin_of
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 

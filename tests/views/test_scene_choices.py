@@ -11,9 +11,8 @@ from scenes import RING, SACK, lossy
 
 from nettop.facts import Facts
 from nettop.facts.kinds.nic import Nic
-from nettop.views.origin import SceneOrigin
 from nettop.views.past import History
-from nettop.views.scene import Ended, Peer, Scene, nic_of
+from nettop.views.scene import Ended, Peer, Scene, SceneOrigin, nic_of
 from nettop.views.view import Spot, View, chosen, under
 
 KNOWN = lossy().facts

@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import Final, Protocol
 
 from ..advice.rules.rule import Finding
-from ..files.undisturbed import undisturbed
+from ..files.interrupt import undisturbed
 from ..host import systemd
 from ..host.recording import Record
 from ..terms.dataclass import dataclass

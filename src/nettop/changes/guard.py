@@ -24,22 +24,20 @@ import signal
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..files import descriptors
 from ..files.trust import environment, program
+from ..settings import Host
 from ..terms.errors import sentence
 from ..terms.text import safe
 from . import Result, chain, context, matching, status, target
 from .chain import READY
 from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
+from .namespaces import Survey
 from .readback import current
-from .running import GUARD, running
-from .unguarded import over, unguarded
-
-if TYPE_CHECKING:
-    from ..settings import Host
+from .unguarded import GUARD, over, running, unguarded
 
 # those that can be caught, without the ones that the kernel ignores by default (signal(7))
 _SILENT: Final = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
@@ -123,9 +121,6 @@ def confirm(
     After the time to confirm, a change whose guard has ended is not kept.
     Returns when the guards have ended: until they have read it, a journal that is lost reverts.
     """
-    from ..settings import Host
-    from .namespaces import Survey
-
     with journal.lock():
         entries = journal.entries()
         asked, dead = chain.kept_by(entries, numbers), unguarded(journal, entries)
@@ -196,7 +191,6 @@ def _outlast(journal: Journal, group: int) -> None:
 
 
 def _revert(journal: Book, group: int, *, at_once: bool) -> tuple[Result, ...]:
-    from ..settings import Host
     from .undo import put_back
 
     entries = journal.entries()
@@ -212,7 +206,6 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
     On an overloaded host the write may come after the guard had nothing to revert. Waits for that
     nettop to end, at most _HELD seconds (Busy). OSError if a value cannot be read.
     """
-    from ..settings import Host
     from .undo import take_back
 
     host = Host.at()
@@ -332,8 +325,6 @@ def _final(
     `reverted`: it was, without its side effects. `conflict`: the device is not in this namespace,
     or another program changed the value.
     """
-    from ..settings import Host
-    from .namespaces import Survey
     from .undo import way_back
 
     pending = [e for e in entries if chain.unconfirmed(e)]

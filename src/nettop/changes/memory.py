@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
-from .entry import JournaledChange, fold
+from .entry import JournaledChange, Line, fold
 from .journal import Busy, Journal, since_boot
-from .lines import Line
 
 
 class Memory:

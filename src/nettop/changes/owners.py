@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from .. import settings
 from ..host.source import Source
@@ -110,16 +112,20 @@ def _lines(source: Source, name: str) -> Iterator[str]:
 def _links(source: Source, address: Address) -> Iterator[str]:
     keep = settings.keep(address, "0")
     key = keep.key if keep and keep.where == "link" else ""
+    for path, present in _files(source, ".link") if key else ():
+        if key in present and "nettop" not in os.path.basename(path):
+            yield f"{path} sets {key} when the device appears"
+
+
+def _files(source: Source, ending: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """The path and the keys of each file with this ending that systemd reads."""
     for folder in _LINK:
         for entry in _listing(source, folder):
-            if not entry.endswith(".link") or "nettop" in entry:
-                continue
-            try:
-                rows = source.text(f"{folder}/{entry}").splitlines()
-            except OSError:
-                continue
-            if key and any(row.partition("=")[0].strip() == key for row in rows):
-                yield f"{folder}/{entry} sets {key} when the device appears"
+            if entry.endswith(ending):
+                with suppress(OSError):
+                    rows = source.text(f"{folder}/{entry}").splitlines()
+                    keys = (row.partition("=")[0].strip() for row in rows)
+                    yield f"{folder}/{entry}", frozenset(keys)
 
 
 # the keys of a .network file that set a setting, by its kind and name
@@ -140,17 +146,9 @@ _NETWORK = {
 def _networks(source: Source, address: Address) -> Iterator[str]:
     """The .network files with keys that networkd sets when it configures the interface."""
     keys = _NETWORK.get(f"{address.kind}.{address.name}", ())
-    for folder in _LINK:
-        for entry in _listing(source, folder) if keys else ():
-            if not entry.endswith(".network"):
-                continue
-            try:
-                rows = source.text(f"{folder}/{entry}").splitlines()
-            except OSError:
-                continue
-            present = {row.partition("=")[0].strip() for row in rows}
-            if key := next((key for key in keys if key in present), ""):
-                yield f"systemd-networkd runs, and {folder}/{entry} sets {key}: change it there"
+    for path, present in _files(source, ".network") if keys else ():
+        if key := next((key for key in keys if key in present), ""):
+            yield f"systemd-networkd runs, and {path} sets {key}: change it there"
 
 
 def _listing(source: Source, folder: str) -> list[str]:

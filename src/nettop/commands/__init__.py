@@ -20,14 +20,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
+from .. import SCHEMA
 from ..files import own
 from ..files.trust import program
-from ..host.source import NOT_ROOT
-from ..terms.errors import Refused, nearest
+from ..host.source import NOT_ROOT, Live
+from ..terms.errors import Refused, nearest, sentence
 from ..terms.modules import modules
-from ..terms.schema import SCHEMA
 from . import _argument
-from ._argument import interface, namespace
+from ._argument import interface, namespace, own_names
 
 if TYPE_CHECKING:
     from ..frame.rates import Frame
@@ -158,18 +158,14 @@ def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = Fal
     The alternative names of its interfaces in the arguments become their own. `pace` and `loop`
     control the playback of a recording: see `Replay`.
     """
-    from ._own_name import resolve
-
     if getattr(args, "netns", None):
         enter_netns(args.netns)
     source = _selected(args, pace=pace, loop=loop)
-    resolve(args, source)
+    own_names(args, source)
     return source
 
 
 def _selected(args: argparse.Namespace, *, pace: float, loop: bool) -> Source:
-    from ..host.source import Live
-
     if getattr(args, "replay", None):
         from ..host.recording import RecordingError, Replay, load
 
@@ -244,7 +240,6 @@ def known_interface(frame: Frame, name: str | None) -> None:
 def absent(source: Source, address: Address, error: Exception) -> Refused | None:
     """The usage error for a setting whose target does not exist; None for any other error."""
     from ..settings import kind
-    from ..terms.errors import sentence
 
     if not isinstance(error, OSError) or error.errno not in (errno.ENOENT, errno.ENODEV):
         return None
@@ -291,12 +286,9 @@ def enter_netns_of(args: argparse.Namespace) -> None:
 
     For commands that act on this host only: alternative names in their arguments become own names.
     """
-    from ..host.source import Live
-    from ._own_name import resolve
-
     if args.netns is not None:
         enter_netns(args.netns)
-    resolve(args, Live())
+    own_names(args, Live())
 
 
 def emit(document: Mapping[str, object]) -> None:

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..files.undisturbed import undisturbed
+from ..files.interrupt import undisturbed
 from ..host.abreast import Mark
+from ..host.record import Record
 from ..host.scrub import scrub
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..frame.rates import Frame
     from ..host.pseudonyms import Names
     from ..host.source import Source
+
 
 ROUNDED: Final = 5e-5  # seconds: the offset is written with four digits
 EXCHANGES: Final = 5  # round trips for the offset of two clocks; the shortest counts
@@ -28,7 +30,6 @@ class Ends:
 
     def __init__(self, ends: Sequence[End], comment: str, names: Names | None) -> None:
         """With `names`, a name that occurs at both ends has one replacement."""
-        from ..host.record import Record
         from ..sampling.both import CloseSampler
         from ..sampling.sampler import Sampler
 

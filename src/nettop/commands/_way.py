@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from ipaddress import ip_address
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..terms.errors import Refused
 from ..terms.text import safe
@@ -40,11 +40,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(source: Source, args: argparse.Namespace) -> int:
     """Print the way."""
-    from ..views.way import look
-
     if args.target is not None or args.peer is not None:
         raise Refused("--to asks about one address: leave out TARGET and --peer", 2)
-    frame, way = look(source, asked(args))
+    frame, way = ask_way(source, asked(args))
     if args.json:
         emit(document(source, way, frame))
     else:
@@ -134,3 +132,32 @@ def lines(facts: Facts) -> list[str]:
 def _wrapped(sentence: str, first: str, more: str) -> list[str]:
     return wrap(safe(sentence), 98, initial_indent=first, subsequent_indent=more,
                 break_long_words=False, break_on_hyphens=False)  # fmt: skip
+
+
+TABLES: Final = (
+    "addresses", "links", "processes", "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp",
+    "sysctls",
+)  # fmt: skip
+MOST: Final = 6  # rounds: an answer may lead to one more question
+
+
+def ask_way(source: Source, flow: Flow) -> tuple[Frame, Way]:
+    """The tables and the way of a flow. Refused (3) if the interfaces are not known."""
+    from ..facts.way import questions, walk
+    from ..frame.rates import Frame
+    from ..sampling.sampler import Sampler
+
+    while source.ends and source.wait(1.0):  # a recording is judged at its end
+        pass
+    sampler = Sampler(source)
+    frame = Frame(source.now(), source.wall(), {})
+    for _ in range(MOST):
+        asked = questions(flow, frame)
+        if asked == sampler.questions:
+            break
+        sampler.ask(asked)
+        frame = sampler.take(TABLES)
+    if not frame.rows("links"):
+        why = frame.missing.get("links", "there are none")
+        raise Refused(f"not enough was seen: links: {why}", 3)
+    return frame, walk(flow, frame)

@@ -22,15 +22,11 @@ def deep_argument(parser: argparse.ArgumentParser) -> None:
 def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
     """The tables of it to read; of a recording those that it has."""
     from .. import collect, config
-    from ..terms.errors import Refused
     from ..views.observer import countable, recorded
 
     if not source.live:
         return recorded(source)
-    try:
-        asked = not args.no_deep and countable(source, config.load())
-    except config.ConfigError as error:
-        raise Refused(str(error), 2) from None
+    asked = not args.no_deep and countable(source, config.load())
     return frozenset(collect.counted() if asked else ())
 
 

@@ -34,19 +34,21 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
+from ..terms.errors import Refused
 from . import (
     duration_argument,
     emit,
     interface_argument,
     json_argument,
+    known_interface,
     open_peer,
     open_source,
     peer_argument,
     print_lines,
     profile_argument,
+    report_faults,
     source_arguments,
 )
-from ._unread import link_only, unread
 from ._witness import deep_argument
 
 if TYPE_CHECKING:
@@ -95,7 +97,6 @@ def run(args: argparse.Namespace) -> int:
         if args.baseline or args.format:
             args.fail_on = "info" if args.baseline and not args.format else "warning"
     from ..sampling.ahead import prepare
-    from ..terms.errors import Refused
     from ..views.enough import shortfall
     from . import _baseline
 
@@ -149,7 +150,6 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     from ..sampling.ahead import prepare
     from ..views import both
     from ..views.enough import shortfall
-    from . import report_faults
 
     observers = _observer(here, args), _observer(there, args, other=True)
     for observer in observers:
@@ -200,19 +200,14 @@ def _print_both(
 
 def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) -> Observer:
     """The observer of a host; the interface of the command line is one of this host."""
-    from ..config import ConfigError
-    from ..terms.errors import Refused
     from ..views.observer import Observer
 
-    try:
-        observer = Observer(
-            source,
-            profile=getattr(args, "profile", None),
-            interface=None if other else getattr(args, "interface", None),
-            window=args.seconds,
-        )
-    except (ConfigError, ValueError) as error:
-        raise Refused(str(error), 2) from None
+    observer = Observer(
+        source,
+        profile=getattr(args, "profile", None),
+        interface=None if other else getattr(args, "interface", None),
+        window=args.seconds,
+    )
     if not getattr(args, "no_deep", False):
         observer.look_deep()
     return observer
@@ -220,9 +215,7 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
 
 def observe(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
-    from ..terms.errors import Refused
     from ..views.observer import watch
-    from . import known_interface, report_faults
 
     observer = _observer(source, args)
     last = None
@@ -256,7 +249,7 @@ def document(
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
         "unread": {name: title(name) for name in enough.unread(last.frame)},
-        "link_only": link_only(last.facts),
+        "link_only": enough.link_only(last.facts),
     }
     if (lacking := enough.shortfall(last.frame, live=source.live)) is not None:
         values["shortfall"] = lacking
@@ -308,7 +301,7 @@ def _print(
     since: Since | None,
 ) -> None:  # fmt: skip
     from ..facts.limits import words
-    from ..views.enough import all_clear, shortfall
+    from ..views.enough import all_clear, not_read, shortfall
 
     facts = last.facts
     profile = facts.profile
@@ -335,7 +328,7 @@ def _print(
         print_lines("", *(f"✓ gone: {one.id}  {one.title}" for one in since.gone), *since.remarks)
     if args.all:
         print_lines("", "Rules without a finding:", *_without_finding(last.judgement.silent()))
-    for text in unread(last):
+    for text in not_read(last):
         print_lines(text)
 
 

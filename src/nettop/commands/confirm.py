@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..terms.errors import Refused
+from ..terms.errors import Refused, sentence
 from . import enter_netns_of, json_argument, netns_argument
 from ._argument import whole
 
@@ -40,7 +40,6 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.journal import Journal
     from ..changes.status import late
     from ..settings import Host
-    from ..terms.errors import sentence
     from .set import finish
 
     enter_netns_of(args)

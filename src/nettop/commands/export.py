@@ -11,7 +11,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING
 
-from ..terms.errors import Refused
+from ..terms.errors import Refused, sentence
 from . import (
     duration_argument,
     emit,
@@ -65,7 +65,6 @@ def wanted(source: Source, args: argparse.Namespace) -> list[Change]:
     """The changes of the named findings and settings."""
     from .. import settings
     from ..changes import Change
-    from ..terms.errors import sentence
     from .apply import findings
 
     names = [word for word in args.what if not assigns(word)]

@@ -22,7 +22,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..terms.errors import Refused
+from ..terms.errors import Refused, sentence
 from . import emit, print_lines
 
 GROUP = "data"
@@ -53,7 +53,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _collection(args: argparse.Namespace) -> int:
     from ..fleet.ansible import write_collection
-    from ..terms.errors import sentence
 
     if args.paths:
         raise Refused("--ansible takes no FILE", 2)

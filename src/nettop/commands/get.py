@@ -11,13 +11,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
-from ..terms.errors import Refused
+from ..host.source import Source
+from ..terms.errors import Refused, sentence
 from . import absent, emit, json_argument, open_source, print_lines, source_arguments
-
-if TYPE_CHECKING:
-    from ..host.source import Source
 
 GROUP = "change"
 HELP = "show the current value of settings"
@@ -82,7 +80,6 @@ def _print(settings: Mapping[str, Shown], *, as_json: bool) -> None:
 def read(source: Source, name: str) -> Shown:
     """The value and the limits of one setting; Refused for an unknown or unreadable one."""
     from .. import settings
-    from ..terms.errors import sentence
 
     try:
         address = settings.parse(name)

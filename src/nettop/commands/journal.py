@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..terms.errors import Refused
+from ..terms.errors import Refused, sentence
 from . import (
     emit,
     enter_netns_of,
@@ -45,7 +45,6 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.status import ended, overtaken
     from ..changes.unguarded import notices
     from ..settings import Host
-    from ..terms.errors import sentence
 
     enter_netns_of(args)
     journal = Journal()

@@ -27,13 +27,14 @@ from . import (
     duration_argument,
     open_source,
     profile_argument,
+    report_faults,
     source_arguments,
 )
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Rule
+    from ..metrics.listen import Place
     from ..metrics.looks import Looks
-    from ..metrics.place import Place
 
 GROUP = "data"
 HELP = "export metrics for Prometheus (needs nettop[metrics])"
@@ -41,10 +42,10 @@ HELP = "export metrics for Prometheus (needs nettop[metrics])"
 
 def _place(text: str) -> Place:
     """The argument of --listen."""
-    from ..metrics.place import parse
+    from ..metrics.listen import parse_place
 
     try:
-        return parse(_argument.word(text))
+        return parse_place(_argument.word(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -101,18 +102,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _made(args: argparse.Namespace) -> str:
     """A file for Prometheus or Grafana, made from the rules of nettop and of the user."""
-    from ..metrics import alert_tests, alerts, board
+    from ..metrics import alerts, board
 
     if args.board:
         return board.text()
     rules = _rules()
-    return alerts.text(rules) if args.alerts else alert_tests.text(rules)
+    return alerts.text(rules) if args.alerts else alerts.test_text(rules)
 
 
 def _rules() -> tuple[Rule, ...]:
     from .. import config
     from ..advice.rules.load import load
-    from . import report_faults
 
     settings = config.load()
     faults = [*settings.faults]
@@ -133,11 +133,11 @@ def _unit(path: str) -> str:
 def _once(args: argparse.Namespace) -> int:
     """Print the metrics, or write them to a file."""
     from ..files import draft
-    from ..metrics.exposition import text
+    from ..metrics.listen import exposition
 
     looks = _looks(args, window=args.seconds)
     looks.observe(args.seconds, to_end=True)
-    page = text(looks.last)
+    page = exposition(looks.last)
     if args.textfile is None:
         print(page, end="")
     else:
@@ -180,15 +180,10 @@ def _listen(args: argparse.Namespace) -> int:
 
 def _looks(args: argparse.Namespace, window: float | None) -> Looks:
     """The looks of the source in the arguments."""
-    from ..config import ConfigError
     from ..metrics.looks import Looks
     from ..views.observer import Observer
-    from . import report_faults
 
     source = open_source(args, loop=args.listen is not None)
-    try:
-        observer = Observer(source, profile=args.profile, window=window)
-    except (ConfigError, ValueError) as error:
-        raise Refused(str(error), 2) from None
+    observer = Observer(source, profile=args.profile, window=window)
     report_faults(observer.faults)
     return Looks(source, observer)

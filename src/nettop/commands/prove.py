@@ -19,7 +19,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from ..terms.errors import Refused, nearest
+from ..host.source import HostLostError, Live
+from ..terms.errors import Refused, nearest, sentence
 from . import (
     duration_argument,
     enter_netns_of,
@@ -75,7 +76,7 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
 def bench_of(args: argparse.Namespace) -> Bench:
     """The test bench that the arguments describe."""
     from .. import trials
-    from ..trials import experiment, power, prove
+    from ..trials import experiment, prove, statistics
 
     tool = args.tool or prove.fitting(getattr(args, "what", [""])[0])
     if tool not in trials.names():
@@ -89,7 +90,7 @@ def bench_of(args: argparse.Namespace) -> Bench:
         tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
         budget=args.budget, watch=show_progress, cancel=stopper(),
     )  # fmt: skip
-    print(power.sentence(on.plan.least, on.plan.most), file=sys.stderr)
+    print(statistics.pairs_sentence(on.plan.least, on.plan.most), file=sys.stderr)
     return on
 
 
@@ -111,7 +112,6 @@ def run(args: argparse.Namespace) -> int:
 
 def attempt(work: Callable[[], T], *, after: str = "") -> T:
     """The result of an experiment; its errors become Refused. `after`: what to do if cancelled."""
-    from ..terms.errors import sentence
     from ..trials.lever import LeverError
     from ..trials.peer import Cancelled, PeerError
     from ..trials.run import TrialError
@@ -173,7 +173,6 @@ def _findings(
 
     With `predicted`, it must have its prediction too, if its rule makes predictions.
     """
-    from ..host.source import Live
     from ..views.observer import watch
 
     findings: dict[str, Finding] = {}
@@ -214,7 +213,6 @@ def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
 def _other_end(on: Bench) -> Distant | None:
     """The host of the peer; None if it is this one or cannot be read, which is said."""
     from ..host.distant import behind
-    from ..host.source import HostLostError
     from ..trials.ends import LOCAL
 
     peer = on.options.peer
@@ -229,7 +227,6 @@ def _other_end(on: Bench) -> Distant | None:
 
 def _of_both(args: argparse.Namespace, there: Distant) -> list[Finding]:
     """The findings of both ends that held for HELD seconds; `host` names the other end."""
-    from ..host.source import Live
     from ..views import both
 
     here = Live()

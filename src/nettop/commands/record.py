@@ -25,10 +25,14 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ..files import interrupt
-from ..files.undisturbed import STOPS
+from ..files.bounds import BOUNDS
+from ..files.interrupt import STOPS
+from ..host.abreast import other_file
+from ..host.archive import RecordingError, Room
+from ..host.pseudonyms import Names
+from ..host.source import HostLostError
 from ..terms.errors import Refused
 from . import (
     _argument,
@@ -42,9 +46,6 @@ from . import (
     source_arguments,
 )
 from ._ends import End, Ends
-
-if TYPE_CHECKING:
-    from ..host.archive import Room
 
 GROUP = "data"
 HELP = "record the host into one file"
@@ -70,8 +71,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sample every table and write every answer of the host to the archive."""
-    from ..host.abreast import other_file
-    from ..host.archive import Room
     from ..host.tape import Tape
 
     if args.file == "-" and args.peer is not None:
@@ -113,8 +112,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _must_fit(args: argparse.Namespace) -> None:
     """Refuse at once if there would be more samples than a recording may hold."""
-    from ..files.bounds import BOUNDS
-
     samples, bound = round(args.seconds / args.interval) + 1, BOUNDS["moments"]
     if samples > bound.most:
         raise Refused(f"{samples:,} samples are more than {bound}, the bound of {bound.what}", 2)
@@ -128,9 +125,6 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
     from .. import collect
     from ..facts.way import Flow, questions
     from ..frame.rates import Frame
-    from ..host.archive import RecordingError
-    from ..host.pseudonyms import Names
-    from ..host.source import HostLostError
 
     inner = ends[0][0]
     comment = args.comment or getattr(inner, "comment", "") or "A host recorded by nettop."

@@ -16,11 +16,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..terms.errors import Refused
+from ..host.source import Live
+from ..terms.errors import Refused, sentence
 from . import (
     absent,
     duration_argument,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from ..changes import Change, Result
     from ..changes.journal import Journal
     from ..host.source import Source
+
 
 GROUP = "change"
 HELP = "change settings; nettop undo reverts them"
@@ -96,7 +100,6 @@ def ssh_argument(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Change it. Exit code 2: unknown or invalid, 4: not done, 5: reverted."""
     from .. import settings
-    from ..terms.errors import sentence
     from ..views import condemned
 
     source = open_source(args)
@@ -131,7 +134,6 @@ def change(
     from .. import settings
     from ..changes import Change, Result, owners, privilege
     from ..changes.plan import forecast, plan, unfit
-    from ..terms.errors import sentence
 
     try:
         changes = plan(wanted, source)
@@ -172,8 +174,6 @@ def change(
         planned_results = already + tuple(forecast(change, source) for change in changes)
         return _dry(planned_results, wanted, notes, args, source)
     if getattr(args, "hold", None) is not None:  # `nettop apply` has no such option
-        from ._hold import hold
-
         return hold(changes, args, lambda r: finish([*already, *r], (), as_json=args.json))
     results = already
     if changes:
@@ -279,7 +279,6 @@ def open_journal(notes: Sequence[str]) -> Journal:
     """The journal, after its messages and these notes are printed; Refused if it is unusable."""
     from ..changes.journal import Journal
     from ..changes.unguarded import notices
-    from ..terms.errors import sentence
     from ..terms.text import safe
 
     journal = Journal()
@@ -340,3 +339,52 @@ def _keep(
     if report.code(results):
         return ()
     return persist.keep(wanted, Host(source=source), Journal(), args.finding or "")
+
+
+def hold(
+    changes: Sequence[Change], args: argparse.Namespace, show: Callable[[Sequence[Result]], int]
+) -> int:
+    """Make the changes, show them, and revert them at the end of standard input.
+
+    The nettop at another host proves a fix of this host by it. If that nettop ends, or the
+    connection breaks or carries nothing, the changes are reverted; if this process is killed or
+    stopped, its keeper does that.
+
+    Refused: not root, or a change could not be made or reverted.
+    """
+    from ..changes.plan import forecast
+    from ..trials.lever import LeverError, Switch
+
+    if args.keep:
+        raise Refused("--hold reverts the changes, and --keep keeps them: give one of them", 2)
+    if os.geteuid() != 0:
+        raise Refused("--hold needs root: sudo nettop set …", 4)
+    if not changes:
+        return show(())
+    source = Live()
+    made = [replace(forecast(one, source), state="applied") for one in changes]
+    try:
+        with Switch((), args.finding or "", exactly=changes, silence=args.hold) as lever:
+            lever.put(1)
+            show(made)
+            sys.stdout.flush()
+            silent = wait(args.hold, lever.hold)
+    except (LeverError, ValueError, OSError) as error:
+        raise Refused(sentence(error), 4) from None
+    if silent:
+        raise Refused(f"standard input was silent for {args.hold:g} s: the change is reverted", 4)
+    return 0
+
+
+def wait(seconds: float, heard: Callable[[], None]) -> bool:
+    """Read standard input to its end: False. True if nothing comes for so many seconds.
+
+    `heard` is called first, and after each read.
+    """
+    heard()
+    while select.select([0], [], [], seconds)[0]:
+        more = os.read(0, 1 << 12)
+        heard()
+        if not more:
+            return False
+    return True

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..terms.errors import Refused, nearest
+from ..terms.errors import Refused, nearest, sentence
 from . import (
     drop_reasons_argument,
     duration_argument,
@@ -95,16 +95,13 @@ def run(args: argparse.Namespace) -> int:
 
 def settled(interval: float | None, printed: Printed, width: int) -> int:
     """Print a pane that does not depend on the host, once."""
-    from ..config import Config, ConfigError, load
+    from ..config import Config, load
     from ..panes import chosen_columns
     from ..tui.app import options_of
     from ..views.view import View
 
-    try:
-        settings = load()
-        columns, faults = chosen_columns(settings.get("columns", {}))
-    except ConfigError as error:
-        raise Refused(str(error), 2) from None
+    settings = load()
+    columns, faults = chosen_columns(settings.get("columns", {}))
     report_faults((*settings.faults, *faults))
     options = options_of(settings, interval)
     view = View(columns=columns, options=options)
@@ -114,23 +111,20 @@ def settled(interval: float | None, printed: Printed, width: int) -> int:
 
 def show(args: argparse.Namespace, name: str, host: Source, width: int, height: int) -> int:
     """Sample, draw and print until the end of the source or an interrupt."""
-    from ..config import ConfigError, load
+    from ..config import load
     from ..panes import chosen_columns, pane
     from ..terms.text import ascii_only
     from ..terms.units import Units
     from ..views.build import Plans, scene_of
     from ..views.kept import stored, studies
     from ..views.observer import Observer
-    from ..views.origin import origin_of
     from ..views.past import History
+    from ..views.scene import origin_of
     from ..views.view import Spot, View
 
-    try:
-        settings = load()
-        columns, faults = chosen_columns(settings.get("columns", {}))
-        observer = Observer(host, profile=args.profile, interface=args.interface)
-    except (ConfigError, ValueError) as error:
-        raise Refused(str(error), 2) from None
+    settings = load()
+    columns, faults = chosen_columns(settings.get("columns", {}))
+    observer = Observer(host, profile=args.profile, interface=args.interface)
     report_faults((*observer.faults, *faults))
     if args.drop_reasons:
         observer.deep = True
@@ -170,7 +164,6 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
 def _journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
     """The journal entries; one message if the journal cannot be read."""
     from ..settings import Host
-    from ..terms.errors import sentence
     from ..views.kept import journal
 
     try:

@@ -341,9 +341,9 @@ def _row(row: Mapping[str, object]) -> str:
 def distribution(pairs: Sequence[tuple[float, int]], width: int, rows: int = 1) -> list[str]:
     """The lines of a plot of (µs, count) pairs, and its range at the end of the last line."""
     from ..terms import units
-    from ..terms.histogram import plot
+    from ..terms.braille import histogram
 
-    lines = list(plot(pairs, width, rows))
+    lines = list(histogram(pairs, width, rows))
     if lines:
         ends = [units.seconds(value / 1e6) for value in (pairs[0][0], pairs[-1][0])]
         most = max(count for _, count in pairs)

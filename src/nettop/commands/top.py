@@ -14,9 +14,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
 
-from ..terms.errors import Refused
+from ..files import own
+from ..host.source import Source
+from ..terms.errors import Refused, sentence
 from . import (
     check_peer,
     drop_reasons_argument,
@@ -26,12 +27,10 @@ from . import (
     open_peer,
     open_source,
     peer_argument,
+    print_lines,
     profile_argument,
     source_arguments,
 )
-
-if TYPE_CHECKING:
-    from ..host.source import Source
 
 GROUP = "look"
 DEMOS = {"ring": "demo.host.gz", "ends": "demo-ends.host.gz"}
@@ -115,11 +114,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _install(args: argparse.Namespace) -> bool:
     """Put the one file at the host of --host, or remove it; whether that was all. Refused."""
-    from ..changes.forget import forget
-    from ..files import own
+    from ..changes.remote import forget
     from ..host import install, prefix
-    from ..terms.errors import sentence
-    from . import print_lines
 
     if not args.host:
         raise Refused("--install and --forget are for another host: --host PREFIX", 2)

@@ -17,10 +17,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from ..terms.errors import Refused
+from ..terms.errors import Refused, sentence
 from . import json_argument, must_be_live, open_source, source_arguments
 from ._argument import whole
-from .set import carriers, confirm_argument, ssh_argument
+from .set import carriers, confirm_argument, finish, ssh_argument
 
 if TYPE_CHECKING:
     from ..changes import Result
@@ -57,8 +57,6 @@ def run(args: argparse.Namespace) -> int:
     """Undo. Exit code 2: no such number, 4: conflict."""
     from ..changes import privilege
     from ..changes.journal import Journal
-    from ..terms.errors import sentence
-    from .set import finish
 
     source = open_source(args)
     must_be_live(source, "nettop undo")

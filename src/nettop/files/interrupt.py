@@ -1,4 +1,6 @@
-"""SIGINT raises KeyboardInterrupt, and is remembered: Python can replace that exception.
+"""Signals that stop nettop: SIGINT is remembered, and all wait while something is written.
+
+SIGINT raises KeyboardInterrupt, and is remembered, because Python can replace that exception.
 
 C code of Python that is interrupted may raise another exception. `type` raises RuntimeError, with
 the interrupt as its cause, if `__set_name__` is interrupted (Objects/typeobject.c). `from x import
@@ -8,7 +10,9 @@ ImportError (import_from of Python/ceval.c). Code that catches `Exception` asks 
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from signal import default_int_handler
 from types import FrameType
 from typing import Final
@@ -46,3 +50,16 @@ def _chain(error: BaseException, link: str) -> Iterator[BaseException]:
     while one is not None:
         yield one
         one = getattr(one, link)
+
+
+STOPS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Delay SIGINT, SIGTERM and SIGHUP of this thread to the end of the block."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)

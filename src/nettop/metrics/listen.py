@@ -1,4 +1,4 @@
-"""Serve metrics over HTTP or HTTPS until a signal.
+"""Metrics in the formats of Prometheus, and over HTTP or HTTPS until a signal.
 
 Connections have a thread each, and so has the TLS handshake: a client that sends nothing delays
 nobody, and is disconnected after `PATIENCE` seconds.
@@ -7,28 +7,30 @@ nobody, and is disconnected after `PATIENCE` seconds.
 from __future__ import annotations
 
 import errno
+import ipaddress
 import signal
 import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from socketserver import TCPServer
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from wsgiref.simple_server import WSGIRequestHandler
 
-from prometheus_client import make_wsgi_app
+from prometheus_client import CollectorRegistry, generate_latest, make_wsgi_app
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client.metrics_core import Metric
 
 from ..terms.errors import sentence
 from ..terms.text import safe
-from .exposition import registry
-from .families import Sample
-from .place import Place
+from .families import COUNTER, FAMILIES, Family, Sample
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
 
 PATIENCE: Final = 10.0  # seconds for a request, and for each part of it
 PATH: Final = "/metrics"
@@ -148,3 +150,82 @@ def _unusable(certificate: str, key: str, error: ssl.SSLError) -> str:
     if error.reason == "KEY_VALUES_MISMATCH":
         return "the key is not that of the first certificate"
     return f"OpenSSL says {error.reason or error}"
+
+
+class Collector:
+    """What a registry of prometheus_client asks for metrics."""
+
+    def __init__(self, samples: Callable[[], Iterable[Sample]]) -> None:
+        """`samples` gives the current samples."""
+        self._samples = samples
+
+    def describe(self) -> Iterator[Metric]:
+        """Every metric without samples; `?name[]=…` of a scrape selects by these names."""
+        return (_metric(family) for family in FAMILIES)
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics that have samples, in the order of `FAMILIES`."""
+        known: dict[Family, list[Sample]] = {family: [] for family in FAMILIES}
+        for sample in self._samples():
+            known[sample.family].append(sample)
+        for family, samples in known.items():
+            metric = _metric(family)
+            for sample in samples:
+                metric.add_metric(tuple(map(_utf_8, sample.labels)), sample.value)
+            if samples:
+                yield metric
+
+
+def _metric(family: Family) -> CounterMetricFamily | GaugeMetricFamily:
+    make = CounterMetricFamily if family.type == COUNTER else GaugeMetricFamily
+    return make(family.name, family.help, labels=family.labels)
+
+
+def _utf_8(text: str) -> str:
+    """The text with `?` for bytes that are not UTF-8: an interface may have any name."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def registry(samples: Callable[[], Iterable[Sample]]) -> CollectorRegistry:
+    """A registry of these samples and of nothing else: no metrics of Python or the process."""
+    own = CollectorRegistry()
+    own.register(Collector(samples))
+    return own
+
+
+def exposition(samples: Iterable[Sample]) -> str:
+    """The samples in the text format, version 0.0.4, without time stamps."""
+    return generate_latest(registry(lambda: samples)).decode()
+
+
+class Place(NamedTuple):
+    """An IP address and a TCP port."""
+
+    address: str
+    port: int
+
+    @property
+    def shown(self) -> str:
+        """`127.0.0.1:9469` or `[::1]:9469`."""
+        address = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{address}:{self.port}"
+
+
+def parse_place(text: str) -> Place:
+    """The place in `ADDR:PORT`, `[ADDR]:PORT`, `:PORT` or `PORT`; ValueError for any other text.
+
+    Without an address it is 127.0.0.1.
+    """
+    before, colon, digits = text.rpartition(":")
+    if not (digits.isascii() and digits.isdigit() and 1 <= int(digits) <= 65535):
+        raise ValueError(f"{text!r} is not ADDR:PORT with a port from 1 to 65535")
+    bare = before.removeprefix("[").removesuffix("]")
+    if not colon or not before:
+        return Place("127.0.0.1", int(digits))
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        raise ValueError(f"{text!r}: {bare!r} is not an IP address") from None
+    if (address.version == 6) != before.startswith("[") or len(before) - len(bare) not in (0, 2):
+        raise ValueError(f"{text!r}: write an IPv6 address in brackets, and no other")
+    return Place(bare, int(digits))

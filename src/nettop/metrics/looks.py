@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from .. import __version__
+from ..changes import matching, status
+from ..changes.entry import OPEN, JournaledChange
+from ..changes.journal import Journal
 from ..collect import collector
 from ..frame.rates import Frame
 from ..host.source import Source
+from ..settings import Host
 from ..views.enough import shortfall
 from ..views.observer import Observation, Observer, watch
 from . import families as f
-from . import kept, values
+from . import values
 from .families import Sample
 
 REST: Final = 1.0  # the least number of seconds between two looks
@@ -71,7 +76,7 @@ class Looks:
         self.judged = shortfall(frame, live=source.live) is None
         found = list(values.samples(seen, self._rules, judged=self.judged, unread=_unread(frame)))
         if source.live:
-            found += kept.samples()
+            found += journaled()
         self._at = time.monotonic()
         self.last = (*self._own(self._at - began), *found)
 
@@ -85,3 +90,29 @@ class Looks:
 def _unread(frame: Frame) -> int:
     """The tables that could not be read, without those that most hosts lack."""
     return sum(not getattr(collector(name), "OPTIONAL", False) for name in frame.missing)
+
+
+def journaled() -> Iterator[Sample]:
+    """The series of this user's journal; none if it cannot be read."""
+    try:
+        entries = [entry for entry in Journal().entries() if entry.open]
+    except OSError:
+        return
+    counts = Counter(entry.state for entry in entries)
+    yield from (Sample(f.CHANGES, (state,), counts[state]) for state in sorted(OPEN))
+    host = Host.at()
+    yield Sample(f.DRIFT, (), sum(_drifted(entry, entries, host) for entry in entries))
+
+
+def _drifted(entry: JournaledChange, others: Collection[JournaledChange], host: Host) -> bool:
+    """Whether the host has another value than the newest change of the setting wrote.
+
+    A value that cannot be read, for example of a device that is gone, is no drift. Other network
+    namespaces are not searched: that takes a process for each look.
+    """
+    if entry.after is None:
+        return False
+    if any(o.id > entry.id and matching.same_setting(o, entry) for o in others):
+        return False
+    now, _ = status.shown(entry, host)
+    return now is not None and now != entry.after

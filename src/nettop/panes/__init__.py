@@ -16,7 +16,7 @@ from importlib import import_module
 from ..terms.errors import nearest
 from ..terms.modules import modules
 from .declared import Pane, is_pane, of
-from .table import names_of
+from .parts import names_of
 
 
 @cache

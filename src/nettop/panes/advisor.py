@@ -10,12 +10,11 @@ from ..views.ask import Hint, Key, Next, Pointer
 from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import Scene
 from ..views.view import View, under
-from . import listed, origins, pane, silence
-from .clock import clock
+from . import listed, origins, pane
 from .cursor import among, moved
 from .frame import abreast, enclosed, inside, roomy
 from .listed import Listed
-from .parts import RISKS, listing, matches, section, severity, waiting
+from .parts import RISKS, clock, listing, matches, section, severity, waiting
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Cite, Finding
@@ -328,7 +327,7 @@ def _left(scene: Scene, view: View, rows: list[Listed], width: int, height: int)
 
 def rest(scene: Scene, width: int, height: int) -> list[Line]:
     """The silent rules below other lines; [] where there is little room."""
-    return [(), *silence.lines(scene.silent, width, height - 1)] if height > 4 else []
+    return [(), *listed.silent_lines(scene.silent, width, height - 1)] if height > 4 else []
 
 
 def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:

@@ -11,8 +11,19 @@ from ..terms.text import Line, line, stacked
 from ..terms.units import UNKNOWN, brief, percent
 from ..views.view import Spot
 from . import grid
-from .parts import KINDS, SHARES, Cell, Column, core_load, shares
-from .table import Order, fitted, marked, names_of, ordered
+from .parts import (
+    KINDS,
+    SHARES,
+    Cell,
+    Column,
+    Order,
+    core_load,
+    fitted,
+    marked,
+    names_of,
+    ordered,
+    shares,
+)
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core

@@ -7,8 +7,9 @@ core; `+` `-` `*` where RPS, XPS or both include it; nothing where the core is a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
@@ -18,22 +19,30 @@ from ..terms.units import percent
 from ..views.ask import Hint
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
-from . import corelist, grid, history, interfaces, queuecores
-from .frame import enclosed, inside, roomy
+from . import corelist, grid, history, interfaces
+from .frame import drawn_inside, enclosed
 from .parts import (
+    SHARES,
+    Cell,
+    Column,
+    Order,
+    Table,
     core_load,
+    fitted,
     listing,
+    marked,
     matches,
+    ordered,
     section,
     waiting,
     window,
 )
-from .queuematrix import CELL, HOT, Row, head_lines, label_of, matrix_row, spread, titles
-from .table import Order, marked, ordered
+from .queuematrix import CELL, HOT, Row, head_lines, label_of, matrix_row, row_head, spread, titles
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
     from ..facts.kinds.queue import Queue
+
 
 TITLE = "Cores & IRQs"
 KEY = "2"
@@ -169,12 +178,10 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:  # n
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The matrix, and below it the cores by kind of work."""
     waits = waiting(scene, width)
-    if waits is not None or scene.facts is None:
+    facts = scene.facts
+    if waits is not None or facts is None:
         return waits or []
-    framed = roomy(width, height)
-    inner, room = inside(width, framed=framed), height - framed
-    out = [fit_line(one, inner) for one in _rows(scene, scene.facts, view, inner, room)[:room]]
-    return enclosed(out, width, height) if framed else out
+    return drawn_inside(partial(_rows, scene, facts, view), width, height)
 
 
 def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:
@@ -226,9 +233,9 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     title, down = by = order(view.spot)
     rates = spread(scene)
     left_titles = titles(label, by, with_packets=with_packets)
-    if view.fold_idle and len(cores) > room and queuecores.one_each(drawn, rates):
+    if view.fold_idle and len(cores) > room and one_each(drawn, rates):
         name, remark = "QUEUES AND THEIR CORES", f"{rest}{len(rows)} queues (z: as a matrix)"
-        head, table = queuecores.table(
+        head, table = queue_table(
             drawn, facts, left_titles, by, (label, width), with_packets=with_packets
         )
         above = [head]
@@ -274,3 +281,60 @@ def explain(row: Row, facts: Facts, width: int) -> Line:
         parts, keys = [*parts, "no interrupt of its own"], ""
     text = clauses(" · ".join(parts), width - len(keys))
     return fit_line(line((text, "warn" if queue.off_node else "dim"), (keys, "key")), width)
+
+
+_OF_CORE: Final = (
+    "CORE", "NODE", "BUSY", *(one[1] for one in SHARES), "PROCESSES", "SQUEEZED/s",
+)  # fmt: skip
+_AT: Final = tuple([one.title for one in corelist.COLUMNS].index(title) for title in _OF_CORE)
+QUEUE_COLUMNS: Final = (
+    *(corelist.COLUMNS[at] for at in _AT[:-2]),
+    Column("ALLOWED", 9, grow=1),
+    *(corelist.COLUMNS[at] for at in _AT[-2:]),
+)
+NOTHING: Final[tuple[Cell, ...]] = (("–", "dim"),) + (("", ""),) * (len(QUEUE_COLUMNS) - 1)
+
+
+def one_each(rows: Sequence[Row], rates: Mapping[int, Mapping[int, float]]) -> bool:
+    """Whether each row has interrupts on one core at most."""
+    numbers = [group[0].irq for _, group in rows]
+    return all(
+        sum(rate >= 0.5 for rate in rates.get(-1 if irq is None else irq, {}).values()) <= 1
+        for irq in numbers
+    )
+
+
+def queue_table(
+    rows: Sequence[Row],
+    facts: Facts,
+    titles: Line,
+    order: tuple[str, bool],
+    size: tuple[int, int],
+    *,
+    with_packets: bool,
+) -> tuple[Line, list[Line]]:
+    """The heading, `titles` first, and a line for each row.
+
+    `order`: the sorted column, and whether it falls; `size`: columns of a row's head, and of all.
+    """
+    label, width = size
+    cores = {core.cpu: core for core in facts.cores}
+    shown = fitted(QUEUE_COLUMNS, width - label)
+    title, down = order
+    head = fit_line((*titles, *shown.heading(title, down=down)), width)
+    return head, [_row(one, cores, shown, label, with_packets=with_packets) for one in rows]
+
+
+def _row(
+    row: Row, cores: Mapping[int, Core], shown: Table, label: int, *, with_packets: bool
+) -> Line:
+    first = row[1][0]
+    core = cores.get(-1 if first.cpu is None else first.cpu)
+    load = None if core is None else core_load(core)
+    left = row_head(row, load, label, with_packets=with_packets)
+    if core is None:
+        return left + shown.row(NOTHING)
+    cells = corelist.core_cells(core)
+    known = [cells[at] for at in _AT]
+    allowed = (cpulist.text(first.allowed) if first.allowed else "", "dim")
+    return left + shown.row((*known[:4], allowed, *known[4:]))

@@ -12,8 +12,7 @@ from ..terms.units import UNKNOWN, seconds
 from ..views.scene import Scene
 from ..views.view import Spot, View
 from .flowpage import CALM
-from .parts import Cell, Column
-from .table import Order, fitted, marked, ordered
+from .parts import Cell, Column, Order, fitted, marked, ordered
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow

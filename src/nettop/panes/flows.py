@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ..facts import Facts
 from ..facts.flow_words import peer, rate, together
-from ..terms.text import Line, fit_line, line
+from ..terms.dataclass import dataclass
+from ..terms.errors import nearest
+from ..terms.text import Line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, chosen
 from . import flowgroups, flowpage
-from .columnfilter import advice, parsed
-from .frame import enclosed, inside, roomy
-from .parts import Cell, Column, listing, section, waiting
-from .table import Order, Table, fitted, marked, ordered
+from .frame import drawn_inside, enclosed
+from .parts import (
+    Cell,
+    Column,
+    Order,
+    Table,
+    fitted,
+    listing,
+    marked,
+    matches,
+    ordered,
+    section,
+    waiting,
+)
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
+
 
 TITLE = "Flows"
 KEY = "4"
@@ -226,12 +240,10 @@ def read_ago(scene: Scene) -> str:
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and the flow under the cursor below it if there is room; or the opened flow."""
     waits = waiting(scene, width)
-    if waits is not None or scene.facts is None:
+    facts = scene.facts
+    if waits is not None or facts is None:
         return waits or []
-    framed = roomy(width, height)
-    inner, room = inside(width, framed=framed), height - framed
-    out = [fit_line(one, inner) for one in _rows(scene, scene.facts, view, inner, room)[:room]]
-    return enclosed(out, width, height) if framed else out
+    return drawn_inside(partial(_rows, scene, facts, view), width, height)
 
 
 def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:
@@ -312,3 +324,45 @@ def nothing(scene: Scene, facts: Facts, view: View) -> Line:
         return line((known, "dim"))
     hint = advice(view.spot.filter, FILTERS)
     return line((" no flow matches", "dim"), (f": {hint}" if hint else "", "warn"))
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Generic[T]):
+    """A filter such as `limit:cpu peer:10.0.0.2 bulk`; every part must match, case is ignored.
+
+    A word `name:value` with the name of a column asks for rows whose column contains the value. The
+    other words are one text, which any column may contain.
+    """
+
+    columns: tuple[tuple[Callable[[T], str | None], str], ...]
+    text: str
+
+    def passes(self, row: T, others: Iterable[str | None]) -> bool:
+        """Whether a row matches; `others` are the texts in which the other text may be."""
+        named = all(matches(value, column(row) or "–") for column, value in self.columns)
+        return named and (not self.text or matches(self.text, *others))
+
+
+def parsed(text: str, columns: Mapping[str, Callable[[T], str | None]]) -> Filter[T]:
+    """The filter of a text that was typed; unknown columns are other text (an IPv6 address)."""
+    named, rest = [], []
+    for word in text.split():
+        name, colon, value = word.partition(":")
+        if colon and name.casefold() in columns:
+            named.append((columns[name.casefold()], value))
+        else:
+            rest.append(word)
+    return Filter(tuple(named), text if not named else " ".join(rest))
+
+
+def advice(text: str, columns: Iterable[str]) -> str:
+    """What a filter without a match may have meant; empty if it names no column."""
+    known = tuple(columns)
+    for word in text.split():
+        name, colon, _ = word.partition(":")
+        if colon and name.isalpha() and name.casefold() not in known:
+            return f"no column {name!r}{nearest(name, known) or '; columns: ' + ', '.join(known)}"
+    return ""

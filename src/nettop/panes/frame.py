@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..terms.text import Line, cells, crop, fit_line, line
@@ -64,6 +64,14 @@ def enclosed(rows: Sequence[Line], width: int, height: int, title: str = "") -> 
         else:
             out.append((_SIDE, *fit_line(row, inner), _SIDE))
     return [*out, line((f"╰{'─' * inner}╯", "faint"))][:height]
+
+
+def drawn_inside(rows: Callable[[int, int], list[Line]], width: int, height: int) -> list[Line]:
+    """The rows for the width and height that a frame leaves, in that frame if there is room."""
+    framed = roomy(width, height)
+    inner, room = inside(width, framed=framed), height - framed
+    out = [fit_line(one, inner) for one in rows(inner, room)[:room]]
+    return enclosed(out, width, height) if framed else out
 
 
 def _is_heading(row: Line) -> bool:

@@ -15,12 +15,11 @@ from ..advice.rules.severity import MARKS
 from ..terms import braille
 from ..terms.text import LEVELS, Line, cells, fit, line
 from ..terms.units import Units, brief, seconds, share
-from ..views.once import once
-from ..views.scene import Scene
+from ..views.scene import Scene, once
 from ..views.timeline import Event, Timeline, events, last_step, timeline
 from .grid import merge
+from .interfaces import load_of
 from .parts import ROLES
-from .path import load_of
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from ..terms import braille
-from ..terms.text import Line, cells, fit, fit_line, level, line, repeats, resample
+from ..terms.text import Line, cells, fit, level, line, repeats, resample
 from ..terms.units import count, scaled, seconds, size
 from ..views.altered import changes
 from ..views.ask import Hint, Key, Next, Pointer
-from ..views.once import once
 from ..views.past import Summary
-from ..views.scene import Scene, nic_of
+from ..views.scene import Scene, nic_of, once
 from ..views.timeline import Event, events
 from ..views.view import View
-from .clock import clock
-from .frame import enclosed, inside, roomy
+from .frame import drawn_inside, inside
 from .graph import SHADES, sign, top_of
 from .grid import merge
 from .limit import HOT, WARM
-from .parts import flow_words, in_blank, section
+from .parts import clock, flow_words, in_blank, section
 
 TITLE = "History"
 KEY = "7"
@@ -351,10 +349,7 @@ def words(scene: Scene, event: Event) -> str:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """Receive rate, send rate, drops and the busiest cores over the same time; the ruler below."""
-    framed = roomy(width, height)
-    inner, room = inside(width, framed=framed), height - framed
-    out = [fit_line(one, inner) for one in _rows(scene, view, inner, room)[:room]]
-    return enclosed(out, width, height) if framed else out
+    return drawn_inside(partial(_rows, scene, view), width, height)
 
 
 def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:

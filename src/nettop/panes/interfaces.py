@@ -1,4 +1,7 @@
-"""Interfaces as a table: the ones that matter as rows, the others together in one line."""
+"""Interfaces as a table: the ones that matter as rows, the others together in one line.
+
+Also the title of one interface, its rates and their shares of the link, and drops by reason.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..terms.text import Line, bar, fit_line, line
-from ..terms.units import UNKNOWN, brief, per_second
-from ..views.once import once
+from ..facts import Facts
+from ..terms.text import Line, bar, ends, fit, fit_line, line, line_cells
+from ..terms.units import UNKNOWN, Units, brief, link, per_second, scaled, share
 from ..views.past import lost
-from ..views.scene import Scene, nic_of
+from ..views.scene import Scene, nic_of, once
 from ..views.view import View
-from . import path
-from .parts import Cell, Column
-from .table import fitted
+from .parts import Cell, Column, fitted
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
+
 
 MATTERS: Final = 0.01  # of the busiest interface's rate: an interface with more is listed
 COLUMNS: Final = (
@@ -101,7 +103,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     shown = shown[:room]
     if chosen is not None and _among(chosen, every) and not _among(chosen, shown):
         shown[-1] = chosen
-    loads = any(path.load_of(one, way) is not None for one in shown for way in ("rx", "tx"))
+    loads = any(load_of(one, way) is not None for one in shown for way in ("rx", "tx"))
     table = fitted(COLUMNS, width, () if width >= WIDE and loads else NARROW)
     out = [table.heading(), *(table.row(_cells(scene, one, one is chosen)) for one in shown)]
     more = len(every) - len(shown)
@@ -132,12 +134,12 @@ def _cells(scene: Scene, nic: Nic, chosen: bool) -> tuple[Cell, ...]:
     return (
         (("▸" if chosen else " ") + nic.name, "head" if nic.carrier is not False else "dim"),
         scene.units.rate(nic.per_s.rx_bytes),
-        _load(path.load_of(nic, "rx")),
+        _load(load_of(nic, "rx")),
         scene.units.rate(nic.per_s.tx_bytes),
-        _load(path.load_of(nic, "tx")),
+        _load(load_of(nic, "tx")),
         (text, "bad" if drops else "dim"),
         (pps, "dim"),
-        (path.title(nic), "dim"),
+        (title(nic), "dim"),
     )
 
 
@@ -151,3 +153,72 @@ def _load(load: float | None) -> tuple[str, str]:
     filled, rest = bar(load, 3)
     text = f"{filled}{rest} {min(999, load * 100):>3.0f}%"
     return text[:8], "good" if load < 0.98 else "accent"
+
+
+def title(nic: Nic) -> str:
+    """Driver, speed, MTU, node and link state of an interface."""
+    parts = [nic.driver or nic.kind]
+    if nic.speed:
+        parts.append(link(nic.speed))
+    if nic.mtu:
+        parts.append(f"MTU {nic.mtu}")
+    if nic.node is not None:
+        parts.append(f"node {nic.node}")
+    if state(nic):
+        parts.append(state(nic).upper())
+    return " · ".join(parts)
+
+
+def state(nic: Nic) -> str:
+    """Why an interface can carry nothing; empty if it can, or if that is not known."""
+    return "down" if nic.up is False else "no link" if nic.carrier is False else ""
+
+
+def load_of(nic: Nic, direction: str) -> float | None:
+    """The load relative to the TCP capacity; None if the nominal speed has no meaning (veth)."""
+    if nic.kind in ("veth", "tunnel", "bridge", "loopback"):
+        return None
+    load: float | None = getattr(nic, f"{direction}_load")
+    return load
+
+
+def gauge(label: str, rate: float | None, load: float | None, units: Units, room: int) -> Line:
+    """The rate of one direction, and its share of the TCP capacity as a bar and in percent."""
+    filled, rest = bar(load, room) if load is not None else ("", " " * room)
+    role = "accent" if (load or 0) > 0.98 else "good"  # a full link is not a fault
+    percent = f" {share(load)}" if load is not None else ""
+    return line(
+        (f" {label} ", "head"), (fit(units.rate(rate), 10, ">"), "strong"), " ",
+        (filled, role), (rest, "faint"), (percent, ""),
+    )  # fmt: skip
+
+
+def rates(nic: Nic, units: Units, width: int) -> Line:
+    """Both directions of an interface on one line, and the TCP capacity."""
+    loads = load_of(nic, "rx"), load_of(nic, "tx")
+    load, rate = max(
+        zip(loads, (nic.per_s.rx_bytes, nic.per_s.tx_bytes), strict=True), key=lambda p: p[0] or 0
+    )
+    tail: Line = ()
+    if load and rate and width >= 96:
+        tail = line((f"TCP can carry {scaled(rate * 8 / load, 'b/s')} ", "dim"))
+    room = max(6, min(30, (width - 48 - line_cells(tail)) // 2)) if width >= 56 else 0
+    both = gauge("rx", nic.per_s.rx_bytes, loads[0], units, room)
+    both += line("  ") + gauge("tx", nic.per_s.tx_bytes, loads[1], units, room)
+    return ends(both, tail, width)
+
+
+def reasons(facts: Facts, width: int, *, asked: bool) -> list[Line]:
+    """One line with the kernel drops by reason, host-wide; [] without any if it is not `asked`."""
+    drops = next((p.reasons for p in facts.paths if p.reasons is not None), None)
+    if not drops and not asked:
+        return []
+    if drops is None:
+        why = facts.missing.get("drop_reasons")
+        return (
+            [fit_line(line((f"  drops not counted by reason: {why}", "dim")), width)] if why else []
+        )
+    if not drops:
+        return [fit_line(line(("  no kernel drops on any interface", "dim")), width)]
+    text = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in drops)
+    return [fit_line(line(("  kernel drops (host-wide): ", "dim"), text), width)]

@@ -13,11 +13,24 @@ from ..views.ask import Hint
 from ..views.kept import PEERS, exportable
 from ..views.scene import IN_FORCE, JournalEntry, Scene, nic_of
 from ..views.view import View, under
-from . import graph, path
-from .clock import when
+from . import graph, interfaces
 from .frame import enclosed, inside, roomy
-from .parts import Cell, Column, apart, heading, listing, matches, row, section, widths
-from .table import Order, column_of, marked, ordered
+from .parts import (
+    Cell,
+    Column,
+    Order,
+    apart,
+    column_of,
+    heading,
+    listing,
+    marked,
+    matches,
+    ordered,
+    row,
+    section,
+    when,
+    widths,
+)
 
 TITLE = "Journal"
 KEY = "8"
@@ -129,7 +142,7 @@ def rates(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     on = f"change:{rows[at].id}" if at >= 0 else ""
     drawn = graph.lines(scene, nic, width, min(height - 1, MOST), on)
     title = f"{nic.name} {graph.title(scene, nic)}"
-    return [section(title, path.title(nic), width), *drawn] if drawn else []
+    return [section(title, interfaces.title(nic), width), *drawn] if drawn else []
 
 
 def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:

@@ -1,22 +1,32 @@
-"""What limits the interface shown: the limit in words, what to do, the next limit, the stages."""
+"""What limits the interface shown: the limit in words, what to do, the next limit, the stages.
+
+Without a limit: whether enough is known, and what is lost.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..advice.rules.severity import SERIOUS
+from ..facts import Facts
 from ..facts.limits import Limit, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
 from ..terms.text import Line, bar, cells, clauses, crop, ends, fit_line, line, line_cells, over
 from ..terms.units import brief, packets, per_second, scaled, share
+from ..views.enough import unjudged, witnesses
+from ..views.past import lost
 from ..views.scene import Scene
 from ..views.stages import Bar, at_fault, bars, flow_of, moves
-from .parts import apart, severity
+from . import interfaces
+from .parts import apart, flow_words, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
+    from ..facts.kinds.nic import Nic
     from ..views.scene import Peer
+
 
 CROWDED: Final = "other programs run on its core: move it, or them"
 BOTH: Final = "both ends were read: see ⇄ below"
@@ -24,7 +34,7 @@ READS: Final = "the program reads too slowly"
 _FLOW: Final = "its flow "  # before the measurement of a flow that stands for its interface
 WARM: Final = 0.7  # of a bar: what is above is in another colour
 HOT: Final = 0.9
-SERIOUS: Final = ("critical", "warning", "advice")
+ADVISED: Final = ("critical", "warning", "advice")
 LEAST: Final = 10  # columns of a stage
 MOST: Final = 28
 
@@ -245,5 +255,89 @@ def related(scene: Scene, limit: Limit) -> Finding | None:
     if facts is None or not at_fault(limit) or not moves(limit):
         return None
     flow = flow_of(facts, limit)
-    serious = (one for one in scene.findings if one.severity in SERIOUS)
+    serious = (one for one in scene.findings if one.severity in ADVISED)
     return next((one for one in serious if about(one, limit, flow)), None)
+
+
+BUSY: Final = 5.0  # percent idle below which the CPUs are full
+
+
+def problems(scene: Scene) -> str:
+    """The number of serious findings; empty for none."""
+    count = sum(finding.severity in SERIOUS for finding in scene.findings)
+    return f"{count} problem{'s' * (count > 1)}" if count else ""
+
+
+def unknown(scene: Scene) -> Line | None:
+    """Why there is no verdict; None if enough was read."""
+    facts = scene.facts
+    if facts is None:
+        return None
+    if not facts.cores:
+        text = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
+        return line((text, "warn"))
+    if facts.cores[0].idle is None and not (scene.origin and scene.shortfall):
+        if why := facts.missing.get("cpu"):
+            return line((f" ? no verdict: CPU times: {why}", "warn"))
+        return line((" … measuring the first interval", "dim"))
+    return None
+
+
+# where packets are lost
+PLACES: Final = ("ring", "backlog", "rcvbuf", "sndbuf", "tx-ring", "qdisc")
+
+
+def uncounted(facts: Facts, nic: Nic) -> list[str]:
+    """The places on the way of the interface's packets whose losses are not known."""
+    paths = [path for path in facts.paths if path.nic == nic.name]
+    if not paths:
+        return ["drops of the interface"] if lost(nic.per_s) is None else []
+    names = [stage.name for path in paths for stage in path.stages
+             if stage.name in PLACES and stage.why and stage.lost is None]  # fmt: skip
+    return list(dict.fromkeys(names))
+
+
+def without_limit(scene: Scene, width: int, nic: Nic | None) -> list[Line]:
+    """One or two lines: the first finding if it is serious; else what is lost, or that nothing is.
+
+    `nic` is the interface shown.
+    """
+    first = next((finding for finding in scene.findings if finding.severity in SERIOUS), None)
+    if first is not None:
+        glyph, role = severity(first)
+        return [line((f" {glyph} ", role), (clauses(first.title, width - 3), "strong"))]
+    advice = len(scene.findings)
+    more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
+    paths = scene.facts.paths if scene.facts is not None else ()
+    losing = max(paths, key=lambda one: one.lost or 0.0, default=None)
+    if losing is not None and losing.lost:
+        text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
+        return [line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))]
+    if scene.shortfall:
+        return [line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, ""))]
+    parts = [line(part) for part in _sound(scene, nic)]
+    parts[-1:] = [line(*part, (more, "")) for part in parts[-1:]]
+    first_row, *rest = flow_words(parts, width - 2, "", 0) or [()]
+    return [first_row, *(line("  ", *row) for row in rest)]
+
+
+def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
+    """That nothing is lost and nothing waits, as far as counters show it."""
+    facts = scene.facts
+    if facts is None:
+        return ()
+    wired = [nic for nic in facts.nics if nic.kind != "loopback"]
+    if not wired:
+        return ((" · no interface but loopback in this network namespace", ""),)
+    if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
+        return ((" ? no interface has counters: packet loss is unknown", "warn"),)
+    if nic is not None and interfaces.state(nic):
+        return ((f" · {nic.name}: {interfaces.state(nic)}; it carries nothing", "warn"),)
+    unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
+    unknown += witnesses(scene.frame) if scene.frame is not None else []
+    idle = facts.host.idle
+    sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
+    if idle is not None and idle < BUSY:
+        return ((" ! the CPUs are full;", "warn"), (f" {sound}", ""))
+    mark, role = ("·", "") if unknown else ("✓", "good")
+    return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))

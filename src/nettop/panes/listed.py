@@ -1,23 +1,30 @@
-"""The list of findings: those that hold, are done, have ended, or are muted."""
+"""The list of findings: those that hold, are done, have ended, or are muted.
+
+Then the rules without a finding: how many could not be evaluated and why, and the others.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
 from ..terms.dataclass import dataclass
-from ..terms.text import Line, cells, clauses, crop, ends, fit, line, line_cells
+from ..terms.text import Line, cells, clauses, crop, ends, fit, line, line_cells, wrap
+from ..terms.units import count as number
 from ..views.ask import Hint
-from ..views.mutes import may_mute, mutes
-from ..views.once import once
-from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene
-from .clock import clock
-from .parts import severity
+from ..views.build import may_mute, mutes
+from ..views.enough import all_clear, unjudged, witnesses
+from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene, once
+from ..views.view import View, under
+from .frame import filled, inside, part
+from .parts import clock, listing, section, severity
 
 if TYPE_CHECKING:
-    from ..advice.rules.rule import Finding
+    from ..advice.rules.rule import Finding, Silent
+
 
 SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
 NARROW: Final = 70  # columns below which the keys of a finding have no words
@@ -160,3 +167,130 @@ def count(rows: list[Listed]) -> str:
         number = sum(one.state == state for one in rows)
         texts += [f"{number} {state}{key}"] if number else []
     return ", ".join(texts)
+
+
+def keys_of(scene: Scene, one: Listed, width: int = 80) -> str:
+    """The keys for a finding, without their words where there is little room."""
+    keys = planned(one.id, scene) and (offered(one, scene) or (COPY,))
+    if not keys:
+        return "" if width < NARROW else "Enter why "
+    if width < NARROW:
+        return "".join(f"{hint.key} " for hint in keys)
+    return "".join(f"{hint.key} {hint.text}  " for hint in keys)[:-1]
+
+
+def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
+    """The top findings in `height` lines and their title, with the keys of the chosen one."""
+    every = standing(scene)
+    inner = inside(width, framed=framed)
+    cursor = under(tuple(one.id for one in every), view.spot)
+    longest = max((len(one.id) for one in every), default=0)
+    shared = alike(every)
+    rows = [
+        row(one, inner, keys_of(scene, one, inner) if at == cursor else "", longest, shared)
+        for at, one in enumerate(every)
+    ]
+    if not rows:
+        judged = f"{unheld(scene.silent)} (5: why)" if scene.silent else "5 shows what was judged"
+        text = f" none; {judged}"
+        if scene.frame is not None and witnesses(scene.frame):
+            text = f" {all_clear(scene.frame)}"
+        text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
+        text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
+        text += f"; {ended}" if (ended := over(scene)) else ""
+        shown = [line((text, role))]
+        return part("FINDINGS", "", filled(shown, height, framed), width, framed=framed)
+    hold = sum(not one.state for one in every)
+    remark = number(len(rows)) if len(rows) > height else ""
+    if len(rows) > hold:
+        remark = f"{hold} hold, {len(rows) - hold} done"
+    remark = ", ".join(filter(None, (remark, over(scene))))
+    shown = filled(listing(rows, cursor, inner, height), height, framed)
+    free = height - len(rows)
+    if framed and free > 0:
+        shown[len(rows) :] = filled(_figures(every[max(0, cursor)], inner), free, framed)
+    return part("FINDINGS", remark, shown, width, framed=framed)
+
+
+def _figures(one: Listed, width: int) -> list[Line]:
+    """The evidence of a finding that holds, a figure a line."""
+    if one.finding is None or one.state:
+        return []
+    from ..advice.language.words import field_name, value_text  # not before a finding holds
+
+    return [
+        line(
+            (fit(f"   {field_name(item['field'])}", max(24, width * 2 // 3)), "dim"),
+            (f" {value_text(item['field'], item['value'], item.get('unit') or '')}", "dim"),
+        )
+        for item in one.finding.evidence
+    ]
+
+
+UNEVALUATED: Final = "not evaluated: "
+OTHER: Final = "with an unknown value"
+_REASON: Final = re.compile(r"unknown \(([^()]*)\)(?:;|$)")
+_LONGEST: Final = 38  # columns of the name of a rule
+_NARROW: Final = 60  # columns below which the names stand alone
+
+
+def reasons(silent: Iterable[Silent]) -> Counter[str]:
+    """The rules that could not be evaluated on a target, counted by the first reason."""
+    texts = (one.because for one in silent if one.because.startswith(UNEVALUATED))
+    return Counter(_reason(text.removeprefix(UNEVALUATED)) for text in texts)
+
+
+def _reason(text: str) -> str:
+    known = _REASON.search(text)
+    if known is not None:
+        return known[1]
+    return OTHER if " unknown" in text else text
+
+
+def unevaluated(silent: Iterable[Silent]) -> str:
+    """`9 not evaluated: 6 not reported by the driver, 3 …`, most frequent first; "" for none."""
+    counts = reasons(silent)
+    if not counts:
+        return ""
+    parts = (f"{count} {text.replace(',', '')}" for text, count in counts.most_common())
+    return f"{counts.total()} not evaluated: {', '.join(parts)}"
+
+
+def unheld(silent: Iterable[Silent]) -> str:
+    """`120 rules do not hold, 9 not evaluated`: a rule that has a result does not hold."""
+    known = [one for one in silent if one.applies]
+    rules = {one.rule for one in known}
+    judged = {one.rule for one in known if not one.because.startswith(UNEVALUATED)}
+    unknown = len(rules - judged)
+    more = f", {unknown} not evaluated" if unknown else ""
+    return f"{len(judged)} rules do not hold{more}"
+
+
+def silent_lines(silent: Sequence[Silent], width: int, height: int) -> list[Line]:
+    """The rules that apply here in at most `height` lines: first those that cannot be evaluated.
+
+    A rule has one line, with the reason on its first target and the number of targets.
+    """
+    known = [one for one in silent if one.applies]
+    rest: dict[str, list[Silent]] = {}
+    for one in known:
+        if not one.because.startswith(UNEVALUATED):
+            rest.setdefault(one.rule, []).append(one)
+    out = [section("SILENT RULES", f"{len(rest)} do not hold", width)]
+    out += [line((f" {row}", "dim")) for row in wrap(unevaluated(known), max(10, width - 2))]
+    shown = list(rest.items())[: max(0, height - len(out))]
+    names = [_name(rule, targets) for rule, targets in shown]
+    wide = min(_LONGEST, len(max(names, key=len, default="")) + 2)
+    for (_, targets), name in zip(shown, names, strict=True):
+        if width < _NARROW:
+            out.append(line((crop(f"  {name}", width), "dim")))
+        else:
+            out.append(line((fit(f"  {name}", wide), "dim"), (f" {targets[0].because}", "dim")))
+    return out[: max(0, height)]
+
+
+def _name(rule: str, targets: Sequence[Silent]) -> str:
+    """`link-full@eth0`; of several targets `link-full × 3`."""
+    if len(targets) > 1:
+        return f"{rule} × {len(targets)}"
+    return f"{rule}@{targets[0].target}" if targets[0].target else rule

@@ -12,10 +12,9 @@ from ..terms.units import link, scaled
 from ..views.ask import Hint
 from ..views.scene import Scene, nic_of
 from ..views.view import View, under
-from . import graph, niccounters, path
+from . import graph, interfaces, niccounters
 from .frame import abreast, enclosed, filled, part, roomy
-from .parts import Cell, Column, listing, matches, section, waiting
-from .table import Order, fitted, marked, ordered
+from .parts import Cell, Column, Order, fitted, listing, marked, matches, ordered, section, waiting
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -199,8 +198,8 @@ def command(here: str) -> str:
 
 def state(nic: Nic) -> str:
     """The state of the link: speed and duplex, or that it is down or there is none."""
-    if path.state(nic):
-        return path.state(nic).upper()
+    if interfaces.state(nic):
+        return interfaces.state(nic).upper()
     parts = [link(nic.speed) if nic.speed else "", nic.duplex if nic.speed and nic.duplex else ""]
     return " ".join(filter(None, parts)) or ("up, no nominal speed" if nic.carrier else "unknown")
 
@@ -305,9 +304,9 @@ def framed(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[
     """Rates and losses; below them settings at the left, the rest at the right, in frames."""
     keys = "   i next" if scene.facts is not None and len(scene.facts.nics) > 1 else ""
     sets = "Enter sets" * may_set(scene)
-    upper = [*absent(view, nic, width - 2), path.rates(nic, scene.units, width - 2)]
+    upper = [*absent(view, nic, width - 2), interfaces.rates(nic, scene.units, width - 2)]
     upper += niccounters.losses(nic, width - 2)
-    out = part(f"NIC {nic.name}", f"{path.title(nic)}{keys}", upper, width)
+    out = part(f"NIC {nic.name}", f"{interfaces.title(nic)}{keys}", upper, width)
     half, room = width * 11 // 20, height - len(out)
     shown = rows_of(scene, view)
     better = sum(bool(one.better) for one in shown)
@@ -342,8 +341,8 @@ def _rows(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[L
     """The lines of the pane, without frames."""
     others = len(scene.facts.nics) if scene.facts is not None else 0
     keys = "  ".join(filter(None, ("Enter sets" * may_set(scene), "i next" * (others > 1))))
-    out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}".rstrip(), width)]
-    out += [*absent(view, nic, width), path.rates(nic, scene.units, width)]
+    out = [section(f"NIC {nic.name}", f"{interfaces.title(nic)}   {keys}".rstrip(), width)]
+    out += [*absent(view, nic, width), interfaces.rates(nic, scene.units, width)]
     out += niccounters.losses(nic, width)
     shown = rows_of(scene, view)
     half = width if width < WIDE else width * 11 // 20

@@ -10,14 +10,11 @@ from ..sampling.budget import BUDGET
 from ..terms.text import Line, ends, fit_line, line, line_cells, wrap
 from ..terms.units import Units, seconds
 from ..views.ask import Ask, Hint, Key, Next
-from ..views.options import INTERVALS, THEMES, Options, next_interval
-from ..views.scene import Scene
-from ..views.stored import changed, document
-from ..views.view import View, under
+from ..views.scene import Scene, changed, document
+from ..views.view import INTERVALS, THEMES, Options, View, next_interval, under
 from . import cores, flows, nic, overview
 from .frame import enclosed, inside, roomy
-from .parts import listing, section
-from .table import names_of
+from .parts import listing, names_of, section
 
 TITLE = "Options"
 KEY = "9"

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from ..terms.text import Line, bar, fit, fit_line, line
 from ..terms.units import UNKNOWN, scaled
-from ..views.measured import BITS
+from ..views.kept import BITS
 from ..views.scene import Paper, StoredResult
 from . import plots
-from .clock import when
-from .parts import Column, flow_words, heading, row, section, widths
+from .parts import Column, flow_words, heading, row, section, when, widths
 
 
 def figure(value: float, unit: str) -> str:

@@ -14,21 +14,7 @@ from ..views.past import lost
 from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View, under
-from . import (
-    ends,
-    findinglist,
-    flowlist,
-    graph,
-    grid,
-    history,
-    interfaces,
-    limit,
-    listed,
-    origins,
-    path,
-    processlist,
-    verdict,
-)
+from . import ends, flowlist, graph, grid, history, interfaces, limit, listed, origins
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
 from .parts import section, waiting
@@ -154,12 +140,12 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
     found = foremost(scene, view)
     inner = inside(width, framed=framed)
     rows, name = answer(scene, view, found, inner)
-    if found is not None and tall and verdict.unknown(scene) is None:
+    if found is not None and tall and limit.unknown(scene) is None:
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
-        rows += path.reasons(scene.facts, inner, asked=view.reasons)
+        rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
     rows += ends.band(scene, inner)
-    remarks = [verdict.problems(scene)]
+    remarks = [limit.problems(scene)]
     if found is not None and moves(found) and scene.wall > found.since > 0:
         remarks.append(_since(scene.wall - found.since))
     if found is not None and inner >= BESIDE:  # other rates on the screen are of the last second
@@ -180,12 +166,12 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
     """The lines in words, and the title of the band."""
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else "THIS HOST"
-    unknown = verdict.unknown(scene)
+    unknown = limit.unknown(scene)
     if unknown is not None:
         return [fit_line(unknown, width)], f"WHAT LIMITS {name}"
     if found is None or not moves(found):
         way = {"rx": " · receive", "tx": " · send"}[found.direction] if found is not None else ""
-        rows = verdict.without_limit(scene, width, nic)
+        rows = limit.without_limit(scene, width, nic)
         return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)
@@ -193,7 +179,7 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
     at = under(tuple(one.id for one in every), view.spot)
     keys: Line = ()
     if finding is not None and 0 <= at < len(every) and every[at].id == finding.id:
-        keys = line((findinglist.keys_of(scene, every[at]), "key"))
+        keys = line((listed.keys_of(scene, every[at]), "key"))
     words = [
         limit.verdict(found, width, keys, scene.peer),
         limit.remedy(scene, found, finding, width),
@@ -213,7 +199,7 @@ def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> l
     drawn = graph.lines(scene, nic, inside(width, framed=framed), rows, on)
     if not drawn:
         return []
-    return part(f"{nic.name} {graph.title(scene, nic)}", path.title(nic), drawn, width,
+    return part(f"{nic.name} {graph.title(scene, nic)}", interfaces.title(nic), drawn, width,
                 framed=framed)  # fmt: skip
 
 
@@ -240,7 +226,7 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     known = flowlist.busiest(scene)
     rows = flowlist.lines(scene, known, inner, height, view.spot.on.removeprefix(FLOW))
     left = height - len(rows) - bool(rows)
-    others = processlist.lines(scene, inner, left)
+    others = flowlist.process_lines(scene, inner, left)
     name = "FLOWS" if rows else "PROCESSES"
     rows += [line()] * bool(rows and others) + others
     if not rows:
@@ -312,12 +298,12 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if drawn or scene.facts is None:
         known = few if drawn else known
         out += grid.brief(scene.facts, width) if scene.facts is not None else []
-        out += findinglist.lines(scene, view, width, known, framed=False)
+        out += listed.finding_lines(scene, view, width, known, framed=False)
     else:
         low = known + 1
         wanted = grid.needs(scene.facts, width)
         out += cores(scene, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False)
-        out += findinglist.lines(scene, view, width, known, framed=False)
+        out += listed.finding_lines(scene, view, width, known, framed=False)
     left = height - len(out)
     if left >= SHORT:
         out += flows(scene, view, width, left - 1, framed=False)
@@ -344,7 +330,7 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 def _lists(scene: Scene) -> int:
     """The lines inside the frame of flows and processes."""
-    flows, processes = len(flowlist.busiest(scene)), len(processlist.busiest(scene))
+    flows, processes = len(flowlist.busiest(scene)), len(flowlist.busiest_processes(scene))
     rows = (flows + 1) * bool(flows) + bool(flows and processes) + (processes + 1) * bool(processes)
     return _steady(rows, 5)
 
@@ -371,13 +357,13 @@ def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) 
     many = max(1, len(finding_ids(scene)))
     if not beside:
         upper = min(many, max(1, height // 2))
-        out = findinglist.lines(scene, view, width, upper, framed=True)
+        out = listed.finding_lines(scene, view, width, upper, framed=True)
         return out + cores(scene, width, height - upper, framed=True)
     half = width // 2
     ports = interfaces.needs(scene, view)
     room = height - min(many, max(1, (height - 2) // 2)) - 2
     table = interfaces.lines(scene, view, half - 2, min(ports, room))
-    left = findinglist.lines(
+    left = listed.finding_lines(
         scene, view, half, height - (len(table) + 2 if table else 0), framed=True
     )
     if table:

@@ -12,11 +12,11 @@ from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
 from ..views.form import PROMPTS, offered
-from ..views.scene import Scene
+from ..views.scene import Scene, nic_of
 from ..views.view import View
-from . import asking, cursor, hints, names, pane, whole
-from .clock import clock, left_of, when
-from .parts import typed
+from . import asking, cursor, graph, hints, interfaces, names, pane
+from .frame import inside, part
+from .parts import clock, left_of, typed, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
@@ -289,7 +289,7 @@ def compose(
     elif view.help and guide is not None:
         body = guide(view, width, body_rows)
     else:
-        draw = whole.lines if view.full else pane(view.pane).lines
+        draw = _enlarged if view.full else pane(view.pane).lines
         body = draw(scene, view, width, body_rows)
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]
@@ -326,3 +326,16 @@ def _rooms(scene: Scene, view: View, width: int, height: int) -> tuple[list[Line
     if scene.question is not None:
         needed = max(0, min(room, asking.needs(scene.question, view, width)))
     return extra, room - needed, needed
+
+
+def _enlarged(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The graph of the pane on the whole screen, else the rates of the interface."""
+    own = pane(view.pane).large
+    rows = own(scene, view, width, height) if own is not None else []
+    if rows:
+        return rows
+    nic = nic_of(scene, view)
+    drawn = graph.lines(scene, nic, inside(width, framed=True), height - 2) if nic else []
+    if nic is None or not drawn:
+        return [line((" no graph yet: it needs two samples and more room", "dim"))]
+    return part(f"{nic.name} {graph.title(scene, nic)}", interfaces.title(nic), drawn, width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..terms import braille, histogram
+from ..terms import braille
 from ..terms.text import Line, bar, cells, fit, line
 from ..terms.units import scaled
 from ..terms.units import seconds as duration
@@ -37,7 +37,7 @@ def distribution(
     room = width - SCALE - 2
     if rows < 3 or room < 10:
         return []
-    drawn = histogram.plot(pairs, room, rows - 2)
+    drawn = braille.histogram(pairs, room, rows - 2)
     if not drawn:
         return []
     least, most = (duration(pairs[at][0] / 1e6) for at in (0, -1))

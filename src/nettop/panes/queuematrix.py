@@ -9,8 +9,7 @@ from ..terms.text import Line, cells, fit, fit_line, level, line
 from ..terms.units import brief, packets
 from ..views.scene import Scene
 from . import grid
-from .parts import Column, core_load, heading, load_role
-from .table import column_of
+from .parts import Column, column_of, core_load, heading, load_role
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core

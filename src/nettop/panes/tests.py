@@ -13,11 +13,25 @@ from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable,
 from ..views.scene import Paper, RunningTest, Scene, StoredResult
 from ..views.view import View, under
 from . import outcome, plots
-from .clock import left_of, when
 from .cursor import among, target
 from .frame import abreast, enclosed, inside, roomy
-from .parts import Column, heading, listing, matches, row, section, severity, typed, widths
-from .table import Order, column_of, marked, ordered
+from .parts import (
+    Column,
+    Order,
+    column_of,
+    heading,
+    left_of,
+    listing,
+    marked,
+    matches,
+    ordered,
+    row,
+    section,
+    severity,
+    typed,
+    when,
+    widths,
+)
 
 TITLE = "Tests"
 KEY = "6"

@@ -5,9 +5,11 @@ A field of an unexpected type raises TypeError or ValueError, as `report` says.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
+from typing import Final
 
 Document = Mapping[str, object]
 
@@ -104,3 +106,51 @@ def unit_of(unit: str, values: Sequence[float]) -> tuple[str, float]:
         if most >= size:
             return unit.replace("bit/s", f"{prefix}bit/s"), 1 / size
     return unit, 1.0
+
+
+TOLD: Final = ("to", "peer", "seconds", "streams", "no_ends")  # fields of an experiment itself
+
+
+def again_trial(document: Document) -> str:
+    """The `nettop test` of this result."""
+    options = mapping(document.get("options"))
+    return shlex.join(["nettop", "test", str(document["tool"]), *_flags(options)])
+
+
+def _flags(options: Document) -> list[str]:
+    """The words of options as the command line has them."""
+    words = []
+    for name, value in options.items():
+        words.append(f"--{name.replace('_', '-')}")
+        if isinstance(value, list | tuple):
+            words.append(",".join(map(_plain, value)))
+        elif value is not True:
+            words.append(_plain(value))
+    return words
+
+
+def again_study(document: Document) -> str:
+    """The `nettop study run` of this result."""
+    options = mapping(document.get("options")) or {"to": document["to"]}
+    repeats = {"repeats": document["repeats"]} if document.get("repeats", 1) != 1 else {}
+    words = ["nettop", "study", "run", str(document["study"])]
+    return shlex.join([*words, *_flags({**options, **repeats})])
+
+
+def again_experiment(document: Document, words: Sequence[str]) -> str:
+    """The command `nettop WORDS…` with the tool, address and length of this experiment."""
+    options = ["--tool", str(document["tool"]), "--to", str(document["to"])]
+    if document.get("peer") is not None:
+        options += ["--peer", str(document["peer"])]
+    if document.get("run_seconds"):
+        options += ["--seconds", _plain(document["run_seconds"])]
+    if document.get("streams", 1) != 1:
+        options += ["--streams", _plain(document["streams"])]
+    options += ["--no-ends"] if document.get("no_ends") else []
+    more = mapping(document.get("options"))
+    options += _flags({name: value for name, value in more.items() if name not in TOLD})
+    return shlex.join(["nettop", *words, *options])
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,18 +1,147 @@
-"""Listen on loopback, IPv4 and IPv6, until a signal; nobody else can answer for `localhost`."""
+"""The web server: one page, its files and its web socket, below the token.
+
+It listens on loopback, IPv4 and IPv6, until a signal; nobody else can answer for `localhost`.
+
+All other requests are refused. Every file comes from this package or from textual-serve, so the
+page refers to no other host. The access log is off, because request paths contain the token.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import secrets
 import signal
 from collections.abc import Callable, Sequence
+from importlib.resources import files
+from string import Template
+from typing import Final
 
-from aiohttp import web
+from aiohttp import WSCloseCode, web
 
+from . import child
 from .access import Access
 from .child import ENDS
-from .site import Site
+from .packets import LONGEST, WIDEST
+
+SESSIONS: Final = 4  # concurrent sessions
+ROOM: Final = 5.0  # seconds to wait for a free session, for example after a reload
+BEAT: Final = 15.0  # seconds between pings of a browser
+FULL: Final = f"{SESSIONS} sessions are already open: close one, then reload this page"
+LEAVE: Final = 2.0  # seconds for a browser to read the closing message
+HERE: Final = files(__package__)
+THERE: Final = files("textual_serve") / "static"
+FILES: Final = {
+    "page.css": (HERE / "page.css", "text/css"),
+    "xterm.css": (THERE / "css/xterm.css", "text/css"),
+    "textual.js": (THERE / "js/textual.js", "text/javascript"),
+    "mono.ttf": (THERE / "fonts/RobotoMono-VariableFont_wght.ttf", "font/ttf"),
+    "mono-italic.ttf": (THERE / "fonts/RobotoMono-Italic-VariableFont_wght.ttf", "font/ttf"),
+}
+# xterm.js writes <style> elements; its scripts need nothing inline
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; "
+    "img-src data:; connect-src ws://{host}; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Server": "nettop",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Site:
+    """Answers requests; each web socket gets one process with the command line `words`."""
+
+    def __init__(self, access: Access, words: Sequence[str]) -> None:
+        """`words` is the command line of a screen process."""
+        self.access = access
+        self.words = words
+        self.room = asyncio.Semaphore(SESSIONS)
+        self.closing = asyncio.Event()
+
+    def server(self) -> web.Server:
+        """The HTTP server, without a log."""
+        logger = logging.getLogger(__name__)
+        logger.disabled = True
+        return web.Server(self.answer, access_log=None, logger=logger, keepalive_timeout=15.0)
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """One request: 403 without content unless `Access` admits it."""
+        name = self.access.admits(request.rel_url.raw_path, request.headers)
+        if name is None or request.method != "GET":
+            return _plain(403)
+        if name == "ws":
+            return await self.session(request)
+        if name == "":
+            return self.page(request)
+        if name not in FILES:
+            return _plain(404)
+        path, kind = FILES[name]
+        return _plain(200, path.read_bytes(), kind)
+
+    def page(self, request: web.BaseRequest) -> web.Response:
+        """The page, with the host name that the browser used."""
+        host = request.headers["Host"].lower()
+        text = Template((HERE / "page.html").read_text(encoding="utf-8")).substitute(
+            token=self.access.token, host=host, size=_number(request, "fontsize", 16)
+        )
+        return _plain(
+            200, text.encode(), "text/html", {"Content-Security-Policy": POLICY.format(host=host)}
+        )
+
+    async def session(self, request: web.BaseRequest) -> web.WebSocketResponse:
+        """One screen for one web socket, if a session is free."""
+        socket = web.WebSocketResponse(heartbeat=BEAT, compress=False, max_msg_size=LONGEST)
+        socket.headers.update(HEADERS)
+        await socket.prepare(request)
+        error, code = await self._screen(request, socket), WSCloseCode.OK
+        try:
+            async with asyncio.timeout(LEAVE):
+                if error:
+                    code = WSCloseCode.TRY_AGAIN_LATER
+                    await socket.send_bytes(f"nettop: {error}\r\n".encode())
+                await socket.close(code=code)
+        except (TimeoutError, ConnectionError):
+            if request.transport is not None:
+                request.transport.abort()
+        return socket
+
+    async def _screen(self, request: web.BaseRequest, socket: web.WebSocketResponse) -> str:
+        """Run a screen to its end; returns a sentence if it could not start."""
+        try:
+            async with asyncio.timeout(ROOM):
+                await self.room.acquire()
+        except TimeoutError:
+            return FULL
+        try:
+            size = _number(request, "width", 80), _number(request, "height", 24)
+            await child.run(self.words, socket, size, self.closing)
+        except OSError as error:
+            return f"cannot start a process: {error.strerror}"
+        finally:
+            self.room.release()
+        return ""
+
+
+def _number(request: web.BaseRequest, name: str, default: int) -> int:
+    given = request.rel_url.query.get(name, "")
+    return max(1, min(WIDEST, int(given))) if given.isdecimal() and len(given) < 5 else default
+
+
+def _plain(
+    status: int, body: bytes = b"", kind: str = "text/plain", more: dict[str, str] | None = None
+) -> web.Response:
+    return web.Response(
+        status=status, body=body, content_type=kind, headers={**HEADERS, **(more or {})},
+        charset="utf-8" if kind.startswith("text/") else None,
+    )  # fmt: skip
 
 
 class PortError(OSError):

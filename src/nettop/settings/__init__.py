@@ -8,9 +8,15 @@ A kind module has
 
     RISK                                none | queues | link, or a risk by name
     read(source, address)               the value now; OSError if it is absent
+
+one of each
+
     write(host, address, value)         write to the kernel; OSError or ValueError, one sentence
+    file(address)                       or the file that has the value, written as `raw`
     commands(source, address, value)    the equivalent commands: a tuple of `Command`
+    COMMAND     or its words, `{nic} {part} {target} {name} {value}` replaced; default: of `file`
     limits(source, address)             what may be written: `Limits`
+    CHOICES     or the words that may be written
 
 and may have
 
@@ -24,11 +30,15 @@ and may have
     RUNTIME     False: a file, so a reboot does not reset it
     ROUNDS      True: drivers may take a value near the requested one
     FORGETS     why the change may be gone, if not because the interface is another one
-    normal(address, value)              the canonical value; ValueError. Default: single spaces
+    VALUE       the canonical form of a text: a function; ValueError. Default: single spaces
+    normal(address, value)              the same, where it depends on the name
+    raw(address, value)                 the value as the file has it; default: as it is
     validate(source, address, value)    ValueError for what `limits` cannot express
-    keep(address, value)                how it survives a reboot: `Keep`; None: it cannot
+    KEEP        where it is kept across reboots: unit; default: it cannot survive
+    keep(address, value)                the same as `Keep`, or None, where it depends on the value
     portable(source, address, value)    commands that hold after a reboot; default: `commands`
-    shows(source, address)              the command that shows the value; Ansible compares it
+    SHOWS       words of the command that shows the value; Ansible compares its output
+    shows(source, address)              the same, where it depends on the host
     side_effects(source, address)       settings that the kernel or driver may change with it
     warns(source, address, value)       sentences on what this value may do here besides
     asked(source, address)              the requested value, if the value in effect may differ
@@ -47,13 +57,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import TypeVar, cast
 
-from ..host.source import Source
+from ..host.source import Live, Source
 from ..terms import devname
 from ..terms.dataclass import dataclass
 from ..terms.errors import absent, nearest
 from ..terms.modules import modules
 from . import _device
-from ._host import Host
+from ._device import certain, hardware, same
+from ._host import Command, Host
 
 T = TypeVar("T")
 _NO_PART = re.compile("")
@@ -98,23 +109,6 @@ class Limits:
     choices: tuple[str, ...] = ()
     settable: bool = True
     because: str = ""  # why it is not settable, or what bounds it
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command an expert would type: an argument list, or a text written to a file."""
-
-    argv: tuple[str, ...] = ()
-    path: str = ""
-    text: str = ""
-
-    def shell(self) -> str:
-        """The line for a POSIX shell; every word that came from the host is quoted."""
-        import shlex
-
-        if self.path:
-            return f"echo {shlex.quote(self.text)} > {shlex.quote(self.path)}"
-        return shlex.join(self.argv)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +187,20 @@ def read(source: Source, address: Address) -> str:
 
 def write(host: Host, address: Address, value: str) -> None:
     """Write to the live kernel; OSError or ValueError. Success does not mean an effect."""
-    kind(address.kind).write(host, address, value)
+    module = kind(address.kind)
+    if hasattr(module, "write"):
+        module.write(host, address, value)
+    else:
+        host.write(module.file(address), _optional(address, "raw", value, address, value))
 
 
 def limits(source: Source, address: Address) -> Limits:
     """What may be written there."""
-    limits: Limits = kind(address.kind).limits(source, address)
-    return limits
+    module = kind(address.kind)
+    if not hasattr(module, "CHOICES"):
+        return cast("Limits", module.limits(source, address))
+    read(source, address)
+    return Limits(choices=module.CHOICES)
 
 
 def risk(address: Address) -> str:
@@ -212,9 +213,9 @@ def risk(address: Address) -> str:
 def normal(address: Address, value: str) -> str:
     """The canonical text of a value that a user wrote; ValueError where it is no such value."""
     module = kind(address.kind)
-    if hasattr(module, "normal"):
-        return str(module.normal(address, value))
-    return " ".join(value.split())
+    if hasattr(module, "VALUE"):
+        return str(module.VALUE(value))
+    return _optional(address, "normal", " ".join(value.split()), address, value)
 
 
 def data(address: Address, value: str) -> int | str | list[int]:
@@ -228,33 +229,43 @@ def data(address: Address, value: str) -> int | str | list[int]:
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """The commands that write the value, as an administrator would type them."""
-    steps: tuple[Command, ...] = kind(address.kind).commands(source, address, value)
-    return steps
+    module = kind(address.kind)
+    if hasattr(module, "COMMAND"):
+        return (Command(_filled(module.COMMAND, address, value)),)
+    if hasattr(module, "file"):
+        raw = _optional(address, "raw", value, address, value)
+        return (Command(path=module.file(address), text=raw),)
+    return cast("tuple[Command, ...]", module.commands(source, address, value))
 
 
 def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """Commands that still hold after a reboot or on another host of the same make."""
-    module = kind(address.kind)
-    function = getattr(module, "portable", module.commands)
-    steps: tuple[Command, ...] = function(source, address, value)
-    return steps
+    own = getattr(kind(address.kind), "portable", commands)
+    return cast("tuple[Command, ...]", own(source, address, value))
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:
     """The command that shows the value; empty where only a file shows it."""
-    return _optional(address, "shows", (), source, address)
+    words = _filled(getattr(kind(address.kind), "SHOWS", ""), address)
+    return words or _optional(address, "shows", (), source, address)
+
+
+def _filled(words: str, address: Address, value: str = "") -> tuple[str, ...]:
+    """The words of a command, for this setting and value."""
+    known = {"nic": address.nic, "part": address.part, "target": address.target}
+    named = {**known, "name": address.name, "value": value}
+    return tuple(word.format(**named) for word in words.split())
 
 
 def shell(address: Address, value: str, source: Source | None = None) -> str:
     """The commands in one line for a shell."""
-    from ..host.source import Live
-
     return "; ".join(one.shell() for one in commands(source or Live(), address, value))
 
 
 def keep(address: Address, value: str) -> Keep | None:
     """How the value can survive a reboot; None where it cannot (the affinity of a process)."""
-    return _optional(address, "keep", None, address, value)
+    where = getattr(kind(address.kind), "KEEP", "")
+    return Keep(where) if where else _optional(address, "keep", None, address, value)
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
@@ -298,22 +309,6 @@ def on(address: Address, nic: str) -> Address:
     if hasattr(module, "on"):
         return cast("Address", module.on(address, nic))
     return replace(address, target=nic + ("/" + address.part if address.part else ""))
-
-
-def same(then: str, now: str) -> bool:
-    """Whether two identities are of one target."""
-    return _device.same(then, now)
-
-
-def hardware(identity: str) -> str:
-    """Bus address and port in an interface's identity; empty for a virtual device."""
-    parts = _device.parts(identity)
-    return f"{parts['device']} port {parts.get('port', '0')}" if "device" in parts else ""
-
-
-def certain(identity: str) -> bool:
-    """Whether an identity names one device only, in whatever namespace it is."""
-    return "node" in _device.parts(identity)
 
 
 def namespaced(address: Address) -> bool:

@@ -40,7 +40,7 @@ def identity(source: Source, nic: str) -> str:
 
 
 def same(then: str, now: str) -> bool:
-    """Whether two identities are those of one device; a word that only one has is ignored."""
+    """Whether two identities are of one target; a word that only one has is ignored."""
     old, new = parts(then), parts(now)
     if "ifindex" not in old or "ifindex" not in new:
         return then == now
@@ -48,6 +48,17 @@ def same(then: str, now: str) -> bool:
     if "node" in both:  # a move to another namespace may change the index
         both -= {"ifindex", "address"}
     return all(old[key] == new[key] for key in both)
+
+
+def hardware(identity: str) -> str:
+    """Bus address and port in an interface's identity; empty for a virtual device."""
+    words = parts(identity)
+    return f"{words['device']} port {words.get('port', '0')}" if "device" in words else ""
+
+
+def certain(identity: str) -> bool:
+    """Whether an identity names one device only, in whatever namespace it is."""
+    return "node" in parts(identity)
 
 
 def parts(text: str) -> dict[str, str]:

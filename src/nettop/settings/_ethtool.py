@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ..host.netlink import ethtool, legacy, legacy_bits
+from ..host.netlink.kernel import Kernel
 from ..host.source import Source
-from . import Host
-
-if TYPE_CHECKING:
-    from ..host.netlink.kernel import Kernel
+from ..terms.dataclass import dataclass
+from . import Address, Host
 
 
 def values(source: Source, what: str, nic: str) -> dict[str, Any]:
@@ -63,3 +62,30 @@ def put(host: Host, what: str, nic: str, fields: Mapping[str, object]) -> None:
             raise
         # the fields of all other messages are numbers
         legacy.put(kernel, what, nic, cast("Mapping[str, int]", fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Settings that are fields of one message: their fields by name, and how errors call one."""
+
+    what: str
+    fields: Mapping[str, str]
+    title: str  # `{}` is the name
+    switches: frozenset[str] = frozenset()  # on or off; the others are numbers
+
+    def read(self, source: Source, address: Address) -> str:
+        """The number, or on/off; OSError if the driver does not report it."""
+        name = address.name
+        value = field(source, self.what, address.nic, self.fields[name], self.title.format(name))
+        return ("on" if value else "off") if name in self.switches else str(value)
+
+    def write(self, host: Host, address: Address, value: str) -> None:
+        """Set one field; the kernel keeps the others."""
+        raw = int(value == "on") if address.name in self.switches else int(value)
+        put(host, self.what, address.nic, {self.fields[address.name]: raw})
+
+    def side_effects(self, source: Source, address: Address) -> tuple[str, ...]:
+        """The other settings of the message that the driver reports: it may change them too."""
+        known = values(source, self.what, address.nic)
+        others = (n for n, one in self.fields.items() if n != address.name and one in known)
+        return tuple(f"{address.kind}.{name}@{address.nic}" for name in others)

@@ -1,4 +1,4 @@
-"""How settings write to the host: files, netlink, ioctl and a few tools."""
+"""How settings write to the host: files, netlink, ioctl and a few tools; and how a user would."""
 
 from __future__ import annotations
 
@@ -84,3 +84,20 @@ class Host:
             lines = (done.stderr or done.stdout).strip().splitlines()
             raise OSError(5, lines[0] if lines else f"{argv[0]} ended with {done.returncode}")
         return done.stdout
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command an expert would type: an argument list, or a text written to a file."""
+
+    argv: tuple[str, ...] = ()
+    path: str = ""
+    text: str = ""
+
+    def shell(self) -> str:
+        """The line for a POSIX shell; every word that came from the host is quoted."""
+        import shlex
+
+        if self.path:
+            return f"echo {shlex.quote(self.text)} > {shlex.quote(self.path)}"
+        return shlex.join(self.argv)

@@ -11,44 +11,23 @@ from typing import Final
 from ..host.netlink import route
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits
-from ._ethtool import field, put, values
+from . import Address, Keep, Limits
+from ._ethtool import Message, values
 from ._text import number
 
 RISK = "queues"
 NIC = True
+VALUE = number
+COMMAND = "ethtool -L {nic} {name} {value}"
+SHOWS = "ethtool -l {nic}"
 NAMES = ("combined", "rx", "tx", "other")
 _KEYS = {
     "rx": "RxChannels", "tx": "TxChannels", "other": "OtherChannels",
     "combined": "CombinedChannels",
 }  # fmt: skip
+_MESSAGE = Message("channels", {name: name + "_count" for name in NAMES}, "{} channels")
+read, write = _MESSAGE.read, _MESSAGE.write
 _WARNED: Final = 2  # with one receive queue the kernel does not warn
-
-
-def read(source: Source, address: Address) -> str:
-    """The number of channels."""
-    name = address.name + "_count"
-    return str(field(source, "channels", address.nic, name, f"{address.name} channels"))
-
-
-def write(host: Host, address: Address, value: str) -> None:
-    """Set the number of channels; the driver restarts its queues."""
-    put(host, "channels", address.nic, {address.name + "_count": int(value)})
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`ethtool -L`."""
-    return (Command(("ethtool", "-L", address.nic, address.name, value)),)
-
-
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`ethtool -l`."""
-    return ("ethtool", "-l", address.nic)
-
-
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """The number as canonical text; ValueError for anything else."""
-    return number(value)
 
 
 def keep(address: Address, value: str) -> Keep:

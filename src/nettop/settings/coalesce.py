@@ -1,19 +1,26 @@
 """Interrupt coalescing: `coalesce.rx-usecs@eth0`, ETHTOOL_MSG_COALESCE_SET (ethtool -C).
 
 Names are ethtool's. With adaptive moderation on, the driver moves the delays by itself, by the
-steps of `coalesce.rx-profile@eth0` where they can be set (Linux 6.11).
+steps of `coalesce.rx-profile@eth0` where they can be set (Linux 6.11): dynamic interrupt moderation
+(DIM, Documentation/networking/net_dim.rst). `1,256,n_8,256,n_64,256,n_128,256,n_256,256,n` are five
+steps of microseconds, packets and completions; `n` where the driver has no such field.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits, _dim
-from ._ethtool import field, put, values
+from . import Address, Host, Keep, Limits
+from ._ethtool import Message, put, values
 from ._text import number, switch
 
 RISK = "none"
 NIC = True
 ROUNDS = True
+COMMAND = "ethtool -C {nic} {name} {value}"
+SHOWS = "ethtool -c {nic}"
 # ethtool's word, the message's field, systemd.link's key
 _TABLE = {
     "adaptive-rx": ("use_adaptive_rx", "UseAdaptiveRxCoalesce"),
@@ -48,47 +55,42 @@ _TABLE = {
 }
 NAMES = tuple(_TABLE)
 _SWITCHES = frozenset({"adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx"})
+PROFILES = ("rx-profile", "tx-profile")
+_PARTS = ("usec", "packets", "completions")
+_MOST = (1 << 16) - 1  # struct dim_cq_moder of include/linux/dim.h
+_STEP = re.compile(r"(\d{1,9}|n),(\d{1,9}|n),(\d{1,9}|n)")
+_MESSAGE = Message("coalesce", {name: _TABLE[name][0] for name in NAMES}, "{}", switches=_SWITCHES)
+# adaptive moderation changes all other values of the driver
+side_effects = _MESSAGE.side_effects
 
 
 def read(source: Source, address: Address) -> str:
     """The number, on/off, or the steps of a profile; OSError if the driver does not report it."""
-    if address.name in _dim.PROFILES:
-        return _dim.shown(_dim.steps(source, address))
-    number = field(source, "coalesce", address.nic, _TABLE[address.name][0], address.name)
-    return normal(address, str(number))
+    if address.name in PROFILES:
+        return shown(steps(source, address))
+    return _MESSAGE.read(source, address)
 
 
 def write(host: Host, address: Address, value: str) -> None:
     """Set one value; the kernel keeps the others."""
-    if address.name in _dim.PROFILES:
-        steps = {"steps": _dim.parsed(value)}
-        put(host, "coalesce", address.nic, {_TABLE[address.name][0]: steps})
-        return
-    raw = int(value == "on") if address.name in _SWITCHES else int(value)
-    put(host, "coalesce", address.nic, {_TABLE[address.name][0]: raw})
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`ethtool -C`."""
-    return (Command(("ethtool", "-C", address.nic, address.name, value)),)
-
-
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`ethtool -c`."""
-    return ("ethtool", "-c", address.nic)
+    if address.name in PROFILES:
+        profile = {"steps": parsed(value)}
+        put(host, "coalesce", address.nic, {_TABLE[address.name][0]: profile})
+    else:
+        _MESSAGE.write(host, address, value)
 
 
 def normal(address: Address, value: str) -> str:
     """The canonical number, on/off, or steps of a profile; ValueError for anything else."""
-    if address.name in _dim.PROFILES:
-        return _dim.normal(address, value)
+    if address.name in PROFILES:
+        return normal_steps(address, value)
     return switch(value) if address.name in _SWITCHES else number(value)
 
 
 def validate(source: Source, address: Address, value: str) -> None:
     """ValueError where a profile has not the steps and fields of the driver."""
-    if address.name in _dim.PROFILES:
-        _dim.validate(source, address, value)
+    if address.name in PROFILES:
+        validate_steps(source, address, value)
 
 
 def keep(address: Address, value: str) -> Keep:
@@ -103,13 +105,6 @@ def keep(address: Address, value: str) -> Keep:
     return Keep("link", key, value + ("s" if key.endswith("Sec") else ""))
 
 
-def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """All other values of the driver: adaptive moderation changes them."""
-    fields = values(source, "coalesce", address.nic)
-    others = (n for n in NAMES if n != address.name and _TABLE[n][0] in fields)
-    return tuple(f"coalesce.{name}@{address.nic}" for name in others)
-
-
 def rank(address: Address, value: str) -> int:
     """Adaptive off first, because the driver overwrites other values while it is on; on last."""
     if address.name not in _SWITCHES:
@@ -119,11 +114,67 @@ def rank(address: Address, value: str) -> int:
 
 def limits(source: Source, address: Address) -> Limits:
     """Drivers report no bounds of times: they round a value or refuse it."""
-    if address.name in _dim.PROFILES:
-        _dim.steps(source, address)
+    if address.name in PROFILES:
+        steps(source, address)
         return Limits()
     if _TABLE[address.name][0] not in values(source, "coalesce", address.nic):
         return Limits(settable=False, because=f"the driver has no {address.name}")
     if address.name in _SWITCHES:
         return Limits(choices=("on", "off"))
     return Limits(min=0, max=(1 << 32) - 1)
+
+
+def steps(source: Source, address: Address) -> Sequence[Mapping[str, int]]:
+    """The steps in force; FileNotFoundError with one sentence where there are none."""
+    fields = values(source, "coalesce", address.nic).get(address.name.replace("-", "_")) or {}
+    if not fields.get("steps"):
+        why = (
+            f"{address.nic} reports no {address.name}: it needs Linux 6.11 and a driver that has it"
+        )
+        raise FileNotFoundError(2, why)
+    profile: Sequence[Mapping[str, int]] = fields["steps"]
+    return profile
+
+
+def shown(profile: Sequence[Mapping[str, int]]) -> str:
+    """The steps as canonical text: `,` joins fields, `_` joins steps, `n` is an absent field."""
+    return "_".join(",".join(str(step.get(part, "n")) for part in _PARTS) for step in profile)
+
+
+def normal_steps(address: Address, value: str) -> str:
+    """The text without blanks or leading zeros; ValueError for anything else."""
+    words = value.strip().lower().replace("n/a", "n").split("_")
+    matches = [_STEP.fullmatch(word.replace(" ", "")) for word in words]
+    if not all(matches):
+        raise ValueError(
+            f"{address} is five steps such as 1,256,n_8,256,n_…: usec,packets,completions"
+        )
+    return "_".join(
+        ",".join(part if part == "n" else str(int(part)) for part in one.groups())
+        for one in matches
+        if one
+    )
+
+
+def validate_steps(source: Source, address: Address, value: str) -> None:
+    """ValueError unless the count of steps and their fields are those of the driver, in 16 bits."""
+    now, new = steps(source, address), parsed(value)
+    if len(new) != len(now):
+        raise ValueError(f"{address} has {len(now)} steps, not {len(new)}")
+    for at, (had, has) in enumerate(zip(now, new, strict=True), 1):
+        for part in _PARTS:
+            if part in had and part not in has:
+                raise ValueError(f"step {at} of {address} needs a number of {part}")
+            if part in has and part not in had:
+                raise ValueError(f"the driver of {address.nic} has no {part} in {address.name}")
+            if has.get(part, 0) > _MOST:
+                raise ValueError(f"step {at} of {address}: {part} cannot exceed {_MOST}")
+
+
+def parsed(value: str) -> list[dict[str, int]]:
+    """The steps of a canonical text."""
+    rows = (word.split(",") for word in value.split("_"))
+    return [
+        {part: int(one) for part, one in zip(_PARTS, row, strict=True) if one != "n"}
+        for row in rows
+    ]

@@ -10,12 +10,13 @@ import re
 
 from ..host.source import Source
 from ..terms.errors import absent
-from . import Address, Command, Host, Keep, Limits
+from . import Address, Command, Host, Limits
 
 RISK = "none"
 NAMES = ("governor", "epp")
 TARGETS = re.compile("(cpu)?[0-9]{1,5}|all")
 EXAMPLE = "cpu0"
+KEEP = "unit"
 _FILES = {"governor": "scaling_governor", "epp": "energy_performance_preference"}
 _CHOICES = {
     "governor": "scaling_available_governors",
@@ -73,11 +74,6 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
     if value == "mixed":
         return tuple(Command(path=path, text=source.text(path).strip()) for path in paths)
     return tuple(Command(path=path, text=value) for path in paths)
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """A oneshot unit."""
-    return Keep("unit")
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:

@@ -11,12 +11,15 @@ from ..host.netlink.codec import Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
-from . import Address, Command, Host, Keep, Limits
+from . import Address, Host, Keep, Limits
 from ._ethtool import put, values
 from ._text import switch
 
 RISK = "none"
 NIC = True
+VALUE = switch
+COMMAND = "ethtool -K {nic} {name} {value}"
+SHOWS = "ethtool -k {nic}"
 _KEYS = {
     "rx-checksum": "ReceiveChecksumOffload", "tx-tcp-segmentation": "TCPSegmentationOffload",
     "tx-tcp6-segmentation": "TCP6SegmentationOffload", "rx-gro": "GenericReceiveOffload",
@@ -86,21 +89,6 @@ def asked(source: Source, address: Address) -> str:
 def write(host: Host, address: Address, value: str) -> None:
     """Request the feature; it stays off while one that it depends on is off."""
     put(host, "features", address.nic, {address.name: value == "on"})
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`ethtool -K`."""
-    return (Command(("ethtool", "-K", address.nic, address.name, value)),)
-
-
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`ethtool -k`."""
-    return ("ethtool", "-k", address.nic)
-
-
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """On or off."""
-    return switch(value)
 
 
 def keep(address: Address, value: str) -> Keep:

@@ -15,8 +15,7 @@ from ..host.source import Source
 from ..terms.cpulist import parse as parse_list
 from ..terms.irqname import actions, places
 from . import Address, Command, Host, Keep, Limits, _device
-from ._sysfs import cpu_range, some_online
-from ._text import cpu_list, ranges
+from ._text import cpu_range, ranges, some_cpus, some_online
 
 RISK = "none"
 NIC = True
@@ -24,6 +23,8 @@ NAMES = ("affinity",)
 TARGETS = re.compile("[0-9]{1,9}|/((rx|tx)-[0-9]{1,5}|irq:.+)")
 EXAMPLE = "eth0/rx-0"
 TEXT = NAMES
+normal = some_cpus
+validate = some_online
 
 
 def lines(source: Source) -> dict[int, tuple[str, ...]]:
@@ -100,11 +101,6 @@ def write(host: Host, address: Address, value: str) -> None:
         raise
 
 
-def validate(source: Source, address: Address, value: str) -> None:
-    """ValueError unless the host has all the CPUs and one of them is online."""
-    some_online(source, address, value)
-
-
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """`echo` into the file of the interrupt, by its current number."""
     try:
@@ -147,14 +143,6 @@ def identity(source: Source, address: Address) -> str:
     if address.target.isdigit():
         return "actions " + ", ".join(lines(source).get(int(address.target), ()))
     return _device.identity(source, address.nic)
-
-
-def normal(address: Address, value: str) -> str:
-    """The canonical CPU list; ValueError for an empty one."""
-    cpus = cpu_list(value)
-    if cpus == "none":
-        raise ValueError(f"{address} needs at least one CPU")
-    return cpus
 
 
 def keep(address: Address, value: str) -> Keep | None:  # noqa: ARG001

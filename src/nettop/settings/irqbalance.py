@@ -21,6 +21,7 @@ RISK = "none"
 NIC = True
 NAMES = ("ban",)
 TEXT = NAMES
+VALUE = switch  # a list of numbers can be read, not written
 FORGETS = "irqbalance was restarted or the interface replaced, which ended the change"
 _FOLDER = "/run/irqbalance"
 _SECONDS = 5.0
@@ -105,11 +106,6 @@ def validate(source: Source, address: Address, value: str) -> None:
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """A command that writes the same words into its socket; no common tool does."""
     return (Command(("python3", "-c", _TELL, _words(source, address.nic, value))),)
-
-
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """On or off; a list of numbers can be read, not written."""
-    return switch(value)
 
 
 def identity(source: Source, address: Address) -> str:

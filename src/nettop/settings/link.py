@@ -15,11 +15,11 @@ from ..host.netlink.route import IFINFO
 from ..host.request import Request
 from ..host.source import Source
 from . import Address, Command, Host, Keep, Limits
-from ._sysfs import interface, text
-from ._text import number, switch
+from ._text import interface, number, switch, text
 
 RISK = {"mtu": "link"}
 NIC = True
+SHOWS = "ip -details link show dev {nic}"
 NAMES = (
     "mtu", "txqueuelen", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size",
     "promisc",
@@ -88,11 +88,6 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
     """`ip link set dev NIC …`."""
     word = address.name.replace("-", "_") if "size" in address.name else address.name
     return (Command(("ip", "link", "set", "dev", address.nic, word, value)),)
-
-
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`ip -details link show`."""
-    return ("ip", "-details", "link", "show", "dev", address.nic)
 
 
 def normal(address: Address, value: str) -> str:

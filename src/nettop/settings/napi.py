@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits
-from ._sysfs import interface, text
-from ._text import number, switch
+from . import Address, Limits
+from ._text import interface, number, switch, text
 
 RISK = "none"
+KEEP = "unit"  # no systemd key exists
 NIC = True
 NAMES = ("defer-hard-irqs", "gro-flush-timeout", "threaded")
 _FILES = {
@@ -22,38 +22,24 @@ _FILES = {
 _MOST = {"defer-hard-irqs": (1 << 31) - 1, "gro-flush-timeout": (1 << 63) - 1}
 
 
-def path(address: Address) -> str:
+def file(address: Address) -> str:
     """The file of sysfs."""
     return f"{interface(address)}/{_FILES[address.name]}"
 
 
 def read(source: Source, address: Address) -> str:
     """The number, or on/off; FileNotFoundError if the kernel or the interface lacks the file."""
-    return normal(address, text(source, path(address), f"{address.nic} has no {address.name}"))
+    return normal(address, text(source, file(address), f"{address.nic} has no {address.name}"))
 
 
-def write(host: Host, address: Address, value: str) -> None:
-    """Write the file of sysfs."""
-    host.write(path(address), _raw(address, value))
-
-
-def _raw(address: Address, value: str) -> str:
+def raw(address: Address, value: str) -> str:
+    """On and off as numbers."""
     return str(int(value == "on")) if address.name == "threaded" else value
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`echo` into the file."""
-    return (Command(path=path(address), text=_raw(address, value)),)
 
 
 def normal(address: Address, value: str) -> str:
     """The canonical number, or on/off; ValueError for anything else."""
     return switch(value) if address.name == "threaded" else number(value)
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """No systemd key exists: a oneshot unit."""
-    return Keep("unit")
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 
 from ..host.source import Source
-from . import Address, Command, Host, Limits, process
+from . import Address, Host, Limits, process
 from ._text import number
 
 RISK = "none"
 NAMES = ("value",)
 TARGETS = process.TARGETS
 EXAMPLE = process.EXAMPLE
+VALUE = number
+COMMAND = "renice -n {value} -p {target}"
+SHOWS = "ps -o ni= -p {target}"
 identity = process.identity
 
 
@@ -32,21 +35,6 @@ def write(host: Host, address: Address, value: str) -> None:
         except ProcessLookupError:
             if tid == address.nic:
                 raise
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`renice`."""
-    return (Command(("renice", "-n", value, "-p", address.target)),)
-
-
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`ps -o ni`."""
-    return ("ps", "-o", "ni=", "-p", address.target)
-
-
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """The canonical number; ValueError for anything else."""
-    return number(value)
 
 
 def limits(source: Source, address: Address) -> Limits:

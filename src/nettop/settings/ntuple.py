@@ -13,11 +13,13 @@ import struct
 
 from ..host.netlink.driver import FLOW_TYPES, GRXCLSRULE, receive_rings
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits
+from . import Address, Command, Host, Limits
 from .route import packed
 
 RISK = "none"
 NIC = True
+SHOWS = "ethtool -n {nic}"
+KEEP = "unit"
 NAMES = ("rule",)
 TARGETS = re.compile("/[0-9]{1,9}")
 EXAMPLE = "eth0/0"
@@ -136,11 +138,6 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
     return (Command(("ethtool", "-N", address.nic, *where)),)
 
 
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`ethtool -n`."""
-    return ("ethtool", "-n", address.nic)
-
-
 def normal(address: Address, value: str) -> str:
     """The words in canonical order; ValueError for unknown ones."""
     words = value.lower().split()
@@ -163,11 +160,6 @@ def normal(address: Address, value: str) -> str:
         raise ValueError(f"{action[1]!r} is not a queue")
     ordered = [word for field in _FIELDS if field in fields for word in (field, fields[field])]
     return " ".join([*kind, *ordered, *action])
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """A oneshot unit."""
-    return Keep("unit")
 
 
 def limits(source: Source, address: Address) -> Limits:

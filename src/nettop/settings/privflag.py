@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from ..host.netlink import ethtool
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits
+from . import Address, Host
 from ._ethtool import put, values
 from ._text import switch
 
 RISK = "link"
 NIC = True
+VALUE = switch
+CHOICES = ("on", "off")
+COMMAND = "ethtool --set-priv-flags {nic} {name} {value}"
+SHOWS = "ethtool --show-priv-flags {nic}"
+KEEP = "unit"  # no systemd key exists
 
 
 def states(source: Source, nic: str) -> dict[str, bool]:
@@ -35,33 +40,7 @@ def write(host: Host, address: Address, value: str) -> None:
     put(host, "privflags", address.nic, {address.name: value == "on"})
 
 
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`ethtool --set-priv-flags`."""
-    return (Command(("ethtool", "--set-priv-flags", address.nic, address.name, value)),)
-
-
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`ethtool --show-priv-flags`."""
-    return ("ethtool", "--show-priv-flags", address.nic)
-
-
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """On or off."""
-    return switch(value)
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """No systemd key exists: a oneshot unit."""
-    return Keep("unit")
-
-
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """The driver's other flags."""
     every = states(source, address.nic)
     return tuple(f"privflag.{name}@{address.nic}" for name in every if name != address.name)
-
-
-def limits(source: Source, address: Address) -> Limits:
-    """On or off."""
-    read(source, address)
-    return Limits(choices=("on", "off"))

@@ -11,15 +11,17 @@ import re
 
 from ..host.source import Source
 from ..terms.cpulist import parse as parse_list
-from . import Address, Command, Host, Limits
-from ._sysfs import cpu_range, some_online
-from ._text import cpu_list, cpus, ranges
+from . import Address, Host, Limits
+from ._text import cpu_range, cpus, ranges, some_cpus, some_online
 
 RISK = "none"
 NAMES = ("affinity",)
 TARGETS = re.compile("[1-9][0-9]{0,9}")
 EXAMPLE = "1234"
 TEXT = NAMES
+COMMAND = "taskset -a -p -c {value} {target}"
+normal = some_cpus
+validate = some_online
 
 
 def folder(address: Address) -> str:
@@ -84,16 +86,6 @@ def write(host: Host, address: Address, value: str) -> None:
                 raise
 
 
-def validate(source: Source, address: Address, value: str) -> None:
-    """ValueError unless the host has all the CPUs and one of them is online."""
-    some_online(source, address, value)
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`taskset -a -p -c`."""
-    return (Command(("taskset", "-a", "-p", "-c", value, address.nic)),)
-
-
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """The affinity of its other threads."""
     try:
@@ -108,14 +100,6 @@ def identity(source: Source, address: Address) -> str:
     stat = source.text(folder(address) + "/stat")
     name = stat[stat.find("(") + 1 : stat.rfind(")")]
     return f"{name} started {stat[stat.rfind(')') + 1 :].split()[19]}"
-
-
-def normal(address: Address, value: str) -> str:
-    """A CPU list that is not empty."""
-    cpus = cpu_list(value)
-    if cpus == "none":
-        raise ValueError(f"{address} needs at least one CPU")
-    return cpus
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -18,10 +18,12 @@ from ..host.netlink.codec import Field, attributes, decode, messages, numbered, 
 from ..host.netlink.route import NEWQDISC, names, qdiscs
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import Address, Command, Host, Keep, Limits, _modules
+from . import Address, Command, Host, Limits, sysctl
 
 RISK = "none"
 NIC = True
+SHOWS = "tc qdisc show dev {nic}"
+KEEP = "unit"
 NAMES = ("root", "leaves")
 _ROOT = 0xFFFFFFFF
 _INGRESS = 0xFFFFFFF1
@@ -256,11 +258,6 @@ def portable(source: Source, address: Address, value: str) -> tuple[Command, ...
     return (_root(nic, "" if value == "noqueue" else _handle(value), value),)
 
 
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`tc qdisc show`."""
-    return ("tc", "qdisc", "show", "dev", address.nic)
-
-
 def normal(address: Address, value: str) -> str:
     """A kind and options for tc; ValueError for words that begin with a dash."""
     words = value.lower().split()
@@ -284,14 +281,9 @@ def validate(source: Source, address: Address, value: str) -> None:
     kind = value.partition(" ")[0]
     if kind in _ALWAYS or kind in {q.value.partition(" ")[0] for q in every(source, address.nic)}:
         return
-    known = _modules.names(source)
+    known = sysctl.kernel_modules(source)
     if known and f"sch_{kind}" not in known:
         raise ValueError(f"this kernel has no qdisc {kind!r}")
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """A oneshot unit."""
-    return Keep("unit")
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:

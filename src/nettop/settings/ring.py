@@ -6,56 +6,28 @@ Many drivers restart the device for it and drop the link for seconds; some round
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits
-from ._ethtool import field, put, values
+from . import Address, Keep, Limits
+from ._ethtool import Message, values
 from ._text import number
 
 RISK = "link"
 NIC = True
 ROUNDS = True
+VALUE = number
+COMMAND = "ethtool -G {nic} {name} {value}"
+SHOWS = "ethtool -g {nic}"
 NAMES = ("rx", "tx", "rx-jumbo", "rx-mini")
 _KEYS = {
     "rx": "RxBufferSize", "tx": "TxBufferSize",
     "rx-jumbo": "RxJumboBufferSize", "rx-mini": "RxMiniBufferSize",
 }  # fmt: skip
-
-
-def read(source: Source, address: Address) -> str:
-    """The number of descriptors."""
-    name = address.name.replace("-", "_")
-    return str(field(source, "rings", address.nic, name, f"{address.name} ring"))
-
-
-def write(host: Host, address: Address, value: str) -> None:
-    """Set it; the driver may round it."""
-    put(host, "rings", address.nic, {address.name.replace("-", "_"): int(value)})
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`ethtool -G`."""
-    return (Command(("ethtool", "-G", address.nic, address.name, value)),)
-
-
-def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`ethtool -g`."""
-    return ("ethtool", "-g", address.nic)
-
-
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """The canonical number; ValueError for anything else."""
-    return number(value)
+_MESSAGE = Message("rings", {name: name.replace("-", "_") for name in NAMES}, "{} ring")
+read, write, side_effects = _MESSAGE.read, _MESSAGE.write, _MESSAGE.side_effects
 
 
 def keep(address: Address, value: str) -> Keep:
     """A key of a .link file (systemd 244)."""
     return Keep("link", _KEYS[address.name], value)
-
-
-def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """The other rings."""
-    fields = values(source, "rings", address.nic)
-    others = (n for n in NAMES if n != address.name and n.replace("-", "_") in fields)
-    return tuple(f"ring.{name}@{address.nic}" for name in others)
 
 
 def limits(source: Source, address: Address) -> Limits:

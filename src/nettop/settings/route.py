@@ -15,11 +15,12 @@ from ..host.netlink.codec import NESTED, attribute, attributes, messages
 from ..host.netlink.route import NEWROUTE, names, routes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import Address, Command, Host, Keep, Limits
+from . import Address, Command, Host, Limits
 from ._text import number, switch
 
 RISK = "none"
 NETNS = True
+KEEP = "unit"
 # RTAX_* of include/uapi/linux/rtnetlink.h
 _NUMBERS = {
     "mtu": 2, "window": 3, "cwnd": 7, "advmss": 8, "initcwnd": 11, "rto_min": 13,
@@ -282,11 +283,6 @@ def identity(source: Source, address: Address) -> str:
     """Metric, next hop and interface of the route: another route to the target differs in one."""
     route = find(source, address)
     return f"{route.word(_PRIORITY)} {route.get(_GATEWAY).hex()} {route.word(_OIF)}"
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """A oneshot unit."""
-    return Keep("unit")
 
 
 def limits(source: Source, address: Address) -> Limits:

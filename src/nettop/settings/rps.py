@@ -12,9 +12,8 @@ import re
 
 from ..host.source import Source
 from ..terms.cpulist import mask, parse_mask
-from . import Address, Command, Host, Keep, Limits
-from ._sysfs import known_cpus, queue, text
-from ._text import cpu_list, cpus, number, ranges
+from . import Address, Limits
+from ._text import cpu_list, cpus, known_cpus, number, queue, ranges, text
 
 RISK = "none"
 NIC = True
@@ -23,25 +22,23 @@ NAMES = ("cpus", "flow-cnt")
 TARGETS = re.compile("/(rx|tx)-[0-9]{1,5}")
 EXAMPLE = "eth0/rx-0"
 TEXT = ("cpus",)
+KEEP = "unit"  # no systemd key exists
 
 
-def _path(address: Address) -> str:
+def file(address: Address) -> str:
+    """The file of the queue."""
     return queue(address, "rx", "rps_" + address.name.replace("-", "_"))
 
 
-def _raw(address: Address, value: str) -> str:
+def raw(address: Address, value: str) -> str:
+    """The list as a mask, or the number."""
     return mask(cpus(value)) if address.name == "cpus" else value
 
 
 def read(source: Source, address: Address) -> str:
     """The CPU list, or the number of flows."""
-    raw = text(source, _path(address), f"no receive queue {address.target}")
-    return ranges(parse_mask(raw)) if address.name == "cpus" else raw
-
-
-def write(host: Host, address: Address, value: str) -> None:
-    """Write the mask, or the number."""
-    host.write(_path(address), _raw(address, value))
+    shown = text(source, file(address), f"no receive queue {address.target}")
+    return ranges(parse_mask(shown)) if address.name == "cpus" else shown
 
 
 def validate(source: Source, address: Address, value: str) -> None:
@@ -50,19 +47,9 @@ def validate(source: Source, address: Address, value: str) -> None:
         known_cpus(source, address, value)
 
 
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """An echo into the queue's file."""
-    return (Command(path=_path(address), text=_raw(address, value)),)
-
-
 def normal(address: Address, value: str) -> str:
     """The canonical CPU list, or number; ValueError for anything else."""
     return cpu_list(value) if address.name == "cpus" else number(value)
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """No systemd key exists: a oneshot unit."""
-    return Keep("unit")
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -12,10 +12,11 @@ import struct
 
 from ..host.netlink import driver
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits
+from . import Address, Command, Host, Limits
 
 RISK = "queues"
 NIC = True
+KEEP = "unit"  # no systemd key exists
 NAMES = ("table", "key", "hash-tcp4", "hash-udp4", "hash-tcp6", "hash-udp6")
 _SRXFH = 0x2A
 _LETTERS = "mvtsdfnr"
@@ -128,11 +129,6 @@ def normal(address: Address, value: str) -> str:
     if len(words) > _LONGEST * 6 or not re.fullmatch(form, words):
         raise ValueError(f"{address} is {what}, not {value[:60]!r}")
     return words
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """No systemd key exists: a oneshot unit."""
-    return Keep("unit")
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 
 from ..host.source import Source
-from . import Address, Command, Host, Limits
+from . import Address, Command, Host
 from ._text import switch
 
 RISK = "none"
 NAMES = ("running",)
+VALUE = switch
+CHOICES = ("on", "off")
 _NAME = re.compile(r"[A-Za-z0-9_:@][A-Za-z0-9_:@.\\-]*\Z")
 
 
@@ -45,14 +47,3 @@ def write(host: Host, address: Address, value: str) -> None:
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`systemctl start` or `stop`."""
     return (Command(("systemctl", "start" if value == "on" else "stop", _unit(address))),)
-
-
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """On or off."""
-    return switch(value)
-
-
-def limits(source: Source, address: Address) -> Limits:
-    """On or off."""
-    read(source, address)
-    return Limits(choices=("on", "off"))

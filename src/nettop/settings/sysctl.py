@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits, _modules
+from . import Address, Command, Host, Keep, Limits
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+")
 _NUMBER = re.compile(r"-?[0-9]+")
@@ -151,7 +151,7 @@ def validate(source: Source, address: Address, value: str) -> None:
 def _controls(source: Source) -> tuple[str, ...]:
     """The congestion controls that are loaded, and those that the kernel can load."""
     loaded = source.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
-    parts = (name.partition("tcp_") for name in _modules.names(source))
+    parts = (name.partition("tcp_") for name in kernel_modules(source))
     others = {name for before, tcp, name in parts if tcp and not before} - _NO_CONTROL
     return (*loaded, *sorted(others - {*loaded}))
 
@@ -168,3 +168,17 @@ def foreign(source: Source) -> bool:
         return "netdev_max_backlog" not in source.listing("/proc/sys/net/core")
     except OSError:
         return False
+
+
+_NAME = re.compile(r"/([a-z0-9_]+)\.ko")
+
+
+def kernel_modules(source: Source) -> frozenset[str]:
+    """The kernel's modules, built-in ones included; empty where the host does not list them."""
+    try:
+        folder = "/lib/modules/" + source.text("/proc/sys/kernel/osrelease").strip()
+        built_in, others = (source.text(f"{folder}/modules.{end}") for end in ("builtin", "dep"))
+    except OSError:
+        return frozenset()
+    own = (row.partition(":")[0] for row in others.splitlines())  # dependencies follow the colon
+    return frozenset(_NAME.findall("\n".join([built_in, *own])))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 
 from ..host.source import Source
-from . import Address, Command, Host, Limits, process
-from ._sysfs import cpu_range, some_online
-from ._text import ranges
+from . import Address, Host, Limits, process
+from ._text import cpu_range, ranges, some_cpus, some_online
 
 RISK = "none"
 NAMES = ("affinity",)
 TARGETS = re.compile("[1-9][0-9]{0,9}/[1-9][0-9]{0,9}")
 EXAMPLE = "1234/1235"
 TEXT = NAMES
-normal = process.normal
+COMMAND = "taskset -p -c {value} {part}"
+normal = some_cpus
+validate = some_online
 
 
 def _folder(address: Address) -> str:
@@ -32,16 +33,6 @@ def write(host: Host, address: Address, value: str) -> None:
     """Set the affinity of the thread."""
     _folder(address)
     process.place(host, address.part, value)
-
-
-def validate(source: Source, address: Address, value: str) -> None:
-    """ValueError unless the host has all the CPUs and one of them is online."""
-    some_online(source, address, value)
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`taskset -p -c`."""
-    return (Command(("taskset", "-p", "-c", value, address.part)),)
 
 
 def identity(source: Source, address: Address) -> str:

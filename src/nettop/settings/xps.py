@@ -10,9 +10,8 @@ import re
 
 from ..host.source import Source
 from ..terms.cpulist import mask, parse_mask
-from . import Address, Command, Host, Keep, Limits
-from ._sysfs import interface, known_cpus, queue, text
-from ._text import cpu_list, cpus, ranges
+from . import Address, Limits
+from ._text import cpu_list, cpus, interface, known_cpus, queue, ranges, text
 
 RISK = "none"
 NIC = True
@@ -20,18 +19,24 @@ NAMES = ("cpus", "rxqs")
 TARGETS = re.compile("/(rx|tx)-[0-9]{1,5}")
 EXAMPLE = "eth0/tx-0"
 TEXT = NAMES
+VALUE = cpu_list
+KEEP = "unit"  # no systemd key exists
+
+
+def file(address: Address) -> str:
+    """The map of the queue."""
+    return queue(address, "tx", "xps_" + address.name)
+
+
+def raw(address: Address, value: str) -> str:  # noqa: ARG001
+    """The list as a mask."""
+    return mask(cpus(value))
 
 
 def read(source: Source, address: Address) -> str:
     """The list of CPUs (or of receive queues)."""
-    file = queue(address, "tx", "xps_" + address.name)
     missing = f"{address.target} has no transmit steering (one queue needs none)"
-    return ranges(parse_mask(text(source, file, missing)))
-
-
-def write(host: Host, address: Address, value: str) -> None:
-    """Write the mask."""
-    host.write(queue(address, "tx", "xps_" + address.name), mask(cpus(value)))
+    return ranges(parse_mask(text(source, file(address), missing)))
 
 
 def validate(source: Source, address: Address, value: str) -> None:
@@ -45,21 +50,6 @@ def validate(source: Source, address: Address, value: str) -> None:
     if beyond:
         text = f"{address.nic} has receive queues {ranges(have)}, not {ranges(beyond)}"
         raise ValueError(text)
-
-
-def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """An echo into the queue's file."""
-    return (Command(path=queue(address, "tx", "xps_" + address.name), text=mask(cpus(value))),)
-
-
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """A list of numbers."""
-    return cpu_list(value)
-
-
-def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
-    """No systemd key exists: a oneshot unit."""
-    return Keep("unit")
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -13,21 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from math import isfinite
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from ..facts.joined import Joiner, needs
-from ..facts.pair import match
-from ..facts.pair.model import Model
+from ..facts.pair import Joined, Losses, match
+from ..facts.pair.model import Model, Sides
 from ..host.distant import Distant, behind
 from ..host.source import HostLostError, Live, Source
 from ..sampling.both import BothSampler
 from ..sampling.sampler import Sampler
 from .documents import EndsDocument, EndsRow
 from .result import Options
-
-if TYPE_CHECKING:
-    from ..facts.pair import Joined, Losses
-    from ..facts.pair.model import Sides
 
 INTERVAL: Final = 1.0  # seconds between two readings
 LEAST: Final = 3.0  # seconds of load from which both ends are read
@@ -152,7 +148,7 @@ def watching(options: Options) -> Iterator[Ends | None]:
         yield ends
     finally:
         ends.stopping.set()
-        ends.join(INTERVAL)  # one that hangs ends with its process: see `leftovers`
+        ends.join(INTERVAL)  # one that hangs ends with its process: see `run`
 
 
 def line(ends: Mapping[str, object]) -> str:

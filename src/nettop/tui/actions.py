@@ -11,31 +11,28 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..config import save
 from ..host.source import Source
 from ..panes import pane
+from ..settings import Host
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.build import NOTES
 from ..views.form import values
 from ..views.kept import PEERS, journal, journal_version, notices, root_journal, stored, studies
-from ..views.origin import origin_of
-from ..views.scene import JournalEntry, Question, Scene
+from ..views.scene import JournalEntry, Question, Scene, changed, origin_of
 from ..views.view import View
-from . import options
 from .away import VERBS as ELSEWHERE
 from .away import Away
 from .beyond import Beyond, ours
 from .changing import Changing, changes_of
 from .experiments import Experiments
-from .notes import Post, ask_question, not_this_host, note, reverts
+from .notes import Post, Update, ask_question, not_this_host, note, reverts
 from .planning import Planning
-from .proving import Proving
+from .remote import Proving
 from .trying import TrialBench, options_of
-
-if TYPE_CHECKING:
-    from ..settings import Host
 
 JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending
 AWAY_EVERY: Final = 10.0  # the same for the journal of another host: each is a connection
@@ -230,7 +227,7 @@ class Actions:
 
     def do_write(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Write the options to the user's config.toml."""
-        self.post(options.save(view, scene))
+        self.post(save_options(view, scene))
 
     # -- tests ------------------------------------------------------------------------------------
 
@@ -271,23 +268,18 @@ class Actions:
         question = scene.question
         if question is None:
             return
-        if question.verb == "study":
+        tests = question.verb in ("prove", "tune")
+        if tests and (outdated := self.changing.outdated(changes_of(question))):
+            self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
+        elif question.verb == "study":
             self.bench.study(question.finding, values(view))
         elif question.verb == "prove":
-            outdated = self.changing.outdated(changes_of(question))
-            if outdated:
-                self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
-                return
             finding = scene.finding(question.finding)
             predicted = finding.predicted if finding is not None else None
             self.bench.prove(question.finding, question.wanted, values(view), predicted)
         elif question.verb == "sweep":
             self.bench.sweep(question.wanted, values(view))
         elif question.verb == "tune":
-            outdated = self.changing.outdated(changes_of(question))
-            if outdated:
-                self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
-                return
             known = (scene.finding(name) for name in question.entries)
             self.bench.tune([one for one in known if one is not None], values(view))
         else:
@@ -313,3 +305,16 @@ def settings_of(study: str) -> list[Line]:
         return [line((" No point changes a setting.", "dim"))]
     out = [line((" Set for the run of one point, then reverted:", "dim"))]
     return out + [line(f"   {name} = ", (value, "strong")) for name, value in settings]
+
+
+def save_options(view: View, scene: Scene) -> Update:
+    """Write the changed options; returns the update of the scene.
+
+    ConfigError, one sentence, if the file cannot be changed; it is then as before.
+    """
+    values = changed(scene, view)
+    if not values:
+        return note("every option is in config.toml or as at the start", "dim")
+    path = save(values)
+    message = note(f"written to {path}: {', '.join(values)}", "good")
+    return lambda now: message(replace(now, stored={**now.stored, **values}))

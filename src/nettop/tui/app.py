@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -12,18 +13,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from ..config import load, muted, state_folder
 from ..files import bounds, own
+from ..files.draft import write
 from ..host.source import NOT_ROOT, ORDINARY
 
 if TYPE_CHECKING:
     from ..config import Config
     from ..host.source import Source
-    from ..views.options import Options
     from ..views.scene import Note
-    from ..views.view import View
+    from ..views.view import Options, View
     from .pairing import Pairing
     from .peering import Peering
     from .screen import Nettop, Tick
+
 
 PROCESSOR_AFTER = 3.0  # seconds after the first frame: the query takes a second of a core
 
@@ -34,15 +37,12 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     `other` is the recording of the other end that belongs to a recording.
     """
     from .. import trials
-    from ..config import load, muted
 
     settings = load()
     environment()
     from ..panes import chosen_columns
     from ..views.build import merge
-    from ..views.origin import origin_of
-    from ..views.scene import Note, Scene
-    from ..views.stored import document
+    from ..views.scene import Note, Scene, document, origin_of
 
     chosen = options_of(settings, options.interval)
     demo = bool(getattr(options, "demo", False))
@@ -74,11 +74,10 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     from .actions import Actions
     from .beyond import Beyond
     from .engine import Engine
+    from .leaving import END
     from .peering import Peering
-    from .processor import learn
     from .screen import Nettop, Tick
     from .scrub import moments_of
-    from .signals import END
 
     app = Nettop(view, scene)
     engine = Engine(
@@ -103,7 +102,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         app.on_leave = save_view
     if source.live:
         arguments = [lambda name: post(app, _named(name)), not app.read_only]
-        timer = threading.Timer(PROCESSOR_AFTER, learn, arguments)
+        timer = threading.Timer(PROCESSOR_AFTER, learn_processor, arguments)
         timer.daemon = True
         timer.start()
     started = source.wall()
@@ -175,7 +174,7 @@ def theme(configured: str) -> str:
 
     Refused for an unknown theme.
     """
-    from ..views.options import THEMES
+    from ..views.view import THEMES
 
     if "NO_COLOR" in os.environ:
         return "mono"
@@ -200,7 +199,7 @@ def options_of(settings: Config, interval: float | None = None) -> Options:
     """
     from ..terms.text import ascii_only
     from ..terms.units import Units
-    from ..views.options import Options
+    from ..views.view import Options
 
     return Options(
         theme=theme(settings.get("theme", "")),
@@ -229,7 +228,6 @@ def initial_view(settings: Mapping[str, object]) -> View:
 
 def saved_view(settings: Mapping[str, object]) -> View:
     """The view of the last run, else the configured one; invalid parts of the file are ignored."""
-    from ..config import state_folder
     from ..views.view import Spot, View
 
     view = initial_view(settings)
@@ -249,9 +247,6 @@ def saved_view(settings: Mapping[str, object]) -> View:
 
 def save_view(view: View) -> None:
     """Save the view for the next run; a failed write is ignored."""
-    from ..config import state_folder
-    from ..files.draft import write
-
     values = {name: getattr(view, name) for name in SAVED}
     values["sort"] = {n: [s.sort, s.invert] for n, s in view.spots.items() if s.sort or s.invert}
     values["form"] = dict(view.form)
@@ -261,3 +256,42 @@ def save_view(view: View) -> None:
         write(folder / "view.json", json.dumps(values))
     except OSError:
         return
+
+
+def learn_processor(tell: Callable[[str], None], ask: bool = True) -> None:
+    """Call `tell` with the model name of the processor as soon as it is known.
+
+    py-cpuinfo finds it even if /proc/cpuinfo has none. It starts a process and takes more than a
+    second, so it runs in the background after the first frame, and the name is stored.
+
+    Without `ask`, only a stored name is used: no process is started and no file is written.
+    """
+    path = state_folder() / "processor"
+    try:
+        name = bounds.read(path, "state").decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        name = ""
+    if name:
+        tell(name)
+    if name or not ask:
+        return
+
+    def find() -> None:
+        try:
+            from cpuinfo import get_cpu_info
+
+            brand = str(get_cpu_info().get("brand_raw", ""))
+        except Exception:  # py-cpuinfo can raise any exception on unusual machines
+            return
+        brand = re.sub(r"\((?:R|TM|tm)\)|\bCPU\b|@.*", "", brand)
+        brand = re.sub(r"\s+", " ", brand).strip()
+        if not brand:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path, brand + "\n")
+        except OSError:
+            pass  # the next run asks again
+        tell(brand)
+
+    threading.Thread(target=find, name="nettop-processor", daemon=True).start()

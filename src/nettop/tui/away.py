@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from .. import settings
 from ..changes import Result as Outcome
-from ..changes import privilege
+from ..changes import privilege, risk
 from ..changes.remote import AbsentError, Document, Remote, value_of
 from ..host.source import Batches, HostLostError, Source
 from ..terms.errors import sentence
@@ -21,11 +22,11 @@ from ..views.ask import Ask
 from ..views.kept import PEERS
 from ..views.scene import JournalEntry, Pending, Question, Scene
 from ..views.view import View
-from . import keeping, proving
+from . import remote
 from .changing import CONFIRM, changes_of, sentences
 from .notes import Post, Update, ask_question, brief, note
-from .planning import WARNINGS, Planning, Wanted, risk_text
-from .proving import Proving
+from .planning import WARNINGS, Planning, Wanted, changeable, risk_text
+from .remote import Proving
 
 VERBS: Final = frozenset({"agree", "apply", "confirm", "persist", "prove", "set", "spread", "undo"})
 
@@ -69,7 +70,7 @@ class Away:
             work()
         except AbsentError as error:
             from ..host import install
-            from . import installing
+            from . import remote
 
             if not self.binary:
                 self._say(f"{error}{cure}", "warn")
@@ -81,7 +82,7 @@ class Away:
                 return
             self._then = work
             self.post(
-                ask_question(installing.question(str(error), one, self.batches.name, self.peer))
+                ask_question(remote.installing(str(error), one, self.batches.name, self.peer))
             )
 
     def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:
@@ -123,8 +124,6 @@ class Away:
         self, title: str, planned: Sequence[Outcome], finding: str, notes: Sequence[str],
         *, proved: bool,
     ) -> Question:  # fmt: skip
-        from .. import settings
-
         if proved:  # it is reverted after each run in any case
             planned = [replace(one, because="") for one in planned]
         rows = [row for one in planned for row in lines(one)]
@@ -143,12 +142,8 @@ class Away:
 
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what a proof would set there, and between which hosts it would test."""
-        finding = scene.finding(ask.target)
+        finding = changeable(ask.target, scene, self.post, "prove")
         if finding is None:
-            self.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
-            return
-        if not finding.wanted:
-            self.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         if finding.rule.startswith("capture-"):
             own = finding.id.removesuffix(f" at {self.peer}")
@@ -167,13 +162,12 @@ class Away:
             applying = self._question(f"Prove {finding.id}", wanted, finding.id, proved=True)
             if applying is not None:
                 host = self.peer or self.source.host
-                self.post(ask_question(proving.question(applying, host, form)))
+                self.post(ask_question(remote.proving(applying, host, form)))
 
         self._there(work, f", so p cannot test there; y copies the command: {copied}")
 
     def _prove(self, question: Question, finding: str, scene: Scene) -> None:
         """Run the proof that the question showed; then journal and host are read again."""
-        from .. import settings
         from ..trials.elsewhere import Elsewhere
 
         known, changes = scene.finding(question.finding), changes_of(question)
@@ -198,7 +192,7 @@ class Away:
             numbers = [one.removeprefix(self.mark) for one in question.entries]
             self._report(lambda: self.remote.undo(numbers, options))
         elif question.verb == "keep":
-            self._report(keeping.keep(question, changes_of(question), self.remote, finding))
+            self._report(remote.keep(question, changes_of(question), self.remote, finding))
         elif question.verb == "prove":
             self._prove(question, finding, scene)
         elif question.verb == "change":
@@ -224,7 +218,7 @@ class Away:
         """Show the files there that would make the settings persistent."""
 
         def work() -> None:
-            keeping.propose(ask, scene, self.source, self.remote, self.post, self.peer)
+            remote.propose(ask, scene, self.source, self.remote, self.post, self.peer)
             self.used = True
 
         self._there(work)
@@ -318,8 +312,6 @@ def _of(scene: Scene, peer: str) -> Scene:
 
 def lines(result: Outcome) -> tuple[Line, ...]:
     """A planned change: values and risk, the equivalent command, and what it costs."""
-    from ..changes import risk
-
     values = ((result.before, "dim"), " → ", (result.wanted, "strong"))
     rows: tuple[Line, ...] = (
         line(f" {result.setting}: ", *values, *risk_text(risk(result.setting) or "none")),

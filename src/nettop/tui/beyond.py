@@ -20,7 +20,7 @@ from ..views.view import View
 from .away import Away
 from .notes import Post, note
 from .planning import Planning, to_undo
-from .proving import Proving
+from .remote import Proving
 
 if TYPE_CHECKING:
     from .peering import Peering

@@ -10,22 +10,29 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from .. import config, settings
+from ..changes import Change
+from ..changes.plan import forecast
+from ..files.draft import write
 from ..host.source import Source
+from ..settings import Host
 from ..terms.text import Line, text_of
 from ..views.ask import Ask
+from ..views.build import sorted_by_mutes
 from ..views.kept import ROOTS
 from ..views.scene import Question, Scene
 from ..views.view import View
-from . import mutes
-from .notes import Post, note
+from .notes import Post, Update, note
 
 if TYPE_CHECKING:
     from ..changes import Change
     from ..changes import Result as Outcome
     from ..changes.apply import Terms
     from ..settings import Host
+
 
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})
 NOT_TRIED: Final = "not tried"  # begins the reason of a change that follows one that failed
@@ -55,8 +62,6 @@ class Changing:
         """The host to write to."""
         if self.given is not None:
             return self.given
-        from ..settings import Host
-
         return Host(source=self.source)
 
     @contextlib.contextmanager
@@ -77,7 +82,7 @@ class Changing:
             body = next((b for one, b in question.sheets if one == name), ())
             self._write(name, body)
         elif question.verb in ("mute", "unmute"):
-            self.post(mutes.put(question.finding, muted=question.verb == "mute"))
+            self.post(mute(question.finding, muted=question.verb == "mute"))
             self.altered()
         elif question.verb == "undo":
             self.undo(question.entries)
@@ -92,7 +97,6 @@ class Changing:
         import time
 
         from ..changes.export import module
-        from ..files.draft import write
 
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         path = os.path.abspath(f"nettop-{stamp}.{module(name).ENDING}")
@@ -102,8 +106,6 @@ class Changing:
 
     def outdated(self, changes: Iterable[Change]) -> str:
         """Why these changes can no longer be made as shown; empty if they can."""
-        from ..changes.plan import forecast
-
         for change in changes:
             result = forecast(change, self.source)
             if result.state not in ("planned", "unchanged") or result.wanted != change.after:
@@ -113,7 +115,6 @@ class Changing:
 
     def change(self, changes: Sequence[Change], finding: str) -> tuple[Outcome, ...]:
         """Make exactly these changes, through journal and guard; none if one is outdated."""
-        from .. import settings
         from ..changes import privilege
         from ..changes.apply import apply
         from ..changes.journal import Journal
@@ -150,7 +151,6 @@ class Changing:
 
     def keep(self, question: Question, changes: Sequence[Change]) -> None:
         """Make the changes, then write the files that make the settings persistent, as shown."""
-        from .. import settings
         from ..changes import Change, persist, privilege
         from ..changes.journal import Journal
 
@@ -230,8 +230,6 @@ class Changing:
 
 def changes_of(question: Question) -> tuple[Change, ...]:
     """The changes that a question shows, each for the device that it was shown for."""
-    from ..changes import Change
-
     identities = question.identities or ("",) * len(question.changes)
     return tuple(
         Change(*one, identity=identity)
@@ -271,3 +269,20 @@ def sentence(result: Outcome) -> tuple[str, str]:
     reverted = result.state in ("undone", "reverted")
     values = f"back to {after}" if reverted else f"{result.before} → {after}"
     return f"{result.setting}: {values}: {result.state}{because}", role
+
+
+def mute(name: str, *, muted: bool) -> Update:
+    """Write the list with or without the name; returns the update of the scene.
+
+    OSError if the list cannot be written; ConfigError if it cannot be read.
+    """
+    names = [one for one in config.muted() if one != name]
+    config.mute([*names, name] if muted else names)
+    message = f"muted {name}; M shows the muted ones" if muted else f"unmuted {name}"
+
+    def update(scene: Scene) -> Scene:
+        rest = tuple(one for one in scene.mutes if one != name)
+        listed = replace(scene, mutes=(*rest, name) if muted else rest)
+        return note(message, "good")(sorted_by_mutes(listed))
+
+    return update

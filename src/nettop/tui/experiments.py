@@ -6,13 +6,14 @@ import os
 import shlex
 from collections.abc import Mapping
 
+from .. import settings
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.form import values
 from ..views.scene import Question, Scene
 from ..views.view import View
 from .notes import ask_question, note
-from .planning import Planning, risk_text, triples
+from .planning import Planning, changeable, risk_text, triples
 from .trying import BUILT_IN, options_of
 
 
@@ -27,12 +28,8 @@ class Experiments:
         """Show what a proof would write, with the address and peer of the form."""
         from ..changes.plan import plan
 
-        finding = scene.finding(ask.target)
+        finding = changeable(ask.target, scene, self.planning.post, "prove")
         if finding is None:
-            self.planning.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
-            return
-        if not finding.wanted:
-            self.planning.post(note("this finding is advice only: nothing to prove", "warn"))
             return
         form = values(view)
         if os.geteuid() != 0:
@@ -64,8 +61,6 @@ class Experiments:
 
     def do_sweep(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show which values of a setting would be set and tested in turn."""
-        from .. import settings
-
         form = values(view)
         texts = shlex.split(form["values"])  # quotes keep the numbers of one value together
         if not form["setting"] or not texts:
@@ -148,14 +143,14 @@ class Experiments:
 
 def lasting(form: Mapping[str, str], states: int) -> list[Line]:
     """How long an experiment takes, and what it can find; nothing if the form is wrong."""
-    from ..trials import power, prove
+    from ..trials import prove, statistics
 
     try:
         plan = prove.bench(BUILT_IN, options_of(form)).plan
     except ValueError:
         return []
-    time = power.lasting(plan.run_seconds, states, plan.least, plan.most)
-    return [line((f" {time}. {power.sentence(plan.least, plan.most)}.", "dim"))]
+    time = statistics.lasting(plan.run_seconds, states, plan.least, plan.most)
+    return [line((f" {time}. {statistics.pairs_sentence(plan.least, plan.most)}.", "dim"))]
 
 
 def runs(form: Mapping[str, str], subject: str) -> list[Line]:

@@ -1,13 +1,23 @@
-"""Leaving the screen: what ends with it, and what stays in force on this host."""
+"""Leaving the screen: what ends with it, and what stays in force on this host.
+
+A signal that ends a program ends the screen cleanly; `os._exit` ends one that hangs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
 
 from ..terms.text import line, safe
 from ..terms.units import seconds
 from ..views.kept import PEERS, ROOTS
 from ..views.scene import IN_FORCE, JournalEntry, Pending, Question, Scene
+from .working import Actions
 
 QUIT = "quit"
 
@@ -48,3 +58,32 @@ def _command(verb: str, one: JournalEntry | Pending) -> str:
     """The command that does this with a change, at the host where it was made."""
     way = safe(one.way) or ("sudo nettop" if one.id.startswith(ROOTS) else "nettop")
     return f"{way} {verb} {one.id.removeprefix(ROOTS).removeprefix(PEERS)}"
+
+
+# sent by a user, a terminal or a service manager to end a program, or with that default action
+ENDING = (
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+    signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR,
+)  # fmt: skip
+PATIENCE = 3.0  # seconds in which Textual must end after a signal
+END = 15.0  # seconds in which a running change or test must end
+
+
+def on_signals(leave: Callable[[int], None], actions: Callable[[], Actions | None]) -> None:
+    """Call `leave(exit code)` on a signal. Does nothing outside the main thread."""
+    loop = asyncio.get_running_loop()
+
+    def ended(number: int) -> None:
+        threading.Thread(target=last, args=(number,), name="nettop-last", daemon=True).start()
+        leave(128 + number)
+
+    def last(number: int) -> None:
+        time.sleep(PATIENCE)
+        running = actions()
+        if running is not None:  # let a running change end first
+            running.wait(END)
+        os._exit(128 + number)
+
+    with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+        for number in ENDING:
+            loop.add_signal_handler(number, ended, number)

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from ..facts.pair.words import called
+from ..views.ask import Ask
 from ..views.build import NOTES
-from ..views.origin import SceneOrigin
-from ..views.scene import JournalEntry, Note, Pending, Question, Scene
+from ..views.scene import JournalEntry, Note, Pending, Question, Scene, SceneOrigin
 from ..views.view import View
+from .keys import TIMES
 
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
@@ -64,3 +65,18 @@ def not_this_host(origin: SceneOrigin) -> str:
     if origin.kind == "host":
         return "this is another host: this key writes nothing there or here; y copies the command"
     return f"this is a {origin.kind}: nothing can be changed or tested from here"
+
+
+# verbs that concern the screen only; all others act on the host or write a file
+HARMLESS: Final = TIMES | frozenset("copy dismiss faster palette quit slower suspend".split())
+REFUSED: Final = "read-only: this screen changes nothing, runs no test and writes no file"
+
+
+def refused(before: View, after: View, ask: Ask | None) -> bool:
+    """Whether a read-only screen refuses a key.
+
+    Values cannot be typed. Counting drops by reason loads a program into the kernel; here only the
+    option `--drop-reasons` does that.
+    """
+    acting = ask is not None and ask.verb not in HARMLESS
+    return acting or bool(after.editing) or after.reasons != before.reasons

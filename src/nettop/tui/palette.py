@@ -1,25 +1,36 @@
-"""The entries of the command palette: what can be done here, other actions, panes, themes."""
+"""What lists the keys: the command palette, and the help with the symbols of the pane."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from .. import panes
-from ..panes import hints
+from ..panes import hints, pane
+from ..panes.grid import beside
+from ..terms.text import Line, fit, line, wrap
 from ..views.ask import Key
-from ..views.options import THEMES
 from ..views.scene import Scene
-from ..views.view import View
+from ..views.view import THEMES, View
 from . import keys
+from .keys import GROUPS, KEYS, OWN, shown_as
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
 
 def provider() -> type[Provider]:
-    """What lists the entries in their order; imported when the palette opens."""
-    from .entries import Entries
+    """What lists the entries in their order; Textual's lists those of an empty search by title."""
+    from textual.command import DiscoveryHit, Hits  # when the palette opens
+    from textual.system_commands import SystemCommandsProvider
+
+    class Entries(SystemCommandsProvider):
+        """As Textual's, but an empty search keeps the order of the application."""
+
+        async def discover(self) -> Hits:
+            """The entries in their order: what can be done now comes first."""
+            for title, hint, command, _ in self.app.get_system_commands(self.screen):
+                yield DiscoveryHit(title, command, help=hint)
 
     return Entries
 
@@ -44,3 +55,61 @@ def commands(view: View, scene: Scene) -> Iterator[tuple[str, str, tuple[str, st
 def _action(key: Key) -> tuple[str, str, tuple[str, str]]:
     title = key.help[:1].upper() + key.help[1:]
     return title, f"key {keys.shown_as(key)}", ("action", key.action)
+
+
+# two keys in one row: their actions, how the keys are written, and what they do
+PAIRS: Final = {
+    ("next", "previous"): ("Tab", "next pane; Shift-Tab: back"),
+    ("up", "down"): ("↑ ↓ k j", "up, down"),
+    ("earlier", "later"): ("← →", "earlier, later moment"),
+    ("minute_earlier", "minute_later"): ("Shift-← →", "a minute earlier, later"),
+    ("left", "right"): ("h l", "columns to the left, right"),
+    ("page_up", "page_down"): ("PgUp PgDn", "a page up, down"),
+    ("first", "last"): ("g G", "first, last row"),
+    ("next_detail", "previous_detail"): ("n N", "next, previous detail"),
+    ("interface", "profile"): ("i P", "next interface, profile"),
+    ("sort", "invert"): ("< > I", "sort by a column, invert"),
+    ("slower", "faster"): ("+ -", "longer, shorter interval"),
+}
+_FIRST: Final = {pair[0]: text for pair, text in PAIRS.items()}
+_SECOND: Final = frozenset(pair[1] for pair in PAIRS)
+_KEY: Final = 11  # columns of a key
+
+
+def _key_rows(keys: list[Key]) -> Iterator[Line]:
+    for key in keys:
+        if key.action not in _SECOND:
+            shown, text = _FIRST.get(key.action, (shown_as(key), key.help))
+            yield line((fit(f" {shown}", _KEY), "key"), text)
+
+
+def help_lines(view: View, width: int, height: int) -> list[Line]:
+    """The symbols of the pane, then the table of keys in as many columns as needed.
+
+    If there is not enough room, first the headings of the keys are left out, then the keys that
+    only other panes have.
+    """
+    entries: list[Line] = []
+    for group in GROUPS:
+        entries.append(line((f" {group.upper()}", "title")))
+        entries += [*_key_rows([key for key in KEYS if key.group == group]), ()]
+    here = pane(view.pane)
+    symbols = [line((f" {here.TITLE.upper()}", "title"))]
+    symbols += [*(line((f" {text}", "")) for text in wrap(here.LEGEND, min(width, 110) - 2)), ()]
+    bare = [row for row in entries if row and row[0][1] == "key"]
+    here_only = list(
+        _key_rows([key for key in KEYS if OWN.get(key.action, (view.pane,))[0] == view.pane])
+    )
+    across = max(1, min(3, width // 39))
+    layouts = [
+        (symbols, entries), (symbols, bare), (symbols[1:-1], here_only), ([], bare), ([], here_only)
+    ]  # fmt: skip
+    for above, rows in layouts:
+        room = height - len(above)
+        if -(-len(rows) // across) <= room:
+            break
+    while across > 1 and -(-len(rows) // (across - 1)) <= room:
+        across -= 1  # wider columns
+    deep = -(-len(rows) // across)
+    columns = [rows[at : at + deep] for at in range(0, len(rows), deep)]
+    return [*above, *beside(columns, width // across, width)][:height]

@@ -160,7 +160,7 @@ class BothEnds:
         one, other = names(near, far)
         self.hosts = short(one), short(other)
         self.observer = Observer(far)
-        self.observer.judge.muted = frozenset()  # the list has names with the host: `views.mutes`
+        self.observer.judge.muted = frozenset()  # the list has names with the host: `views.build`
         self.close = CloseSampler(near, self.observer.sampler)
         self.model = Model(self.hosts)
         self.plans = Plans(far)

@@ -8,24 +8,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from .. import settings
+from ..changes import Change
+from ..changes.plan import plan
 from ..host.source import Source
 from ..panes import pane
-from ..panes.clock import when
-from ..panes.parts import RISKS
+from ..panes.parts import RISKS, when
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.kept import exportable
 from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
-from ..views.spread import spread_of
 from ..views.view import View
 from .notes import Post, ask_question, note
 
 if TYPE_CHECKING:
-    from ..changes import Change
+    from ..advice.rules.rule import Finding
 
 Wanted = Sequence[tuple[str, str]]
 Propose = Callable[[str, Wanted, str], None]
 WARNINGS: Final = 4  # that a question shows
+
+
+def changeable(name: str, scene: Scene, post: Post, verb: str) -> Finding | None:
+    """The finding of this id if it has settings to `verb` (apply, prove); else None and a note."""
+    finding = scene.finding(name)
+    if finding is None:
+        post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
+    elif not finding.wanted:
+        post(note(f"this finding is advice only: nothing to {verb}", "warn"))
+        return None
+    return finding
 
 
 class Planning:
@@ -42,16 +54,12 @@ class Planning:
 
     def do_apply(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the changes of a finding, without those that are experiments (key `p`)."""
-        finding = scene.finding(ask.target)
+        finding = changeable(ask.target, scene, self.post, "apply")
         if finding is None:
-            self.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
             return
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
-        if not sure and finding.wanted:
-            self.post(note("this finding is an experiment: p tests it", "warn"))
-            return
         if not sure:
-            self.post(note("this finding is advice only: nothing to apply", "warn"))
+            self.post(note("this finding is an experiment: p tests it", "warn"))
             return
         self.propose(f"Apply {finding.id}", sure, finding.id)
 
@@ -79,8 +87,6 @@ class Planning:
         self, title: str, wanted: Wanted, finding: str = "", doubts: Sequence[str] = ()
     ) -> None:
         """Show the plan of these settings and ask; a note if nothing would change."""
-        from ..changes.plan import plan
-
         if self.away is not None:
             self.away(title, wanted, finding)
             return
@@ -98,8 +104,6 @@ class Planning:
 
     def lines(self, changes: Iterable[Change]) -> Iterable[Line]:
         """Two lines for each change: values and risk, and the equivalent command."""
-        from .. import settings
-
         for change in changes:
             address = settings.parse(change.setting)
             risk = settings.risk(address)
@@ -112,13 +116,10 @@ class Planning:
 
     def identities(self, changes: Iterable[Change]) -> tuple[str, ...]:
         """The device or process that each change is about, whatever has its name later."""
-        from .. import settings
-
         return tuple(settings.identity(self.source, settings.parse(c.setting)) for c in changes)
 
     def warnings(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Warnings: other owners of these settings, automatic revert, privileges."""
-        from .. import settings
         from ..changes import owners, privilege, ssh
         from ..changes.apply import CONFIRM, risky
         from ..host.session import ssh_peer
@@ -138,7 +139,6 @@ class Planning:
     def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the files that would make the settings persistent, and the changes they need."""
         from ..changes import persist
-        from ..changes.plan import plan
 
         finding, wanted = self.settings_under(ask.target, scene)
         if not wanted:
@@ -164,9 +164,7 @@ class Planning:
 
     def do_export(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show the plan of the finding, else the changes in force, in each export format."""
-        from ..changes import Change
         from ..changes.export import export, formats
-        from ..changes.plan import plan
 
         exports = pane(view.pane).exports
         if exports is not None:
@@ -194,8 +192,6 @@ class Planning:
 
         The row is a finding, a journal entry or a setting; for any other row there are none.
         """
-        from .. import settings
-
         finding = scene.finding(target)
         if finding is not None:
             return finding.id, [(w.setting, w.value) for w in finding.wanted if not w.experiment]
@@ -233,8 +229,6 @@ class Planning:
 
     def command(self, entry: JournalEntry) -> list[Line]:
         """The line with the command that reverts a change; [] if there is no such command."""
-        from .. import settings
-
         try:
             shell = settings.shell(settings.parse(entry.setting), entry.before, self.source)
         except (LookupError, ValueError, OSError):
@@ -307,3 +301,22 @@ def sheet(text: str) -> tuple[Line, ...]:
         line((f" {row}", "dim" if row.lstrip().startswith("#") else ""))
         for row in text.splitlines()
     )
+
+
+def spread_of(scene: Scene, nic: str) -> tuple[str, list[tuple[str, str]]]:
+    """The interface and its settings: each interrupt on a core of its own on the NIC's node.
+
+    A core gets a second interrupt, on its sibling thread, only after every core has one.
+    """
+    facts = scene.facts
+    known = {n.name: n for n in facts.nics} if facts is not None else {}
+    queues = [q for q in facts.queues if q.nic == nic and q.irq is not None] if facts else []
+    if facts is None or nic not in known or not queues:
+        return nic, []
+    cores = {c.cpu: c for c in facts.cores}
+    near = [cpu for cpu in known[nic].local_cpus or () if cpu in cores] or sorted(cores)
+    near.sort(key=lambda cpu: (cpu != min((*cores[cpu].siblings, cpu)), cpu))
+    by: dict[int, str] = {}
+    for queue in sorted(queues, key=lambda q: (q.number, q.direction)):
+        by.setdefault(queue.irq or 0, f"irq.affinity@{nic}/{queue.name}")
+    return nic, [(name, str(near[i % len(near)])) for i, name in enumerate(by.values())]

@@ -20,16 +20,13 @@ from ..panes import page
 from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
-from ..views.options import next_interval
 from ..views.scene import Scene
-from ..views.view import View
-from . import alarm, effect, guide, internals, keys, leaving, mouse, palette, signals, themes
+from ..views.view import View, next_interval
+from . import effect, internals, keys, leaving, mouse, palette, themes
 from .board import Board, Ground, Tick
-from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
-from .notes import after, not_this_host, note, unread
-from .read_only import REFUSED, refused
-from .reading import EARLY, RowsRead
-from .sampling_keys import record
+from .effect import record_key
+from .gate import EARLY, PATIENCE, QUERY, SHEET, TRUST, Gate, RowsRead
+from .notes import REFUSED, after, not_this_host, note, refused, unread
 from .scrub import Scrub, forbidden, moments_of
 from .terminal import Terminal
 from .working import Actions, Engine
@@ -85,7 +82,7 @@ class Nettop(App[int]):
 
     def on_load(self) -> None:
         """Install the signal handlers, which restore the terminal, before it is changed."""
-        signals.install(self.leave, lambda: self.actions)
+        leaving.on_signals(self.leave, lambda: self.actions)
 
     def on_mount(self) -> None:
         """Take the keyboard; start the engine after the first frame."""
@@ -132,7 +129,7 @@ class Nettop(App[int]):
 
     def lines(self) -> list[Line]:
         """The screen as lines."""
-        rows = page.compose(self.shown(), self.view, *self.size, guide.help_lines)
+        rows = page.compose(self.shown(), self.view, *self.size, palette.help_lines)
         return [plain(row) for row in rows] if self.view.options.ascii else rows
 
     def draw(self) -> None:
@@ -211,7 +208,9 @@ class Nettop(App[int]):
         before = self.scene
         self.scene = message.update(before)
         self._look_at(self.scrub.add(self.scene, self.view))
-        if self.view.options.bell and (signal := alarm.sequence(alarm.new(before, self.scene))):
+        if self.view.options.bell and (
+            signal := effect.bell(effect.newly_critical(before, self.scene))
+        ):
             internals.write(self, signal)
         if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
@@ -295,7 +294,7 @@ class Nettop(App[int]):
             self._pace(1 if ask.verb == "slower" else -1)
         elif ask.verb == "record":
             if self.engine is not None:
-                self.add_note(*record(self.engine, self.scene.recording))
+                self.add_note(*record_key(self.engine, self.scene.recording))
         elif ask.verb in ("agree", "dismiss"):
             self._answered(ask)
         elif self.actions is not None:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from ..box.earlier import Earlier
 from ..panes import drawn, pane
-from ..panes.clock import clock, when
+from ..panes.parts import clock, when
 from ..views.ask import Ask
 from ..views.moments import STEP, Found, Moments, at_moment
 from ..views.scene import Scene
 from ..views.view import View
-from .notes import note
-from .read_only import HARMLESS, refused
+from .notes import HARMLESS, note, refused
 
 if TYPE_CHECKING:
     from ..box.past import Past

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..advice.judge.judge import Judge
 from ..advice.language.syntax import literal
 from ..advice.rules.papers import place
+from ..advice.rules.rule import Finding, Rule
 from ..advice.rules.severity import SERIOUS
-
-if TYPE_CHECKING:
-    from ..advice.rules.rule import Finding, Rule
-    from ..facts import Facts
-    from ..host.source import Source
+from ..facts import Facts
+from ..host.source import Source
 
 _KIND: Final = "sysctl."
 

@@ -6,19 +6,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from ..facts import Facts
+from ..facts.pair.words import short
 from ..frame.rates import Frame
+from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from ..terms.units import Units
-from .origin import SceneOrigin
 from .past import IDLE, History, PortRates, Summary
+from .view import View
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
@@ -26,6 +28,38 @@ if TYPE_CHECKING:
     from ..facts.kinds.nic import Counters, Nic
     from ..facts.pair import Joined, Unmatched
     from .view import View
+
+
+_TEXTS: Final = {"host": "via", "recording": "replay of", "directory": "directory"}
+
+
+@dataclass(frozen=True, slots=True)
+class SceneOrigin:
+    """What a scene shows if not this host: another host (prefix `name`), a recording or folder."""
+
+    kind: Literal["host", "recording", "directory"]
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The origin in a few words: `via ssh web1`, `replay of web1`."""
+        return f"{_TEXTS[self.kind]} {self.name}"
+
+    @property
+    def brief(self) -> str:
+        """The text for a narrow screen: `via web1` of a long command prefix."""
+        return f"via {short(self.name)}" if self.kind == "host" else self.text
+
+
+def origin_of(source: Source) -> SceneOrigin | None:
+    """The origin of the scenes of a source; None for this host."""
+    if source.live:
+        return None
+    far = source.batches
+    if far is not None:
+        return SceneOrigin("host", far.name)
+    return SceneOrigin("recording" if source.ends else "directory", source.host)
+
 
 ALIKE: Final = 1.25  # ratio of two rates below which neither interface matters more
 # states of a change
@@ -315,3 +349,41 @@ def _bytes(rate: Counters | PortRates) -> float:
     """Both directions of a `Counters` or a `Port` together, bytes/s; unknown counts as 0."""
     rx, tx = (rate.rx, rate.tx) if isinstance(rate, PortRates) else (rate.rx_bytes, rate.tx_bytes)
     return (rx or 0.0) + (tx or 0.0)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def once(make: Callable[Concatenate[Scene, P], T]) -> Callable[Concatenate[Scene, P], T]:
+    """The function, whose result is kept in the scene; further arguments must be hashable.
+
+    The result is shared, so it must be immutable, as the scene is.
+    """
+
+    @wraps(make)
+    def known(scene: Scene, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        values: dict[object, T] = scene.__dict__.setdefault("_once", {})
+        key = (make, args, tuple(kwargs.items()))
+        if key not in values:
+            values[key] = make(scene, *args, **kwargs)
+        return values[key]
+
+    return known
+
+
+def document(view: View) -> dict[str, Value]:
+    """The options in effect as keys and values of config.toml."""
+    now = view.options
+    out: dict[str, Value] = {
+        "theme": now.theme, "units": "bits" if now.units.bits else "bytes",
+        "prefix": "iec" if now.units.iec else "si", "interval": now.interval,
+        "mouse": now.mouse, "bell": now.bell, "ascii": now.ascii,
+    }  # fmt: skip
+    return out | {f"columns.{name}": tuple(columns) for name, columns in view.columns.items()}
+
+
+def changed(scene: Scene, view: View) -> dict[str, Value]:
+    """The options that differ from those at the start, or from those written since."""
+    stored = scene.stored
+    return {key: now for key, now in document(view).items() if stored and stored.get(key) != now}

@@ -15,8 +15,7 @@ from ..facts.flow_words import MOST, QUIET
 from ..facts.limits import Limit, Reading, words
 from ..facts.limits.stages import declared, way
 from ..terms.dataclass import dataclass
-from .once import once
-from .scene import Scene, nic_of
+from .scene import Scene, nic_of, once
 from .view import View
 
 if TYPE_CHECKING:

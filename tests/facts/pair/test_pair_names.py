@@ -12,7 +12,7 @@ from nettop.facts.pair.words import short
 from nettop.panes import page
 from nettop.terms.text import text_of
 from nettop.views.both import names
-from nettop.views.origin import SceneOrigin
+from nettop.views.scene import SceneOrigin
 from nettop.views.view import View
 
 LONG = "ssh -p 2222 -i /home/user/.ssh/a_key root@web1"

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from way_cases import CLIENT, FORWARD, OUTPUT, Case, recording
 
+from nettop.commands._way import ask_way
 from nettop.facts.way import Flow
 from nettop.host.recording import Replay
 from nettop.terms.errors import Refused
-from nettop.views.way import look
 
 CASES = {**OUTPUT, **FORWARD}
 TEXTS = {name: gzip.decompress(recording(name).read_bytes()) for name in CASES}
@@ -40,4 +40,4 @@ def test_any_byte_of_an_answer_may_be_wrong(name: str, entry: int, place: int, c
     raw[place % len(raw)] ^= change
     source._tree[chosen] = base64.b64encode(raw)
     with suppress(Refused):
-        assert look(source, flow(name, CASES[name]))[1].headline
+        assert ask_way(source, flow(name, CASES[name]))[1].headline

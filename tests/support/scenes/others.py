@@ -14,8 +14,7 @@ from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
-from nettop.views.origin import SceneOrigin
-from nettop.views.scene import Note, Scene
+from nettop.views.scene import Note, Scene, SceneOrigin
 
 from . import limits
 from .found import FEATURES, SILENT, WALL, core

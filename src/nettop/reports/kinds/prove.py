@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...trials import statistics
 from ...trials.experiment import METRICS
-from .. import again
+from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import (
     Document,
@@ -120,4 +120,4 @@ def _notes(document: Document) -> list[str]:
 
 def _commands(document: Document, changes: list[Document]) -> tuple[str, ...]:
     wanted = [f"{change['setting']}={_text(change['after'])}" for change in changes]
-    return (again.experiment(document, ["prove", *wanted]),) if wanted else ()
+    return (reading.again_experiment(document, ["prove", *wanted]),) if wanted else ()

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
+from ...trials.documents import StudyDocument
 from ...trials.report import condition, head, middle
 from ...trials.report import rows as cells
-from .. import again
+from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, rows, sequence, when
 from . import test
-
-if TYPE_CHECKING:
-    from ...trials.documents import StudyDocument
 
 # "kernel, MTU 9000, 4 streams": the last part is a number with its unit, the rest names a curve
 _COUNTED: Final = re.compile(r"(?P<curve>.*?),? ?(?P<x>\d+(?:\.\d+)?) (?P<unit>streams?|bytes|µs)$")
@@ -41,7 +39,7 @@ def report(document: Document) -> Report:
             Table("Points", columns, table, frozenset(range(1, len(head(study, "")) - 1))),
         ),
         notes=tuple(map(str, (*sequence(document["requires"]), *sequence(document["notes"])))),
-        commands=(again.study(document),),
+        commands=(reading.again_study(document),),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from ...trials.prove import best
-from .. import again
+from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import (
     Document,
@@ -89,4 +89,4 @@ def _commands(document: Document, values: list[Document]) -> tuple[str, ...]:
             words += ["--and", more[0]]
         flag = "--and-value" if place else "--value"
         words += chain.from_iterable((flag, value) for value in dict.fromkeys(column))
-    return (again.experiment(document, words),)
+    return (reading.again_experiment(document, words),)

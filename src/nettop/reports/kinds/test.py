@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ...terms.units import scaled
-from .. import again
+from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, pair, rows, sequence, unit_of, when
 
@@ -24,7 +24,7 @@ def report(document: Document) -> Report:
         facts=tuple(_facts(document)),
         figures=tuple(figures(document)),
         tables=tuple(_tables(document, checks)),
-        commands=(again.trial(document),),
+        commands=(reading.again_trial(document),),
     )
 
 

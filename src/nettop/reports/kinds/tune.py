@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...trials.tune import NO_STEPS
-from .. import again
+from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, conditions, mapping, number, pair, rows, share, span
 
@@ -33,7 +33,9 @@ def report(document: Document) -> Report:
         figures=(_gains(steps, total),) if any("interval" in step for step in steps) else (),
         tables=(_table(steps),) if steps else (),
         notes=tuple(notes),
-        commands=(again.experiment(document, ["tune", "--budget", f"{document['budget']:g}s"]),),
+        commands=(
+            reading.again_experiment(document, ["tune", "--budget", f"{document['budget']:g}s"]),
+        ),
     )
 
 

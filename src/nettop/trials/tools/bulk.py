@@ -17,7 +17,7 @@ from ...terms import units
 from ..far.schema import HelperOptions, Message
 from ..result import Interval, Measured, mean_rate
 from ..run import Trial, TrialError
-from ._addresses import ends
+from ._client_server import ends
 
 TOOL: Final = "bulk"
 PACKAGE: Final = ""

@@ -9,18 +9,140 @@ socket and of the interface.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final, NotRequired, TypedDict
 
+from ...collect import packet_sockets
+from ...host.source import Live
 from ...terms import formulas
+from ...terms.dataclass import dataclass
+from ..far.sample import interfaces, read
 from ..far.schema import HelperOptions, LinkState, Message
 from ..far.schema import UdpStep as Request
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
-from ._addresses import local_address
-from ._capture_options import CaptureOptions
-from ._capturer import Captured, Counts
+from ._client_server import failed, local_address
+
+
+class Captured(TypedDict, total=False):
+    """What a capture counted."""
+
+    packets: int  # missing: only losses are known
+    dropped: int  # by the socket, ring or interface
+    early: int  # of these by the interface, before any socket
+
+
+Counts = Callable[[], Captured]
+Summary = Callable[[str], Captured]
+
+
+@contextmanager
+def capturing(
+    trial: Trial,
+    capture: CaptureOptions,
+    argv: Sequence[str],
+    ready: str,
+    parse: Summary,
+    linger: float = 0.0,
+) -> Iterator[Counts]:
+    """Start it, wait for the text `ready`; yields a function that stops it and returns the counts.
+
+    It waits `linger` seconds before it stops the program. TrialError if the program ends early.
+    """
+    words = [*argv, f"udp and dst port {capture.port}"]
+    with trial.start(trial.here, words, cpus=capture.cpus) as near:
+        near.wait_for("pid")
+        for message in near.messages(10):
+            if ready in message.get("out", message.get("err", "")):
+                break
+            if "exit" in message:
+                raise TrialError(f"{argv[0]} ended at once; it needs root")
+
+        def counts() -> Captured:
+            if linger:
+                trial.cancel.wait(linger)
+            near.stop()
+            return parse("\n".join(trial.output(near, 20)[1:]))
+
+        yield counts
+
+
+def summary(output: str, program: str, pattern: re.Pattern[str], needed: str) -> dict[str, int]:
+    """The counts by name; `pattern` matches number and name. TrialError without `needed`."""
+    counts = {name: int(count) for count, name in pattern.findall(output)}
+    if needed not in counts:
+        raise failed(program, output)
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureOptions:
+    """The traffic to capture and the cores of the capturing process."""
+
+    interface: str
+    port: int
+    v6: bool
+    cpus: tuple[int, ...]
+    ring: int = 0  # ring size in bytes; 0: the program's default
+
+
+@contextmanager
+def watched(trial: Trial, capture: CaptureOptions) -> Iterator[Counts]:
+    """Yields a function that returns what a capture of the user lost since then.
+
+    These are the drops of its packet sockets (sk_drops, packet_diag) and those of the interface: a
+    full backlog drops packets before they reach a socket.
+    """
+    pid = trial.options.pid or 0
+    before, early_before = drops(pid), dropped(capture.interface)
+
+    def counts() -> Captured:
+        early = max(0, dropped(capture.interface) - early_before)
+        return {"dropped": early + ((drops(pid) - before) & 0xFFFFFFFF), "early": early}
+
+    yield counts
+
+
+def dropped(interface: str) -> int:
+    """Packets that the interface dropped on receipt, missed ones included (/proc/net/dev)."""
+    return interfaces(read("/proc/net/dev")).get(interface, [0] * 4)[3]
+
+
+def drops(pid: int) -> int:
+    """The drops of the packet sockets of the process; TrialError if they are unknown."""
+    try:
+        own = inodes(pid)
+        rows = [row for row in packet_sockets.read(Live()) if row.inode in own]
+    except (OSError, ValueError) as error:
+        because = getattr(error, "strerror", None) or error
+        raise TrialError(f"cannot read the packet sockets of process {pid}: {because}") from None
+    if not rows:
+        raise TrialError(f"process {pid} has no packet socket in this network namespace")
+    if any(row.ring_version is not None for row in rows):
+        raise TrialError(
+            f"process {pid} captures into a ring; only that process can read its losses"
+        )
+    if any(row.drops is None for row in rows):
+        raise TrialError(f"this kernel does not report the losses of process {pid}")
+    return sum(row.drops or 0 for row in rows)
+
+
+def inodes(pid: int) -> frozenset[int]:
+    """The inodes of the open sockets of a process; OSError if it is gone or of another user."""
+    folder = f"/proc/{pid}/fd"
+    numbers = set()
+    for name in os.listdir(folder):
+        try:
+            link = os.readlink(f"{folder}/{name}")
+        except FileNotFoundError:
+            continue  # closed meanwhile
+        if link.startswith("socket:["):
+            numbers.add(int(link[8:-1]))
+    return frozenset(numbers)
+
 
 TOOL: Final = "capture"
 PACKAGE: Final = ""
@@ -72,8 +194,6 @@ def ring(trial: Trial, options: CaptureOptions) -> Iterator[Counts]:
 def measure(trial: Trial) -> Measured:
     """Generate on the other host and capture here, or observe the running capture of `--pid`."""
     if trial.options.pid is not None:
-        from ._watched import watched
-
         return sweep(trial, watched)
     return sweep(trial, ring)
 

@@ -13,8 +13,7 @@ from typing import Final
 from ..far.schema import HelperOptions
 from ..result import Measured
 from ..run import Trial, TrialError
-from ._addresses import local_address
-from ._client_server import failed
+from ._client_server import failed, local_address
 from .capture import carrier
 
 TOOL: Final = "pktgen"

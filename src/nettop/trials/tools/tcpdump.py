@@ -9,8 +9,7 @@ from typing import Final
 from ..result import Measured
 from ..run import Trial
 from . import capture
-from ._capture_options import CaptureOptions
-from ._capturer import Captured, Counts, capturing, summary
+from .capture import Captured, CaptureOptions, Counts, capturing, summary
 
 TOOL: Final = "tcpdump"
 PACKAGE: Final = "tcpdump"

@@ -16,7 +16,7 @@ from .. import statistics
 from ..far.schema import HelperOptions, Message
 from ..result import Latency, Loss, Measured
 from ..run import Trial, TrialError
-from ._addresses import ends
+from ._client_server import ends
 from .capture import link
 
 TOOL: Final = "udp-latency"

@@ -15,7 +15,7 @@ from ...terms import formulas
 from ..far.schema import HelperOptions, Message, UdpStep
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
-from ._addresses import ends
+from ._client_server import ends
 from .capture import link
 
 TOOL: Final = "udp-sweep"
