@@ -17,6 +17,7 @@ from .plan import forecast, refused
 from .readback import carrier, look, read_side_effects, settle
 
 CONFIRM = 30.0  # seconds to confirm a risky change
+_SAID = 8  # side effects that are named
 Arm = Callable[[Journal, int, float], None]
 
 
@@ -240,7 +241,10 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
         because = f"{because}; " if because else ""
         because += f"done, but the journal could not be completed: {sentence(error)}"
     if moved:
-        also = ", ".join(f"{key} {old} → {new}" for key, (old, new) in sorted(moved.items()))
+        also = ", ".join(
+            f"{key} {old} → {new}" for key, (old, new) in sorted(moved.items())[:_SAID]
+        )
+        also += f" and {len(moved) - _SAID:,} more" if len(moved) > _SAID else ""
         because = f"{because}; also moved: {also}" if because else f"also moved: {also}"
     if after is None:  # gone or renamed: undo finds it
         state = "conflict"

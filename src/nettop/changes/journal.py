@@ -152,7 +152,10 @@ class Journal:
             raise OSError(27, why, self.path)
         number = max((e.id for e in self.entries()), default=0) + 1
         entry = replace(entry, id=number, group=entry.group or number)
-        self.put(entry)
+        line = begin(entry)
+        if len(_text(line)) > LONGEST // 2:  # the line after the write is longer
+            raise OSError(errno.EFBIG, "too many other settings change with this one")
+        self.append(line)
         return entry
 
     def put(self, entry: JournaledChange) -> None:
@@ -167,7 +170,9 @@ class Journal:
         """Write one line and wait until it is on disk; OSError leaves the file unchanged."""
         self._create()
         fresh = not os.path.exists(self.path)
-        data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        data = _text(line)
+        if len(data) > LONGEST + 1:  # readers would leave it out
+            raise OSError(errno.EFBIG, "too long for a line of the journal", self.path)
         with self._written() as handle:
             size = repair(handle)
             try:
@@ -266,3 +271,7 @@ class Journal:
         ]
         more = len(found) - 20
         return (*found[:20], *([f"{self.path}: {more:,} more lines"] if more > 0 else []))
+
+
+def _text(line: Mapping[str, object]) -> bytes:
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"

@@ -96,7 +96,7 @@ def repair(handle: int) -> int:
     size = os.fstat(handle).st_size
     if not size or os.pread(handle, 1, size - 1) == b"\n":
         return size
-    start = max(0, size - (1 << 20))
+    start = max(0, size - 2 * LONGEST)
     tail = os.pread(handle, size - start, start)
     last = tail.rfind(b"\n") + 1
     if _whole(tail[last:]):
