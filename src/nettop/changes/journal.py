@@ -21,7 +21,7 @@ from ..files import bounds, descriptors, draft
 from ..files.trust import trusted
 from .compact import smaller
 from .entry import Contents, JournaledChange, begin
-from .lines import LONGEST, checksum, long, repair, rows
+from .lines import LONGEST, checksum, long, parsed, repair, rows
 
 if TYPE_CHECKING:
     pass
@@ -171,8 +171,8 @@ class Journal:
         self._create()
         fresh = not os.path.exists(self.path)
         data = _text(line)
-        if len(data) > LONGEST + 1:  # readers would leave it out
-            raise OSError(errno.EFBIG, "too long for a line of the journal", self.path)
+        if parsed(data[:-1]) is None:
+            raise OSError(errno.EINVAL, "such a line of the journal would be left out", self.path)
         with self._written() as handle:
             size = repair(handle)
             try:
