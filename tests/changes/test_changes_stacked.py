@@ -79,3 +79,18 @@ def test_ipv6_above_keeps_its_least_mtu(
     (tmp_path / "host/proc/net/if_inet6").write_text("fd00 04 40 00 80 bond0.5\n")
     address = settings.parse("link.mtu@eth0")
     assert settings.limits(host.source, address).min == 1280
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+@pytest.mark.parametrize("together", [True, False])
+def test_a_change_of_an_interface_above_goes_back_to_its_own_value(
+    host: Host, book: Journal, stacked: dict[str, str], order: tuple[int, int], *, together: bool
+) -> None:
+    terms = Terms(confirm=0, arm=lambda *_: None)
+    pairs = [("link.mtu@eth0", "1400"), ("link.mtu@bond0.6", "1300")]
+    for some in [pairs] if together else [pairs[:1], pairs[1:]]:
+        made = apply(plan.plan(some, host.source), host, book, terms)
+        assert [one.state for one in made] == ["applied"] * len(some)
+    for number in order:
+        assert [one.state for one in undo(book, host, (number,))] == ["undone"]
+    assert {name: shown(host, name) for name in ALL} == stacked
