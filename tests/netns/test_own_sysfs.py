@@ -60,3 +60,10 @@ def test_the_device_of_the_namespace_is_changed_and_put_back(nettop: Nettop) -> 
     until(lambda: shown(B, "mtu") == "1300")
     until(lambda: nettop("journal")[-1]["state"] == "reverted")
     assert shown(A, "mtu") == "1500"
+
+
+def test_a_hidden_sys_stays_hidden(nettop: Nettop) -> None:
+    words = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs x /sys && exec "$@"', "sh"]
+    nettop.inside += words
+    _, out, _ = nettop.plain("advise", "--seconds", "0.2", "--no-deep")
+    assert "No such file or directory: /sys/class/net" in out

@@ -27,9 +27,10 @@ def ensure() -> None:
     """Where /sys is of another namespace, mount the right one, for this process and its children.
 
     As ip-netns(8) does; in one thread. Refused if it cannot be mounted. Nothing is done, and what
-    /sys shows is not known, without CAP_SYS_ADMIN, and before Linux 5.2.
+    /sys shows is not known, without CAP_SYS_ADMIN, and before Linux 5.2. A /sys that is hidden
+    stays hidden.
     """
-    if os.geteuid() != 0 or not _foreign():
+    if os.geteuid() != 0 or not os.path.isdir("/sys/class/net") or not _foreign():
         return
     libc = ctypes.CDLL(None, use_errno=True)
     if (
