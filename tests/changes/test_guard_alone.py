@@ -158,5 +158,5 @@ limits = [resource.getrlimit(one) for one in ready._LIMITS]
 print(len(limits), {{soft == hard for soft, hard in limits}})
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert done.stdout.split() == [b"6", b"{True}"]
+    assert done.stdout.split() == [b"7", b"{True}"]
     assert (tmp_path / "oom").read_text() == "-1000"

@@ -31,7 +31,7 @@ _LATER: Final = (
 _NEEDED: Final = 16  # descriptors that a revert may open, with those of a tool that it runs
 _LIMITS: Final = (
     resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE,
-    resource.RLIMIT_MEMLOCK, resource.RLIMIT_NPROC,
+    resource.RLIMIT_MEMLOCK, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC,
 )  # fmt: skip
 _OOM: Final = "/proc/self/oom_score_adj"
 _CURRENT, _FUTURE = 1, 2  # include/uapi/asm-generic/mman.h
