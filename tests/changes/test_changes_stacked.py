@@ -37,7 +37,8 @@ def stacked(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict
                 raise OSError(34, "Numerical result out of range")
         write(to, address, value)
         for upper in ABOVE.get(address.nic, ()):
-            if int(shown(to, upper)) > int(value):
+            known = (tmp_path / "host/sys/class/net" / upper).exists()
+            if known and int(shown(to, upper)) > int(value):
                 lowers(to, settings.parse(f"link.mtu@{upper}"), value)
 
     monkeypatch.setattr(settings, "write", lowers)
@@ -94,3 +95,21 @@ def test_a_change_of_an_interface_above_goes_back_to_its_own_value(
     for number in order:
         assert [one.state for one in undo(book, host, (number,))] == ["undone"]
     assert {name: shown(host, name) for name in ALL} == stacked
+
+
+@pytest.mark.parametrize("stranger", [True, False])
+def test_an_interface_above_is_known_by_what_it_is(
+    host: Host, book: Journal, stacked: dict[str, str], tmp_path: Path, *, stranger: bool
+) -> None:
+    terms = Terms(confirm=60, arm=lambda *_: None)
+    apply(plan.plan([("link.mtu@eth0", "1400")], host.source), host, book, terms)
+    net = tmp_path / "host/sys/class/net"
+    (net / "br0").rename(net / "lan")
+    if stranger:
+        (net / "br0").mkdir()
+        (net / "br0/ifindex").write_text("77\n")
+        (net / "br0/mtu").write_text("1400\n")
+    (back,) = guard.revert(book, 1)
+    assert back.state == "reverted"
+    assert shown(host, "lan") == "1500"
+    assert not stranger or shown(host, "br0") == "1400"

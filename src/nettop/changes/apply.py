@@ -10,7 +10,7 @@ from .. import settings
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import Change, Result, chain, context, guard, matching
+from . import Change, Result, chain, context, guard, matching, target
 from .entry import JournaledChange
 from .journal import Journal, since_boot
 from .plan import forecast, refused
@@ -175,6 +175,7 @@ def _begin(
             due=due, armed=first is not None and due is not None,
             asked=settings.asked(host.source, address),
             side_effects={key: (value, None) for key, value in before.items()},
+            devices=target.devices(host, address, names),
         )
     )  # fmt: skip
 

@@ -21,6 +21,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     **dict.fromkeys(("deadline", "due", "ended"), (int, float, type(None))),
     "after": (str, type(None)),
     "side_effects": (dict,),
+    "devices": (dict,),
     "armed": (bool,),
     **dict.fromkeys(("undoes", "also"), (list,)),
 }
@@ -39,6 +40,8 @@ def _valid(line: Line) -> bool:
     if not 0 <= line.get("at", 0) < _END_OF_TIME > (line.get("deadline") or 0) >= 0:
         return False
     if not all(isinstance(n, int) for key in ("undoes", "also") for n in line.get(key, ())):
+        return False
+    if not all(isinstance(identity, str) for identity in line.get("devices", {}).values()):
         return False
     for pair in line.get("side_effects", {}).values():
         if not isinstance(pair, list) or not all(
