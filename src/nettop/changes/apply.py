@@ -233,10 +233,13 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
         for key, (old, _) in entry.side_effects.items()
         if now[key] != old and (now[key] is not None or after is not None)
     }
+    # also what did not move: the write of an undo may move it
+    still = {k: (v, v) for k, (v, _) in entry.side_effects.items() if v is not None and now[k] == v}
+    both = {key: (still | moved)[key] for key in entry.side_effects if key in still or key in moved}
     try:
         journal.note(
             entry.id, "end", state="held" if entry.keeper else state, effect=effect, after=after,
-            because=because, side_effects=moved,
+            because=because, side_effects=both,
         )  # fmt: skip
     except OSError as error:
         because = f"{because}; " if because else ""

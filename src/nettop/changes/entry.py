@@ -41,7 +41,7 @@ class JournaledChange:
     identity: str = ""
     asked: str = ""  # the text written before, if the host may show another value
     side_effects: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
-    devices: Mapping[str, str] = field(default_factory=dict)  # identity of other ones in these
+    devices: Mapping[str, str] = field(default_factory=dict)  # identity of other interfaces in it
     armed: bool = False  # its guard runs; `due` counts from then
     undoes: tuple[int, ...] = ()  # entries that it reverts: undone once this one is confirmed
     keeper: str = ""  # names the process that reverts it when its nettop ends
