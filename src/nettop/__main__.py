@@ -1,7 +1,7 @@
 """Entry point of the process: `nettop` and `python -m nettop`.
 
-Neither SIGINT nor a lack of memory prints a traceback from the first line of this module on;
-Python's own start before that cannot be changed from here. While the command runs
+Neither SIGINT nor a lack of memory or of open files prints a traceback from the first line of this
+module on; Python's own start before that cannot be changed from here. While the command runs
 `files/interrupt.py` raises KeyboardInterrupt, so that the command can clean up; before and
 afterwards it kills the process.
 """
@@ -20,7 +20,6 @@ from nettop import scarce
 
 AGAIN = 0.02  # seconds
 LEAST = 64 << 20  # bytes of address space (ulimit -v); with too little Python itself crashes
-SCARCE = b"nettop: there is too little memory here, or a limit of it (ulimit -v) is too low\n"
 
 
 def _escaped(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
@@ -44,10 +43,10 @@ def main() -> int:
     try:
         return _main()
     except BaseException as error:
-        if not scarce(error):
+        if not (why := scarce(error)):
             raise
     try:
-        os.write(2, SCARCE)
+        os.write(2, f"nettop: {why}\n".encode())
     except OSError:  # it is closed
         return 3
     return 3

@@ -36,7 +36,10 @@ def test_it_reads_as_it_was_written() -> None:
     assert decode(encode(ONE)) == ONE
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"at": "x", "wall": 1}', '{"at": 1e400}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"at": "x", "wall": 1}', '{"at": 1e400}', '{"at": 1, "wall": 1, "also": 3}'],
+)
 def test_another_text_is_an_error_of_one_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w") as raised:
         decode(text)

@@ -133,7 +133,7 @@ def imports(name: str) -> Iterator[str]:
 def test_the_memory_is_locked_where_that_is_allowed() -> None:
     program = (
         "import re, resource; from nettop.changes import ready\n"
-        "{before}\nready._lock_memory(); x = bytearray(1 << 24)\n"
+        "{before}\nready._lift(); ready._lock_memory(); x = bytearray(1 << 24)\n"
         "print(re.search(r'VmLck:\\s*(\\d+)', open('/proc/self/status').read())[1])"
     )
     for before in ("", "resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))"):
@@ -142,3 +142,21 @@ def test_the_memory_is_locked_where_that_is_allowed() -> None:
         assert done.returncode == 0, done.stderr
         allowed = os.geteuid() == 0 and "VmLck" in Path("/proc/self/status").read_text()
         assert int(done.stdout) > (0 if allowed else -1)
+
+
+def test_no_limit_of_the_shell_ends_a_guard(tmp_path: Path) -> None:
+    program = f"""
+import resource
+for limit in ('AS', 'CPU', 'DATA', 'FSIZE'):
+    limit = getattr(resource, 'RLIMIT_' + limit)
+    hard = resource.getrlimit(limit)[1]
+    resource.setrlimit(limit, (min(hard % 2**64, 1 << 33), hard))
+from nettop.changes import ready
+ready._OOM = "{tmp_path}/oom"
+ready._lift()
+limits = [resource.getrlimit(one) for one in ready._LIMITS]
+print(len(limits), {{soft == hard for soft, hard in limits}})
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.split() == [b"7", b"{True}"]
+    assert (tmp_path / "oom").read_text() == "-1000"

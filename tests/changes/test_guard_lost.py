@@ -237,6 +237,17 @@ def test_the_signals_that_end_a_guard_are_all_but_those_that_nobody_can_catch() 
     assert left == ignored | {signal.SIGKILL, signal.SIGSTOP}
 
 
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGALRM, signal.SIGQUIT, signal.SIGXCPU])
+def test_a_signal_reverts_at_once(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    make(host, book)
+    monkeypatch.setattr(guard, "_signal", lambda _seconds: number)
+    guard.wait(Memory(book), 1)
+    assert shows(host) == "1500"
+    assert [e.state for e in book.entries()] == ["reverted"]
+
+
 # -- what is said ----------------------------------------------------------------------------------
 
 

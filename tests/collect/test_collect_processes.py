@@ -58,7 +58,7 @@ def test_a_dull_thread_is_looked_at_again() -> None:
         "/proc/4/stat": stat(4, "rcu_preempt", flags=0x208040),
     }
     memory: Memory = {}
-    assert processes.update(host(files), memory) == []
+    assert not processes.update(host(files), memory)
     files["/proc/2/stat"] = stat(2, "iperf3")  # the thread ended, a program has its number
     files["/proc/4/stat"] = stat(4, "rcu_preempt", user=9, flags=0x208040)
     for turn in range(20):

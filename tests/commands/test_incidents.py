@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import shutil
@@ -179,3 +180,14 @@ def test_replay_opens_the_screen_with_all_that_the_screen_asks_for(
     for args, source in seen:
         assert vars(options.parse_args([])).keys() <= vars(args).keys()
         assert not source.live
+
+
+def test_an_incident_beyond_a_bound_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / f"{NAMES[0]}.host.gz"
+    file.write_bytes(gzip.compress(b"-- @1.0 wall 1.0 --\n-- /x --\n" + b"y" * (2 << 20)))
+    assert main(["incidents", "show", NAMES[0], "--box", str(tmp_path)]) == 3
+    told = capsys.readouterr().err
+    assert told.startswith(f"nettop: {file}: more than 1 MiB")
+    assert told.count("\n") == 1

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from nettop.host.pseudonyms import Names
 from nettop.host.recording import Replay
-from nettop.host.scrub import scrub
+from nettop.host.request import Request
+from nettop.host.scrub import DAMAGED, scrub
 from nettop.host.scrub_netlink import scrubbed
 
 KEY = b"k" * 32
@@ -278,3 +279,11 @@ def test_a_route_still_leads_to_the_addresses_behind_it(length: int) -> None:
         message = struct.pack("=IHHII", 28 + len(raw), kind, 0, 1, 0) + bytes(head) + raw
         clean = scrubbed("netlink/route/routes4", message, Names(KEY))
         assert clean[32:36] == masked(Names(KEY).address(own), length)
+
+
+@pytest.mark.parametrize("body", ["!5 Input/output error\n", "AAAAA\n", "A\n"])
+def test_of_an_answer_that_is_damaged_nothing_is_kept(body: str) -> None:
+    made = scrub(f"c\n-- netlink/route/links --\n{body}")
+    assert made == f"c\n-- netlink/route/links --\n{body if body[0] == '!' else DAMAGED}"
+    with pytest.raises(OSError, match=r"Bad message|Input/output error"):
+        Replay(made).netlink(Request("route", 18, b"", "route/links"))

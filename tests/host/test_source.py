@@ -33,6 +33,7 @@ def test_what_is_read_every_second_stays_open(monkeypatch: pytest.MonkeyPatch) -
         opened.append(path)
         return really(path, flags)
 
+    gc.collect()
     before = len(os.listdir("/proc/self/fd"))
     source, names = Live(), ("/proc/stat", "/proc/softirqs", "/proc/net/softnet_stat")
     source.keep_open(names)

@@ -152,3 +152,19 @@ def test_a_namespace_is_not_kept_in_the_hosts_files(nettop: Nettop) -> None:
         assert kept["state"] == "refused"
         assert "not for a network namespace" in kept["because"]
     nettop("undo", "--all")
+
+
+def test_an_interface_above_has_its_mtu_again(nettop: Nettop) -> None:
+    words = "ip link add link va name above type macvlan"
+    try:
+        nettop.see(*words.split())
+    except AssertionError:
+        pytest.skip("this kernel has no macvlan")
+    try:
+        nettop("set", "link.mtu@va", "1400", "--confirm", "600")
+        assert nettop.see("cat", "/sys/class/net/above/mtu").strip() == "1400"
+        nettop.expires()
+        assert mtu(nettop) == 1500
+        assert nettop.see("cat", "/sys/class/net/above/mtu").strip() == "1500"
+    finally:
+        nettop.see("ip", "link", "del", "above")

@@ -15,12 +15,14 @@ Limited: TypeAlias = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def limits(warm: Warm, home: Path) -> Limited:
-    """Runs a command with `memory` bytes of address space and its own folders below `home`."""
+    """Runs a command with `memory` bytes of address space and its own folders below `folders`."""
     names = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE")
-    folders = {name: str(home / name) for name in names}
 
-    def run(*words: str, memory: int = GIB) -> subprocess.CompletedProcess[str]:
-        done = warm.run(words, {**os.environ, **folders}, memory=memory)
+    def run(
+        *words: str, memory: int = GIB, folders: Path = home
+    ) -> subprocess.CompletedProcess[str]:
+        own = {name: str(folders / name) for name in names}
+        done = warm.run(words, {**os.environ, **own}, memory=memory)
         out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
         return subprocess.CompletedProcess(words, done.returncode, out, err)
 

@@ -91,6 +91,8 @@ def decode(text: str | bytes) -> Incident:
                 raise ValueError(f"not an incident: {f.name} is {value!r}")
             values[f.name] = float(value)
         elif f.name == "also":
+            if not isinstance(value, list | tuple):
+                raise ValueError(f"not an incident: also is {value!r}")
             values[f.name] = tuple(map(str, value))[:ALSO]
         else:
             values[f.name] = str(value)

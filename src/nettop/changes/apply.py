@@ -10,13 +10,14 @@ from .. import settings
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import Change, Result, chain, context, guard, matching
+from . import Change, Result, chain, context, guard, matching, target
 from .entry import JournaledChange
 from .journal import Journal, since_boot
 from .plan import forecast, refused
 from .readback import carrier, look, read_side_effects, settle
 
 CONFIRM = 30.0  # seconds to confirm a risky change
+_SAID = 8  # side effects that are named
 Arm = Callable[[Journal, int, float], None]
 
 
@@ -174,6 +175,7 @@ def _begin(
             due=due, armed=first is not None and due is not None,
             asked=settings.asked(host.source, address),
             side_effects={key: (value, None) for key, value in before.items()},
+            devices=target.devices(host, address, names),
         )
     )  # fmt: skip
 
@@ -231,16 +233,22 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
         for key, (old, _) in entry.side_effects.items()
         if now[key] != old and (now[key] is not None or after is not None)
     }
+    # also what did not move: the write of an undo may move it
+    still = {k: (v, v) for k, (v, _) in entry.side_effects.items() if v is not None and now[k] == v}
+    both = {key: (still | moved)[key] for key in entry.side_effects if key in still or key in moved}
     try:
         journal.note(
             entry.id, "end", state="held" if entry.keeper else state, effect=effect, after=after,
-            because=because, side_effects=moved,
+            because=because, side_effects=both,
         )  # fmt: skip
     except OSError as error:
         because = f"{because}; " if because else ""
         because += f"done, but the journal could not be completed: {sentence(error)}"
     if moved:
-        also = ", ".join(f"{key} {old} → {new}" for key, (old, new) in sorted(moved.items()))
+        also = ", ".join(
+            f"{key} {old} → {new}" for key, (old, new) in sorted(moved.items())[:_SAID]
+        )
+        also += f" and {len(moved) - _SAID:,} more" if len(moved) > _SAID else ""
         because = f"{because}; also moved: {also}" if because else f"also moved: {also}"
     if after is None:  # gone or renamed: undo finds it
         state = "conflict"

@@ -30,7 +30,7 @@ READY = 60.0  # seconds for a guard to start and load its modules on a very busy
 
 def unconfirmed(entry: JournaledChange) -> bool:
     """Whether the change reverts unless it is confirmed. Changes of another boot are lost."""
-    return entry.open and entry.due is not None and entry.boot in ("", context.boot())
+    return entry.open and entry.due is not None and context.maybe_this_boot(entry.boot)
 
 
 def of_group(entries: Sequence[JournaledChange], group: int) -> tuple[JournaledChange, ...]:

@@ -18,6 +18,14 @@ def boot() -> str:
         return file.read().strip()
 
 
+def maybe_this_boot(known: str) -> bool:
+    """Whether a journaled boot may be this one; so may one that is empty, or cannot be compared."""
+    try:
+        return known in ("", boot())
+    except OSError:  # /proc without /proc/sys: proc(5), subset=pid
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class Netns:
     """A network namespace. The kernel reuses inodes, but never a cookie.

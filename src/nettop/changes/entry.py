@@ -47,6 +47,7 @@ class JournaledChange:
     identity: str = ""
     asked: str = ""  # the text written before, if the host may show another value
     side_effects: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    devices: Mapping[str, str] = field(default_factory=dict)  # identity of other interfaces in it
     armed: bool = False  # its guard runs; `due` counts from then
     undoes: tuple[int, ...] = ()  # entries that it reverts: undone once this one is confirmed
     keeper: str = ""  # names the process that reverts it when its nettop ends
@@ -189,6 +190,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     **dict.fromkeys(("deadline", "due", "ended"), (int, float, type(None))),
     "after": (str, type(None)),
     "side_effects": (dict,),
+    "devices": (dict,),
     "armed": (bool,),
     **dict.fromkeys(("undoes", "also"), (list,)),
 }
@@ -207,6 +209,8 @@ def _valid(line: Line) -> bool:
     if not 0 <= line.get("at", 0) < _END_OF_TIME > (line.get("deadline") or 0) >= 0:
         return False
     if not all(isinstance(n, int) for key in ("undoes", "also") for n in line.get(key, ())):
+        return False
+    if not all(isinstance(identity, str) for identity in line.get("devices", {}).values()):
         return False
     for pair in line.get("side_effects", {}).values():
         if not isinstance(pair, list) or not all(
@@ -264,7 +268,7 @@ def repair(handle: int) -> int:
     size = os.fstat(handle).st_size
     if not size or os.pread(handle, 1, size - 1) == b"\n":
         return size
-    start = max(0, size - (1 << 20))
+    start = max(0, size - 2 * LONGEST)
     tail = os.pread(handle, size - start, start)
     last = tail.rfind(b"\n") + 1
     if _whole(tail[last:]):

@@ -20,7 +20,18 @@ from typing import Final, Protocol
 
 from ..files import bounds, descriptors, draft
 from ..files.trust import trusted
-from .entry import LONGEST, Contents, JournaledChange, Line, begin, checksum, long, repair, rows
+from .entry import (
+    LONGEST,
+    Contents,
+    JournaledChange,
+    Line,
+    begin,
+    checksum,
+    long,
+    parsed,
+    repair,
+    rows,
+)  # fmt: skip
 
 _LOCK_PAUSE = 0.02
 _MOST: Final = bounds.BOUNDS["journal"].most
@@ -148,7 +159,10 @@ class Journal:
             raise OSError(27, why, self.path)
         number = max((e.id for e in self.entries()), default=0) + 1
         entry = replace(entry, id=number, group=entry.group or number)
-        self.put(entry)
+        line = begin(entry)
+        if len(_text(line)) > LONGEST // 2:  # the line after the write is longer
+            raise OSError(errno.EFBIG, "too many other settings change with this one")
+        self.append(line)
         return entry
 
     def put(self, entry: JournaledChange) -> None:
@@ -163,7 +177,9 @@ class Journal:
         """Write one line and wait until it is on disk; OSError leaves the file unchanged."""
         self._create()
         fresh = not os.path.exists(self.path)
-        data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        data = _text(line)
+        if parsed(data[:-1]) is None:
+            raise OSError(errno.EINVAL, "such a line of the journal would be left out", self.path)
         with self._written() as handle:
             size = repair(handle)
             try:
@@ -293,3 +309,7 @@ def _needed(entries: Sequence[JournaledChange]) -> set[int]:
         if still_open[at : at + 1] and still_open[at] <= entry.last:
             needed.add(entry.id)
     return needed
+
+
+def _text(line: Mapping[str, object]) -> bytes:
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"

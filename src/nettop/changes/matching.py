@@ -26,13 +26,16 @@ def side_effect(
 ) -> tuple[str | None, str | None]:
     """Old and new value of a setting beside `entry`, as the change `of` moved it; else None.
 
-    A setting of the device of `entry` is found by its device, and not by the name that it had.
+    A setting of the device of `entry` is found by its device, and not by the name that it had; one
+    of another interface by its name.
     """
     wanted, same = _beside(setting, entry), same_device(of, entry)
     for key, values in of.side_effects.items():
         found, own = _beside(key, of)
         if (found, own) == wanted and (same or not own):
             return values
+        if not own and found == _address(setting) and same_namespace(of, entry):
+            return values  # of an interface above that of `of`
     return None, None
 
 

@@ -2,7 +2,8 @@
 
 What the journal said of an entry holds until a line of the journal says otherwise. A journal that
 is gone, emptied, cut off, replaced, too large or unreadable, or that another user can change, says
-nothing. What is noted holds even if it cannot be written.
+nothing. Nor does one on a disk that hangs (`aside`). What is noted holds even if it cannot be
+written.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from typing import Final
 
+from .aside import DISK
 from .entry import JournaledChange, Line, fold
 from .journal import Busy, Journal, since_boot
+
+_HANGS: Final = 3600.0  # seconds to wait for a disk that hangs, after the revert
 
 
 class Memory:
@@ -31,14 +36,22 @@ class Memory:
     @contextmanager
     def lock(self, seconds: float = 10.0) -> Iterator[None]:
         """Hold the lock of the journal, if it has one; Busy as for `Journal.lock`."""
-        with ExitStack() as held:
-            try:
-                held.enter_context(self._journal.lock(seconds, compact=False))
-            except Busy:
-                raise
-            except OSError:  # there is no folder to lock
-                pass
+        held = ExitStack()
+        try:
+            DISK(lambda: self._lock(held, seconds), seconds, ExitStack.close)
+        except Busy:
+            raise
+        except OSError:  # there is no folder to lock, or its disk hangs
+            held = ExitStack()
+        try:
             yield
+        finally:
+            with suppress(TimeoutError):
+                DISK(held.close)
+
+    def _lock(self, held: ExitStack, seconds: float) -> ExitStack:
+        held.enter_context(self._journal.lock(seconds, compact=False))
+        return held
 
     def entries(self) -> tuple[JournaledChange, ...]:
         """All entries, oldest first; never an error."""
@@ -53,23 +66,29 @@ class Memory:
         """Add an event of an entry; OSError if it holds in memory only."""
         line = {"event": event, "id": number, "at": time.time(), **values}
         fold(self._known, dict(line))
+        entry = self._known.get(number)
         try:
-            self._write(line)
+            DISK(lambda: self._write(line, entry))
         except OSError:
             self._unwritten.append(line)
             raise
 
     def record(self) -> None:
-        """Write what could not be written, now that there is time to make the journal smaller."""
+        """Write what could not be written, now that there is time to make the journal smaller.
+
+        A disk that hangs is waited for.
+        """
+        if self._unwritten and not DISK.settled(_HANGS):
+            return
         with suppress(Exception), self._journal.lock():
             while self._unwritten:
-                self._write(self._unwritten[0])
+                line = self._unwritten[0]
+                self._write(line, self._known.get(line["id"]))
                 self._unwritten.pop(0)
 
-    def _write(self, line: Line) -> None:
+    def _write(self, line: Line, entry: JournaledChange | None) -> None:
         """Write a line; an entry that the journal has lost is written again, once it is closed."""
         number = line["id"]
-        entry = self._known.get(number)
         self._journal.must_be_ours()
         there = {one.id: one for one in self._journal.entries()}
         if entry is None or (number in there and _same(there[number], entry)):
@@ -81,17 +100,26 @@ class Memory:
 
     def _read(self) -> bool:
         """Read the journal if it has changed; whether it has all entries that are known."""
-        self._journal.must_be_ours()
-        version = self._journal.version()
-        if version == self._seen and any(version):
+        seen = self._seen
+        version, entries = DISK(lambda: self._look(seen))
+        if entries is None:
             return not self._lost
-        there = {entry.id: entry for entry in self._journal.entries()}
+        there = {entry.id: entry for entry in entries}
         for number, entry in there.items():
             old = self._known.get(number)
             if old is None or (_same(old, entry) and _steps(entry) >= _steps(old)):
                 self._known[number] = entry
         self._seen = version
         return all(n in there and _same(there[n], e) for n, e in self._known.items() if e.open)
+
+    def _look(
+        self, seen: tuple[int, int]
+    ) -> tuple[tuple[int, int], tuple[JournaledChange, ...] | None]:
+        """The version of the journal, and its entries unless it is the one that was seen."""
+        self._journal.must_be_ours()
+        version = self._journal.version()
+        same = version == seen and any(version)
+        return version, None if same else self._journal.entries()
 
     def _counted(self, entry: JournaledChange) -> JournaledChange:
         """An open entry whose start can no longer be read: it starts with this process."""

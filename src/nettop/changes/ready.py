@@ -29,12 +29,18 @@ _LATER: Final = (
     "nettop.host.source", "difflib", "json", "pwd", "shlex", "shutil", "subprocess",
 )  # fmt: skip
 _NEEDED: Final = 16  # descriptors that a revert may open, with those of a tool that it runs
+_LIMITS: Final = (
+    resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE,
+    resource.RLIMIT_MEMLOCK, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC,
+)  # fmt: skip
+_OOM: Final = "/proc/self/oom_score_adj"
 _CURRENT, _FUTURE = 1, 2  # include/uapi/asm-generic/mman.h
 
 
 def ready() -> None:
-    """Import every kind of setting with what it imports later, and lock the memory."""
+    """Import every kind of setting with what it imports later; nothing may end this process."""
     load()
+    _lift()
     _lock_memory()
 
 
@@ -74,9 +80,19 @@ def _lock_memory() -> None:
     Under a limit that cannot be lifted, memory that is needed later is left out: it could not be
     had at all.
     """
-    flags = _CURRENT | _FUTURE
-    try:
-        resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY,) * 2)
-    except (OSError, ValueError):
-        flags = _CURRENT
-    ctypes.CDLL(None).mlockall(flags)
+    limited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1] != resource.RLIM_INFINITY
+    ctypes.CDLL(None).mlockall(_CURRENT if limited else _CURRENT | _FUTURE)
+
+
+def _lift() -> None:
+    """Lift the limits of the shell, such as one of CPU time, whose end is SIGKILL (setrlimit(2)).
+
+    Where the host has no memory left, other processes end before this one (proc(5)).
+    """
+    for limit in _LIMITS:
+        for highest in (resource.RLIM_INFINITY, resource.getrlimit(limit)[1]):
+            with suppress(OSError, ValueError):
+                resource.setrlimit(limit, (highest, highest))
+                break
+    with suppress(OSError), open(_OOM, "w") as file:
+        file.write("-1000")

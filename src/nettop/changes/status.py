@@ -102,7 +102,7 @@ def closed(entry: JournaledChange, host: Host, survey: Survey) -> Result:
 
 def late(entries: Sequence[JournaledChange], host: Host) -> tuple[Result, ...]:
     """What guards of this boot reverted after the newest guarded change began."""
-    guarded = [e for e in entries if e.armed and e.boot == context.boot()]
+    guarded = [e for e in entries if e.armed and context.maybe_this_boot(e.boot)]
     newest = max((e.id for e in guarded), default=0)
     reverted = [e for e in guarded if e.state == "reverted" and e.last >= newest]
     survey = Survey()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from .. import settings
@@ -107,6 +107,31 @@ def renamed(address: Address, name: str, entry: JournaledChange) -> Address:
     """The address with the current `name` of the interface, if it was that of the entry."""
     same = settings.device(address) == settings.device(entry.address)
     return settings.on(address, name) if same and name else address
+
+
+def devices(host: Host, address: Address, side_effects: Iterable[str]) -> dict[str, str]:
+    """The identity of each other interface that side effects of an address are on, by its name."""
+    found = {settings.device(settings.parse(name)) for name in side_effects}
+    return {
+        nic: settings.identity(host.source, settings.parse(f"link.mtu@{nic}"))
+        for nic in sorted(found - {"", settings.device(address)})
+    }
+
+
+def beside(address: Address, name: str, entry: JournaledChange, host: Host) -> Address | None:
+    """The address of a side effect of an entry, whose interface has this `name` now.
+
+    None if it is on another interface, which is not here any more.
+    """
+    nic = settings.device(address)
+    identity = entry.devices.get(nic, "")
+    if not identity:  # of the same interface, of none, or in an older journal
+        return renamed(address, name, entry)
+    for one in _names(nic, host):
+        here = settings.on(address, one)
+        if settings.same(identity, settings.identity(host.source, here)):
+            return here
+    return None
 
 
 def _gone(because: str) -> Target:

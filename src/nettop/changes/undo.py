@@ -245,8 +245,10 @@ def moved(
     return tuple(
         (other, old)
         for key, (old, new) in entry.side_effects.items()
-        for other in (target.renamed(settings.parse(key), settings.device(address), entry),)
-        if old is not None and _in_place(host, entry, other, new, planned or {})
+        for other in (target.beside(settings.parse(key), settings.device(address), entry, host),)
+        if old is not None
+        and other is not None
+        and _in_place(host, entry, other, new, planned or {})
     )
 
 

@@ -47,12 +47,12 @@ def notices(journal: Journal) -> tuple[str, ...]:
             f"the journal has {size >> 20} MiB of at most {bound}: "
             "close changes with nettop undo ID, or undo ID --forget"
         )
-    boot, entries = context.boot(), journal.entries()
+    entries = journal.entries()
     dead = unguarded(journal, entries)
     held = any(entry.open and entry.keeper for entry in entries)
     kept = running(KEEPER, journal.folder) if held else frozenset()
     for entry in entries:
-        if not entry.open or (entry.boot and entry.boot != boot):
+        if not entry.open or not context.maybe_this_boot(entry.boot):
             continue
         name = f"change {entry.id} ({entry.setting})"
         if entry.id in dead and over(entry, entries) >= 0:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from ..files.bounds import count, counts
 from ..frame.fields import counter, gauge, label, light
-from ..frame.rates import Unfinished
+from ..frame.rates import Partly, Unfinished
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
@@ -34,6 +34,7 @@ MEMORY: Final = _pids.MEMORY  # with `socket_owners`, which knows the processes 
 BUSIEST: Final = 16  # processes whose threads are read
 THREADS: Final = 512  # threads that are read, of the busiest processes first
 WAITS: Final = 32  # threads; if a process has more, their waiting time is not read
+HIDDEN: Final = "processes of other users are hidden: proc(5), hidepid"
 _ROUNDS: Final = 3  # readings that a process stays among the busiest, or keeps its row at rest
 _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _PACKETS: Final = (
@@ -99,6 +100,7 @@ class Last:
     resting: Resting = field(default_factory=Resting)
     details: dict[str, _Detail] = field(default_factory=dict)
     busy: dict[str, int] = field(default_factory=dict)  # readings left among the busiest
+    refused: bool = False  # a process may not be read
 
     def name(self, pid: str) -> str | None:
         """The command name of a process; None if it was not read."""
@@ -138,13 +140,16 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         if seen.row is not None
     ]
     rows += [thread.row for known in details.values() for thread in known.threads.values()]
-    unread = len(last.resting.new) if many else 0
-    return Unfinished(rows, _pids.left(unread, len(listed), "CPU times")) if unread else rows
+    if unread := len(last.resting.new) if many else 0:
+        return Unfinished(rows, _pids.left(unread, len(listed), "CPU times"))
+    # each PID namespace has a process 1: proc(5), hidepid=invisible, and then hidepid=noaccess
+    return Partly(rows, HIDDEN) if last.refused or "1" not in listed else rows
 
 
 def _read_all(source: Source, last: Last, listed: Sequence[str]) -> list[tuple[float, str]]:
     """Read each process; the CPU seconds and pids of those that ran."""
     past, turn = last.seen, last.turn
+    last.refused = False
     now: dict[str, _Seen] = {}
     grown: list[tuple[float, str]] = []
     for pid in listed:
@@ -154,8 +159,9 @@ def _read_all(source: Source, last: Last, listed: Sequence[str]) -> list[tuple[f
             continue
         try:
             line = source.data(f"/proc/{pid}/stat")
-        except OSError:
-            continue  # it ended meanwhile
+        except OSError as error:
+            last.refused |= isinstance(error, PermissionError)
+            continue  # or it ended meanwhile
         if old is not None and old.line == line:
             now[pid] = _rested(old)
             continue
@@ -183,7 +189,8 @@ def _read_due(
     for pid in resting.due(awake, holding, source.now()):
         try:
             line = source.data(f"/proc/{pid}/stat")
-        except OSError:  # it ended meanwhile
+        except OSError as error:  # it ended meanwhile, or is hidden
+            last.refused |= isinstance(error, PermissionError)
             seen.pop(pid, None)
             continue
         old, turns, holds = seen.get(pid), _turns(line), pid in holding

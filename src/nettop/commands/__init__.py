@@ -181,6 +181,15 @@ def _selected(args: argparse.Namespace, *, pace: float, loop: bool) -> Source:
         if not os.path.isdir(args.root):
             raise Refused(f"no such directory: {args.root}", 3)
         return Live(args.root)
+    return this_host()
+
+
+def this_host() -> Source:
+    """This machine, with the interfaces of the network namespace of this process."""
+    from ..host import own_sysfs
+    from ..host.source import Live
+
+    own_sysfs.ensure()
     return Live()
 
 
@@ -288,7 +297,7 @@ def enter_netns_of(args: argparse.Namespace) -> None:
     """
     if args.netns is not None:
         enter_netns(args.netns)
-    own_names(args, Live())
+    own_names(args, this_host())
 
 
 def emit(document: Mapping[str, object]) -> None:

@@ -141,13 +141,13 @@ def _show(path: Path, args: argparse.Namespace) -> int:
     from ..box.stretch import moments
 
     incident, first, last, count = None, 0.0, 0.0, 0
-    for moment in moments(path):
-        if incident is None:
-            try:
+    try:
+        for moment in moments(path):
+            if incident is None:
                 incident, first = of(moment), moment.at
-            except ValueError as error:
-                raise Refused(f"{path}: {error}", 3) from None
-        last, count = moment.at, count + 1
+            last, count = moment.at, count + 1
+    except ValueError as error:  # or a RecordingError
+        raise Refused(f"{path}: {error}", 3) from None
     if incident is None:
         raise Refused(f"{path} is damaged", 3)
     before, after = max(0.0, incident.at - first), max(0.0, last - incident.at)

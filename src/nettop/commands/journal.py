@@ -121,6 +121,6 @@ def document(entry: JournaledChange, since: str = "") -> dict[str, object]:
         values["keeper"] = entry.keeper
     if entry.undoes:
         values["undoes"] = list(entry.undoes)
-    if entry.side_effects:
-        values["side_effects"] = {k: list(v) for k, v in entry.side_effects.items()}
+    if moved := {k: [old, new] for k, (old, new) in entry.side_effects.items() if old != new}:
+        values["side_effects"] = moved
     return values

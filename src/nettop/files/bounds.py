@@ -155,8 +155,8 @@ BOUNDS: Final[Mapping[str, Bound]] = {
         "a hundred thousand changes",
     ),
     "journal-line": Bound(
-        64 * 1024, "bytes", "a line of the journal",
-        "a change with its side effects is a few KiB",
+        512 * 1024, "bytes", "a line of the journal",
+        "a process of 5,000 threads, whose CPUs change with its own",
     ),
     "state": Bound(
         64 * 1024, "bytes", "the saved state of the screen (view.json, processor)",

@@ -10,6 +10,8 @@ bridges.
 from __future__ import annotations
 
 import base64
+import errno
+import os
 import re
 import struct
 
@@ -39,6 +41,7 @@ WORDS = frozenset(
     x2apic
     """.split()
 )
+DAMAGED = f"!{errno.EBADMSG} {os.strerror(errno.EBADMSG)}\n"
 _TEXTS_WITHOUT_ADDRESSES = ("/proc/interrupts", "/proc/stat", "/proc/softirqs", "/sys/class/dmi")
 
 
@@ -153,6 +156,9 @@ def _cmdline(text: str) -> str:
 
 
 def _netlink(name: str, body: str, names: Names) -> str:
-    data = names.named(base64.b64decode(body))
+    try:
+        data = names.named(base64.b64decode(body))
+    except ValueError:  # what is in it cannot be replaced
+        return DAMAGED
     text = base64.b64encode(scrubbed(name, data, names)).decode()
     return "".join(text[i : i + 96] + "\n" for i in range(0, len(text), 96)) or "\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 from ..host.netlink.codec import Field, attribute, decode, encode, messages, numbered
@@ -102,16 +103,10 @@ def keep(address: Address, value: str) -> Keep:
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """For an MTU, that of IPv6 and the offloads that do not support it."""
+    """For an MTU, that of IPv6, the offloads that do not support it, and the MTU of those above."""
     if address.name != "mtu":
         return ()
-    addresses = []
-    name = f"net.ipv6.conf.{address.nic.replace('.', '/')}.mtu"
-    try:
-        source.text(f"/proc/sys/net/ipv6/conf/{address.nic}/mtu")
-        addresses.append(f"sysctl.{name}")
-    except OSError:
-        pass
+    addresses = [*_ipv6(source, address.nic)]
     if getattr(source, "live", False):
         from .feature import states
 
@@ -120,7 +115,35 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
         except OSError:
             features = {}.items()
         addresses += [f"feature.{key}@{address.nic}" for key, state in features if not state.fixed]
+    for upper in _above(source, address.nic):
+        addresses += [f"link.mtu@{upper}", *_ipv6(source, upper)]
     return tuple(addresses)
+
+
+def _ipv6(source: Source, nic: str) -> Iterator[str]:
+    """The MTU of IPv6 of an interface that has one."""
+    try:
+        source.text(f"/proc/sys/net/ipv6/conf/{nic}/mtu")
+        yield f"sysctl.net.ipv6.conf.{nic.replace('.', '/')}.mtu"
+    except OSError:
+        pass
+
+
+def _above(source: Source, nic: str) -> list[str]:
+    """The interfaces that are stacked on this one in this namespace, the lower ones first.
+
+    The kernel lowers their MTU with its own, and does not raise it again (vlan_device_event() in
+    net/8021q/vlan.c, macvlan_device_event() in drivers/net/macvlan.c).
+    """
+    found = [nic]
+    for lower in found:
+        try:
+            names = source.listing(f"/sys/class/net/{lower}")
+        except OSError:
+            continue
+        uppers = (name.removeprefix("upper_") for name in names if name.startswith("upper_"))
+        found += [name for name in uppers if name not in found]
+    return found[1:]
 
 
 def limits(source: Source, address: Address) -> Limits:
@@ -145,9 +168,10 @@ def limits(source: Source, address: Address) -> Limits:
 
 
 def _has_ipv6(source: Source, nic: str) -> bool:
+    """Whether the interface, or one above, has IPv6 addresses."""
+    names = {nic, *_above(source, nic)}
     try:
-        return any(
-            line.split()[-1:] == [nic] for line in source.text("/proc/net/if_inet6").splitlines()
-        )
+        lines = source.text("/proc/net/if_inet6").splitlines()
+        return any(names & set(line.split()[-1:]) for line in lines)
     except OSError:
         return False

@@ -8,6 +8,7 @@ of the network namespace; net.core is largely of the host
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..host.source import Source
@@ -22,6 +23,13 @@ _ODD = re.compile(r"[*?\[\]{}=#;\s]")  # the name of an interface may be `*`
 # net.ipv4.conf.eth0.rp_filter, net.ipv6.neigh.eth0/100.gc_stale_time, net.mpls.conf.eth0.input
 _DEVICE = re.compile(r"(net\.[^.]+\.(?:conf|neigh)\.)([^.]+)(\..+)", re.DOTALL)
 _EVERY = ("all", "default")
+# of all interfaces: the kernel writes them to each one (net/ipv4/devinet.c, net/ipv6/addrconf.c)
+_ALL = re.compile(
+    r"(net\.(ipv4)\.conf\.)all\.(forwarding)|(net\.(ipv6)\.conf\.)all\."
+    r"(forwarding|disable_ipv6|disable_policy|ignore_routes_with_linkdown|addr_gen_mode)"
+)
+_NO_IPV6 = re.compile(r"net\.ipv6\.conf\.(?!default\.)[^.]+\.disable_ipv6", re.DOTALL)
+_GLOBAL = "00"  # the scope of an address in /proc/net/if_inet6
 _LISTS = frozenset({*TEXT, "net.ipv4.ip_local_reserved_ports"})
 _CONTROL = "net.ipv4.tcp_congestion_control"
 _NO_CONTROL = frozenset({"diag", "sigpool"})  # modules whose names look like a congestion control
@@ -130,9 +138,55 @@ def limits(source: Source, address: Address) -> Limits:
     return Limits(min=least, max=most, because="the kernel's limit")
 
 
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
+    """For a parameter of all interfaces, that of each; with forwarding also redirects and LRO."""
+    name = address.name.replace("net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding")
+    found = _ALL.fullmatch(name)
+    if found is None:
+        return ()
+    before, family, leaf = filter(None, found.groups())
+    try:
+        names = [one for one in source.listing(f"/proc/sys/net/{family}/conf") if one != "all"]
+    except OSError:
+        return ()
+    each = tuple(f"sysctl.{before}{one.replace('.', '/')}.{leaf}" for one in names)
+    if family == "ipv6":
+        return each
+    return ("sysctl.net.ipv4.conf.all.accept_redirects", *each, *_merging(source, names))
+
+
+def _merging(source: Source, names: Sequence[str]) -> Iterator[str]:
+    """The large receive offload of hardware, which forwarding turns off for good."""
+    from .feature import states
+
+    for nic in names if getattr(source, "live", False) else ():
+        try:
+            source.link(f"/sys/class/net/{nic}/device")
+            state = states(source, nic).get("rx-lro")
+        except OSError:
+            continue
+        if state is not None and not state.fixed:
+            yield f"feature.rx-lro@{nic}"
+
+
+def _keeps_addresses(source: Source, address: Address) -> None:
+    """ValueError if the kernel would remove IPv6 addresses, which an undo cannot put back."""
+    try:
+        lines = source.text("/proc/net/if_inet6").splitlines()
+    except OSError:
+        return
+    nic = device(address)
+    for words in map(str.split, lines):
+        if len(words) > 5 and words[3] == _GLOBAL and nic in ("", words[5]):
+            why = f"the kernel would remove the IPv6 addresses of {words[5]}"
+            raise ValueError(f"{address}: {why}, and undo could not put them back")
+
+
 def validate(source: Source, address: Address, value: str) -> None:
     """ValueError unless it has at most as many numbers as now, each in the kernel's range."""
     now, words = read(source, address).split(), value.split()
+    if _NO_IPV6.fullmatch(address.name) and now == ["0"] != words:
+        _keeps_addresses(source, address)
     if not now or address.name in _LISTS or not all(map(_NUMBER.fullmatch, now)):
         return
     odd = next((word for word in words if not _NUMBER.fullmatch(word)), None)
