@@ -43,7 +43,7 @@ def call(name: str, error: str = "EAGAIN", where: str = "here") -> failed_calls.
 
 
 V1, V2 = "/sys/fs/cgroup/freezer/x/freezer.state", "/sys/fs/cgroup/x/cgroup.freeze"
-FULL = {"full": "/sys/fs/cgroup/x", "tasks": 4}
+FULL: dict[str, Any] = {"full": "/sys/fs/cgroup/x", "tasks": 4}
 
 
 @pytest.mark.parametrize(("row", "tables", "state", "words"), [

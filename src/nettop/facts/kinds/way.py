@@ -84,6 +84,7 @@ def _decider(trouble: Trouble, way: Way) -> Step | None:
     """
     step = way.decider
     if trouble.places:
+        step = step or way.suspect
         return step if step is not None and step.place in trouble.places else None
     if not trouble.sockets and all(one in HEARD for one in trouble.errors):
         return step if step is not None and step.place in REFUSES else None
