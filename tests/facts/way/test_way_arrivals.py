@@ -152,7 +152,8 @@ LO = Address("lo", FAR, 32, 4, "global")
     (received(9, 2, 2), {"addresses": [*OWN, LO]}, f"{FAR}, an address of lo, is in the network"),
     (received(9, 2, 1), {"addresses": [*OWN, LO]}, None),  # it answers
     (received(9, 40, 40), {"addresses": [*OWN, LO]}, None),  # it has answered others
-    (received(9, 2, 2), {}, ""),  # nothing decides it
+    (received(9, 2, 2), {}, None),  # nothing may decide it
+    (received(9, 2, 2), {"addresses": [*OWN, replace(LO, address="10.77.0.9")]}, ""),
 ])  # fmt: skip
 def test_an_interface_that_only_receives(entry: Any, tables: Any, says: str | None) -> None:
     usual = {"addresses": OWN, "fib": ROUTES, "routing_rules": RULES, **tables}
