@@ -56,6 +56,7 @@ V6 = "fd00:1::1"
     ([call("10.2.0.9", "connection", "0", port="443")], False),  # the program gets on by IPv4
     ([call("10.2.0.9", "connect", "ENETUNREACH", port="443")], False),  # which fails as well
     ([call("10.2.0.9", "connection", "0", port="443", process="other")], True),
+    ([call("10.2.0.9", "connection", "0", port="443", where="elsewhere")], True),
     ([call("::ffff:10.2.0.9", "connection", "0", port="443")], False),
 ])  # fmt: skip
 def test_no_way_by_ipv6_is_a_failure_where_the_program_has_no_other(

@@ -82,8 +82,9 @@ def _four(address: str) -> bool:
 
 def _otherwise(row: failed_calls.Row, frame: Frame) -> bool:
     """Whether the program tries IPv4 as well, or has connections by it."""
-    calls = frame.rows("failed_calls")
-    if any(one.process == row.process and one.port and _four(one.address) for one in calls):
+    calls = (one for one in frame.rows("failed_calls")
+             if (one.process, one.where) == (row.process, row.where))  # fmt: skip
+    if any(one.port and _four(one.address) for one in calls):
         return True
     own = {one.inode for one in frame.rows("socket_owners") if one.pid == row.pid}
     sockets = (one for table in ("sockets_tcp", "sockets_udp") for one in frame.rows(table))
