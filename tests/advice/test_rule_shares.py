@@ -32,7 +32,7 @@ FIXED = {
         app-on-other-node app-place-by-chance cpu-time-stolen who-limits-the-flow
         segments-arrive-with-gaps window-restarts-after-pauses
         bridge-ports-differ-in-mtu tunnel-packets-fragmented tunnel-packets-on-one-queue
-        two-ports-in-one-network
+        two-ports-in-one-network one-piece-at-a-time
     """,
     "pauses, and frames of a flooded network: not a part of the packets of this host": """
         paused-by-peer pausing-the-peer priority-paused-by-peer priority-pausing-the-peer

@@ -17,11 +17,13 @@ from nft_bytes import (
     chain,
     counter,
     expression,
+    nest,
     rule,
     verdict,
 )
 
-from nettop.collect import nftables
+from nettop.collect import nft_rules, nftables
+from nettop.host.netlink.codec import attribute
 
 CHAINS = chain("in", hook=1, policy=ACCEPT) + chain("bad")
 LIMIT = expression("limit", be64(1, 100), be64(2, 1), be32(3, 5))
@@ -147,3 +149,9 @@ def test_other_families_have_their_own_names() -> None:
     raw = bytearray(rule("in", 7, counter(1), verdict(DROP)))
     raw[16] = 10
     assert nftables.parse(b"", bytes(raw))[0].family == "ip6"
+
+
+def test_a_rule_shows_its_verdict_and_the_address_to_which_it_translates() -> None:
+    address = expression("immediate", be32(1, 1), nest(2, attribute(1, bytes((10, 2, 0, 30)))))
+    (row,) = nft_rules.parse(rule("pre", 7, address, expression("nat"), verdict(0)))
+    assert row.does == (("immediate", 1, "0a02001e"), ("nat",), ("immediate", 0, "0:"))

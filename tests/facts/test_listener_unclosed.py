@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from nettop.collect import processes, socket_owners
 from nettop.collect.sockets_tcp import Row
 from nettop.facts.kinds.listener import build
 from nettop.frame.rates import Entry, Frame
@@ -39,17 +38,3 @@ def test_a_connection_closed_by_the_peer_alone_counts(
     rows = (_row("listen", 7, send_q=128), _row(state, inode, send_q))
     (listener,) = build(Frame(0.0, 0.0, {"sockets_tcp": tuple(map(Entry, rows))}), None)
     assert listener.unclosed == counted
-
-
-@pytest.mark.parametrize(("state", "stopped"), [("T", True), ("t", True), ("S", False), ("", None)])
-def test_a_listener_knows_whether_its_process_is_stopped(state: str, stopped: bool | None) -> None:
-    process = processes.Row(9, 9, 1, "app", thread=False, state=state, user=0.0, system=0.0)
-    tables: dict[str, Any] = {
-        "sockets_tcp": (Entry(_row("listen", 7)),),
-        "socket_owners": tuple(
-            Entry(socket_owners.Row(7, pid, name)) for pid, name in ((9, "app"), (12, "child"))
-        ),
-        "processes": (Entry(process),) if state else (),
-    }
-    (listener,) = build(Frame(0.0, 0.0, tables), None)
-    assert (listener.pid, listener.stopped) == (9, stopped)

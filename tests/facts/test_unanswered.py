@@ -12,10 +12,13 @@ from nic_tables import link
 from nettop.collect import (
     addresses,
     classes,
+    fib,
     ipvs,
+    nft_rules,
     nftables,
     rivals,
     routes,
+    routing_rules,
     snmp,
     socket_owners,
     unresolved,
@@ -46,6 +49,23 @@ def test_an_attempt_counts_the_sockets_whose_syn_was_sent_again() -> None:
 
 def test_a_first_syn_is_no_attempt_without_an_answer() -> None:
     assert still(sockets_tcp=[waiting(1, 0)]).more["attempt"] == ()
+
+
+def test_what_sends_to_an_absent_neighbour_is_named() -> None:
+    rows = [
+        unresolved.Row("eth0", address, 4) for address in ("10.2.0.30", "10.2.0.99", "10.2.0.7")
+    ]
+    nat = (("immediate", 1, "0a02001e"), ("immediate", 2, "1f90"), ("nat",))
+    fibs = [fib.Row(4, 100, "0.0.0.0/0", 0, 0, "unicast", "eth0", "10.2.0.99")]
+    rules = [routing_rules.Row(4, 900, 1, "lookup", 100, source="10.1.0.3/32")]
+    found = {one.address: one for one in still(
+        unresolved=rows, nft_rules=[nft_rules.Row("ip", "nat", "pre", 7, nat)], fib=fibs,
+        routing_rules=rules,
+    ).more["absent"]}  # fmt: skip
+    assert "rule 7 of chain pre (ip nat) translates" in found["10.2.0.30"].what
+    assert "table 100 (rule 900 from 10.1.0.3/32)" in found["10.2.0.99"].what
+    assert "ip route replace 0.0.0.0/0 via GATEWAY table 100" in found["10.2.0.99"].change
+    assert found["10.2.0.7"].what == "10.2.0.7@eth0"
 
 
 def test_an_absent_neighbour_is_a_gateway_by_its_interface_and_address() -> None:

@@ -35,6 +35,7 @@ class Row:
     accept_ra: int | None = gauge(
         "router advertisements: 0 ignored, 1 taken unless it forwards, 2 taken", default=None
     )
+    disabled6: int | None = gauge("IPv6 is off", default=None)
     hop_limit: int | None = gauge("hop limit of what this host sends by IPv6", default=None)
 
 
@@ -48,6 +49,7 @@ def read(source: Source) -> list[Row]:
             _sysfs.number(source, f"{_IPV6}/{name}/forwarding"),
             _sysfs.number(source, f"{_IPV4}/{name}/arp_ignore"),
             _sysfs.number(source, f"{_IPV6}/{name}/accept_ra"),
+            _sysfs.number(source, f"{_IPV6}/{name}/disable_ipv6"),
             _sysfs.number(source, f"{_IPV6}/{name}/hop_limit"),
         )
         for name in source.listing(_IPV4)[:MOST]

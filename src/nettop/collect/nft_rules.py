@@ -37,7 +37,7 @@ _KNOWN: Final[dict[str, Table]] = {
             3: Field("data", "nest", _VALUE)},
     "bitwise": {1: Field("from", _RAW), 2: Field("register", _RAW),
                 4: Field("mask", "nest", _VALUE), 5: Field("xor", "nest", _VALUE)},
-    "immediate": {1: Field("register", _RAW), 2: Field("data", "nest", _VERDICT)},
+    "immediate": {1: Field("register", _RAW), 2: Field("data", "nest", {**_VALUE, **_VERDICT})},
     "queue": {1: Field("number", _RAW), 3: Field("flags", _RAW)},
 }  # fmt: skip
 

@@ -88,6 +88,7 @@ class Known:
     subflows: bool = False  # whether one belongs to an MPTCP socket
     reading: int = 0  # its number
     listening: frozenset[int] = frozenset()  # inodes of sockets that listen
+    queued: frozenset[int] = frozenset()  # of these, those with connections not yet accepted
     opened: int = 0  # sockets that appeared after the first reading
 
 
@@ -113,8 +114,9 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         last.opened += opened
     last.seen = seen
     last.reading += 1
-    whole = [row for row in rows if type(row) is Row]  # no packed one listens
-    last.listening = frozenset([row.inode for row in whole if row.state == "listen"])
+    doors = [row for row in rows if type(row) is Row and row.state == "listen"]  # none is packed
+    last.listening = frozenset([row.inode for row in doors])
+    last.queued = frozenset([row.inode for row in doors if row.recv_q])
     return rows
 
 

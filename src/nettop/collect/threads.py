@@ -2,9 +2,9 @@
 
 schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a thread ran and the
 time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
-sockets hold or dropped data, are read, for some readings after the last data: those of other
-network namespaces too, and programs that feed or drain them. The collectors of sockets,
-`socket_owners` and `waits` store these processes in the shared memory.
+sockets hold or dropped data, or that let connections wait, are read, for some readings after that:
+those of other network namespaces too, and programs that feed or drain them. The collectors of
+sockets, `socket_owners` and `waits` store these processes in the shared memory.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class Moving:
     memory_cgroups: frozenset[str] = frozenset()
     changes: int = -1  # of `socket_owners`, and the process of each inode at that time
     holders: dict[int, int] = field(default_factory=dict)
+    doors: dict[int, list[int]] = field(default_factory=dict)  # all processes of what listens
 
 
 def update(source: Source, memory: Memory) -> list[Row]:
@@ -120,6 +121,10 @@ def _moving(memory: Memory) -> list[int]:
             for number, process in ((int(pid), process) for pid, process in held.items())
             for inode in process.inodes.values()
         }
+        known.doors = {}
+        for pid, process in held.items():
+            for inode in sockets.listening.intersection(process.inodes.values()):
+                known.doors.setdefault(inode, []).append(int(pid))
     holders = known.holders
     left = {pid: rounds - 1 for pid, rounds in known.rounds.items() if rounds > 1}
     parts: dict[int, _Part] = {}
@@ -131,6 +136,7 @@ def _moving(memory: Memory) -> list[int]:
         left |= dict.fromkeys(part.waiting, _ROUNDS)
         parts[space] = part
     known.parts = parts
+    left |= {pid: _ROUNDS for inode in sockets.queued for pid in known.doors.get(inode, ())}
     drops = known.drops
     datagrams: list[sockets_udp.Row | netns_udp.Row] = [*recall(memory, sockets_udp.Known).rows]
     datagrams += recall(memory, netns_udp.Known).rows

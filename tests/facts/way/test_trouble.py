@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from way_tables import SOUND, frame, link, route
 
 from nettop.collect.failed_calls import Row
@@ -42,6 +43,35 @@ def test_a_failed_call_names_the_decider_and_its_change() -> None:
     assert one.explains == ("dnsd[7]/sendto/EHOSTUNREACH", "10.2.0.5:53")
 
 
+def test_where_no_port_is_free_a_route_is_not_the_cause() -> None:
+    failed = call(TO, "connect", "EADDRNOTAVAIL", port="80")
+    assert [one.stops for one in facts(failed, fib=SOUND["fib"][:1])] == [False]
+
+
+V6 = "fd00:1::1"
+
+
+@pytest.mark.parametrize(("others", "fails"), [
+    ([], True),
+    ([call("10.2.0.9", "connection", "0", port="443")], False),  # the program gets on by IPv4
+    ([call("10.2.0.9", "connect", "ENETUNREACH", port="443")], False),  # which fails as well
+    ([call("10.2.0.9", "connection", "0", port="443", process="other")], True),
+    ([call("10.2.0.9", "connection", "0", port="443", where="elsewhere")], True),
+    ([call("::ffff:10.2.0.9", "connection", "0", port="443")], False),
+])  # fmt: skip
+def test_no_way_by_ipv6_is_a_failure_where_the_program_has_no_other(
+    others: list[Row], *, fails: bool
+) -> None:
+    rows = [call(V6, "connect", "ENETUNREACH"), *others]
+    found = [one.flow.to for one in troubles(frame(failed_calls=rows), seen())]
+    assert (V6 in found) is fails
+
+
+def test_an_address_of_ipv4_in_a_socket_of_ipv6_is_of_ipv4() -> None:
+    row = call("::ffff:10.2.0.9", "connect", "ENETUNREACH", port="443")
+    assert [one.flow.to for one in troubles(frame(failed_calls=[row]), seen())] == ["10.2.0.9"]
+
+
 def test_connections_given_up_because_lo_is_down() -> None:
     links = [link("lo", 1, type=772, kind="", up=False), *SOUND["links"][1:]]
     failed = call("127.0.0.1", "connection", "GIVEN_UP", port="80")
@@ -69,7 +99,7 @@ def test_a_neighbour_that_does_not_answer_explains_its_own_finding() -> None:
 def test_what_is_no_trouble_of_a_destination() -> None:
     for one in (
         call(where="elsewhere"), call("", "bind"), call(TO, "bind", "EADDRINUSE"), call("unix"),
-        call("2001:db8::1", "connect", "ENETUNREACH"), call(TO, "connection", "0"),
+        call(TO, "connection", "0"),
     ):  # fmt: skip
         assert facts(one) == (), one
     assert facts(attempts=[Attempt("10.0.0.2:80", 1, 1, 0)]) == ()

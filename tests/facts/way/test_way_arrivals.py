@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from way_tables import FAR, NEAR, SOUND, frame, link, listener, route, went
 
+from nettop.collect import link_stats
 from nettop.collect.addresses import Row as Address
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.facts.kinds.way import WayFact, build
+from nettop.frame.rates import Entry
 
 SIX = "fd00:9::1"
 OWN = [*SOUND["addresses"], Address("a0", SIX, 64, 6, "global")]
@@ -130,3 +132,33 @@ def test_the_answer_to_our_own_question_is_dropped() -> None:
     assert went(FAR, frame(**replies)).decider is None  # its entry is there
     tunnel = {"links": [SOUND["links"][0], link("a0", 2, noarp=True)]}
     assert went(FAR, frame(**gone, **replies, **tunnel)).decider is None
+
+
+def received(rx: int, tx: int, before: int = 0) -> Any:
+    """The counters of a0 now, and a second before."""
+    none: dict[str, Any] = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
+    now, past = (
+        link_stats.Row(**{**none, "interface": "a0", "rx_packets": n, "tx_packets": m})
+        for n, m in ((rx, tx), (rx - 1, before))
+    )  # fmt: skip
+    return Entry(now, before=past, seconds=1.0)
+
+
+LO = Address("lo", FAR, 32, 4, "global")
+
+
+@pytest.mark.parametrize(("entry", "tables", "says"), [
+    (received(9, 2, 2), {"links": [SOUND["links"][0], link("a0", 2, noarp=True)]}, "NOARP"),
+    (received(9, 2, 2), {"addresses": [*OWN, LO]}, f"{FAR}, an address of lo, is in the network"),
+    (received(9, 2, 1), {"addresses": [*OWN, LO]}, None),  # it answers
+    (received(9, 40, 40), {"addresses": [*OWN, LO]}, None),  # it has answered others
+    (received(9, 2, 2), {}, None),  # nothing may decide it
+    (received(9, 2, 2), {"addresses": [*OWN, replace(LO, address="10.77.0.9")]}, ""),
+])  # fmt: skip
+def test_an_interface_that_only_receives(entry: Any, tables: Any, says: str | None) -> None:
+    usual = {"addresses": OWN, "fib": ROUTES, "routing_rules": RULES, **tables}
+    seen = frame(**usual)
+    known: Any = SimpleNamespace(more={}, flows=())
+    found = build(replace(seen, tables={**seen.tables, "link_stats": (entry,)}), known)
+    assert all((says or "") in one.decider and one.stops is bool(says) for one in found)
+    assert bool(found) is (says is not None)

@@ -101,6 +101,25 @@ def test_a_router_that_takes_no_advertisements(
     assert ("net.ipv6.conf.a0.accept_ra 2" in decider.change) is deaf
 
 
+@pytest.mark.parametrize(("six", "own", "saw", "change"), [
+    ({"disabled6": 1}, False, "IPv6 is off on a0", "conf.a0.disable_ipv6 0"),
+    ({"accept_ra": 0}, True, "a0 ignores the advertisements", "conf.a0.accept_ra 1"),
+    ({"accept_ra": 0, "forwarding": 1}, True, "a0 ignores the adv", "conf.a0.accept_ra 2"),
+    ({"accept_ra": 1}, True, "(ENETUNREACH)", "ip -6 route add"),
+])  # fmt: skip
+def test_why_a_host_has_no_way_by_ipv6(
+    six: dict[str, int], own: bool, saw: str, change: str
+) -> None:
+    seen = frame(
+        addresses=[*SOUND["addresses"], *([OWN6] if own else [])],
+        ways=[answer(FAR6, "ENETUNREACH")], interface_sysctls=[switches("a0", **six)],
+    )  # fmt: skip
+    decider = went(FAR6, seen).decider
+    assert decider is not None
+    assert saw in decider.saw
+    assert change in decider.change
+
+
 @pytest.mark.parametrize(
     ("own", "told"),
     [([], False), ([OWN6], True), ([replace(OWN6, address="fd00::2")], False),
@@ -110,7 +129,8 @@ def test_no_route_of_ipv6_is_a_fault_of_a_host_with_a_global_address(
     own: list[Any], told: bool
 ) -> None:
     failed = failed_calls.Row("connect", "ENETUNREACH", 7, "here", FAR6, "443", "kubelet", 9)
-    seen = frame(failed_calls=[failed], addresses=[*SOUND["addresses"], *own])
+    by_four = replace(failed, call="connection", error="0", address=FAR)
+    seen = frame(failed_calls=[failed, by_four], addresses=[*SOUND["addresses"], *own])
     found = calls(seen, SimpleNamespace())  # type: ignore[arg-type]
     assert bool(found) is told
     assert all(one.means == "No route leads to the address to connect to" for one in found)

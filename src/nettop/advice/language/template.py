@@ -95,7 +95,7 @@ def _shown(part: Expression, scope: Scope) -> str:
     result = evaluate(part, scope)
     if result.value is None:
         return UNKNOWN
-    if part.text in LABELS.values():  # a pid is a name, not an amount
+    if part.text in LABELS.values() or part.text.endswith(".pid"):  # a name, not an amount
         return safe(str(result.value))
     units = {read.unit for read in result.reads}
     unit = units.pop() if len(units) == 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .. import Facts
 
 MOST: Final = 16
+USUAL: Final = (255, 254, 253)  # tables local, main and default
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Absent:
     nic: str = gauge("interface", default="")
     address: str = gauge("address", default="")
     gateway: bool = gauge("gateway of a route", default=False)
+    what: str = gauge("address@interface, and what of this host sends there", default="")
+    change: str = gauge("what no longer sends there", default="")
     count: int = gauge("neighbours that do not answer, on all interfaces", "neighbours", default=1)
 
 
@@ -39,11 +43,40 @@ def build(frame: Frame, facts: Facts) -> tuple[Absent, ...]:  # noqa: ARG001
             row.interface,
             row.address,
             (row.interface, row.address) in gateways,
+            *_sender(frame, row.address, f"{row.address}@{row.interface}"),
             len(rows),
         )
         for row in rows
     ]
     return tuple(sorted(found, key=lambda one: (not one.gateway, one.id))[:MOST])
+
+
+def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
+    """The address with the rule or the route that leads there, and what changes that."""
+    raw = ip_address(address.partition("%")[0]).packed.hex()
+    for rule in frame.rows("nft_rules"):
+        words = [word[0] for word in rule.does]
+        if "nat" in words and any(word[-1] == raw for word in rule.does if word[0] == "immediate"):
+            chain = f"{rule.family} {rule.table} {rule.chain}"
+            where = f"chain {rule.chain} ({rule.family} {rule.table})"
+            shown = f"`nft -a list chain {chain}`"
+            return (
+                f"{name}, to which rule {rule.handle} of {where} translates,",
+                f"Correct the address in that rule, or delete it: {shown}",
+            )
+    six = "-6 " if ":" in address else ""
+    for route in frame.rows("fib"):
+        if route.gateway == address and route.table not in USUAL:
+            asks = next((one for one in frame.rows("routing_rules") if one.table == route.table),
+                        None)  # fmt: skip
+            by = f" (rule {asks.priority} from {asks.source or 'all'})" if asks else ""
+            rest = f"; or `ip {six}rule del priority {asks.priority}`" if asks else ""
+            new = f"ip {six}route replace {route.to} via GATEWAY table {route.table}"
+            return (
+                f"{name}, gateway of route {route.to} of table {route.table}{by},",
+                f"Correct the gateway: `{new}`{rest}",
+            )
+    return name, "Correct the address or the VLAN, or start that host"
 
 
 KIND = Kind(

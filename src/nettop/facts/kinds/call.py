@@ -65,12 +65,30 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:  # noqa: ARG001
 def words(row: failed_calls.Row, frame: Frame | None) -> Words:
     """What the error of a row means.
 
-    What is normal of IPv6 is so on a host without a global address only; with one, as without a
-    `frame`, the words are those of both families.
+    What is normal of IPv6 is so only on a host without a global address, and if the program gets
+    on by IPv4 (RFC 8305); else, as without a `frame`, the words are those of both families.
     """
-    if frame is None or ":" not in row.address or with_ipv6(frame):
-        return failed_calls.words(row.call, row.error)
-    return failed_calls.words(row.call, row.error, row.address)
+    both = failed_calls.words(row.call, row.error)
+    if frame is None or both.normal or _four(row.address) or with_ipv6(frame):
+        return both
+    six = failed_calls.words(row.call, row.error, row.address)
+    return six if six.normal and _otherwise(row, frame) else both
+
+
+def _four(address: str) -> bool:
+    """Whether it is an address of IPv4, also as sockets of IPv6 have it; none is not of IPv6."""
+    return ":" not in address or address.startswith("::ffff:")
+
+
+def _otherwise(row: failed_calls.Row, frame: Frame) -> bool:
+    """Whether the program tries IPv4 as well, or has connections by it."""
+    calls = (one for one in frame.rows("failed_calls")
+             if (one.process, one.where) == (row.process, row.where))  # fmt: skip
+    if any(one.port and _four(one.address) for one in calls):
+        return True
+    own = {one.inode for one in frame.rows("socket_owners") if one.pid == row.pid}
+    sockets = (one for table in ("sockets_tcp", "sockets_udp") for one in frame.rows(table))
+    return any(one.inode in own and one.remote_port and _four(one.remote) for one in sockets)
 
 
 def with_ipv6(frame: Frame) -> bool:

@@ -160,6 +160,7 @@ KIND = Kind(
     owner=attrgetter("process"),
     parents={
         "nic": attrgetter("nic"), "queue": attrgetter("nic", "queue"), "process": attrgetter("pid"),
+        "program": attrgetter("pid"),
     },
     names={"flow": "flow.id"},
     example={"id": "tcp 10.0.0.1:5201-10.0.0.2:40000", "protocol": "tcp", "nic": "eth0"},

@@ -35,7 +35,7 @@ class Listener:
         "connections",
         default=0,
     )
-    stopped: bool | None = gauge("the process is stopped by a signal", default=None)
+    open: int = gauge("connections that the program has accepted", "connections", default=0)
     files: int | None = gauge("open files of the process", "files", default=None)
     files_max: int | None = gauge("limit of open files of the process", "files", default=None)
 
@@ -44,20 +44,22 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
     """One fact for each listening socket."""
     rows: list[TcpRow] = []
     unclosed: Counter[tuple[int, int]] = Counter()
+    accepted: Counter[tuple[int, int]] = Counter()
     for entry in frame.tables.get("sockets_tcp", ()):
         row = entry.now
         if row.state == "listen":
             rows.append(row)
-        elif row.state == "close-wait" and row.inode:  # without: it waits to be accepted
-            sends = row.send_q or (entry.rate("bytes_acked") or 0.0)
-            unclosed[row.namespace, row.local_port] += not sends
+        elif row.inode:  # without: it waits to be accepted
+            accepted[row.namespace, row.local_port] += 1
+            if row.state == "close-wait":
+                sends = row.send_q or (entry.rate("bytes_acked") or 0.0)
+                unclosed[row.namespace, row.local_port] += not sends
     inodes = {row.inode for row in rows}
     # a program that was started by the one that listens has the socket too: the first is meant
     holders = [row for row in frame.rows("socket_owners") if row.inode in inodes]
     holders.sort(key=lambda row: -(row.pid or 0))
     owners = {row.inode: (row.pid, row.name) for row in holders}
     files = {row.pid: row for row in frame.rows("tcp_files")}
-    states = {row.pid: row.state for row in frame.rows("processes")}
     groups: dict[tuple[int, str, int], list[int]] = defaultdict(list)
     for row in rows:
         groups[row.family, row.local, row.local_port].append(row.recv_q)
@@ -72,7 +74,7 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
             Listener(
                 row.inode, row.local, row.local_port, row.recv_q, row.send_q, pid, name,
                 len(queues), max(rest, default=0), unclosed[row.namespace, row.local_port],
-                states[pid] in ("T", "t") if pid in states else None,
+                accepted[row.namespace, row.local_port],
                 held.files if held else None,
                 held.limit if held else None,
             )
@@ -83,10 +85,9 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
 KIND = Kind(
     name="listener", type=Listener, plural="listeners", key=attrgetter("inode"),
     target=lambda listener: f"{listener.port}/{listener.inode}", owner=attrgetter("process"),
-    parents={"process": attrgetter("pid")},
+    parents={"process": attrgetter("pid"), "program": attrgetter("pid")},
     names={"port": "listener.port", "owner": "listener.pid", "limit": "listener.files_max"},
     example={"inode": 7001, "port": 443, "pid": 3391, "process": "app"},
-    tables={"": "sockets_tcp"}, needs=("sockets_tcp", "socket_owners", "tcp_files", "processes"),
-    build=build,
+    tables={"": "sockets_tcp"}, needs=("sockets_tcp", "socket_owners", "tcp_files"), build=build,
     lasts=True,
 )  # fmt: skip

@@ -37,6 +37,7 @@ class Qdisc:
     ingress: bool = gauge("filters received packets", default=False)
     received: bool = gauge("on an IFB: holds back received packets", default=False)
     root: bool = gauge("root of its interface", default=False)
+    sink: str = gauge("an IFB that is down: what is redirected to it is dropped", default="")
 
 
 def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
@@ -44,8 +45,12 @@ def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
 
     Packets are redirected to an IFB as they arrive, and return after its queue (drivers/net/ifb.c).
     """
-    redirected = {row.interface for row in frame.rows("links") if row.kind == "ifb"}
-    return tuple(replace(one, received=one.nic in redirected) for one in _build(frame))
+    redirected = {row.interface: row for row in frame.rows("links") if row.kind == "ifb"}
+    down = next((name for name, row in redirected.items() if not row.up), "")
+    return tuple(
+        replace(one, received=one.nic in redirected, sink=down if one.ingress else "")
+        for one in _build(frame)
+    )
 
 
 def _build(frame: Frame) -> Iterator[Qdisc]:

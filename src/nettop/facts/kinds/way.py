@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
 REFUSES: Final = ("listener", "hooks")
+NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,12 @@ def _decider(trouble: Trouble, way: Way) -> Step | None:
     """
     step = way.decider
     if trouble.places:
+        step = step or way.suspect
         return step if step is not None and step.place in trouble.places else None
     if not trouble.sockets and all(one in HEARD for one in trouble.errors):
         return step if step is not None and step.place in REFUSES else None
+    if ":" not in way.flow.to and not trouble.sockets and {*trouble.errors} == {NO_PORT}:
+        return None
     silent = trouble.sockets or any(one in SILENT for one in trouble.errors)
     return step or (way.suspect if silent else None)
 

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 UNHEARD: Final = "NO_SOCKET"
 FILTERED: Final = "NETFILTER_DROP"
+SINGLE: Final = 32  # prefix length of a single address
+COMES: Final = 0.3  # packets/s: a host asks once a second
+LOOK: Final = 10.0  # s: as rules judge losses
 _ASK: Final = {"arp": 4, "icmp6": 6}  # by protocol the family whose addresses it asks for
 
 
 def arrivals(frame: Frame) -> Iterator[Trouble]:
     """Packets to a port at which something listens, and questions for an address of this host."""
     host = Host.of(frame)
+    yield from _unanswered(host)
     named = {str(link.index): link for link in host.links.values()}
     for row in frame.rows("drop_reasons"):
         link = named.get(row.interface)
@@ -31,6 +35,28 @@ def arrivals(frame: Frame) -> Iterator[Trouble]:
             yield from _unheard(host, row, link)
         elif row.reason == FILTERED and row.protocol in _ASK:
             yield from _unfound(host, row, link)
+
+
+def _unanswered(host: Host) -> Iterator[Trouble]:
+    """An interface that only receives: others ask for its address, and get no answer.
+
+    Looked at where its configuration may be why: it is NOARP, or the host has one more address of
+    its network elsewhere.
+    """
+    alone = [one for one in host.addresses if one.family == 4 and one.prefix == SINGLE]
+    for entry in host.frame.tables.get("link_stats", ()):
+        link = host.links.get(entry.now.interface)
+        if link is None or link.loopback or entry.still or not (link.noarp or alone):
+            continue
+        own, rate = _own(host, link, 4), entry.per_s
+        if not own or rate is None or rate.tx_packets:
+            continue
+        if rate.rx_packets >= COMES and entry.now.tx_packets < entry.now.rx_packets:
+            said = f"packets arrive on {link.interface}, and none leaves"
+            yield Trouble(
+                Flow(own[0], arrives=link.interface), (said,), (),
+                round(rate.rx_packets * LOOK), places=("arp",),
+            )  # fmt: skip
 
 
 def _own(host: Host, link: LinkRow, family: int) -> list[str]:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ...collect import failed_calls
+from ...collect.ways import Question
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kinds.call import words
@@ -21,7 +22,6 @@ from .flow import Flow, Trouble
 from .hop import REFUSED
 
 if TYPE_CHECKING:
-    from ...collect.ways import Question
     from .. import Facts
     from ..kinds.flow import Flow as Connection
 
@@ -58,10 +58,10 @@ def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
 
 def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
     """What the kernel is to be asked about them."""
-    found = (
-        one for each in troubles(frame, facts) for flow in flows(each, frame)
-        for one in questions(flow, frame)
-    )  # fmt: skip
+    asks = [flow for each in troubles(frame, facts) for flow in flows(each, frame)]
+    found = [one for flow in asks for one in questions(flow, frame)]
+    # who sends to neighbours that do not answer is in the tables that are read with the answers
+    found += [Question(one.address) for one in facts.more.get("absent", ())[:MOST]]
     return tuple(dict.fromkeys(found))
 
 

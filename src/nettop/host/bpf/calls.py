@@ -21,15 +21,17 @@ from . import assembler as a
 from . import btf, call, counting
 from .counting import read
 
-# call → its number on x86-64 and on arm64, and its argument that is an address
+# call → its number on x86-64 and on arm64 (-1: it has none), and its argument that is an address
 SYSTEM_CALLS: Final[Mapping[str, tuple[int, int, int | None]]] = {
     "connect": (42, 203, 1), "bind": (49, 200, 1), "sendto": (44, 206, 4),
     "listen": (50, 201, None), "accept": (43, 202, None), "accept4": (288, 242, None),
     "socket": (41, 198, None), "setsockopt": (54, 208, None), "sendmsg": (46, 211, None),
     "sendmmsg": (307, 269, None), "recvfrom": (45, 207, None), "recvmsg": (47, 212, None),
     "read": (0, 63, None), "write": (1, 64, None), "readv": (19, 65, None),
-    "writev": (20, 66, None),
+    "writev": (20, 66, None), "clone": (56, 220, None), "fork": (57, -1, None),
+    "vfork": (58, -1, None), "clone3": (435, 435, None),
 }  # fmt: skip
+_STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says that it may not
 _OF_FILES: Final = ("read", "write", "readv", "writev")
 _NETWORK: Final = errno.ENOTSOCK  # the first error that only sockets have
 ATTEMPT: Final = "connection"
@@ -193,7 +195,9 @@ def _process() -> a.Parts:
 
 def _exit(types: btf.Types, machine: _Machine) -> a.Parts:
     """The program at the exit of a call: R6 has its registers, R7 its number, R8 the error."""
-    calls = list(enumerate(SYSTEM_CALLS.items(), start=1))
+    column = machine.column
+    every = enumerate(SYSTEM_CALLS.items(), start=1)
+    calls = [(at, one) for at, one in every if one[1][:2][column] >= 0]
     given: dict[int, list[str]] = {}
     for _, (name, (*_, argument)) in calls:
         if argument is not None:
@@ -201,10 +205,14 @@ def _exit(types: btf.Types, machine: _Machine) -> a.Parts:
     return (
         *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8),
         *a.when(a.R8, "<", -4095, "out"), *a.negate(a.R8),
-        *(part for one in sorted(_WAITING) for part in a.when(a.R8, "==", one, "out")),
+        *(part for one in sorted(_WAITING - {errno.EAGAIN})
+          for part in a.when(a.R8, "==", one, "out")),
         *read(a.R7, a.R6, machine.number, 4),
-        *(part for _, (name, numbers) in calls
-          for part in a.when(a.R7, "==", numbers[:2][machine.column], name)),
+        *(part for _, (name, numbers) in calls if name in _STARTS
+          for part in a.when(a.R7, "==", numbers[:2][column], name)),
+        *a.when(a.R8, "==", errno.EAGAIN, "out"),
+        *(part for _, (name, numbers) in calls if name not in _STARTS
+          for part in a.when(a.R7, "==", numbers[:2][column], name)),
         *a.go("out"),
         *(part for at, (name, _) in calls for part in (
             name, *(a.when(a.R8, "<", _NETWORK, "out") if name in _OF_FILES else ()),

@@ -11,7 +11,7 @@ from typing import Final
 from ....collect.ways import Question
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..hop import routed
-from ..host import address
+from ..host import address, inside
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..lookup import REFUSALS
 from .neighbour import ETHERNET
@@ -72,6 +72,18 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
         return
     if ":" in to or link is None or link.loopback:
         return
+    near = next((f"{one.address}/{one.prefix}" for one in leg.host.addresses
+                 if one.address == to and one.interface == name), None)  # fmt: skip
+    for one in leg.host.addresses if near else ():
+        alone = one.family == 4 and one.prefix == 32 and one.interface != name
+        if alone and inside(one.address, near):
+            yield Step(
+                "arp", SUSPECT, f"{one.address}, an address of {one.interface}, is in the network "
+                f"of {name}: another host there that has it gets no answer (martian source)",
+                f"ip -br addr; arping -D -c 2 -I {name} {one.address}",
+                f"ip addr del {one.address}/{one.prefix} dev {one.interface}, if another host has "
+                "it",
+            )  # fmt: skip
     mode, key = leg.host.strongest(name, "arp_ignore")
     places = [row.interface for row in leg.host.addresses if row.address == to]
     if places and name not in places and mode:

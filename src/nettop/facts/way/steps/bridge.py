@@ -48,7 +48,7 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
         yield Step("bridge", STOPS, f"the port {name} {state}", show, f"ip link set {name} up")
     if port.port_state not in (_OPEN, None):
         yield Step("bridge", STOPS, f"the port {name} of the bridge {bridge} is {port.port_state}",
-                   show, f"bridge link set dev {name} state 3")  # fmt: skip
+                   show, _opened(port, bridge))  # fmt: skip
     others = [
         one for one in _ports(leg, bridge) if one is not port and one.port_state in (_OPEN, None)
     ]
@@ -63,6 +63,16 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
             f"the bridge {bridge} are isolated: no frame passes between them", show,
             f"bridge link set dev {name} isolated off",
         )  # fmt: skip
+
+
+def _opened(port: LinkRow, bridge: str) -> str:
+    """What lets a port forward; one that waits does so for STP, with which it may not be set.
+
+    net/bridge/br_netlink.c, br_set_port_state().
+    """
+    change = f"bridge link set dev {port.interface} state 3"
+    waits = port.port_state in ("listening", "learning")
+    return f"ip link set {bridge} type bridge stp_state 0; {change}" if waits else change
 
 
 def _ports(leg: Leg, bridge: str) -> list[LinkRow]:
@@ -85,7 +95,7 @@ def _bridge(leg: Leg, name: str) -> Iterator[Step]:
         one = shut[0]
         each = f"the port {one.interface}" if len(ports) == 1 else "each port"
         yield Step("bridge", STOPS, f"{each} of the bridge {name} is {one.port_state}", show,
-                   f"bridge link set dev {one.interface} state 3")  # fmt: skip
+                   _opened(one, name))  # fmt: skip
     elif shut:
         names = ", ".join(f"{one.interface} ({one.port_state})" for one in shut)
         yield Step("bridge", HIDDEN, f"whether the way leads by a port of {name} that does not "

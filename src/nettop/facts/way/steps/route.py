@@ -13,6 +13,7 @@ from .neighbour import ABSENT
 
 if TYPE_CHECKING:
     from ....collect.fib import Row as FibRow
+    from ...rows import LinkRow
 
 PLACE: Final = 20
 _VERBS: Final = {
@@ -112,17 +113,48 @@ def _refused(leg: Leg) -> Step:
     return _none(leg)
 
 
-def _deaf(leg: Leg) -> str:
-    """The interface that would learn a default route of IPv6 if it did not forward; empty: none.
-
-    include/net/ipv6.h, ipv6_accept_ra().
-    """
+def _outside(leg: Leg) -> list[LinkRow]:
+    """The interfaces by which this host reaches others, those with its IPv4 default route first."""
     host = leg.host
-    if ":" not in leg.question.to or any(row.to == "::/0" for row in host.fib):
-        return ""
-    own = dict.fromkeys(r.interface for r in host.addresses if r.family == 6 and r.scope != "host")
-    switches = (host.switches[name] for name in own if name in host.switches)
-    return next((s.interface for s in switches if s.forwarding6 and s.accept_ra == 1), "")
+    first = [row.interface for row in host.fib if row.to == "0.0.0.0/0"]
+    up = [one for one in host.links.values() if one.up and not one.loopback and not one.master]
+    return sorted(up, key=lambda one: one.interface not in first)
+
+
+def _without_six(leg: Leg) -> Step | None:
+    """Why this host has no way by IPv6: it is off, or it learns no default route.
+
+    net/ipv6/addrconf.c, addrconf_ifdown(); include/net/ipv6.h, ipv6_accept_ra().
+    """
+    host, to = leg.host, leg.question.to
+    if ":" not in to or any(row.to == "::/0" for row in host.fib):
+        return None
+    held = {row.interface for row in host.addresses if row.family == 6 and row.scope == "global"}
+    links = [(one, host.switches[one.interface]) for one in _outside(leg)
+             if one.interface in host.switches]  # fmt: skip
+    off = [switch for _, switch in links if switch.disabled6]
+    if off and not held.intersection(one.interface for one, _ in links):
+        name = off[0].interface
+        key = f"net.ipv6.conf.{name.replace('.', '/')}.disable_ipv6"
+        return Step(
+            "route", STOPS, f"no route leads to {to}: IPv6 is off on {name} ({key} is 1)",
+            f"sysctl {key}", f"nettop set sysctl.{key} 0, then its address and routes, which the "
+            f"kernel has removed: ip -6 addr add ADDRESS/LENGTH dev {name}",
+        )  # fmt: skip
+    own = {row.interface for row in host.addresses if row.family == 6 and row.scope != "host"}
+    for _, switch in links:
+        forwards = bool(switch.forwarding6)
+        if switch.interface in own and switch.accept_ra in ((0, 1) if forwards else (0,)):
+            name, ra = switch.interface, switch.accept_ra
+            why = "forwards, and so it ignores" if forwards and ra else "ignores"
+            key = f"net.ipv6.conf.{name.replace('.', '/')}.accept_ra"
+            return Step(
+                "route", STOPS, f"no route leads to {to}: {name} {why} the advertisements of "
+                f"routers (accept_ra {ra})", _get(leg),
+                f"nettop set sysctl.{key} {1 + forwards}, if a router sends advertisements there; "
+                f"else ip -6 route add default via GATEWAY dev {name}",
+            )  # fmt: skip
+    return None
 
 
 def _none(leg: Leg) -> Step:
@@ -153,13 +185,8 @@ def _none(leg: Leg) -> Step:
         return Step("device", STOPS, "the interface lo is down", "ip link show lo",
                     "ip link set lo up")  # fmt: skip
     error = f" ({leg.hop.error})" if leg.hop.error else ""
-    if name := _deaf(leg):
-        return Step(
-            "route", STOPS, f"no route leads to {to}: {name} forwards, and so it ignores the "
-            "advertisements of routers (accept_ra 1)", _get(leg),
-            f"nettop set sysctl.net.ipv6.conf.{name}.accept_ra 2, if a router sends advertisements "
-            "there; else ip -6 route add default via GATEWAY",
-        )  # fmt: skip
+    if (step := _without_six(leg)) is not None:
+        return step
     six = "-6 " if ":" in to else ""
     if leg.hop.kind in REFUSALS:
         return Step("route", STOPS, f"a route or rule for {to} {_VERBS[leg.hop.kind]}{error}",

@@ -1,0 +1,129 @@
+"""What holds programs up from outside: the freezer, limits of their cgroups, a debugger.
+
+Of the processes that move data or let it wait (`threads`), of the programs at the other end of
+their pipes (`waits`) and of those that listen on TCP: cgroup.freeze, or freezer.self_freezing
+(v1); memory.high with its count in memory.events; pids.current and pids.max
+(Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/freezer-subsystem.rst); TracerPid of
+/proc/PID/status, and RLIMIT_NPROC of /proc/PID/limits.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ..frame.fields import counter, gauge, label
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from . import _sysfs, threads, throttling
+from ._memory import Memory, recall
+
+EVERY: Final = 2.0
+MEMORY: Final = threads.MEMORY
+OPTIONAL = True
+
+PROCESSES: Final = 32  # that are looked at, those that move data first
+_TASKS: Final = "Max processes"  # of /proc/PID/limits
+_UNIFIED: Final = "none"  # no controller of v1: the cgroup of v2
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One process."""
+
+    pid: int = label("process")
+    name: str = gauge("name of the process")
+    thaw: str = gauge("the file that thaws the cgroup in which it is frozen; empty: it runs")
+    high: str = gauge("the cgroup with the nearest memory.high; empty: none", default="")
+    slowed: int | None = counter(
+        "times that processes of that cgroup were slowed at memory.high", "events", default=None
+    )
+    full: str = gauge("the cgroup that has as many processes as pids.max", default="")
+    tasks: int | None = gauge("pids.max of that cgroup", "processes", default=None)
+    tasks_of_user: int | None = gauge(
+        "processes that its user may have (RLIMIT_NPROC)", "processes", default=None
+    )
+    tracer: int = gauge("the process that traces it; 0: none", default=0)
+
+
+class _Cgroups(NamedTuple):
+    """The cgroups of one process."""
+
+    source: Source
+    roots: tuple[str, ...]  # where the cgroup file system may be seen
+    lines: str  # of /proc/PID/cgroup
+
+    def above(self, controller: str) -> list[str]:
+        """The cgroup that the controller limits, and those above it, the nearest first."""
+        return throttling.ancestors(threads.cgroup(self.lines, controller) or "")
+
+    def read(self, group: str, name: str) -> tuple[str, str]:
+        """The folder in which a file is found, as a user sees it, and its text; else empty."""
+        for folder in throttling.folders(self.roots, group):
+            text = _sysfs.word(self.source, f"{folder}/{name}")
+            if text is not None:
+                return folder[folder.find("/sys/fs/cgroup") :], text
+        return "", ""
+
+    def thaw(self) -> str:
+        """The file of the cgroup that is frozen; empty: none is."""
+        old = ":" in (threads.cgroup(self.lines, "freezer") or "")
+        for group in self.above("freezer") if old else ():
+            folder, text = self.read(group, "freezer.self_freezing")
+            if text == "1":
+                return f"{folder}/freezer.state"
+        for group in self.above(_UNIFIED):
+            for place in (f"/unified{group}", group) if old else (group,):
+                folder, text = self.read(place, "cgroup.freeze")
+                if text == "1":
+                    return f"{folder}/cgroup.freeze"
+        return ""
+
+    def high(self) -> tuple[str, int | None]:
+        """The nearest cgroup with memory.high, and how often it slowed its processes."""
+        for group in self.above("memory"):
+            folder, most = self.read(group, "memory.high")
+            if most not in ("", "max"):
+                return folder, throttling.counts(self.read(group, "memory.events")[1]).get("high")
+        return "", None
+
+    def full(self) -> tuple[str, int | None]:
+        """The nearest cgroup with as many processes as it may have, and their number."""
+        for group in self.above("pids"):
+            folder, text = self.read(group, "pids.max")
+            most, now = _sysfs.whole(text), _sysfs.whole(self.read(group, "pids.current")[1])
+            if most is not None and now is not None and now >= most:
+                return folder, most
+        return "", None
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """One row for each process that was looked at; OSError without /proc."""
+    if threads.Moving not in memory:
+        source.listing("/proc")
+    moving = recall(memory, threads.Moving)
+    doors = (pid for held in moving.doors.values() for pid in held)
+    pids = [*dict.fromkeys((*moving.rounds, *moving.others, *doors))][:PROCESSES]
+    roots = throttling.roots_of(source) if pids else ()
+    roots = tuple(root for root in roots if _sysfs.names(source, root))[:1]
+    known: dict[str, tuple[str, str, int | None, str, int | None]] = {}
+    rows = []
+    for pid in pids:
+        lines = _sysfs.word(source, f"/proc/{pid}/cgroup")
+        if lines is None:
+            continue  # it ended meanwhile
+        if lines not in known:
+            groups = _Cgroups(source, roots, lines)
+            known[lines] = (groups.thaw(), *groups.high(), *groups.full())
+        name = _sysfs.word(source, f"/proc/{pid}/comm") or ""
+        tasks = _number(_sysfs.word(source, f"/proc/{pid}/limits") or "", _TASKS)
+        tracer = _number(_sysfs.word(source, f"/proc/{pid}/status") or "", "TracerPid:")
+        rows.append(Row(pid, name, *known[lines], tasks, tracer or 0))
+    return rows
+
+
+def _number(text: str, start: str) -> int | None:
+    """The first number of the line that begins so."""
+    for line in text.splitlines():
+        if line.startswith(start):
+            return _sysfs.whole(next(iter(line.removeprefix(start).split()), None))
+    return None

@@ -1,0 +1,279 @@
+"""What holds a program: its state where data or connections wait for it, and what helps.
+
+Whenever a socket's queue stands, the state of its owner decides, not the size of the queue. From
+`program_states`, the calls in which its threads sleep (`waits`), their CPU time (`threads`) and the
+calls that fail (`failed_calls`). Of several states the first of `STATES` is told; of the processes
+that have one listening socket, that of the process in the first of these states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+class State(NamedTuple):
+    """One state. The words are templates: `pid`, `who`, and what decides the state."""
+
+    means: str  # behind the name of the program
+    cure: str  # what shows it, and who must do what
+    held: bool = False  # until then nothing goes on
+
+
+STATES: Final[Mapping[str, State]] = {
+    "frozen": State(
+        "is frozen with its cgroup",
+        "`cat {thaw}` shows it, and `echo {free} > {thaw}` lets it go on. `docker pause`, "
+        "`systemctl freeze` or a backup has frozen it", held=True,
+    ),
+    "stopped": State(
+        "is stopped by a signal (state T)",
+        "`ps -o pid,stat,cmd -p {pid}` shows it, and `kill -CONT {pid}` lets it go on. A shell "
+        "(Ctrl-Z) or a script has stopped it", held=True,
+    ),
+    "traced": State(
+        "is held by a debugger (state t): process {tracer}",
+        "`ps -p {tracer}` shows the debugger: let it go on or detach", held=True,
+    ),
+    "forks": State(
+        "cannot start a process or thread: {limit}",
+        "{raise_it}. `ps -eo pid,nlwp,user,cmd --sort=-nlwp | head` shows who has them; if their "
+        "number only rises, the program does not end or reap them", held=True,
+    ),
+    "slowed": State(
+        "is slowed by memory.high of {high}",
+        "`cat {high}/memory.current {high}/memory.high` shows both: raise the limit (systemd: "
+        "MemoryHigh=), or let the program use less memory", held=True,
+    ),
+    "blocked": State(
+        "is blocked in {call}() by a full {pipe}: {reader}",
+        "{free_it}. Until the other end reads, {who} does nothing else: let it not wait for what "
+        "it logs", held=True,
+    ),
+    "busy": State(
+        "uses a whole CPU",
+        "Spread the work over more threads or processes, or find what uses the CPU: "
+        "`nettop profile`, `perf top -p {pid}`",
+    ),
+    "starved": State(
+        "waits for a CPU {share:.0%} of the time",
+        "Give it one: remove its pinning (`taskset -acp`) or the other work of its CPU, and see "
+        "its class and priority (`chrt -p {pid}`, nice, cpu.weight)",
+    ),
+    "disk": State(
+        "waits for a device in {call}(){file}",
+        "`iostat -x 1` shows the device. Let the program write in another thread, or less often",
+    ),
+    "reads": State(
+        "waits in {call}() for data of one connection",
+        "Clients that keep a connection open and idle hold its threads: set a limit of idle time, "
+        "use more threads or processes, or one thread that accepts only",
+    ),
+    "sleeps": State(
+        "sleeps by itself in {call}()",
+        "The program pauses: a fixed sleep, a limit of its rate, a retry. A larger buffer or "
+        "backlog only fills later; `strace -f -p {pid}` shows how long each pause is",
+    ),
+    "locked": State(
+        "waits for a lock or another thread ({call})",
+        "`cat /proc/{pid}/task/*/stack` and `gdb -p {pid}` show who holds it: all threads wait for "
+        "that one",
+    ),
+    "events": State(
+        "waits for events in {call}() and does not take them",
+        "Its limit of connections or of workers is reached, or its event loop no longer watches "
+        "the socket: raise the limit, or restart it",
+    ),
+}  # fmt: skip
+
+STARTS: Final = ("clone", "clone3", "fork", "vfork")
+FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
+SLOW: Final = 1.0  # times a second: below, memory.high is touched now and then
+_CALLS: Final = {
+    "output": "blocked", "sync": "disk", "input": "reads", "timer": "sleeps", "lock": "locked",
+    "events": "events",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One process that moves data or lets it wait, or that listens."""
+
+    pid: int = label("process")
+    name: str = gauge("name of the process", default="")
+    state: str = gauge("what holds it, in one word; empty: nothing seen", default="")
+    does: str = gauge("what holds it, in words", default="")
+    cure: str = gauge("what shows it, and what helps", default="")
+    held: bool = gauge("it goes on only when someone acts", default=False)
+    connections: int = gauge("connections that wait for it", "connections", default=0)
+    unread: int = gauge("data that waits for it", "bytes", default=0)
+    refused: int = gauge("processes and threads that it could not start", "calls", default=0)
+
+
+class _Known(NamedTuple):
+    """The tables by process."""
+
+    states: Mapping[int, Any]
+    slowed: Mapping[int, float]
+    threads: Mapping[int, list[Any]]  # rows of `waits`
+    shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
+    forks: Mapping[int, tuple[str, int]]  # call, and how often
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
+    """One fact for each process of `program_states`."""
+    if not frame.tables.get("program_states"):
+        return ()
+    known = _known(frame)
+    states = {pid: _state(pid, known) for pid in known.states}
+    connections: dict[int, int] = {}
+    holders: dict[int, list[int]] = {}
+    doors = {one.inode: one for one in facts.more.get("listener", ()) if one.waiting}
+    for row in frame.rows("socket_owners") if doors else ():
+        if row.inode in doors and row.pid is not None:
+            holders.setdefault(row.inode, []).append(row.pid)
+    for inode, pids in holders.items():
+        for pid in pids:
+            connections[pid] = connections.get(pid, 0) + doors[inode].waiting
+        first = doors[inode].pid
+        if first in states:
+            told = [states[pid] for pid in (first, *pids) if pid in states]
+            states[first] = min(told, key=lambda one: (not one[0], [*STATES, ""].index(one[0])))
+    unread = {one.pid: one.udp_unread or 0 for one in facts.processes}
+    if any(state for state, *_ in states.values()):
+        for flow in facts.flows:
+            if flow.pid in states:
+                unread[flow.pid] = unread.get(flow.pid, 0) + (flow.recv_q or 0)
+    return tuple(
+        Program(
+            pid, row.name, state, does, cure, state in STATES and STATES[state].held,
+            connections.get(pid, 0), unread.get(pid, 0), known.forks.get(pid, ("", 0))[1],
+        )
+        for pid, row in known.states.items() for state, does, cure in (states[pid],)
+    )  # fmt: skip
+
+
+def _known(frame: Frame) -> _Known:
+    slowed: dict[int, float] = {}
+    forks: dict[int, tuple[str, int]] = {}
+    threads: dict[int, list[Any]] = {}
+    shares: dict[int, tuple[float, float]] = {}
+    for entry in frame.tables.get("program_states", ()):
+        slowed[entry.now.pid] = entry.rate("slowed") or 0.0
+    for row in frame.rows("waits"):
+        threads.setdefault(row.pid, []).append(row)
+    for entry in frame.tables.get("threads", ()):
+        share = entry.rate("ran") or 0.0, entry.rate("waited") or 0.0
+        shares[entry.now.pid] = max(share, shares.get(entry.now.pid, share), key=sum)
+    for row in frame.rows("failed_calls"):
+        if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
+            forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
+    return _Known({row.pid: row for row in frame.rows("program_states")}, slowed, threads, shares,
+                  forks)  # fmt: skip
+
+
+def _state(pid: int, known: _Known, seen: tuple[int, ...] = ()) -> tuple[str, str, str]:
+    """The first state that the process is in, in words, and what helps; empty: none."""
+    found = dict(_states(pid, known, seen))
+    name = next((one for one in STATES if one in found), "")
+    if not name:
+        return "", "", ""
+    row = known.states[pid]
+    values = {"pid": pid, "who": f"{row.name}[{pid}]", **found[name]}
+    return name, STATES[name].means.format_map(values), STATES[name].cure.format_map(values)
+
+
+def _states(
+    pid: int, known: _Known, seen: tuple[int, ...]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Each state of the process, with what its words need."""
+    row, threads = known.states[pid], known.threads.get(pid, ())
+    if row.thaw:
+        free = "THAWED" if row.thaw.endswith("freezer.state") else "0"
+        yield "frozen", {"thaw": row.thaw, "free": free}
+    halted = [one.state for one in threads]
+    if halted and set(halted) <= {"T"}:
+        yield "stopped", {}
+    if row.tracer and "t" in halted:
+        yield "traced", {"tracer": row.tracer}
+    if pid in known.forks:
+        yield "forks", _limit(row)
+    if row.high and known.slowed[pid] >= SLOW:
+        yield "slowed", {"high": row.high}
+    ran, waited = known.shares.get(pid, (0.0, 0.0))
+    if ran >= FULL:
+        yield "busy", {}
+    if waited >= STARVED:
+        yield "starved", {"share": waited}
+    for one in threads:
+        yield from _waits(pid, one, known, seen)
+
+
+def _waits(
+    pid: int, one: Any, known: _Known, seen: tuple[int, ...]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The state of one thread that sleeps in a call."""
+    if one.state != "R" and one.call is not None:
+        file = f" of {one.object}" if one.object.startswith("/") else ""
+        name = "disk" if one.state == "D" or file else _CALLS.get(one.kind, "")
+        if name == "blocked":
+            if one.drains or one.object.startswith("pipe:"):  # else by the end of its connection
+                yield name, {"call": one.call, **_reader(pid, one, known, seen)}
+        elif name and (name != "reads" or one.object.startswith("socket:")):
+            yield name, {"call": one.call, "file": file}
+
+
+def _limit(row: Any) -> Mapping[str, object]:
+    """The limit of processes that is reached."""
+    if row.full:
+        return {
+            "limit": f"pids.max of {row.full} is {row.tasks}",
+            "raise_it": f"`cat {row.full}/pids.current {row.full}/pids.max` shows both, and "
+            f"`echo 4096 > {row.full}/pids.max` raises it (systemd: TasksMax=, docker: "
+            "--pids-limit)",
+        }
+    most = "" if row.tasks_of_user is None else f" is {row.tasks_of_user}"
+    return {
+        "limit": f"RLIMIT_NPROC of its user{most}, or kernel.pid_max, is reached",
+        "raise_it": f"`prlimit --nproc --pid {row.pid}` and `sysctl kernel.pid_max "
+        "kernel.threads-max` show the limits: raise LimitNPROC= of systemd, or nproc in "
+        "/etc/security/limits.conf",
+    }
+
+
+def _reader(
+    pid: int, row: Any, known: _Known, seen: tuple[int, ...]
+) -> Mapping[str, object]:  # fmt: skip
+    """Who does not read the pipe into which a thread writes, and what that one does."""
+    pipe = "pipe" if row.object.startswith("pipe:") else "Unix socket"
+    at = f"`ls -l /proc/{pid}/fd` shows the {pipe}"
+    readers = [one for one in row.drains if one not in seen]
+    if not readers:
+        return {"pipe": pipe, "reader": "nobody reads it", "free_it": at}
+    first = readers[0]
+    told = known.states.get(first)
+    who = f"{told.name}[{first}]" if told is not None else f"process {first}"
+    state, does, cure = _state(first, known, (*seen, pid)) if told is not None else ("", "", "")
+    if state and STATES[state].held:
+        return {"pipe": pipe, "reader": f"{who}, which reads it, {does}", "free_it": cure}
+    does = f", which {does}," if state else ""
+    return {"pipe": pipe, "reader": f"{who}{does} does not read it",
+            "free_it": f"{at}; restart {who}, or let it read"}  # fmt: skip
+
+
+KIND = Kind(
+    name="program", type=Program, plural="programs", key=attrgetter("pid"),
+    target=lambda program: f"{program.name}[{program.pid}]", owner=attrgetter("name"),
+    parents={"process": attrgetter("pid")}, names={"program": "program.name"},
+    example={"pid": 3391, "name": "app"}, tables={"": "program_states"},
+    needs=("program_states", "waits", "threads", "socket_owners"), build=build,
+)  # fmt: skip
