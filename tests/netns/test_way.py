@@ -82,14 +82,14 @@ def way(tmp_path: Path, warm: Warm, *words: str) -> dict[str, Any]:
 
 RECORD = """
 import gzip, sys
+from nettop.commands import _way as way
 from nettop.facts.way import Flow
 from nettop.host.recording import Record
 from nettop.host.source import Live
-from nettop.views import way
 way.TABLES = ("addresses", "links", "qdiscs", "sockets_tcp", "sockets_udp")  # no process
 to, port, origin, arrives, path = sys.argv[1:]
 source = Record(Live(), comment="A staged host: tests/support/way_cases.py")
-way.look(source, Flow(to, int(port), origin, arrives))
+way.ask_way(source, Flow(to, int(port), origin, arrives))
 with open(path, "wb") as file:
     file.write(gzip.compress(source.archive().encode(), mtime=0))
 """
