@@ -6,8 +6,8 @@ about four fifths of its rate after coding, packet headers and descriptors take 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, cast
 
 from ....terms import formulas, units
 from ...counters import total
@@ -16,6 +16,9 @@ from .. import Reading
 from ..looks import Look
 from ..stack import stack
 from ..stage import Stage
+
+if TYPE_CHECKING:
+    from ...kinds.card import Card
 
 STAGES: Final = (
     Stage("slot", "the PCI Express slot", "the PCI Express slot", "SLOT",
@@ -39,7 +42,9 @@ STAGES: Final = (
           why="no free receive descriptor"),
 )  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
+SLOT_FULL: Final = 0.95  # of what a slot carries: several ports never reach all of it together
 COUNTED: Final = 1.0  # packets a second
+SERVED: Final = 0.01  # of the lost packets: with less delivered, the queue is not served
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -87,14 +92,28 @@ def _wire(look: Look, nic: Nic) -> Iterator[Reading]:
 
 
 def _slot(look: Look, nic: Nic) -> Iterator[Reading]:
-    moved = _moved(look, "bytes")
-    if not nic.pcie.usable or moved is None:
+    """The slot of the interface, or the link that it shares with others, whichever is fuller."""
+    if not nic.pcie.usable or _moved(look, "bytes") is None:
         return
-    most = formulas.SLOT_SHARE * nic.pcie.usable
-    used = moved * 8 / most
-    why = f"{units.share(used)} of what the slot of {nic.name} carries"
-    yield Reading("slot", "here", f"PCI Express slot of {nic.name}", "computed", why, used,
-                  (0.9 * most, 1.1 * most), used if used >= 1.0 else 0.0)  # fmt: skip
+
+    def bits(ports: Iterable[str]) -> float:
+        return 8 * sum(look.window.counted(one, f"{look.direction}_bytes") or 0.0 for one in ports)
+
+    slots: list[tuple[tuple[str, ...], float]]
+    slots = [((nic.name,), formulas.SLOT_SHARE * nic.pcie.usable)]
+    slots += [
+        (card.ports, formulas.SLOT_SHARE * card.usable)
+        for card in cast("tuple[Card, ...]", look.facts.more.get("card", ()))
+        if nic.name in card.ports and card.usable
+    ]
+    ports, most = max(slots, key=lambda slot: bits(slot[0]) / slot[1])
+    others = [port for port in ports if port != nic.name]
+    used = bits(ports) / most
+    own = max(most - bits(others), bits([nic.name])) if others else most
+    names = ", ".join(ports)
+    why = f"{units.share(used)} of what the slot of {names} carries"
+    yield Reading("slot", "here", f"PCI Express slot of {names}", "computed", why, used,
+                  (0.9 * own, 1.1 * own), used if used >= SLOT_FULL else 0.0)  # fmt: skip
 
 
 def _provider(look: Look) -> Iterator[Reading]:
@@ -124,6 +143,8 @@ def _lost(look: Look, stage: str, name: str) -> Iterator[Reading]:
     if not lost:
         return
     full = lost >= COUNTED
-    why = f"{units.per_second(lost, 'packets')} lost: {known.why}"
+    moved = _moved(look, "packets")
+    cause = "nobody empties it" if moved is not None and moved <= SERVED * lost else known.why
+    why = f"{units.per_second(lost, 'packets')} lost: {cause}"
     yield Reading(stage, "here", name, "reported", why, 1.0 if full else None, None,
                   0.8 if full else 0.0)  # fmt: skip
