@@ -31,7 +31,8 @@ CASES = [
     for path in sorted(Path(__file__).with_name("driver_statistics").glob("*.toml"))
     for case in tomllib.loads(path.read_text())["case"]
 ]
-LOSSES = ("ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards")
+LOSSES = ("ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards",
+          "fifo_drops")  # fmt: skip
 IDS = [f"{case['driver']}: {case['about']}" for case in CASES]
 
 

@@ -11,12 +11,14 @@ from typing import Final
 from ..config import rules_folder
 from ..files import bounds
 from ..terms.dataclass import dataclass
+from . import _families as families
 
 COUNTS: Final = (
     "ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards", "pause_rx",
     "pause_tx", "pfc_rx", "pfc_tx", "tx_timeouts", "tx_stops", "allowance_bw_in",
     "allowance_bw_out", "allowance_pps", "allowance_conntrack", "allowance_linklocal",
     "xdp_drops", "xdp_fails", "bus_overflows", "bus_stalls", "port_rx_bytes", "port_tx_bytes",
+    "fifo_drops", "ring_waits",
 )  # fmt: skip
 LEVELS: Final = ("connections_left",)  # values of a moment, mapped like counts
 QUEUE_COUNTS: Final = ("packets", "bytes", "drops")
@@ -24,6 +26,7 @@ _KEYS: Final = {
     "title": str, "notes": str, "source": str, "section": str, "queues": list, "count": dict,
     "levels": list, "same": list, "aliases": list, "statistics": list, "link_ring": str,
     "arfs": bool, "para": bool, "fcs_counted": bool, "virtual": bool, "dynamic_usecs": list,
+    "ring_drops_unless": str,
 }  # fmt: skip
 _BUILT: Final = {
     "section", "queues", "levels", "count", "same", "statistics", "aliases", "dynamic_usecs",
@@ -40,6 +43,7 @@ class Driver:
     notes: str = ""
     source: str = ""  # the code that defines the names and their meaning
     link_ring: str = ""  # the link statistic that counts only packets lost at a full ring
+    ring_drops_unless: str = ""  # the pause, rx or tx, with which a full ring fills the FIFO
     arfs: bool = False  # steers a flow to the core of its application
     para: bool = False  # a hypervisor's device
     fcs_counted: bool = False  # its byte counters include the frame check
@@ -68,6 +72,8 @@ class Plan:
 
 def plan(driver: Driver, names: Sequence[str]) -> Plan:
     """The sums for these names. A name may occur several times (vmxnet3: once for each queue)."""
+    if driver == Driver(driver.name):  # the table lacks it
+        return Plan(families.counts(names), {})
     counts = {}
     for what, patterns in driver.count.items():
         for pattern in patterns:
@@ -180,6 +186,8 @@ def _driver(name: str, values: bounds.Table) -> Driver:
         raise ValueError(
             f"drivers.toml: [{name}] link_ring is not one of {', '.join(_LINK_FIELDS)}"
         )
+    if values.get("ring_drops_unless", "rx") not in ("rx", "tx"):
+        raise ValueError(f"drivers.toml: [{name}] ring_drops_unless is not rx or tx")
     unknown = set(values.get("count", {})) - {*COUNTS, *LEVELS}
     if unknown:
         raise ValueError(f"drivers.toml: [{name}.count] has an unknown name {min(unknown)!r}")

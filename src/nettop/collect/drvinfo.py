@@ -34,6 +34,9 @@ class Row:
         "None: driver not in the table",
         default=None,
     )
+    ring_drops_unless: str | None = gauge(
+        "pause with which a full ring shows in the receive FIFO: rx or tx", default=None
+    )
     dynamic_usecs: tuple[int, ...] | None = gauge(
         "values of rx-usecs that select dynamic moderation, not a delay", default=None
     )
@@ -67,6 +70,7 @@ def row(interface: str, info: driver.Info) -> Row:
         arfs=about.arfs if about else None,
         fcs_counted=about.fcs_counted if about else None,
         link_ring=about.link_ring if about else None,
+        ring_drops_unless=about.ring_drops_unless or None if about else None,
         dynamic_usecs=about.dynamic_usecs or None if about else None,
         notes=about.notes or None if about else None,
     )

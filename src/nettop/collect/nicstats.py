@@ -86,6 +86,14 @@ class Row:
     port_tx_bytes: int | None = counter(
         "bytes sent by the port, also those that pass the kernel by", "bytes", default=None
     )
+    fifo_drops: int | None = counter(
+        "packets that the receive FIFO could not take, for a full ring or a slow bus",
+        "packets",
+        default=None,
+    )
+    ring_waits: int | None = counter(
+        "times that a packet in the receive FIFO waited for a descriptor", "events", default=None
+    )
     connections_left: int | None = gauge(
         "connections left in the provider's limit", "connections", default=None
     )

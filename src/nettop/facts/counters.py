@@ -42,6 +42,7 @@ class Parts(NamedTuple):
     link: LinkStatsRow | None = None
     dev: NetDevRow | None = None
     driver: NicStatsRow | None = None
+    fifo: str = "ring_drops"  # what the driver's `fifo_drops` are: `ring_drops` or `phy_discards`
     pause: PauseRow | None = None
     flags: LinkRow | None = None
     qdisc_drops: float | None = None
@@ -82,8 +83,34 @@ def combine(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Co
     if driver is not None:
         kind: type = type(driver)
         names, get = _driver(kind)
-        values |= {n: v for n, v in zip(names, get(driver), strict=True) if v is not None}
+        own = {n: v for n, v in zip(names, get(driver), strict=True) if v is not None}
+        if driver.fifo_drops is not None:
+            own[parts.fifo] = (own.get(parts.fifo) or 0.0) + driver.fifo_drops
+        if link_ring is None and own.get("phy_discards"):  # an unknown driver: the same packets
+            values["ring_drops"] = None
+        values |= own
+    if hardware:
+        values |= _errors(link or parts.dev, total(map(values.get, LOST)) or 0.0)
     return Counters(**values)
+
+
+def _errors(row: LinkStatsRow | NetDevRow | None, known: float) -> dict[str, float | None]:
+    """The errors of the link whose kind neither it nor the driver counts; `known`: all the kinds.
+
+    Some drivers add packets that no buffer took to rx_errors, others do not.
+    """
+    if row is None:
+        return {}
+    names = _ERRORS if hasattr(row, "rx_crc_errors") else ("rx_frame", "rx_fifo", "rx_drop")
+    kinds = sum(getattr(row, name) or 0.0 for name in names)
+    return {
+        "rx_errors": max(0.0, row.rx_errors - max(kinds, known)),
+        "tx_errors": row.tx_errors,
+    }
+
+
+_ERRORS: Final = ("rx_length_errors", "rx_over_errors", "rx_crc_errors", "rx_frame_errors",
+                  "rx_fifo_errors", "rx_missed_errors")  # fmt: skip
 
 
 def beyond(nic: Nic, size: float | None, count: float | None) -> bool:
@@ -97,11 +124,14 @@ def beyond(nic: Nic, size: float | None, count: float | None) -> bool:
     return formulas.counted_to_wire(size or 0.0, count or 0.0) > MARGIN * nic.speed
 
 
+LOST: Final = ("phy_errors", "length_errors", "phy_discards", "ring_drops")
+"""What is lost of received frames, by kind."""
+
 DRIVER: Final = tuple(
     name
     for name in _NAMES
     if name not in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "interrupts",
-                    "qdisc_drops", "carrier_changes", "fec_lost")
+                    "rx_errors", "tx_errors", "qdisc_drops", "carrier_changes", "fec_lost")
 )  # fmt: skip
 """The counters for which the driver's statistics are better than the kernel's."""
 
@@ -116,9 +146,18 @@ def _driver(
     return names, attrgetter(*names)
 
 
+def fifo(nic: Nic, ring_drops_unless: str | None, rate: NicStatsRow | None) -> str:
+    """What a receive FIFO lost: `ring_drops` behind a full ring, `phy_discards` at a slow bus."""
+    if rate is not None and rate.ring_waits is not None:
+        return "ring_drops" if rate.ring_waits else "phy_discards"
+    if not ring_drops_unless or (nic.rx_queues or 0) < 2:
+        return "ring_drops"
+    return "phy_discards" if getattr(nic.pause, ring_drops_unless) is False else "ring_drops"
+
+
 def known_by_kind(driver: NicStatsRow | None, queue_drops: float | None) -> bool:
     """Whether the driver or its queues count the losses of the ring or the port."""
-    kinds = (getattr(driver, name, None) for name in ("ring_drops", "phy_discards"))
+    kinds = (getattr(driver, name, None) for name in ("ring_drops", "phy_discards", "fifo_drops"))
     return queue_drops is not None or any(value is not None for value in kinds)
 
 

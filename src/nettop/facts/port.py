@@ -37,6 +37,7 @@ class Port:
     lower: tuple[str, ...]
     nic: Nic
     link_ring: str | None = None  # the link statistic of a full ring; "": none; None: unknown
+    ring_drops_unless: str | None = None  # the pause with which a full ring fills the FIFO
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,7 @@ def _port(
     coalesce = one["coalesce"] or Coalesce(name)
     rss = one["rss"]
     key = _get(rss, "key")
+    bus = _get(row, "address") or _get(row, "device") or link.parent or None
     nic = Nic(
         name=name,
         kind=kind,
@@ -175,7 +177,7 @@ def _port(
         driver=driver,
         driver_version=_get(info, "version") or None,
         firmware=_get(info, "firmware") or None,
-        bus=_get(row, "address") or _get(row, "device") or link.parent or None,
+        bus=bus,
         para=bool(_get(info, "para")) or driver in wiring.PARAVIRTUAL,
         up=link.up if link.up is not None else _bit(flags, 0x1),
         carrier=link.carrier if link.carrier is not None else _get(row, "carrier"),
@@ -230,8 +232,10 @@ def _port(
         coalesce=coalesce,
         dynamic_moderation=_dynamic(coalesce, info),
         pause=one["pause"] or Pause(name),
+        pause_agreed=_agreed(one["pause"], modes),
         eee=one["eee"] or Eee(name),
         channels=channels,
+        slotted=_slotted(name, bus, one["pci"]),
         pcie=one["pci"] or Pcie(name),
         features=_shared(
             tuple(_feature(one.name, one.on, one.wanted, one.fixed) for one in many["features"])
@@ -239,8 +243,9 @@ def _port(
         private_flags=tuple((item.name, item.on) for item in many["privflags"]),
     )  # fmt: skip
     return Port(
-        name, kind, driver, speed, mtu, node, frozenset(local), lower, nic, _get(info, "link_ring")
-    )
+        name, kind, driver, speed, mtu, node, frozenset(local), lower, nic,
+        _get(info, "link_ring"), _get(info, "ring_drops_unless"),
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
@@ -264,6 +269,21 @@ def _dynamic(coalesce: Coalesce, info: object) -> bool | None:
     """Some drivers have no adaptive flag and take 1 or 3 us for dynamic moderation."""
     special = _get(info, "dynamic_usecs")
     return None if coalesce.rx_usecs is None or not special else coalesce.rx_usecs in special
+
+
+def _agreed(pause: Pause | None, modes: object) -> bool | None:
+    """Whether the link partner offers flow control too; None where it is not negotiated."""
+    partner = _get(modes, "partner")
+    if pause is None or not pause.autoneg or not partner:
+        return None
+    return "Pause" in partner or "Asym_Pause" in partner
+
+
+def _slotted(name: str, bus: str | None, pcie: Pcie | None) -> bool | None:
+    """Whether it is a card in a slot: behind a PCI Express port, not named as on-board (eno1)."""
+    if bus is None:
+        return None
+    return pcie is not None and bool(pcie.width) and not name.startswith("eno")
 
 
 def _bit(flags: int | None, bit: int) -> bool | None:

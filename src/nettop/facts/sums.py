@@ -39,7 +39,7 @@ RATES: Final = (
     "tcp_silent", "ip_header_errors", "ip_expired", "tcp_failed", "tcp_twice",
     "tcp_unsigned", "ip_unreachable",
 )  # fmt: skip
-NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait", "frag_waiting")
+NOW: Final = ("tcp_mem_pages", "tcp_inuse", "tcp_orphan", "time_wait", "frag_waiting")
 _RATES: Final = attrgetter(*RATES)
 _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
@@ -109,6 +109,14 @@ def fixed(tables: Tables, place: OnlineCpus, legacy: Sequence[str]) -> Fixed:
     )
 
 
+def _mean_packet(nics: Iterable[Nic]) -> float | None:
+    """The bytes of a packet on the ports, both directions together."""
+    rates = [nic.per_s for nic in nics if nic.kind == "nic"]
+    packets = total(n for one in rates for n in (one.rx_packets, one.tx_packets))
+    size = total(n for one in rates for n in (one.rx_bytes, one.tx_bytes))
+    return size / packets if size is not None and packets else None
+
+
 def _nodes(nics: Iterable[Nic]) -> tuple[int, ...]:
     """The NUMA nodes of these interfaces; none if the node of one is not known."""
     nodes = {nic.node for nic in nics}
@@ -148,6 +156,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack=track.now.count if track is not None else None,
         conntrack_max=track.now.most if track is not None else None,
         conntrack_drops=track.rate("drops") if track is not None else None,
+        mean_packet=_mean_packet(sums.nics),
         conntrack_failures=track.rate("failures") if track is not None else None,
         firewall=_firewall(frame, track),
         ip_vanished=vanished(

@@ -153,11 +153,13 @@ def build(
             continue
         hardware = port.kind == "nic"
         lost, lost_per_s = around.queue_drops.get(name, (None, None))
+        fifo = counters.fifo(port.nic, port.ring_drops_unless, _rate(driver))
         per_s = counters.combine(
             Parts(
                 _rate(link),
                 _rate(dev),
                 _rate(driver),
+                fifo,
                 _rate(pause),
                 _rate(flag),
                 qdisc_drops=qdisc.drops_per_s if qdisc is not None else None,
@@ -175,6 +177,7 @@ def build(
                 _now(link),
                 _now(dev),
                 _now(driver),
+                fifo,
                 _now(pause),
                 _now(flag),
                 qdisc_drops=qdisc.drops if qdisc is not None else None,

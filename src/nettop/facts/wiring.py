@@ -57,7 +57,7 @@ def kind_of(link: LinkKind, device: str | None, *, wireless: bool = False) -> st
         return _SAME[link.kind]
     if link.kind in _TUNNELS:
         return "tunnel"
-    return "nic" if device and not link.kind else "other"
+    return "nic" if device and link.kind in ("", "dsa") else "other"
 
 
 def lower_ports(

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from flow_tables import Tables, task
 from limit_frames import flow, limits, moment
 from limit_situations import counters
+from nic_tables import joined, link, stats
 
-from nettop.collect import bql, link_stats, nicstats, processes, qdiscs
+from nettop.collect import (
+    bql,
+    drvinfo,
+    link_stats,
+    linkmodes,
+    nicstats,
+    pci,
+    processes,
+    qdiscs,
+)
 from nettop.facts.limits import Limit, Reading
 
 
@@ -134,3 +145,45 @@ def test_a_process_that_is_called_like_one_does_not() -> None:
         return moment(second, more={"processes": [row]})
 
     assert flow(limits(at)).stage.name != "napi/eth0-12[50]"
+
+
+def port(second: int, name: str, bus: str, **counts: int) -> dict[str, list[Any]]:
+    return {
+        "links": [link(name, int(name[-1]) + 2, carrier=True, parent=bus, bus="pci", mtu=1500)],
+        "linkmodes": [linkmodes.Row(name, speed=1e9)],
+        "pci": [pci.carried(pci.Row(name, 5.0, 1))],
+        "link_stats": [stats(name, **{what: second * rate for what, rate in counts.items()})],
+    }
+
+
+def test_ports_of_one_slot_fill_it_together() -> None:
+    def at(second: int) -> Tables:
+        each = [
+            port(second, f"p{n}", f"0000:01:00.{n}", tx_bytes=100_000_000, tx_packets=70_000)
+            for n in range(4)
+        ]
+        return {table: [row for one in each for row in one[table]] for table in each[0]}
+
+    facts = joined(*map(at, range(4)))
+    sends = [one for one in facts.limits if one.over == "nic" and one.direction == "tx"]
+    assert {one.stage.stage for one in sends} == {"slot"}
+    assert sends[0].stage.name == "PCI Express slot of p0, p1, p2, p3"
+    assert step(sends[0], "slot").capacity == pytest.approx((0.9 * 0.8e9, 1.1 * 0.8e9))
+
+
+@pytest.mark.parametrize(
+    ("passed", "why"), [(0, "nobody empties it"), (90_000, "no free receive descriptor")]
+)
+def test_a_ring_that_nobody_empties_is_told_from_a_full_one(passed: int, why: str) -> None:
+    def at(second: int) -> Tables:
+        return {
+            **port(second, "p0", "0000:01:00.0", rx_packets=passed, rx_bytes=passed * 500),
+            "drvinfo": [drvinfo.Row("p0", "bnx2")],
+            "nicstats": [nicstats.Row("p0", "bnx2", ring_drops=730 * second)],
+        }
+
+    (received,) = [
+        one for one in joined(*map(at, range(4))).limits
+        if one.over == "nic" and one.direction == "rx"
+    ]  # fmt: skip
+    assert received.stage.because == f"730 packets/s lost: {why}"

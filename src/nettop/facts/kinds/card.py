@@ -1,4 +1,4 @@
-"""A network card with several ports in one PCI Express slot, which they share."""
+"""Ports that share one PCI Express link: of one card, or of cards below one bridge."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
+from ...terms import formulas
 from ...terms.dataclass import dataclass
 from ..counters import total
 from ..kind import Kind
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One card: the functions of one PCI device that have a link."""
+    """The functions of one PCI device that have a link, or the devices below one bridge."""
 
-    bus: str = label("bus address without the function, e.g. 0000:41:00")
+    bus: str = label("bus address without the function, e.g. 0000:41:00; of a bridge, with it")
     ports: tuple[str, ...] = gauge("its ports with a link", default=())
     speed: float | None = gauge("link speed of all its ports", "bit/s", default=None)
     usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
@@ -29,20 +30,38 @@ class Card:
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Card, ...]:  # noqa: ARG001
-    """The cards with two ports or more; functions of SR-IOV have numbers of their own."""
+    """The cards with two ports or more, and the bridges that several cards share.
+
+    Functions of SR-IOV have numbers of their own.
+    """
     cards: dict[str, list[Nic]] = {}
+    bridges: dict[str, dict[str, list[Nic]]] = {}
     for nic in facts.nics:
         if nic.kind == "nic" and nic.pcie.usable and nic.carrier and nic.bus:
-            cards.setdefault(nic.bus.rpartition(".")[0], []).append(nic)
-    return tuple(
-        Card(
-            bus, tuple(port.name for port in ports), total(port.speed for port in ports),
-            min(port.pcie.usable or 0.0 for port in ports),
-            _bits([port.per_s.rx_bytes for port in ports]),
-            _bits([port.per_s.tx_bytes for port in ports]),
-        )
-        for bus, ports in cards.items()
-        if len(ports) > 1
+            bus = nic.bus.rpartition(".")[0]
+            cards.setdefault(bus, []).append(nic)
+            if nic.pcie.above:
+                bridges.setdefault(nic.pcie.above, {}).setdefault(bus, []).append(nic)
+    shared = [
+        _card(above, ports, formulas.pcie_usable(first.above_speed, first.above_width))
+        for above, below in bridges.items()
+        if len(below) > 1
+        for ports in [[port for found in below.values() for port in found]]
+        for first in [ports[0].pcie]
+        if first.above_speed and first.above_width
+    ]
+    return (
+        *(_card(bus, ports, min(port.pcie.usable or 0.0 for port in ports))
+          for bus, ports in cards.items() if len(ports) > 1),
+        *shared,
+    )  # fmt: skip
+
+
+def _card(bus: str, ports: list[Nic], usable: float) -> Card:
+    return Card(
+        bus, tuple(port.name for port in ports), total(port.speed for port in ports), usable,
+        _bits([port.per_s.rx_bytes for port in ports]),
+        _bits([port.per_s.tx_bytes for port in ports]),
     )  # fmt: skip
 
 

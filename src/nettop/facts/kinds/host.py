@@ -82,6 +82,7 @@ class HostFact:
     reasm_done: float | None = gauge("packets reassembled", "packets/s", default=None)
     delayed_acks: float | None = gauge("delayed ACKs sent by the timer", "events/s", default=None)
     tcp_mem_pages: int | None = gauge("memory of all TCP sockets", "pages", default=None)
+    tcp_orphan: int | None = gauge("orphaned TCP sockets", "sockets", default=None)
     tcp_inuse: int | None = gauge("TCP sockets", "sockets", default=None)
     time_wait: int | None = gauge("sockets in TIME_WAIT", "sockets", default=None)
     cpu_backlog_drops: float | None = gauge(
@@ -90,6 +91,7 @@ class HostFact:
     squeezed: float | None = gauge("polls out of budget or time, all CPUs", "polls/s", default=None)
     conntrack: int | None = gauge("tracked connections", "connections", default=None)
     conntrack_max: int | None = gauge("connection tracking limit", "connections", default=None)
+    mean_packet: float | None = gauge("mean packet of all ports", "bytes", default=None)
     conntrack_drops: float | None = gauge(
         "packets dropped by connection tracking", "packets/s", default=None
     )

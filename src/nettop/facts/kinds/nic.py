@@ -39,6 +39,10 @@ class Counters:
     phy_discards: float | None = gauge(
         "packets discarded at the port, before the ring", "packets", default=None
     )
+    rx_errors: float | None = gauge(
+        "receive errors whose kind is not counted", "frames", default=None
+    )
+    tx_errors: float | None = gauge("transmit errors", "packets", default=None)
     pause_rx: float | None = gauge("pause frames received", "frames", default=None)
     pause_tx: float | None = gauge("pause frames sent", "frames", default=None)
     pfc_rx: float | None = gauge("priority pause frames received (PFC)", "frames", default=None)
@@ -216,8 +220,12 @@ class Nic:
     ring: Ring = gauge("rings", default=Ring(""))
     coalesce: Coalesce = gauge("coalescing", default=Coalesce(""))
     pause: Pause = gauge("flow control", default=Pause(""))
+    pause_agreed: bool | None = gauge("flow control negotiated: both ends offer it", default=None)
     eee: Eee = gauge("energy saving of the link", default=Eee(""))
     channels: Channels = gauge("queues", default=Channels(""))
+    slotted: bool | None = gauge(
+        "card in a slot; False: on-board, USB or part of the processor", default=None
+    )
     pcie: Pcie = gauge("slot", default=Pcie(""))
     dynamic_moderation: bool | None = gauge(
         "dynamic moderation, selected by a special value of the receive interrupt delay",

@@ -6,8 +6,8 @@ about four fifths of its rate after coding, packet headers and descriptors take 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, cast
 
 from ....terms import formulas, units
 from ...counters import total
@@ -16,6 +16,9 @@ from .. import Reading
 from ..looks import Look
 from ..stack import stack
 from ..stage import Stage
+
+if TYPE_CHECKING:
+    from ...kinds.card import Card
 
 STAGES: Final = (
     Stage("slot", "the PCI Express slot", "the PCI Express slot", "SLOT",
@@ -39,8 +42,10 @@ STAGES: Final = (
           why="no free receive descriptor"),
 )  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
+SLOT_FULL: Final = 0.95  # of what a slot carries: several ports never reach all of it together
 COUNTED: Final = 1.0  # packets a second
 AROUND: Final = 0.2  # of the port's bytes: headers, the frame check sequence, another second
+SERVED: Final = 0.01  # of the lost packets: with less delivered, the queue is not served
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -59,7 +64,7 @@ def _interface(look: Look, nic: Nic) -> Iterator[Reading]:
     if nic.kind == "nic":
         yield from _wire(look, nic)
         yield from _slot(look, nic)
-        past = _past(look)
+        past = _past(look, nic)
         if look.over == "nic" and past > (_moved(look, "bytes") or 0.0):
             why = f"{units.scaled(8 * past, 'b/s')} pass the kernel by (RDMA, or a program that "
             why += "takes packets from the card): what limits them is not visible from here"
@@ -83,7 +88,7 @@ def _wire(look: Look, nic: Nic) -> Iterator[Reading]:
     size, count = _moved(look, "bytes"), _moved(look, "packets")
     if not nic.speed or size is None or count is None:
         return
-    past = _past(look)
+    past = _past(look, nic)
     load = (formulas.counted_to_wire(size, count) + 8 * past) / nic.speed
     goodput = formulas.tcp_goodput(nic.speed, nic.mtu or 1500)
     whole = 8 * (size + past)
@@ -97,14 +102,28 @@ def _wire(look: Look, nic: Nic) -> Iterator[Reading]:
 
 
 def _slot(look: Look, nic: Nic) -> Iterator[Reading]:
-    moved = _moved(look, "bytes")
-    if not nic.pcie.usable or moved is None:
+    """The slot of the interface, or the link that it shares with others, whichever is fuller."""
+    if not nic.pcie.usable or _moved(look, "bytes") is None:
         return
-    most = formulas.SLOT_SHARE * nic.pcie.usable
-    used = (moved + _past(look)) * 8 / most
-    why = f"{units.share(used)} of what the slot of {nic.name} carries"
-    yield Reading("slot", "here", f"PCI Express slot of {nic.name}", "computed", why, used,
-                  (0.9 * most, 1.1 * most), used if used >= 1.0 else 0.0)  # fmt: skip
+
+    def bits(ports: Iterable[str]) -> float:
+        return 8 * sum(_whole(look, one) for one in ports)
+
+    slots: list[tuple[tuple[str, ...], float]]
+    slots = [((nic.name,), formulas.SLOT_SHARE * nic.pcie.usable)]
+    slots += [
+        (card.ports, formulas.SLOT_SHARE * card.usable)
+        for card in cast("tuple[Card, ...]", look.facts.more.get("card", ()))
+        if nic.name in card.ports and card.usable
+    ]
+    ports, most = max(slots, key=lambda slot: bits(slot[0]) / slot[1])
+    others = [port for port in ports if port != nic.name]
+    used = bits(ports) / most
+    own = max(most - bits(others), bits([nic.name])) if others else most
+    names = ", ".join(ports)
+    why = f"{units.share(used)} of what the slot of {names} carries"
+    yield Reading("slot", "here", f"PCI Express slot of {names}", "computed", why, used,
+                  (0.9 * own, 1.1 * own), used if used >= SLOT_FULL else 0.0)  # fmt: skip
 
 
 def _provider(look: Look) -> Iterator[Reading]:
@@ -128,12 +147,16 @@ def _moved(look: Look, what: str) -> float | None:
     return look.counted(f"{look.direction}_{what}")
 
 
-def _past(look: Look) -> float:
+def _whole(look: Look, name: str) -> float:
+    """Bytes a second of an interface in its direction, also those that pass the kernel by."""
+    seen = look.window.counted(name, f"{look.direction}_bytes") or 0.0
+    port = look.window.counted(name, f"port_{look.direction}_bytes") or 0.0
+    return port if port - seen > AROUND * port else seen
+
+
+def _past(look: Look, nic: Nic) -> float:
     """Bytes a second in its direction that the port counts and the kernel does not see."""
-    port = look.counted(f"port_{look.direction}_bytes")
-    seen = _moved(look, "bytes")
-    past = port - seen if port is not None and seen is not None else 0.0
-    return past if past > AROUND * (port or 0.0) else 0.0
+    return _whole(look, nic.name) - (_moved(look, "bytes") or 0.0)
 
 
 def _lost(look: Look, stage: str, name: str) -> Iterator[Reading]:
@@ -142,6 +165,8 @@ def _lost(look: Look, stage: str, name: str) -> Iterator[Reading]:
     if not lost:
         return
     full = lost >= COUNTED
-    why = f"{units.per_second(lost, 'packets')} lost: {known.why}"
+    moved = _moved(look, "packets")
+    cause = "nobody empties it" if moved is not None and moved <= SERVED * lost else known.why
+    why = f"{units.per_second(lost, 'packets')} lost: {cause}"
     yield Reading(stage, "here", name, "reported", why, 1.0 if full else None, None,
                   0.8 if full else 0.0)  # fmt: skip

@@ -1,0 +1,63 @@
+"""A queue from the kernel to a program that loses packets: collector `program_queues`."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """One queue of NFQUEUE, or one netlink socket."""
+
+    id: str = label("NFQUEUE and its number, or the netlink protocol and its reader")
+    type: str = gauge("nfqueue, or the protocol of the netlink socket", default="")
+    program: str | None = gauge("the program that reads it, as name[pid]", default=None)
+    load: float | None = gauge("CPU time of the program", "%", default=None)
+    waiting: int | None = gauge("packets that wait for the program", "packets", default=None)
+    drops: float | None = gauge(
+        "packets or messages dropped, queue full", "packets/s", default=None
+    )
+    queued: float | None = gauge("packets given to the program", "packets/s", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Handover, ...]:
+    """Those that lose packets now; the reader is found by socket, else by the port's number."""
+    losing = [
+        (entry.now, rate, entry.rate("queued"))
+        for entry in frame.tables.get("program_queues", ())
+        if (rate := entry.rate("drops"))
+    ]
+    if not losing:
+        return ()
+    holders = {row.inode: row.pid for row in frame.rows("socket_owners") if row.inode}
+    programs = {row.pid: row.name for row in frame.rows("processes") if not row.thread}
+    loads = {one.pid: (one.user or 0.0) + (one.system or 0.0) for one in facts.processes}
+    found = []
+    for row, drops, queued in losing:
+        mail = row.type == "nfqueue"
+        pid = row.port if mail else holders.get(row.number, row.port)
+        program = f"{programs[pid]}[{pid}]" if pid in programs else None
+        name = (
+            f"NFQUEUE {row.number}"
+            if mail
+            else (f"netlink {row.type} of {program or f'socket:[{row.number}]'}")
+        )
+        found.append(Handover(name, row.type, program, loads.get(pid), row.waiting, drops, queued))
+    return tuple(found)
+
+
+KIND = Kind(
+    name="handover", type=Handover, plural="handovers", key=attrgetter("id"),
+    target=attrgetter("id"), names={"handover": "handover.id"},
+    example={"id": "NFQUEUE 0", "type": "nfqueue"}, tables={"": "program_queues"},
+    needs=("program_queues", "socket_owners", "processes"), build=build,
+)  # fmt: skip
