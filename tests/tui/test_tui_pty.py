@@ -93,6 +93,20 @@ def test_started_in_the_background_it_draws_in_the_foreground(tmp_path: Path) ->
         shell.close()
 
 
+def test_with_its_stderr_closed_it_draws_on_its_stdout(tmp_path: Path) -> None:
+    """Python has no `sys.__stderr__` then, on which Textual draws."""
+    line = ("sh", "-c", '"$0" -m nettop --demo 2>&-', sys.executable)
+    one = Terminal(tmp_path, command=line)
+    try:
+        one.read(b"FINDINGS")
+        os.write(one.tty, b"q")
+        assert one.ended() == 0
+        restored(one.seen)
+        assert b"Traceback" not in one.seen
+    finally:
+        one.close()
+
+
 def test_the_last_reply_of_the_terminal_is_not_left_for_the_shell(
     tmp_path: Path, warm: Warm
 ) -> None:

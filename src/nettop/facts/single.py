@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry
 from .counters import grown, total
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
         SysctlLineRow,
     )
 
+DIGITS: Final = 20  # of the largest number of 64 bits
+
 
 def triple(text: str | None) -> tuple[int, ...]:
     """The numbers of a sysctl such as tcp_rmem; empty if absent or not numbers."""
     words = (text or "").split()
-    return (
-        tuple(map(int, words)) if all(word.isascii() and word.isdigit() for word in words) else ()
-    )
+    numbers = all(word.isascii() and word.isdigit() and len(word) <= DIGITS for word in words)
+    return tuple(map(int, words)) if numbers else ()
 
 
 def harmful(lines: Iterable[SysctlLineRow]) -> list[str]:

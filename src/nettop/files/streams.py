@@ -101,6 +101,9 @@ def adopt() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stdin is None:
         sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115 - open to the end
+    if sys.__stderr__ is None:  # what a screen is drawn on, once it is a terminal
+        drawn = open(2, "w", closefd=False, encoding="utf-8")  # noqa: SIM115 - open to the end
+        sys.__stderr__ = drawn  # type: ignore[misc]
     sys.stdout = _text(_Shown, sys.stdout, _Data(1, "wb", closefd=False))
     sys.stderr = _text(_Told, sys.stderr, _Narration(2, "wb", closefd=False))
 

@@ -64,6 +64,7 @@ def _command(verb: str, one: JournalEntry | Pending) -> str:
 ENDING = (
     signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
     signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR,
+    signal.SIGABRT,
 )  # fmt: skip
 PATIENCE = 3.0  # seconds in which Textual must end after a signal
 END = 15.0  # seconds in which a running change or test must end
