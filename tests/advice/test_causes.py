@@ -104,6 +104,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("received-segments-dropped", "cgroup-refuses-socket-memory"),
         ("packets-vanish", "firewall-drops"),  # counted by the host, dropped by a chain
         ("packets-vanish", "firewall-rate-limit-drops"),
+        ("packets-vanish", "program-takes-its-queue-too-slowly"),  # dropped before a full NFQUEUE
         ("connections-open-at-the-second-try", "calls-fail"),  # the program that gives up
         ("connections-end-in-resets", "program-held"),  # it cannot start who would answer
         ("connections-refused", "destination-out-of-reach"),  # a socket that does not take them

@@ -32,7 +32,8 @@ FIXED = {
         app-on-other-node app-place-by-chance cpu-time-stolen who-limits-the-flow
         segments-arrive-with-gaps window-restarts-after-pauses
         bridge-ports-differ-in-mtu tunnel-packets-fragmented tunnel-packets-on-one-queue
-        two-ports-in-one-network one-piece-at-a-time
+        two-ports-in-one-network one-piece-at-a-time device-takes-too-slowly packets-of-one-hash
+        veth-packets-not-merged
     """,
     "pauses, and frames of a flooded network: not a part of the packets of this host": """
         paused-by-peer pausing-the-peer priority-paused-by-peer priority-pausing-the-peer
@@ -44,7 +45,7 @@ FIXED = {
     """,
     "a ratio of two rates, or both ends": """
         tls-records-fail faster-link-than-the-receiver where-packets-die
-        application-does-not-read requests-arrive-in-two-parts
+        application-does-not-read requests-arrive-in-two-parts traffic-passes-the-kernel-by
     """,
 }
 

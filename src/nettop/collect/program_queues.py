@@ -42,16 +42,17 @@ class Row:
 
 def read(source: Source) -> Sequence[Row]:
     """Every queue of NFQUEUE, and the sockets with losses; OSError without both files."""
-    tables, absent = [], None
+    tables: list[Sequence[Row]] = []
+    failed: tuple[int | str | None, ...] = ()
     for file, row in ((_NFQUEUE, _nfqueue), (_NETLINK, _netlink)):
         try:
             lines = source.text(file).splitlines()
-        except OSError as error:
-            absent = error
+        except OSError as error:  # its text is kept: its traceback holds locals
+            failed = failed or (error.errno, error.strerror, error.filename)
             continue
         tables.append(_lines.rows(map(str.split, lines), row, file))
-    if not tables and absent is not None:
-        raise absent
+    if not tables:
+        raise OSError(*failed)
     return _lines.together(*tables)
 
 

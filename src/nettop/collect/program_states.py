@@ -103,7 +103,8 @@ def update(source: Source, memory: Memory) -> list[Row]:
     moving = recall(memory, threads.Moving)
     doors = (pid for held in moving.doors.values() for pid in held)
     pids = [*dict.fromkeys((*moving.rounds, *moving.others, *doors))][:PROCESSES]
-    roots = throttling.roots_of(source) if pids else ()
+    # without a process too: a far host is asked again for what was read before, in one exchange
+    roots = throttling.roots_of(source) if pids else (throttling.MOUNT,)
     roots = tuple(root for root in roots if _sysfs.names(source, root))[:1]
     known: dict[str, tuple[str, str, int | None, str, int | None]] = {}
     rows = []

@@ -23,7 +23,7 @@ EVERY: Final = 0.45
 MEMORY: Final = "sockets"
 OPTIONAL = True
 
-_MOUNT: Final = "/sys/fs/cgroup"
+MOUNT: Final = "/sys/fs/cgroup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def folders(roots: tuple[str, ...], group: str) -> tuple[str, ...]:
 def roots_of(source: Source) -> tuple[str, ...]:
     """Where the cgroup file system may be seen: here, by the first process, by the parent."""
     parent = (_sysfs.word(source, "/proc/self/stat") or "").rpartition(")")[2].split()[1:2]
-    return (_MOUNT, *(f"/proc/{pid}/root{_MOUNT}" for pid in ("1", *parent)))
+    return (MOUNT, *(f"/proc/{pid}/root{MOUNT}" for pid in ("1", *parent)))
 
 
 def ancestors(group: str) -> list[str]:
