@@ -128,9 +128,20 @@ def _cpu() -> float:
     return sum(os.times()[:4])
 
 
+def _absent(item: pytest.Item) -> list[str]:
+    """What a test needs and does not have: root, or a program of the system."""
+    names = [name for marker in item.iter_markers("needs") for name in marker.args]
+    path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+    here = {name: shutil.which(name, path=path) for name in names if name != "root"}
+    root = item.get_closest_marker("netns") is not None or "root" in names
+    return ["root"] * (root and os.geteuid() != 0) + [name for name in here if not here[name]]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Remember the CPU time before the test, its fixtures included."""
+    """Skip what cannot run here; remember the CPU time before the test, its fixtures included."""
+    if absent := _absent(item):
+        pytest.skip(f"needs {' and '.join(absent)}")
     item.stash[_BEFORE] = _cpu()
     return (yield)
 
@@ -141,7 +152,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     finally:
-        item.user_properties.append(("cpu", round(_cpu() - item.stash[_BEFORE], 3)))
+        if _BEFORE in item.stash:
+            item.user_properties.append(("cpu", round(_cpu() - item.stash[_BEFORE], 3)))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

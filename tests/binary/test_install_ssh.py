@@ -19,15 +19,15 @@ from typing import Any, Final
 import pytest
 from changes_netns import expire, python, run
 from hang import HANG, until
-from ssh_login import POSSIBLE, SSHD, Login, logged_in
+from ssh_login import SSHD, Login, logged_in
 
 FILE = Path(__file__).parents[2] / f"dist/nettop-{os.uname().machine}"
 pytestmark = [
     pytest.mark.package,
     pytest.mark.skipif(not FILE.exists(), reason="dist has no file: make binary"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(not POSSIBLE, reason="needs an SSH server and client"),
-    pytest.mark.skipif(not shutil.which("busybox"), reason="needs busybox"),
+    pytest.mark.needs("root"),
+    pytest.mark.needs("sshd", "ssh", "ssh-keygen"),
+    pytest.mark.needs("busybox"),
 ]
 HERE, THERE = f"nt-ins-a-{os.getpid()}", f"nt-ins-b-{os.getpid()}"
 LIBRARIES: Final = "libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1".split()

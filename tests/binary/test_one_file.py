@@ -31,7 +31,7 @@ FILE = REPO / f"dist/nettop-{os.uname().machine}"
 pytestmark = [
     pytest.mark.package,
     pytest.mark.skipif(not FILE.exists(), reason="dist has no file: make binary"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="mount namespaces need root"),
+    pytest.mark.needs("root"),
 ]
 USER: Final = 65534
 PLACES: Final = ("/var/cache", "/var/tmp", "/tmp", "/run/user", "/dev/shm")

@@ -59,7 +59,7 @@ def test_a_box_put_in_the_place_of_another_is_not_written_by_two(tmp_path: Path)
     other.close()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a file of another user")
+@pytest.mark.needs("root")
 @pytest.mark.parametrize("part", ["", "ring", "waiting"])
 def test_a_folder_that_another_user_can_change_is_refused(tmp_path: Path, part: str) -> None:
     path = tmp_path / "box"

@@ -25,7 +25,7 @@ def service(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+@pytest.mark.needs("systemd-analyze")
 def test_systemd_accepts_it(service: Path) -> None:
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", service], capture_output=True, text=True,
@@ -34,7 +34,7 @@ def test_systemd_accepts_it(service: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+@pytest.mark.needs("systemd-analyze")
 def test_its_exposure_is_low(service: Path) -> None:
     done = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--no-pager", service],

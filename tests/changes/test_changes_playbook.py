@@ -118,9 +118,7 @@ def test_a_setting_that_nothing_shows_is_written_at_every_play(
 
 
 @pytest.mark.package
-@pytest.mark.skipif(
-    not shutil.which("ansible-lint"), reason="needs ansible-lint (Debian's or PyPI's package)"
-)
+@pytest.mark.needs("ansible-lint")
 def test_it_passes_ansible_lint(host: Host, tmp_path: Path) -> None:
     (tmp_path / "play").mkdir()
     book = tmp_path / "play/book.yml"

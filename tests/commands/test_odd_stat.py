@@ -9,7 +9,7 @@ import sys
 import pytest
 from hang import HANG
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it mounts over /proc/stat")
+pytestmark = pytest.mark.needs("root")
 TEST = ["test", "bulk", "--to", "127.0.0.1", "--seconds", "1"]
 ADVISE = ["advise", "--seconds", "0.2", "--no-deep"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -263,7 +262,7 @@ def test_what_the_journal_says_is_described() -> None:
     assert faults("journal", {"schema": 1, "changes": rows, "notices": []}) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a sysctl is set to what it is: that takes root")
+@pytest.mark.needs("root")
 def test_a_setting_that_is_so_already(capsys: pytest.CaptureFixture[str]) -> None:
     main(["get", SACK, "--json"])
     now = json.loads(capsys.readouterr().out)[SACK]["value"]

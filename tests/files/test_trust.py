@@ -24,7 +24,7 @@ from nettop.tui import app
 from nettop.views.view import View
 
 NOBODY = 65534
-root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of two users")
+root_only = pytest.mark.needs("root")
 
 
 @pytest.fixture

@@ -23,7 +23,6 @@ from warm import shared
 pytestmark = [
     pytest.mark.live,
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores"),
 ]
 HERE, THERE = veth.spaces("ca")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 
@@ -17,8 +15,7 @@ from peer_screens import screens
 pytestmark = [
     pytest.mark.live,
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+    pytest.mark.needs("nsenter"),
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 
 import pytest
@@ -15,7 +14,6 @@ from warm import Warm
 pytestmark = [
     pytest.mark.live,
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
 ]
 HERE, _ = veth.spaces("limit")
 

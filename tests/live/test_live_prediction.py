@@ -7,8 +7,6 @@ proves the fix of the finding, stores the prediction beside what it measured, an
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +19,8 @@ from live.limits.stage import Stage
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.live,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+    pytest.mark.needs("root"),
+    pytest.mark.needs("nsenter"),
 ]
 SHAPER = 60e6  # bit/s
 SLOW = "10.95.0.2"  # over the link with a delay

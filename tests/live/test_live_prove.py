@@ -15,7 +15,6 @@ from trial_ends import Ends, ends
 pytestmark = [
     pytest.mark.live,
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
 RMEM = "net.ipv4.tcp_rmem"
 SMALL, NORMAL = "2048 2304 2304", "4096 131072 6291456"

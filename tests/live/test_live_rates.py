@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 import subprocess
 import threading
@@ -24,7 +23,6 @@ from trial_ends import Ends, ends, installed
 pytestmark = [
     pytest.mark.live,
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
 # Runs inside the namespace, four observations a second: what the flows pane would show of iperf3.
 WATCH = """

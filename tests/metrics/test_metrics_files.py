@@ -20,9 +20,7 @@ from nettop.metrics.families import FAMILIES
 
 RULES = load(config.rule_folders())
 HOST = str(Path(__file__).parents[1] / "hosts/guest-udp-loss.host")
-needs_promtool = pytest.mark.skipif(
-    shutil.which("promtool") is None, reason="needs promtool (Debian package prometheus)"
-)
+needs_promtool = pytest.mark.needs("promtool")
 NAMES = {family.name for family in FAMILIES}
 
 
@@ -141,7 +139,7 @@ def units(text: str, folder: Path) -> list[str]:
     return paths
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+@pytest.mark.needs("systemd-analyze")
 def test_systemd_accepts_the_service_and_the_timer(tmp_path: Path) -> None:
     program = shutil.which("true")
     assert program

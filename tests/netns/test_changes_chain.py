@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 from changes_netns import python, run
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 NAME = f"nt-chain-{os.getpid()}"
 MODEL = Path(__file__).parents[1] / "faults/chain_model.py"
 PLAY = "import runpy, sys; sys.argv.pop(0); runpy.run_path(sys.argv[0], run_name='__main__')"

@@ -16,10 +16,7 @@ from hang import until
 
 from nettop.changes.journal import Journal
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 # a container's root, who cannot raise the limit again
 BOUND = ("setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource")
 KINDS = {

@@ -6,9 +6,7 @@ system's own tools then say is what must be said again after every other way.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -17,10 +15,7 @@ from typing import NamedTuple
 import pytest
 from playground import Playground, commands, plug_in
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = [pytest.mark.netns, pytest.mark.needs("ethtool", "tc", "taskset", "ps")]
 ODD = "a{{b}};'$x`"  # nothing in a name may mean anything to a shell, to YAML or to Jinja
 WANTED = {
     "sysctl.net.ipv4.tcp_rmem": "4096 131072 67108864",
@@ -213,9 +208,7 @@ def test_the_lines_of_sysctl_do_the_same(host: Host, shown: Shown) -> None:
 
 
 @pytest.mark.package
-@pytest.mark.skipif(
-    not shutil.which("ansible-playbook"), reason="needs ansible (Debian's or PyPI's package)"
-)
+@pytest.mark.needs("ansible-playbook")
 def test_the_playbook_does_the_same_and_takes_it_back(
     host: Host, shown: Shown, tmp_path: Path
 ) -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from changes_netns import Nettop
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 KEPT = ("ipv4.ip_forward", "ipv4.conf.all.accept_redirects", "ipv4.conf.va.forwarding",
         "ipv4.conf.vb.forwarding", "ipv4.conf.default.forwarding", "ipv6.conf.all.forwarding",
         "ipv6.conf.va.forwarding", "ipv6.conf.vb.forwarding")  # fmt: skip

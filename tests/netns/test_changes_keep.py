@@ -19,7 +19,6 @@ from playground import AS_HOST, FOLDERS, Playground, commands, plug_in
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
     pytest.mark.skipif(
         not (shutil.which("udevadm") and all(map(os.path.isdir, FOLDERS))),
         reason="needs udev (systemd's) and its folders",

@@ -14,10 +14,7 @@ from typing import Any
 import pytest
 from changes_netns import Nettop, guards, mtu, no_guard, run
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = [pytest.mark.netns, pytest.mark.needs("ethtool", "tc")]
 
 
 def everything(nettop: Nettop) -> str:

@@ -15,10 +15,7 @@ import pytest
 from changes_netns import Nettop, mtu
 from hang import until
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 
 
 @pytest.fixture(autouse=True)

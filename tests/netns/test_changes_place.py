@@ -20,7 +20,6 @@ from nettop.changes.namespaces import Survey
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
     pytest.mark.skipif(
         os.stat("/proc/self/ns/pid").st_ino != 0xEFFFFFFC,
         reason="needs the first PID namespace: in another one nobody knows that a device is gone",
@@ -243,6 +242,7 @@ print(json.dumps({"changes": [{"state": one.state, "id": one.id} for one in made
 """
 
 
+@pytest.mark.needs("ethtool")
 @pytest.mark.parametrize("off", ["tx off", "tx off sg off", "tx off sg off tso off gso off"])
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]])
 def test_offloads_that_come_along_are_done_and_put_back(

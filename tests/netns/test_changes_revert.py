@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from pathlib import Path
@@ -13,10 +12,7 @@ from changes_netns import NAME, Nettop, guards, mtu, no_guard
 
 from nettop.changes.journal import Journal
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 
 
 def test_an_unconfirmed_change_reverts_by_itself(nettop: Nettop) -> None:

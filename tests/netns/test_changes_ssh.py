@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 from changes_netns import expire, no_guard, run
 from hang import HANG, until
-from ssh_login import POSSIBLE, Login, logged_in
+from ssh_login import Login, logged_in
 from warm import Warm
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(not POSSIBLE, reason="needs an SSH server and client"),
+    pytest.mark.needs("sshd", "ssh", "ssh-keygen"),
 ]
 HERE, THERE = f"nt-ssh-a-{os.getpid()}", f"nt-ssh-b-{os.getpid()}"
 SETTING = "link.txqueuelen@va"

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from changes_netns import run, tables
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 NAME = f"nt-procsys-{os.getpid()}"
 READ = "netdev netclass queues kernel sysctls irqs sockets_udp".split()
 

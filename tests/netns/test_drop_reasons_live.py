@@ -26,10 +26,7 @@ from nettop.host.bpf.drops import Counter
 from nettop.host.source import Live
 from nettop.views.observer import Observer
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it loads a program into the kernel"),
-]
+pytestmark = pytest.mark.netns
 SENT = 20
 _NEXT_PROGRAM = 11  # BPF_PROG_GET_NEXT_ID
 

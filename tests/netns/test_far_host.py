@@ -19,10 +19,7 @@ from nettop.host.distant import Distant
 from nettop.host.patterns import FILE, FOLDER, LINK
 from nettop.sampling.sampler import Sampler
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 NAME = f"nt-far-{os.getpid()}"
 PREFIX = ("ip", "netns", "exec", NAME)
 # a link of a user in a folder that may be read, which leads to what may not

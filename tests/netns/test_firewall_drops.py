@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 
@@ -11,10 +10,7 @@ import veth
 from changes_netns import python, run, tables
 from firewall import LIMIT
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = [pytest.mark.netns, pytest.mark.needs("ping")]
 HERE, _ = veth.spaces("firewall")
 
 

@@ -29,7 +29,6 @@ PLAYBOOK = shutil.which("ansible-playbook", path=f"{BIN}:{os.environ['PATH']}")
 pytestmark = [
     pytest.mark.package,
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
     pytest.mark.skipif(
         not (os.path.exists(SSHD) and shutil.which("ssh") and PLAYBOOK),
         reason="needs an SSH server and client, and ansible-core (pip install 'nettop[dev]')",

@@ -26,10 +26,7 @@ from nettop.host.source import Live
 from nettop.sampling.sampler import Sampler
 from nettop.terms.cpulist import parse
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = [pytest.mark.netns, pytest.mark.needs("ethtool", "ping", "nstat", "ss", "tc")]
 HERE, _ = veth.spaces("beside")
 # half of what is sent finds no room: a socket of the smallest buffer that nobody reads
 LOSS = """

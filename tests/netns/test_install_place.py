@@ -22,10 +22,7 @@ from nettop.host import install
 from nettop.host.install import File, Installed
 from nettop.host.source import HostLostError
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes mount namespaces"),
-]
+pytestmark = pytest.mark.netns
 SHELLS: Final = [one for one in ("dash", "busybox") if shutil.which(one)]
 PLACES: Final = ("/opt", "/var/cache", "/var/lib", "/var/tmp", "/run/user", "/srv")
 # as nettop does at its first start: it unpacks into its cache
@@ -130,7 +127,7 @@ def test_a_user_has_it_in_his_cache(there: There) -> None:
     assert there.files() == before
 
 
-@pytest.mark.skipif(not shutil.which("sudo"), reason="needs sudo")
+@pytest.mark.needs("sudo")
 @pytest.mark.parametrize("python", [True, False])
 def test_who_may_become_root_has_roots_and_his_own_only_without_python(
     there: There, python: bool

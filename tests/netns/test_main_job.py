@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 from trial_ends import Ends, ends, installed
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-]
+pytestmark = pytest.mark.netns
 SACK = "net.ipv4.tcp_sack"
 
 

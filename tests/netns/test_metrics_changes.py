@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
@@ -11,10 +9,7 @@ pytest.importorskip("prometheus_client", reason="prometheus_client is not instal
 from changes_netns import Nettop
 from prometheus_client.parser import text_string_to_metric_families
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 
 
 def exported(nettop: Nettop) -> tuple[dict[str, float], float]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -31,8 +30,7 @@ from nettop.metrics.families import FAMILIES
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(shutil.which("prometheus") is None, reason="needs prometheus"),
+    pytest.mark.needs("prometheus"),
 ]
 HOSTS = Path(__file__).parents[1] / "hosts"
 LIVE, RECORDED = f"{NEAR}:9469", f"{NEAR}:9470"

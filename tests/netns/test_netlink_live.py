@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,10 +12,7 @@ import pytest
 import veth
 from changes_netns import python, run, tables
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = [pytest.mark.netns, pytest.mark.needs("ethtool", "ping", "ss")]
 HERE, _ = veth.spaces("netlink")
 
 PUT = """

@@ -16,7 +16,6 @@ from warm import Warm
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it becomes another user"),
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs to choose from"),
 ]
 USER = 65534

@@ -11,10 +11,7 @@ from changes_netns import Nettop, run
 from hang import until
 from warm import Warm
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 A, B = f"nt-sysfs-a-{os.getpid()}", f"nt-sysfs-b-{os.getpid()}"
 RPS = "rps.cpus@va/rx-0"
 

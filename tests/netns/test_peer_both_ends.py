@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import pytest
 from live.limits.stage import Stage
 from warm import Warm
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+    pytest.mark.needs("nsenter"),
 ]
 
 

@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from changes_netns import python, run
 from live.limits.programs import READ, WRITE
-from ssh_login import POSSIBLE, Login, logged_in
+from ssh_login import Login, logged_in
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(not POSSIBLE, reason="needs an SSH server and client"),
+    pytest.mark.needs("sshd", "ssh", "ssh-keygen", "ethtool"),
 ]
 RULE = "offloads-off"
 HERE, THERE = f"nt-fix-a-{os.getpid()}", f"nt-fix-b-{os.getpid()}"

@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 from changes_netns import no_guard, python, run
 from hang import until
-from ssh_login import POSSIBLE, Login, logged_in
+from ssh_login import Login, logged_in
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(not POSSIBLE, reason="needs an SSH server and client"),
+    pytest.mark.needs("sshd", "ssh", "ssh-keygen", "ethtool"),
 ]
 HERE, THERE = f"nt-prv-a-{os.getpid()}", f"nt-prv-b-{os.getpid()}"
 SETTING = "feature.tx-tcp-segmentation@va"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import pytest
 from live.limits.both import LIMITS
 from live.limits.stage import Stage
@@ -12,8 +9,7 @@ from peer_screens import screens
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+    pytest.mark.needs("nsenter"),
 ]
 
 

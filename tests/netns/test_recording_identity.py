@@ -15,10 +15,7 @@ from warm import shared
 from nettop.collect import links, routes
 from nettop.host.recording import Replay, parse
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = pytest.mark.netns
 NAME = f"nt-who-{os.getpid()}"
 MACS = ("02:9a:9b:9c:9d:01", "02:9a:9b:9c:9d:02", "02:9a:9b:9c:9d:03", "02:9a:9b:9c:9d:04")
 NIC = "enx" + MACS[1].replace(":", "")

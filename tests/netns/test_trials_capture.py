@@ -18,7 +18,6 @@ from nettop.trials.tools.capture import dropped, drops
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores"),
 ]
 # A capture that reads ten packets and no more: its socket holds a few, and loses the rest.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 
@@ -10,10 +9,7 @@ import pytest
 
 from nettop.trials.far import capture
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-]
+pytestmark = pytest.mark.netns
 RING = 1 << 20
 PORT = 7091
 PACKET = 144  # bytes in the ring: struct tpacket3_hdr, sockaddr_ll, 60 bytes, alignment

@@ -12,10 +12,7 @@ from changes_netns import python, run
 from trial_ends import Ends, ends, installed
 from warm import shared
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-]
+pytestmark = pytest.mark.netns
 OTHER = "10.93.7.2"  # an address of the far end that the test does not use
 TRY = """
 import socket, sys

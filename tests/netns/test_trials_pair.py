@@ -17,10 +17,7 @@ from changes_netns import run
 from hang import until
 from trial_ends import Ends, ends, installed
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-]
+pytestmark = pytest.mark.netns
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,7 @@ from hang import until
 from trial_ends import Ends, ends
 from warm import shared
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-]
+pytestmark = pytest.mark.netns
 RMEM = "net.ipv4.tcp_rmem"
 SMALL, NORMAL, LESS = "2048 2304 2304", "4096 131072 6291456", "4096 131072 1000000"
 PLANTED = """

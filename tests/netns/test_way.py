@@ -7,7 +7,6 @@ second: it would not open in any time.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,10 +20,7 @@ from hang import HANG
 from warm import Warm
 from way_cases import CLIENT, FORWARD, OUTPUT, PORT, ROUTER, Case, recording
 
-pytestmark = [
-    pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
-]
+pytestmark = [pytest.mark.netns, pytest.mark.needs("ping")]
 HERE, THERE = veth.spaces("way")
 BEHIND = f"{HERE}-c"  # a host behind the near one, which forwards
 

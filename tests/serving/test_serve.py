@@ -112,7 +112,7 @@ for path in ("/", "/ws", "/static/js/textual.js"):
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+@pytest.mark.needs("root")
 async def test_another_user_of_the_machine_does_not_get_in(tmp_path: pathlib.Path) -> None:
     with served(tmp_path) as one:
         async with ClientSession() as session:

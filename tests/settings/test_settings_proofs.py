@@ -124,7 +124,7 @@ def process() -> Iterator[tuple[int, int]]:
         running.kill()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a process less nice again")
+@pytest.mark.needs("root")
 @pytest.mark.parametrize(
     ("kind", "value"), [("nice.value@{0}", "7"), ("thread.affinity@{0}/{1}", "0")]
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,6 @@ from changes_netns import run
 from hang import HANG, until
 
 SSHD: Final = "/usr/sbin/sshd"
-POSSIBLE: Final = bool(os.path.exists(SSHD) and shutil.which("ssh") and shutil.which("ssh-keygen"))
 # sshd refuses a locked account, and root may be locked here: mount a shadow file that allows it.
 SERVE: Final = (
     'mkdir -p /run/sshd && mount --bind "$1/shadow" /etc/shadow && exec /usr/sbin/sshd -D '

@@ -24,7 +24,6 @@ from hang import HANG, until
 SYSTEMD = "/lib/systemd/systemd"
 NEEDS = [
     pytest.mark.netns,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes namespaces"),
     pytest.mark.skipif(
         not (os.path.exists(SYSTEMD) and shutil.which("systemd-run")), reason="needs systemd"
     ),

@@ -116,7 +116,7 @@ def test_noise_before_the_first_message_is_no_message() -> None:
     assert noisy.run(["echo", "hello"]) == (0, "hello")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: programs of two users")
+@pytest.mark.needs("root")
 def test_a_prefix_and_a_tool_are_found_where_root_looks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

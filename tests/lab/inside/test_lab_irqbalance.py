@@ -20,7 +20,7 @@ from lab.inside.kernel import INTEL, Nettop, affinity, lines, see
 
 pytestmark = [
     pytest.mark.topology("two-nodes"),
-    pytest.mark.skipif(not shutil.which("irqbalance"), reason="needs irqbalance (Debian package)"),
+    pytest.mark.needs("irqbalance"),
 ]
 SCAN = 2  # seconds between two looks of the daemon
 BAN = f"irqbalance.ban@{INTEL}"
