@@ -119,6 +119,24 @@ def test_what_a_receiver_waits_for(rows: list[waits.Row], stage: str, name: str)
     assert (found.stage.stage, found.stage.name) == (stage, name)
 
 
+@folded(("asked", "waits_for", "stage"), [
+    (1200, row("clock_nanosleep", "timer"), "timer"),
+    (1200, row("write", "output", object="/data/out", state="D"), "disk-write"),
+    (1200, row("recvfrom", "input", object="socket:[101]"), "peer"),  # for the answer
+    (0, row("clock_nanosleep", "timer"), "peer"),  # it only looks from time to time
+])  # fmt: skip
+def test_what_a_reader_does_before_it_asks_for_more(
+    asked: int, waits_for: waits.Row, stage: str
+) -> None:
+    """It reads each answer at once, so that no data waits."""
+
+    def at(s: float) -> Tables:
+        rates = {**RECEIVES, "bytes_acked": asked}
+        return moment(s, rates=rates, gauges=AWAY, ran=0.05, more={"waits": [waits_for]})
+
+    assert flow(limits(at)).stage.stage == stage
+
+
 def test_who_reads_the_messages_of_a_receiver_does_not_limit_it() -> None:
     """It is paced by its own timer; the shell that started it waits for its output."""
     loop = row("poll", "events", drains=(8,), ends=True)

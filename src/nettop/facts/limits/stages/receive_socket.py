@@ -11,6 +11,7 @@ from typing import Final
 
 from ....terms import formulas, units
 from .. import Reading
+from ..feeding import cause
 from ..looks import Look
 from ..stage import Stage
 from ..window import mean, share
@@ -22,6 +23,7 @@ STAGES: Final = (
           implies="application", why="socket buffers full"),
 )  # fmt: skip
 UNREAD: Final = 0.25  # of the receive buffer: as the rule application-does-not-read
+CHANCE: Final = 0.1  # of the samples: a reader that takes what it asked for leaves less
 REPEATED: Final = 0.25  # of the samples: it is behind again and again, not once by chance
 FILLED: Final = 0.4  # of the buffer arrives in a round trip as payload: the window is full
 # of the buffer that is offered as window: half (tcp_adv_win_scale 1, up to Linux 6.5), then by the
@@ -57,6 +59,9 @@ def _stream(look: Look) -> Iterator[Reading]:
     stands = max(behind, unread if behind >= REPEATED else 0.0)
     held = min(sleeps, stands)
     why = f"{units.size(waiting)} wait to be read, on average"
+    asks = _asks_late(look) if unread < CHANCE else 0.0
+    if asks > held:
+        held, why = asks, "it asks for more only after it waited for something else"
     around = (0.9 * look.rate, 1.1 * look.rate)
     yield Reading("application", "here", name, "measured", why, held or None,
                   around if held >= 0.5 else None, held)  # fmt: skip
@@ -64,8 +69,19 @@ def _stream(look: Look) -> Iterator[Reading]:
         yield _buffer(look, size, unread)
     yield Reading(
         "peer", "there", "other end, or the path to it", "inferred",
-        "no data waits at this end: look at the sender", None, None, 1.0 - max(stands, unread / 2),
+        "no data waits at this end: look at the sender", None, None, 1.0 - max(stands, unread / 2, asks),
     )  # fmt: skip
+
+
+def _asks_late(look: Look) -> float:
+    """The share of time in which a reader that asks for each piece waits for something else.
+
+    It sends a request, reads the answer at once, so that none waits, and sleeps before the next
+    request. A reader that asks for nothing and finds nothing when it wakes waits for the sender.
+    """
+    asked = mean(entry.rate("bytes_acked") for entry in look.tcp) or 0.0
+    found = cause(look) if asked else None
+    return found.share if found is not None else 0.0
 
 
 def _buffer(look: Look, size: int, unread: float) -> Reading:
