@@ -60,6 +60,7 @@ live: $(READY) ## play real traffic, as root, and print the scoreboard (PLAY="na
 nightly: binary ## run what takes hours: seeds, long properties, mutants, all plays and topologies, the chain
 	$(PY) -m pytest -n $(WORKERS) --hypothesis-profile nightly -m "nightly or not live" tests
 	$(PY) tests/generated/play.py 20
+	$(PY) tests/generated/ways.py 500
 	$(PY) tests/mutants.py --count 60 --seed $$(date +%j)
 	$(PY) tests/live/run.py --all --cures --write
 	$(MAKE) lab-full chain

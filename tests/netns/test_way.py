@@ -82,10 +82,10 @@ from nettop.commands import _way as way
 from nettop.facts.way import Flow
 from nettop.host.recording import Record
 from nettop.host.source import Live
-way.TABLES = ("addresses", "links", "qdiscs", "sockets_tcp", "sockets_udp")  # no process
+TABLES = ("addresses", "links", "qdiscs", "sockets_tcp", "sockets_udp")  # no process
 to, port, origin, arrives, path = sys.argv[1:]
 source = Record(Live(), comment="A staged host: tests/support/way_cases.py")
-way.ask_way(source, Flow(to, int(port), origin, arrives))
+way.ask_way(source, Flow(to, int(port), origin, arrives), TABLES)
 with open(path, "wb") as file:
     file.write(gzip.compress(source.archive().encode(), mtime=0))
 """

@@ -39,6 +39,8 @@ _KNOWN: Final[dict[str, Table]] = {
                 4: Field("mask", "nest", _VALUE), 5: Field("xor", "nest", _VALUE)},
     "immediate": {1: Field("register", _RAW), 2: Field("data", "nest", {**_VALUE, **_VERDICT})},
     "queue": {1: Field("number", _RAW), 3: Field("flags", _RAW)},
+    "nat": {1: Field("kind", _RAW), 3: Field("address", _RAW), 5: Field("port", _RAW)},
+    "redir": {1: Field("port", _RAW)},
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -30,7 +31,8 @@ _ACTIONS: Final = {
     1: "lookup", 2: "goto", 3: "nop", 6: "blackhole", 7: "unreachable", 8: "prohibit",
 }  # fmt: skip
 _INVERT: Final = 2  # FIBRULE_INVERT
-_MORE: Final = ("tunnel", "master", "users", "protocol", "source_ports", "ports", "goto")
+_MORE: Final = ("tunnel", "master", "protocol", "source_ports", "ports", "goto")
+_RANGE: Final = struct.Struct("=II")  # struct fib_rule_uid_range
 _ALL_USERS: Final = bytes(4) + b"\xff\xff\xff\xff"
 _NOT_SUPPRESSED: Final = -1
 
@@ -52,6 +54,7 @@ class Row:
     mask: int = gauge("bits of the mark that are compared; 0: none", default=0)
     suppress: int | None = gauge("routes of this prefix length or less do not count", default=None)
     more: bool = gauge("has conditions that only the kernel evaluates", default=False)
+    users: tuple[int, int] | None = gauge("first and last user number; None: any", default=None)
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -98,5 +101,6 @@ def _row(number: int, head: tuple[int, ...], values: Attributes) -> Row:
         mark=mark,
         mask=values.get("mask", 0xFFFFFFFF if mark else 0),
         suppress=suppress_at if suppress_at != _NOT_SUPPRESSED else None,
+        users=_RANGE.unpack(values["users"]) if values.get("users") else None,
         more=bool(tos or head[8] & _INVERT or any(values.get(name) for name in _MORE)),
     )

@@ -47,6 +47,7 @@ class Row:
     mark: int = label("packet mark")
     protocol: str = label("tcp or udp")
     port: int = label("destination port; 0: none")
+    user: int = label("number of the user who sends", default=0)
     error: str = gauge("errno of a refusal; empty: there is a route", default="")
     why: str = gauge("the sentence with the error", default="")
     kind: str = gauge("unicast local broadcast …", default="")
@@ -73,7 +74,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
     mine = (question.to, question.source, question.arrives, question.leaves, question.mark,
-            question.protocol, question.port)  # fmt: skip
+            question.protocol, question.port, question.user)  # fmt: skip
     try:
         answer = answered(source.netlink(request(question, names)))
     except OSError as error:

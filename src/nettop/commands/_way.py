@@ -12,6 +12,8 @@ from ..terms.text import safe
 from . import _argument, emit, print_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..facts import Facts
     from ..facts.way import Flow, Step, Way
     from ..frame.rates import Frame
@@ -141,7 +143,7 @@ TABLES: Final = (
 MOST: Final = 6  # rounds: an answer may lead to one more question
 
 
-def ask_way(source: Source, flow: Flow) -> tuple[Frame, Way]:
+def ask_way(source: Source, flow: Flow, tables: Sequence[str] = TABLES) -> tuple[Frame, Way]:
     """The tables and the way of a flow. Refused (3) if the interfaces are not known."""
     from ..facts.way import questions, walk
     from ..frame.rates import Frame
@@ -156,7 +158,7 @@ def ask_way(source: Source, flow: Flow) -> tuple[Frame, Way]:
         if asked == sampler.questions:
             break
         sampler.ask(asked)
-        frame = sampler.take(TABLES)
+        frame = sampler.take(tables)
     if not frame.rows("links"):
         why = frame.missing.get("links", "there are none")
         raise Refused(f"not enough was seen: links: {why}", 3)

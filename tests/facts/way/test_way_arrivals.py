@@ -130,7 +130,7 @@ def test_the_answer_to_our_own_question_is_dropped() -> None:
         f"rule 2 of chain c (hook input, arp t) drops ARP replies: {FAR} is not found on a0"
     )
     assert went(FAR, frame(**replies)).decider is None  # its entry is there
-    tunnel = {"links": [SOUND["links"][0], link("a0", 2, noarp=True)]}
+    tunnel = {"links": [SOUND["links"][0], link("a0", 2, noarp=True, kind="dummy")]}
     assert went(FAR, frame(**gone, **replies, **tunnel)).decider is None
 
 

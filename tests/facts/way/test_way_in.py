@@ -101,7 +101,9 @@ def test_the_kernel_is_asked_for_both_directions() -> None:
     assert asked == (
         Question(FAR), Question(BEYOND, FAR, "a0", port=80), Question(FAR, BEYOND, "b0"),
     )  # fmt: skip
-    assert questions(Flow(FAR, mark=3), frame()) == (Question(FAR, mark=3),)
+    assert questions(Flow(FAR, mark=3), frame()) == (
+        Question(FAR, mark=3), Question(FAR, NEAR, mark=3), Question(NEAR, FAR, "a0"),
+    )  # fmt: skip
 
 
 def test_an_interface_alone_gets_a_source_behind_it() -> None:

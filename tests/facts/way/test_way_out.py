@@ -11,8 +11,9 @@ import way_tables as host
 from way_tables import FAR, SOUND, answer, frame, link, route, rule, went
 
 from nettop.collect import neighbour_states
+from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.sysctls import Row as Sysctl
-from nettop.facts.way import HIDDEN, PASSES, SUSPECT
+from nettop.facts.way import HIDDEN, PASSES, SUSPECT, Flow, walk
 
 ELSEWHERE = "198.51.100.7"
 
@@ -198,10 +199,55 @@ def test_a_permanent_entry_is_a_suspect() -> None:
     assert way.suspect.change == "ip neigh del 10.0.0.2 dev a0"
 
 
-@pytest.mark.parametrize("interface", [{"noarp": True}, {"type": 65534}])
+@pytest.mark.parametrize("interface", [{"noarp": True, "kind": "ipvlan"}, {"type": 65534}])
 def test_an_interface_without_arp_needs_no_entry(interface: dict[str, Any]) -> None:
     links = [*others("links", "a0"), link("a0", 2, **interface)]
     assert went(FAR, frame(links=links, neighbour_states=neighbour("failed"))).decider is None
+
+
+def test_an_ethernet_interface_without_arp_sends_to_itself_but_for_a_fixed_entry() -> None:
+    links = [*others("links", "a0"), link("a0", 2, noarp=True)]
+    decider = went(FAR, frame(links=links)).decider
+    assert decider is not None
+    assert decider.saw.startswith("a0 is NOARP: it asks for no hardware address")
+    fixed = neighbour("permanent", "02:00:00:00:00:99")
+    assert went(FAR, frame(links=links, neighbour_states=fixed)).decider is None
+    modem = [*others("links", "a0"), link("a0", 2, noarp=True, kind="")]
+    assert went(FAR, frame(links=modem)).suspect is not None
+
+
+def test_the_answers_come_in_through_the_filter() -> None:
+    """A policy of drop for what arrives, and no rule that lets answers pass."""
+    hook = Hook("inet", "t", "c", "input", 0, "filter", drops=True)
+    decider = went(FAR, frame(nft_hooks=[hook], nft_rules=[])).decider
+    assert decider is not None
+    assert decider.saw.startswith("the policy of chain c (hook input, inet t) drops answers")
+    assert "ct state established,related" in decider.change
+
+
+def test_connect_looks_for_the_route_again_with_its_address() -> None:
+    """So a rule that asks for the source counts, though the program names none."""
+    own = rule(30, 0, source="10.0.0.1/32", action="prohibit")
+    rules = [*SOUND["routing_rules"], own]
+    said = [
+        answer(FAR, kind="unicast", network="10.0.0.0/24", table=254, interface="a0",
+               address="10.0.0.1"),
+        answer(FAR, "EACCES", source="10.0.0.1"),
+    ]  # fmt: skip
+    decider = went(FAR, frame(routing_rules=rules, ways=said)).decider
+    assert decider is not None
+    assert decider.saw == "rule 30 from 10.0.0.1/32 is prohibit"
+
+
+def test_a_rule_for_other_users_is_a_suspect_and_decides_what_they_send() -> None:
+    rules = [*SOUND["routing_rules"], rule(30, 0, users=(1500, 1600), action="prohibit")]
+    way = went(FAR, frame(routing_rules=rules))
+    assert way.decider is None
+    assert way.suspect is not None
+    assert way.suspect.saw == "rule 30 from all users 1500-1600 is prohibit"
+    theirs = walk(Flow(FAR, user=1500), frame(routing_rules=rules)).decider
+    assert theirs is not None
+    assert theirs.change == "ip rule del priority 30"
 
 
 def test_what_takes_packets_by_itself_is_not_visible() -> None:

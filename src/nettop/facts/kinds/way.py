@@ -11,7 +11,7 @@ from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..kind import Kind
 from ..way import Flow, Step, Way, walk
-from ..way.flow import PASSES, Trouble
+from ..way.flow import PASSES, STOPS, SUSPECT, Trouble
 from ..way.trouble import flows, troubles
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _decider(trouble: Trouble, way: Way) -> Step | None:
     """
     step = way.decider
     if trouble.places:
-        step = step or way.suspect
-        return step if step is not None and step.place in trouble.places else None
+        found = (one for one in way.steps if one.outcome in (STOPS, SUSPECT))
+        return next((one for one in found if one.place in trouble.places), None)
     if not trouble.sockets and all(one in HEARD for one in trouble.errors):
         return step if step is not None and step.place in REFUSES else None
     if ":" not in way.flow.to and not trouble.sockets and {*trouble.errors} == {NO_PORT}:

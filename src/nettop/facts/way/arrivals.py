@@ -46,7 +46,9 @@ def _unanswered(host: Host) -> Iterator[Trouble]:
     alone = [one for one in host.addresses if one.family == 4 and one.prefix == SINGLE]
     for entry in host.frame.tables.get("link_stats", ()):
         link = host.links.get(entry.now.interface)
-        if link is None or link.loopback or entry.still or not (link.noarp or alone):
+        if link is None or link.loopback or entry.still:
+            continue
+        if not (link.noarp or alone or host.strongest(link.interface, "arp_ignore")[0]):
             continue
         own, rate = _own(host, link, 4), entry.per_s
         if not own or rate is None or rate.tx_packets:

@@ -23,6 +23,7 @@ class Flow:
     arrives: str = ""  # interface on which the packet comes in
     mark: int = 0
     protocol: str = "tcp"
+    user: int = 0  # who sends
 
     @property
     def name(self) -> str:
@@ -94,8 +95,8 @@ class Way:
             return f"{name} cannot be reached: {self.decider.saw}"
         if self.suspect is not None:
             return f"packets to {name} may be lost: {self.suspect.saw}"
-        hidden = len(self.of(HIDDEN))
+        hidden = self.of(HIDDEN)
         if not hidden:
             return f"nothing visible here stops {name}"
-        things = "1 thing is" if hidden == 1 else f"{hidden} things are"
-        return f"nothing visible here stops {name}; {things} not visible from here"
+        more = f", nor {len(hidden) - 1} more" if len(hidden) > 1 else ""
+        return f"nothing visible here stops {name}; not visible from here: {hidden[0].saw}{more}"

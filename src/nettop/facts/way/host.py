@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...collect.interface_sysctls import Row as SwitchRow
     from ...collect.neighbour_states import Row as NeighbourRow
     from ...collect.routing_rules import Row as RuleRow
+    from ...collect.udp_bound import Row as BoundRow
     from ...collect.ways import Question
     from ...collect.ways import Row as AnswerRow
     from ..rows import AddressRow, LinkRow
@@ -56,6 +57,7 @@ class Host:
     neighbours: Mapping[tuple[str, str], NeighbourRow]
     switches: Mapping[str, SwitchRow]
     answers: tuple[AnswerRow, ...]
+    bound: Mapping[int, BoundRow]  # UDP sockets by inode
 
     @classmethod
     def of(cls, frame: Frame) -> Host:
@@ -69,6 +71,7 @@ class Host:
             {(row.interface, row.address): row for row in frame.rows("neighbour_states")},
             {row.interface: row for row in frame.rows("interface_sysctls")},
             tuple(frame.rows("ways")),
+            {row.inode: row for row in frame.rows("udp_bound")},
         )
 
     def local(self, text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -11,6 +12,8 @@ from ...terms.dataclass import dataclass
 from .flow import Flow
 from .hop import Hop, routed
 from .host import Host, address, inside, network
+from .packet import Packet
+from .translation import Translation, translation
 
 OUT: Final = "out"  # this host sends
 IN: Final = "in"  # this host takes
@@ -28,6 +31,8 @@ class Leg:
     hop: Hop
     host: Host
     back: bool = False  # the way of the answers
+    was: Flow | None = None  # the flow before its destination was replaced
+    by: Translation | None = None  # that replaced it
 
     @property
     def what(self) -> str:
@@ -46,51 +51,93 @@ class Legs:
 
 def legs(flow: Flow, host: Host) -> Legs:
     """The parts of the way of a flow. A part whose question depends on another comes after it."""
-    ours = host.local(flow.to)
     foreign = bool(flow.arrives) or bool(flow.origin and not host.local(flow.origin))
     asked: list[Question] = []
-
-    def leg(role: str, question: Question, *, back: bool = False) -> Leg:
-        asked.append(question)
-        return Leg(role, flow, question, routed(host, question), host, back)
-
-    def case() -> Iterator[Leg]:
-        plain = Question(flow.to, flow.origin, mark=flow.mark, protocol=flow.protocol,
-                         port=flow.port)  # fmt: skip
-        if not foreign:
-            sent = leg(OUT, plain)
-            yield sent
-            if sent.hop.kind == "local":
-                yield Leg(IN, flow, plain, sent.hop, host)
-                yield Leg(IN, flow, plain, sent.hop, host, back=True)
-            return
-        origin = flow.origin or _somebody(host, flow)
-        arrives = flow.arrives
-        if not arrives:
-            first = Question(origin, protocol=flow.protocol)
-            asked.append(first)
-            arrives = routed(host, first).interface or ""
-        if not arrives:  # it is not known where the packet comes in
-            yield leg(OUT, Question(origin, protocol=flow.protocol), back=True)
-            return
-        comes = Question(flow.to, origin, arrives, protocol=flow.protocol, port=flow.port)
-        if not ours and (bridge := bridges(host, arrives, flow.to)):
-            asked.append(comes)
-            yield Leg(BRIDGED, flow, comes, Hop("unicast", interface=bridge), host)
-            return
-        there = leg(IN if ours else THROUGH, comes)
-        yield there
-        if ours:
-            yield leg(OUT, Question(origin, flow.to, protocol=flow.protocol), back=True)
-        elif there.hop.goes and there.hop.interface:
-            returns = Question(origin, flow.to, there.hop.interface, protocol=flow.protocol)
-            yield leg(THROUGH, returns, back=True)
-
-    found = tuple(case())
+    found = tuple((_arriving if foreign else _sent)(flow, host, asked))
     name = {OUT: "output", IN: "input"}.get(found[0].role, "forward")
-    if not foreign and ours:
+    if not foreign and host.local(flow.to):
         name = "local"
     return Legs(name, found, tuple(dict.fromkeys(asked)))
+
+
+def _leg(
+    role: str, question: Question, flow: Flow, host: Host, asked: list[Question], *,
+    back: bool = False,
+) -> Leg:  # fmt: skip
+    asked.append(question)
+    return Leg(role, flow, question, routed(host, question), host, back)
+
+
+def _sent(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
+    """What this host sends, to another host or to itself."""
+
+    def sends(flow: Flow, source: str) -> Leg:
+        question = Question(flow.to, source, mark=flow.mark, protocol=flow.protocol,
+                            port=flow.port, user=flow.user)  # fmt: skip
+        return _leg(OUT, question, flow, host, asked)
+
+    sent = sends(flow, flow.origin)
+    source = flow.origin or sent.hop.address or ""
+    if source and not flow.origin and flow.protocol == "tcp" and ":" not in flow.to:
+        again = sends(flow, source)  # connect() looks again with its address: ip_route_connect()
+        sent = sent if again.hop.unasked else again
+    packet = Packet(
+        flow.to, source, flow.protocol, flow.port,
+        leaves=sent.hop.interface or "", mark=flow.mark,
+    )  # fmt: skip
+    by = translation(host, "output", packet) if sent.hop.goes else None
+    if by is not None:
+        sent = replace(sends(_to(flow, by), source), was=flow, by=by)
+    yield sent
+    if sent.hop.kind == "local":
+        yield Leg(IN, sent.flow, sent.question, sent.hop, host)
+        yield Leg(IN, sent.flow, sent.question, sent.hop, host, back=True)
+    elif sent.hop.kind == "unicast" and sent.hop.interface and source:
+        answers = Question(source, sent.flow.to, sent.hop.interface, protocol=flow.protocol)
+        yield _leg(IN, answers, sent.flow, host, asked, back=True)
+
+
+def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
+    """What another host sends: this host takes, bridges or forwards it, and the answers."""
+    origin, arrives = flow.origin or _somebody(host, flow), flow.arrives
+    if not arrives:
+        first = Question(origin, protocol=flow.protocol)
+        asked.append(first)
+        arrives = routed(host, first).interface or ""
+    if not arrives:  # it is not known where the packet comes in
+        question = Question(origin, protocol=flow.protocol)
+        yield _leg(OUT, question, flow, host, asked, back=True)
+        return
+    if not host.local(flow.to) and (bridge := bridges(host, arrives, flow.to)):
+        comes = Question(flow.to, origin, arrives, protocol=flow.protocol, port=flow.port)
+        asked.append(comes)
+        yield Leg(BRIDGED, flow, comes, Hop("unicast", interface=bridge), host)
+        return
+    packet = Packet(flow.to, origin, flow.protocol, flow.port, arrives=arrives)
+    by = translation(host, "prerouting", packet)
+    goes = flow if by is None else _to(flow, by)
+    comes = Question(goes.to, origin, arrives, protocol=flow.protocol, port=goes.port)
+    ours = host.local(goes.to)
+    there = _leg(IN if ours else THROUGH, comes, goes, host, asked)
+    yield there if by is None else replace(there, was=flow, by=by)
+    if ours:
+        answers = Question(origin, goes.to, protocol=flow.protocol)
+        yield _leg(OUT, answers, goes, host, asked, back=True)
+        if flow.protocol == "udp":
+            asked.append(unbound(origin))
+    elif there.hop.goes and there.hop.interface:
+        returns = Question(origin, goes.to, there.hop.interface, protocol=flow.protocol)
+        yield _leg(THROUGH, returns, goes, host, asked, back=True)
+
+
+def _to(flow: Flow, by: Translation) -> Flow:
+    """The flow with its new destination."""
+    return replace(flow, to=by.to, port=by.port or flow.port)
+
+
+def unbound(origin: str) -> Question:
+    """By which address a datagram of a socket without one leaves for `origin`."""
+    return Question(origin, protocol="udp")
 
 
 def bridges(host: Host, arrives: str, to: str) -> str:

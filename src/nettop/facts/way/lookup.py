@@ -58,11 +58,14 @@ def _tables(host: Host, question: Question) -> Iterator[tuple[RuleRow | None, in
         for table in _USUAL:
             yield None, table
     for rule in sorted(rules, key=lambda one: (one.priority, one.number)):
-        if rule.action in ("lookup", *REFUSALS) and _matches(rule, question):
+        if rule.action in ("lookup", *REFUSALS) and matches(rule, question):
             yield rule, rule.table
 
 
-def _matches(rule: RuleRow, question: Question) -> bool:
+def matches(rule: RuleRow, question: Question) -> bool:
+    """Whether a rule is for these packets, as far as it is not `more`."""
+    if rule.users is not None and not rule.users[0] <= question.user <= rule.users[1]:
+        return False
     if rule.source is not None and not (question.source and inside(question.source, rule.source)):
         return False
     if rule.arrives is not None and rule.arrives != (question.arrives or "lo"):

@@ -61,7 +61,7 @@ class Packet:
                     if said is False:
                         return False
                     known = known if said else None
-                case (("immediate" | "queue" | "reject"), _):
+                case (("immediate" | "queue" | "reject" | "nat" | "redir" | "masq"), _):
                     pass
                 case _:
                     known = known if name in _HARMLESS else None

@@ -66,15 +66,18 @@ def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
 
 
 def flows(trouble: Trouble, frame: Frame) -> Iterator[Flow]:
-    """The flow; where a route refused it, also with each mark that the routing rules look for.
+    """The flow; where a route refused it, also with each mark and user of the routing rules.
 
-    The mark of a socket that is gone is not known.
+    Those of a socket that is gone are not known.
     """
     yield trouble.flow
     if any(one in REFUSED for one in trouble.errors):
         marks = dict.fromkeys(row.mark for row in frame.rows("routing_rules") if row.mark)
         for mark in islice(marks, MOST):
             yield replace(trouble.flow, mark=mark)
+        users = dict.fromkeys(row.users[0] for row in frame.rows("routing_rules") if row.users)
+        for user in islice(users, MOST):
+            yield replace(trouble.flow, user=user)
 
 
 def _calls(frame: Frame) -> Iterator[_Part]:

@@ -19,7 +19,7 @@ from . import route
 from .codec import Attributes, attribute, decode, messages
 
 _LOOKUP_TABLE, _FIB_MATCH = 0x1000, 0x2000  # RTM_F_*; the second since Linux 4.13
-DST, SRC, IIF, OIF, MARK, IP_PROTO, DPORT = 1, 2, 3, 4, 16, 27, 29  # RTA_*
+DST, SRC, IIF, OIF, MARK, UID, IP_PROTO, DPORT = 1, 2, 3, 4, 16, 25, 27, 29  # RTA_*
 _PROTOCOLS: Final = {"tcp": 6, "udp": 17}
 
 
@@ -34,12 +34,13 @@ class Question:
     mark: int = 0
     protocol: str = "tcp"
     port: int = 0
+    user: int = 0  # who sends
 
     @property
     def name(self) -> str:
         """The parameters as a recording has them."""
         words = [self.to]
-        for word in ("source", "arrives", "leaves", "mark", "protocol", "port"):
+        for word in ("source", "arrives", "leaves", "mark", "protocol", "port", "user"):
             value = getattr(self, word)
             if value and (word != "protocol" or self.port):
                 words += [word, str(value)]
@@ -61,6 +62,8 @@ def request(question: Question, names: Mapping[int, str], *, match: bool = False
             body += attribute(number, struct.pack("=I", known[interface]))
     if question.mark:
         body += attribute(MARK, struct.pack("=I", question.mark))
+    if question.user:
+        body += attribute(UID, struct.pack("=I", question.user))
     if question.port:
         body += attribute(IP_PROTO, struct.pack("=B", _PROTOCOLS[question.protocol]))
         body += attribute(DPORT, struct.pack(">H", question.port))

@@ -18,6 +18,7 @@ from .neighbour import ETHERNET
 
 PLACE: Final = 10
 _STRICT, _LOOSE = 1, 2
+_OWN, _NEVER = (1, 2), 8  # arp_ignore: addresses of the interface alone, none
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -38,7 +39,7 @@ def look(leg: Leg) -> Iterator[Step]:
                    f"ip link show {name}")  # fmt: skip
     if leg.role == THROUGH:
         yield from _forwards(leg, name)
-    if leg.role == IN:
+    if not leg.back:
         yield from _answers(leg, name)
     yield from _checked(leg, name)
 
@@ -65,6 +66,11 @@ def _forwards(leg: Leg, name: str) -> Iterator[Step]:
 def _answers(leg: Leg, name: str) -> Iterator[Step]:
     """Whether the interface answers ARP for the address: net/ipv4/arp.c, arp_ignore()."""
     to, link = leg.question.to, leg.host.links.get(name)
+    if leg.role == THROUGH:  # others ask for the address of their gateway
+        version = address(to).version
+        own = (one.address for one in leg.host.addresses
+               if one.interface == name and one.family == version)  # fmt: skip
+        to = next(own, "")
     if link is not None and link.noarp and link.type == ETHERNET:
         word = "neighbour discovery" if ":" in to else "ARP"
         yield Step("arp", SUSPECT, f"{name} is NOARP: it answers no {word}, so others do not find "
@@ -86,7 +92,14 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
             )  # fmt: skip
     mode, key = leg.host.strongest(name, "arp_ignore")
     places = [row.interface for row in leg.host.addresses if row.address == to]
-    if places and name not in places and mode:
+    if places and mode == _NEVER:
+        yield Step(
+            "arp", SUSPECT, f"{name} answers no ARP: net.ipv4.conf.{key}.arp_ignore is {mode}, so "
+            f"others do not find {to}",
+            f"sysctl net.ipv4.conf.all.arp_ignore net.ipv4.conf.{name}.arp_ignore",
+            f"nettop set sysctl.net.ipv4.conf.{key.replace('.', '/')}.arp_ignore 0",
+        )  # fmt: skip
+    elif places and name not in places and mode in _OWN:
         yield Step(
             "arp", SUSPECT, f"{name} answers no ARP for {to}: net.ipv4.conf.{key}.arp_ignore is "
             f"{mode}, and the address is on {places[0]} (right behind a load balancer only)",
@@ -99,7 +112,7 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
 def _checked(leg: Leg, name: str) -> Iterator[Step]:
     """The reverse path filter, and sources that are not possible (martians)."""
     source, error = leg.question.source, leg.hop.error
-    if leg.role == IN and leg.hop.kind == "local":
+    if leg.role == IN and not leg.back and leg.hop.kind == "local":
         yield Step("arrival", PASSES, f"{leg.question.to} is an address of this host")
     if address(source).version == 6 or (not error and not leg.hop.unasked):
         return

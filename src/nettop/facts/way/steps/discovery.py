@@ -7,14 +7,17 @@ the filter accepts besides. Connection tracking leaves them out (nf_conntrack_pr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ..chains import passed
 from ..flow import STOPS, Step
 from ..host import address
-from ..legs import IN, OUT, Leg
+from ..legs import IN, OUT, THROUGH, Leg
 from ..packet import ARP, UNTRACKED, Packet
-from .hooks import passed
 from .neighbour import ABSENT, ETHERNET
+
+if TYPE_CHECKING:
+    from ...rows import LinkRow
 
 PLACE: Final = 35
 ASKS, ANSWERS = 0, 1
@@ -33,22 +36,32 @@ def look(leg: Leg) -> Iterator[Step]:
     """What the filter drops of it: others ask for us where packets arrive, else we ask."""
     name = leg.question.arrives if leg.role == IN else leg.hop.interface
     link = leg.host.links.get(name or "")
-    if leg.role not in (IN, OUT) or not leg.hop.goes or link is None:
+    if leg.role not in (IN, OUT, THROUGH) or not leg.hop.goes or link is None:
+        return
+    if leg.role == IN and leg.back:  # the other host has learned the address from the question
         return
     if link.noarp or link.type != ETHERNET or leg.host.unread("nft_rules"):
         return
     to = leg.question.to if leg.role == IN else leg.hop.gateway or leg.question.to
-    other = leg.question.source if leg.role == IN else leg.hop.address or ""
+    other = leg.question.source if leg.role == IN else leg.hop.address or _own(leg, link, to)
     entry = leg.host.neighbours.get((link.interface, to))
-    if leg.role == OUT and (leg.hop.kind != "unicast" or (entry and entry.state not in ABSENT)):
+    if leg.role != IN and (leg.hop.kind != "unicast" or (entry and entry.state not in ABSENT)):
         return
     if not other:
         return
-    for what, way in ((ASKS, leg.role), (ANSWERS, OUT if leg.role == IN else IN)):
+    asks, answers = (IN, OUT) if leg.role == IN else (OUT, IN)
+    for what, way in ((ASKS, asks), (ANSWERS, answers)):
         step = _dropped(leg, link.interface, what, way, (to, other))
         if step is not None:
             yield step
             return
+
+
+def _own(leg: Leg, link: LinkRow, to: str) -> str:
+    """The address with which this host asks on an interface."""
+    found = (one.address for one in leg.host.addresses
+             if one.interface == link.interface and one.family == address(to).version)  # fmt: skip
+    return next(found, "")
 
 
 def _dropped(leg: Leg, name: str, what: int, way: str, ends: tuple[str, str]) -> Step | None:

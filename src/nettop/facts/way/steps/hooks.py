@@ -6,11 +6,11 @@ limits, connection marks …) is evaluated as "may": what it may do is not visib
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from ....terms.dataclass import dataclass
 from ...flow_words import end
+from ..chains import End, passed
 from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
@@ -19,7 +19,6 @@ from ..packet import ESTABLISHED, NEW, Packet
 if TYPE_CHECKING:
     from ....collect.nft_hooks import Row as HookRow
     from ....collect.nft_rules import Row as RuleRow
-    from ..host import Host
 
 PLACE: Final = 80
 _HOOKS: Final = {
@@ -27,29 +26,7 @@ _HOOKS: Final = {
     THROUGH: ("prerouting", "forward", "postrouting"),
     BRIDGED: ("prerouting", "forward", "postrouting"),
 }  # fmt: skip
-_DEEPEST: Final = 16  # jumps: NFT_JUMP_STACK_SIZE
-_DROP, _ACCEPT, _QUEUE, _JUMP, _GOTO, _RETURN = 0, 1, 3, -3, -4, -5
-_NAT: Final = frozenset(("nat", "masq", "redir", "tproxy"))
 _BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a chain ends: drop, accept or "" (its end was reached), for sure or perhaps."""
-
-    verdict: str
-    rule: RuleRow | None = None
-    sure: bool = True
-
-    def drops(self, chain: HookRow) -> str:
-        """The rule or the policy that drops for sure; empty: neither."""
-        where = f"chain {chain.chain} (hook {chain.hook}, {chain.family} {chain.table})"
-        if self.verdict == "drop" and self.rule is not None:
-            return (
-                f"rule {self.rule.handle} of chain {self.rule.chain} (hook {chain.hook}, "
-                f"{chain.family} {chain.table})"
-            )
-        return f"the policy of {where}" if not self.verdict and chain.drops and self.sure else ""
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -69,19 +46,6 @@ def look(leg: Leg) -> Iterator[Step]:
     yield from _beside(leg)
 
 
-def passed(
-    host: Host, hook: str, families: Sequence[str], packet: Packet
-) -> Iterator[tuple[HookRow, End, list[tuple[RuleRow, str]]]]:
-    """Each base chain of a hook, how it ends for the packet, and what its rules may do."""
-    rules: dict[tuple[str, str, str], list[RuleRow]] = {}
-    for rule in host.frame.rows("nft_rules"):
-        rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
-    chains = [c for c in host.frame.rows("nft_hooks") if c.family in families and c.hook == hook]
-    for chain in sorted(chains, key=lambda c: c.priority):
-        doubts: list[tuple[RuleRow, str]] = []
-        yield chain, _run(rules, (chain.family, chain.table, chain.chain), packet, doubts), doubts
-
-
 def _bridge_families(leg: Leg, family: str) -> tuple[str, ...]:
     """Whose rules bridged frames meet: with br_netfilter those of IP as well."""
     name = f"net.bridge.bridge-nf-call-{'ip6tables' if family == 'ip6' else 'iptables'}"
@@ -91,59 +55,18 @@ def _bridge_families(leg: Leg, family: str) -> tuple[str, ...]:
 
 
 def _packet(leg: Leg, hook: str) -> Packet:
-    flow, asked = leg.flow, leg.question
+    flow, asked, to = leg.flow, leg.question, leg.question.to
+    if leg.was is not None and hook in ("prerouting", "output"):  # before it was replaced
+        flow, to = leg.was, leg.was.to
     loops = leg.role == IN and leg.hop.interface == "lo" and not asked.arrives
     arrives = leg.hop.interface if leg.role == BRIDGED else asked.arrives
     return Packet(
-        asked.to, asked.source or leg.hop.address or "", flow.protocol,
+        to, asked.source or leg.hop.address or "", flow.protocol,
         port=0 if leg.back else flow.port, source_port=flow.port if leg.back else 0,
         arrives="lo" if loops else arrives or "",
         leaves=(leg.hop.interface or "") if hook in ("output", "forward", "postrouting") else "",
         mark=asked.mark or None, state=ESTABLISHED if leg.back else NEW,
     )  # fmt: skip
-
-
-def _run(
-    rules: dict[tuple[str, str, str], list[RuleRow]], place: tuple[str, str, str], packet: Packet,
-    doubts: list[tuple[RuleRow, str]], depth: int = 0,
-) -> End:  # fmt: skip
-    """Pass a chain; what rules may do is added to `doubts`."""
-    sure = True
-    for rule in rules.get(place, ()):
-        matches = packet.matches(rule.does)
-        if matches is False:
-            continue
-        verdict, target = _verdict(rule)
-        certain = sure and matches is True
-        if verdict in ("jump", "goto") and depth < _DEEPEST:
-            inner = _run(rules, (*place[:2], target), packet, doubts, depth + 1)
-            verdict = inner.verdict or ("return" if verdict == "goto" else "")
-            certain = certain and inner.sure
-            if verdict == "drop" and certain:
-                return inner
-        if verdict in ("drop", "accept", "return") and certain:
-            return End("" if verdict == "return" else verdict, rule)
-        if verdict in ("drop", "nat", "queue"):
-            doubts.append((rule, verdict))
-        sure = sure and (matches is True or verdict in ("", "drop", "nat", "queue"))
-    return End("", sure=sure)
-
-
-def _verdict(rule: RuleRow) -> tuple[str, str]:
-    """What a rule that matches does: drop accept return jump goto queue nat, or nothing."""
-    for name, *values in rule.does:
-        if name == "reject":
-            return "drop", ""
-        if name == "queue":
-            return "queue", ""
-        if name in _NAT:
-            return "nat", ""
-        if name == "immediate" and len(values) > 1 and ":" in str(values[1]):
-            code, _, target = str(values[1]).partition(":")
-            known = {_DROP: "drop", _ACCEPT: "accept", _JUMP: "jump", _GOTO: "goto",
-                     _RETURN: "return"}  # fmt: skip
-            return known.get(int(code), ""), target
-    return "", ""
 
 
 def _told(
@@ -176,7 +99,7 @@ def _told(
     elif not ended.verdict and chain.drops:
         yield Step("hooks", HIDDEN, f"whether a rule of chain {chain.chain} (hook {chain.hook}) "
                    "accepts these packets: its policy is drop", show)  # fmt: skip
-    elif chain.kind == "filter":
+    elif chain.kind == "filter" and not any(what == "drop" for _, what in doubts):
         yield Step("hooks", PASSES, f"chain {place} (hook {chain.hook}) lets {leg.what} pass", show)
 
 

@@ -19,8 +19,8 @@ def look(leg: Leg) -> Iterator[Step]:
         return
     if not leg.hop.goes or (leg.role == IN and not leg.question.arrives):
         return
-    if leg.role != IN and leg.hop.interface == "lo":
-        return
+    if leg.role != IN and leg.hop.interface == "lo" and ":" not in leg.question.to:
+        return  # DST_NOXFRM: net/ipv4/route.c; IPv6 has no such exception
     if why := leg.host.unread("xfrm_policies"):
         yield Step("ipsec", HIDDEN, f"the IPsec policies: {why}", "ip xfrm policy")
         return

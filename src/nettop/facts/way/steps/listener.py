@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ...flow_words import EVERYWHERE, end
-from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
+from ..hop import routed
 from ..host import address
-from ..legs import IN, Leg
+from ..legs import IN, Leg, unbound
 
 if TYPE_CHECKING:
     from ..host import Host
@@ -28,7 +29,7 @@ def look(leg: Leg) -> Iterator[Step]:
         yield Step("listener", HIDDEN, f"the sockets: {why}", show)
         return
     rows = listeners(host, flow.protocol, flow.port)
-    on = leg.question.arrives or "lo"
+    on = leg.question.arrives or _owner(leg)
     mine = [one for one in rows if misses(host, one, flow.to, on) is None]
     name = end(flow.to, flow.port)
     if not mine:
@@ -43,6 +44,21 @@ def look(leg: Leg) -> Iterator[Step]:
                        show, "start the service")  # fmt: skip
         return
     yield from _state(host, mine[0], name, show, flow.protocol)
+    if flow.protocol == "udp" and leg.question.arrives and mine[0].local in EVERYWHERE:
+        leaves = routed(host, unbound(leg.question.source)).address
+        if leaves is not None and address(leaves) != address(flow.to):
+            yield Step(
+                "listener", SUSPECT, f"the answers of {_who(host, mine[0].inode)} leave from "
+                f"{leaves}, not from {flow.to}: it is bound to no address", show,
+                f"let the service bind to {flow.to}, or answer from the address that was asked "
+                "(IP_PKTINFO)",
+            )  # fmt: skip
+
+
+def _owner(leg: Leg) -> str:
+    """The interface of an address of this host: what it sends to itself counts as from there."""
+    local = (one.interface for one in leg.hop.found.routes if one.kind == "local")
+    return next(filter(None, local), "lo")
 
 
 def listeners(host: Host, protocol: str, port: int) -> list[Any]:
@@ -57,17 +73,18 @@ def listeners(host: Host, protocol: str, port: int) -> list[Any]:
 def misses(host: Host, row: Any, to: str, on: str) -> tuple[str, str] | None:
     """Why a socket does not take what arrives for `to` on an interface, and what cures it.
 
-    None: it takes it. net/ipv4/inet_hashtables.c, compute_score(); of UDP sockets the device and
-    IPV6_V6ONLY are not read.
+    None: it takes it. net/ipv4/inet_hashtables.c, compute_score(). Of a UDP socket whose table
+    was not read, device and IPV6_V6ONLY are not known.
     """
-    bound, link = getattr(row, "interface", None), host.links.get(on)
+    more = row if hasattr(row, "v6only") else host.bound.get(row.inode)
+    bound, link = getattr(more, "interface", None), host.links.get(on)
     if bound and bound != on and not (link is not None and link.master == bound):
         return f"on {bound} only", f"let the service bind to {on} or to no interface"
     if row.local not in EVERYWHERE:
         if address(row.local) == address(to):
             return None
         return "only", f"let the service listen at {to} or at every address"
-    if row.local == "::" and address(to).version == 4 and getattr(row, "v6only", None):
+    if row.local == "::" and address(to).version == 4 and getattr(more, "v6only", None):
         return (
             "for IPv6 only (IPV6_V6ONLY)",
             f"let the service listen at 0.0.0.0:{row.local_port} too, or without IPV6_V6ONLY",

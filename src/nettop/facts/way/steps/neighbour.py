@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ....collect import drop_reasons
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 PLACE: Final = 40
 ABSENT: Final = ("failed", "incomplete")
 RECEIVES: Final = ("arp_rcv", "arp_process", "ndisc_rcv", "icmpv6_rcv", "ip6_mc_input")
+_WITHOUT: Final = ("dummy", "ipvlan", "netkit", "tun")  # need no address of the next hop
 ETHERNET, INFINIBAND = 1, 32  # ARPHRD_*: types whose frames need a hardware address
 
 
@@ -27,6 +29,9 @@ def look(leg: Leg) -> Iterator[Step]:
     link = leg.host.links.get(hop.interface)
     if link is None or not link.up or link.carrier is False:
         return  # `device` names it
+    if link.noarp and link.type == ETHERNET and link.kind not in _WITHOUT:
+        yield from _unasked(leg, link)
+        return
     if link.noarp or link.type not in (ETHERNET, INFINIBAND):
         yield Step("neighbour", PASSES, f"{hop.interface} needs no neighbour entry")
         return
@@ -40,7 +45,8 @@ def look(leg: Leg) -> Iterator[Step]:
         yield Step("neighbour", PASSES, f"{to} on {hop.interface}: no entry yet; the first packet "
                    "asks for it", show)  # fmt: skip
     elif row.state in ABSENT:
-        yield _dropped(leg, link, to, show) or _silent(leg, link, to, show)
+        step = _dropped(leg, link, to, show) or _silent(leg, link, to, show)
+        yield replace(step, outcome=SUSPECT) if len(leg.hop.found.routes) > 1 else step
     elif row.state == "permanent":
         yield Step(
             "neighbour", SUSPECT, f"the neighbour entry of {to} on {hop.interface} is permanent "
@@ -50,6 +56,21 @@ def look(leg: Leg) -> Iterator[Step]:
     else:
         yield Step("neighbour", PASSES, f"{to} on {hop.interface} is {row.hardware} ({row.state})",
                    show)  # fmt: skip
+
+
+def _unasked(leg: Leg, link: LinkRow) -> Iterator[Step]:
+    """An interface that does not ask: the frames go to its own address (arp_constructor())."""
+    to, name = leg.hop.gateway or leg.question.to, link.interface
+    row = leg.host.neighbours.get((name, to))
+    show = f"ip -d link show {name}"
+    if row is not None and row.state == "permanent":
+        yield Step("neighbour", PASSES, f"{to} on {name} is {row.hardware} (permanent)", show)
+    else:
+        outcome = STOPS if link.kind else SUSPECT  # the driver of a modem may write the address
+        yield Step(
+            "neighbour", outcome, f"{name} is NOARP: it asks for no hardware address, and so no "
+            f"host takes the frames to {to}", show, f"ip link set {name} arp on",
+        )  # fmt: skip
 
 
 def _dropped(leg: Leg, link: LinkRow, to: str, show: str) -> Step | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, inside
-from ..legs import BRIDGED, IN, Leg
-from ..lookup import MAIN, REFUSALS, dead
+from ..legs import BRIDGED, IN, OUT, Leg
+from ..lookup import MAIN, REFUSALS, dead, matches
 from .neighbour import ABSENT
 
 if TYPE_CHECKING:
     from ....collect.fib import Row as FibRow
+    from ....collect.routing_rules import Row as RuleRow
     from ...rows import LinkRow
 
 PLACE: Final = 20
@@ -38,6 +40,7 @@ def look(leg: Leg) -> Iterator[Step]:
             return
     if hop.goes:
         yield from _passed(leg)
+        yield from _for_users(leg)
     elif hop.kind in REFUSALS:
         yield _refused(leg)
     else:
@@ -78,6 +81,19 @@ def _passed(leg: Leg) -> Iterator[Step]:
         )  # fmt: skip
 
 
+def _for_users(leg: Leg) -> Iterator[Step]:
+    """Rules that refuse what other users of this host send."""
+    if leg.back or leg.role != OUT:
+        return
+    for rule in leg.host.rules:
+        if rule.users is None or rule.action not in REFUSALS or rule.more:
+            continue
+        if rule.family == address(leg.question.to).version and matches(
+            rule, replace(leg.question, user=rule.users[0])
+        ):
+            yield replace(_by_rule(leg, rule), outcome=SUSPECT)
+
+
 def _silent(leg: Leg, row: FibRow) -> bool:
     """Whether the next hop does not answer."""
     entry = leg.host.neighbours.get((row.interface or "", row.gateway or ""))
@@ -94,12 +110,7 @@ def _refused(leg: Leg) -> Step:
     six = "-6 " if ":" in leg.question.to else ""
     verb = _VERBS[hop.kind]
     if found.rule is not None and found.kind == hop.kind:
-        rule = found.rule
-        to = f" to {rule.to}" if rule.to else ""
-        mark = f" fwmark {rule.mark:#x}" if rule.mark else ""
-        return Step("rule", STOPS,
-                    f"rule {rule.priority} from {rule.source or 'all'}{to}{mark} {verb}",
-                    f"ip {six}rule", f"ip {six}rule del priority {rule.priority}")  # fmt: skip
+        return _by_rule(leg, found.rule)
     if found.routes and found.kind == hop.kind:
         row = found.routes[0]
         table = f" of table {row.table}" if row.table != MAIN else ""
@@ -111,6 +122,18 @@ def _refused(leg: Leg) -> Step:
             f"ip {six}route del {hop.kind} {row.to}{told}{metric}",
         )  # fmt: skip
     return _none(leg)
+
+
+def _by_rule(leg: Leg, rule: RuleRow) -> Step:
+    six = "-6 " if ":" in leg.question.to else ""
+    to = f" to {rule.to}" if rule.to else ""
+    mark = f" fwmark {rule.mark:#x}" if rule.mark else ""
+    users = f" users {rule.users[0]}-{rule.users[1]}" if rule.users else ""
+    return Step(
+        "rule", STOPS,
+        f"rule {rule.priority} from {rule.source or 'all'}{to}{mark}{users} {_VERBS[rule.action]}",
+        f"ip {six}rule", f"ip {six}rule del priority {rule.priority}",
+    )  # fmt: skip
 
 
 def _outside(leg: Leg) -> list[LinkRow]:

@@ -1,0 +1,65 @@
+"""UDP sockets that are bound to an interface, or take IPv6 alone: net/ipv4/udp_diag.c.
+
+/proc/net/udp has neither; the module udp_diag is not everywhere.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..host.netlink import diag, route
+from ..host.netlink.codec import attributes, messages
+from ..host.request import Request
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from ._memory import Memory
+
+EVERY: Final = 2.0
+ASKED: Final = True
+OPTIONAL: Final = True
+
+_UDP: Final = 17  # IPPROTO_UDP
+_UNCONNECTED: Final = 1 << diag.STATES.index("close")
+# struct inet_diag_msg: family, state, …, interface, cookie, …, inode
+_SOCKET: Final = struct.Struct("=B3x36xI8x16xI")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One such socket."""
+
+    inode: int = label("socket inode")
+    interface: str | None = gauge("interface to which it is bound (SO_BINDTODEVICE)", default=None)
+    v6only: bool = gauge("takes no IPv4 (IPV6_V6ONLY)", default=False)
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:  # noqa: ARG001
+    """Both families; OSError without udp_diag, ValueError for a damaged answer."""
+    found = _sockets(source, diag.IPV4)
+    with suppress(OSError):  # a kernel without IPv6
+        found += _sockets(source, diag.IPV6)
+    names = route.names(source) if any(index for _, index, _ in found) else {}
+    return [Row(inode, names.get(index, str(index)) if index else None, only)
+            for inode, index, only in found if index or only]  # fmt: skip
+
+
+def _sockets(source: Source, family: int) -> list[tuple[int, int, bool]]:
+    """Inode, index of the interface, and whether it takes IPv6 alone."""
+    body = struct.pack("=BBBxI48x", family, _UDP, 0, _UNCONNECTED)
+    name = "sock_diag/udp4" if family == diag.IPV4 else "sock_diag/udp6"
+    reply = source.netlink(Request("sock_diag", diag.BY_FAMILY, body, name, dump=True))
+    found = []
+    for kind, start, end in messages(reply):
+        if kind != diag.BY_FAMILY:
+            continue
+        if end - start < _SOCKET.size:
+            raise ValueError("a socket is cut off")
+        _, index, inode = _SOCKET.unpack_from(reply, start)
+        more = attributes(reply, start + _SOCKET.size, end)
+        only = any(number == diag.SKV6ONLY and reply[at] == 1 for number, at, _ in more)
+        found.append((inode, index, only))
+    return found

@@ -1,0 +1,116 @@
+"""Base chains of nf_tables, their rules and policies, and how each ends for a packet.
+
+net/netfilter/nf_tables_core.c, nft_do_chain(). A rule that depends on what is not known here (sets,
+limits, connection marks …) is evaluated as "may": what it may do is not visible, never a stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ...terms.dataclass import dataclass
+from .packet import NEW, Packet
+
+if TYPE_CHECKING:
+    from ...collect.nft_hooks import Row as HookRow
+    from ...collect.nft_rules import Row as RuleRow
+    from .host import Host
+
+_DEEPEST: Final = 16  # jumps: NFT_JUMP_STACK_SIZE
+_DROP, _ACCEPT, _QUEUE, _JUMP, _GOTO, _RETURN = 0, 1, 3, -3, -4, -5
+_NAT: Final = frozenset(("nat", "redir", "tproxy"))
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a chain ends: drop, accept, nat or "" (its end was reached), for sure or perhaps."""
+
+    verdict: str
+    rule: RuleRow | None = None
+    sure: bool = True
+
+    def drops(self, chain: HookRow) -> str:
+        """The rule or the policy that drops for sure; empty: neither."""
+        where = f"chain {chain.chain} (hook {chain.hook}, {chain.family} {chain.table})"
+        if self.verdict == "drop" and self.rule is not None:
+            return (
+                f"rule {self.rule.handle} of chain {self.rule.chain} (hook {chain.hook}, "
+                f"{chain.family} {chain.table})"
+            )
+        return f"the policy of {where}" if not self.verdict and chain.drops and self.sure else ""
+
+
+def passed(
+    host: Host, hook: str, families: Sequence[str], packet: Packet
+) -> Iterator[tuple[HookRow, End, list[tuple[RuleRow, str]]]]:
+    """Each base chain of a hook, how it ends for the packet, and what its rules may do.
+
+    Only the first packet of a flow passes chains of type nat (nf_nat_core.c).
+    """
+    rules: dict[tuple[str, str, str], list[RuleRow]] = {}
+    for rule in host.frame.rows("nft_rules"):
+        rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
+    chains = [
+        one for one in host.frame.rows("nft_hooks")
+        if one.family in families and one.hook == hook
+        and (one.kind != "nat" or packet.state == NEW)
+    ]  # fmt: skip
+    for chain in sorted(chains, key=lambda c: c.priority):
+        doubts: list[tuple[RuleRow, str]] = []
+        yield chain, _run(rules, (chain.family, chain.table, chain.chain), packet, doubts), doubts
+
+
+def _run(
+    rules: dict[tuple[str, str, str], list[RuleRow]], place: tuple[str, str, str], packet: Packet,
+    doubts: list[tuple[RuleRow, str]], depth: int = 0,
+) -> End:  # fmt: skip
+    """Pass a chain; what rules may do is added to `doubts`."""
+    sure = True
+    for rule in rules.get(place, ()):
+        matches = packet.matches(rule.does)
+        if matches is False:
+            continue
+        verdict, target = _verdict(rule)
+        certain = sure and matches is True
+        if verdict in ("jump", "goto") and depth < _DEEPEST:
+            inner = _run(rules, (*place[:2], target), packet, doubts, depth + 1)
+            verdict = inner.verdict or ("return" if verdict == "goto" else "")
+            certain = certain and inner.sure
+            if verdict in ("drop", "nat") and certain:
+                return inner
+        if verdict in ("drop", "accept", "return") and certain:
+            return End("" if verdict == "return" else verdict, rule)
+        if certain and (verdict == "masq" or (verdict == "nat" and _understood(rule))):
+            return End("nat", rule)
+        if verdict in ("drop", "nat", "queue"):
+            doubts.append((rule, verdict))
+        sure = sure and (matches is True or verdict in ("", "drop", "nat", "masq", "queue"))
+    return End("", sure=sure)
+
+
+def _verdict(rule: RuleRow) -> tuple[str, str]:
+    """What a rule that matches does: drop accept return jump goto queue nat, or nothing."""
+    for name, *values in rule.does:
+        if name == "reject":
+            return "drop", ""
+        if name == "queue":
+            return "queue", ""
+        if name in _NAT:
+            return "nat", ""
+        if name == "masq":
+            return "masq", ""
+        if name == "immediate" and len(values) > 1 and ":" in str(values[1]):
+            code, _, target = str(values[1]).partition(":")
+            known = {_DROP: "drop", _ACCEPT: "accept", _JUMP: "jump", _GOTO: "goto",
+                     _RETURN: "return"}  # fmt: skip
+            return known.get(int(code), ""), target
+    return "", ""
+
+
+def _understood(rule: RuleRow) -> bool:
+    """Whether it is read to what a rule translates: a scrubbed recording does not have it."""
+    return any(
+        name in ("nat", "redir") and isinstance(next(iter(values), None), int)
+        for name, *values in rule.does
+    )
