@@ -145,13 +145,14 @@ def test_an_observer_that_is_told_to_stop_leaves_no_program(counter: Counter) ->
     assert not held()
 
 
-def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
+@pytest.mark.parametrize("what", ["drops", "journey"])
+def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter, what: str) -> None:
     counter.close()  # this kernel supports it; the process below opens its own
     script = (
         "import json, signal\n"
         "from nettop.host.source import Live\n"
         "source = Live()\n"
-        "print(json.dumps(source.counted('drops')), flush=True)\n"
+        f"print(json.dumps(source.counted({what!r})), flush=True)\n"
         "signal.pause()\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as other:
@@ -164,13 +165,14 @@ def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
     gone(mine)
 
 
-def test_without_the_right_it_is_one_sentence() -> None:
+@pytest.mark.parametrize("what", ["drops", "journey"])
+def test_without_the_right_it_is_one_sentence(what: str) -> None:
     script = (
         "import ctypes, os\n"  # later, nobody may read where they lie
-        "import nettop.host.bpf.drops\n"
+        f"import nettop.host.bpf.{what}\n"
         "from nettop.host.source import Live\n"
         "os.setresuid(65534, 65534, 65534)\n"
-        "try:\n    Live().counted('drops')\n"
+        f"try:\n    Live().counted({what!r})\n"
         "except OSError as error:\n    print(error.strerror)\n"
     )
     assert "needs root" in python("", script)

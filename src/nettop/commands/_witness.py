@@ -27,7 +27,7 @@ def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
     if not source.live:
         return recorded(source)
     asked = not args.no_deep and countable(source, config.load())
-    return frozenset(collect.counted() if asked else ())
+    return frozenset(collect.deep() if asked else ())
 
 
 def _told(facts: Facts) -> tuple[list[Any], list[Any]]:

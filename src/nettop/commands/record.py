@@ -132,7 +132,7 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
 
     recorded = Ends(ends, comment, names)
     source = recorded.source
-    wanted = {*collect.always(), *(collect.counted() if args.drop_reasons else ())}
+    wanted = {*collect.always(), *(collect.deep() if args.drop_reasons else ())}
     due = source.now()
     flow = Flow(*args.to) if args.to else None
     frame = Frame(source.now(), source.wall(), {})

@@ -45,7 +45,6 @@ _WAITING: Final = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
 )
 _SYN_SENT, _CLOSE = 2, 7
-_FIRST: Final = 0xEFFFFFFC  # the PID namespace of the host (include/linux/proc_ns.h)
 
 _KEY: Final = struct.Struct("=IIHHHH16s16s")  # process, namespace, call, error, family, port,
 _SIZE: Final = _KEY.size  # address, name of the process
@@ -146,14 +145,10 @@ def _empty() -> a.Parts:
 
 def _owner(types: btf.Types) -> a.Parts:
     """Store the process that runs, its name and its namespace in the key."""
-    spaces, space = types.offset("task_struct", "nsproxy"), types.offset("nsproxy", "net_ns")
     return (
-        *_process(),
+        *counting.process(_AT + _PID, _GIVEN),
         *a.stack(a.R1, _AT + _NAME), *a.number(a.R2, 16), *a.call(a.COMM),
-        *a.call(a.TASK), *a.move(a.R7, a.R0),
-        *read(a.R7, a.R7, spaces), *read(a.R7, a.R7, space),
-        *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4),
-        *a.store(a.R10, _AT + _SPACE, a.R7, 4),
+        *counting.space(types, _AT + _SPACE),
     )  # fmt: skip
 
 
@@ -176,21 +171,6 @@ def _machine(types: btf.Types) -> _Machine:
         places = {1: first + 8, 4: first + 32}
         return _Machine(1, types.offset("pt_regs", "syscallno"), places)
     raise OSError(errno.ENOSYS, f"the calls of programs cannot be seen on {machine}")
-
-
-def _process() -> a.Parts:
-    """Store the number of the process as this one sees it; 0: of another PID namespace."""
-    space = os.stat("/proc/self/ns/pid")
-    if space.st_ino == _FIRST:
-        return (
-            *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _AT + _PID, a.R0, 4),
-        )  # fmt: skip
-    device = os.major(space.st_dev) << 20 | os.minor(space.st_dev)
-    return (
-        *a.wide(a.R1, device), *a.wide(a.R2, space.st_ino), *a.put(a.R10, _GIVEN, 0),
-        *a.stack(a.R3, _GIVEN), *a.number(a.R4, 8), *a.call(a.PID_INSIDE),
-        *a.load(a.R7, a.R10, _GIVEN + 4, 4), *a.store(a.R10, _AT + _PID, a.R7, 4),
-    )  # fmt: skip
 
 
 def _exit(types: btf.Types, machine: _Machine) -> a.Parts:

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from . import assembler as a
-from . import call
+from . import btf, call
 
 ROOM: Final = 4096  # keys of a table
+_FIRST: Final = 0xEFFFFFFC  # the PID namespace of the host (include/linux/proc_ns.h)
 _TYPES: Final = "/sys/kernel/btf/vmlinux"
 _SCRATCH: Final = -16  # of the stack: what is read from kernel memory, and a new number
 
@@ -66,11 +67,43 @@ def copied(to: int, base: int, offset: int, size: int) -> a.Parts:
     )
 
 
+def process(to: int, scratch: int) -> a.Parts:
+    """Store the number of the running process as this one sees it; 0: of another PID namespace.
+
+    `to` and `scratch` are stack offsets, of 4 and 8 bytes. It uses R7.
+    """
+    space = os.stat("/proc/self/ns/pid")
+    if space.st_ino == _FIRST:
+        return (*a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, to, a.R0, 4))
+    device = os.major(space.st_dev) << 20 | os.minor(space.st_dev)
+    return (
+        *a.wide(a.R1, device), *a.wide(a.R2, space.st_ino), *a.put(a.R10, scratch, 0),
+        *a.stack(a.R3, scratch), *a.number(a.R4, 8), *a.call(a.PID_INSIDE),
+        *a.load(a.R7, a.R10, scratch + 4, 4), *a.store(a.R10, to, a.R7, 4),
+    )  # fmt: skip
+
+
+def space(types: btf.Types, to: int) -> a.Parts:
+    """Store the number of the running task's network namespace; it uses R7."""
+    return (
+        *a.call(a.TASK), *a.move(a.R7, a.R0),
+        *read(a.R7, a.R7, types.offset("task_struct", "nsproxy")),
+        *read(a.R7, a.R7, types.offset("nsproxy", "net_ns")),
+        *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4),
+        *a.store(a.R10, to, a.R7, 4),
+    )  # fmt: skip
+
+
 def add(key: int, size: int, amount: int) -> a.Parts:
     """Add a register (R6 to R9) to the number of the key of `size` bytes at that stack offset.
 
-    The map is `counts`.
+    The map is `counts`. It is the end of the program.
     """
+    return (*added(key, size, amount), *a.end())
+
+
+def added(key: int, size: int, amount: int) -> a.Parts:
+    """As `add`; the program goes on."""
     return (
         *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
         *a.when(a.R0, "!=", 0, "known"),
@@ -82,19 +115,19 @@ def add(key: int, size: int, amount: int) -> a.Parts:
         *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
         *a.when(a.R0, "==", 0, "done"),
         "known", *a.add_to(a.R0, amount),
-        "done", *a.end(),
+        "done",
     )  # fmt: skip
 
 
 class Counting:
     """A table in the kernel with the programs that count into it, until `close`."""
 
-    def __init__(self, key: int, name: str) -> None:
-        """Create the table; keys have `key` bytes, a multiple of 8."""
-        self._key = key
+    def __init__(self, key: int, name: str, room: int = ROOM) -> None:
+        """Create the table of so many keys; they have `key` bytes, a multiple of 8."""
+        self._key, self._room = key, room
         self._handles: list[int] = []
         self.begun = time.monotonic()
-        self.table = self.keep(call.table(key, ROOM, name))
+        self.table = self.keep(call.table(key, room, name))
         call.put(self.table, call.REST * key, 0)
 
     def keep(self, handle: int) -> int:
@@ -106,7 +139,7 @@ class Counting:
         """The number of each key; OSError after `close`."""
         if not self._handles:
             raise OSError(errno.EBADF, "the counting has ended")
-        return call.contents(self.table, self._key, ROOM)
+        return call.contents(self.table, self._key, self._room)
 
     def seconds(self) -> float:
         """How long it has counted."""
