@@ -23,7 +23,6 @@ host. A port is that of the service: this host's, or the other end's where only 
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -40,14 +39,12 @@ from . import (
 
 if TYPE_CHECKING:
     from ..collect import drop_reasons, journeys
-    from ..facts.journey import Lost, Stage, Target
+    from ..facts.journey import Lost, Stage
     from ..host.source import Source
 
 GROUP = "look"
 HELP = "say where packets wait on their way through this host"
 STEP: Final = 0.25  # seconds between readings, in which the programs may rest
-_PORT: Final = re.compile(r":?(\d{1,5})", re.ASCII)
-_END: Final = re.compile(r".*:(\d{1,5})", re.ASCII)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +72,10 @@ def run(args: argparse.Namespace) -> int:
 
     source = open_source(args)
     nics = _interfaces(source)
-    target = _target(args.target, nics)
+    target = facts.target(args.target or facts.EVERY, nics)
+    if target is None:
+        near = nearest(args.target, nics.values())
+        raise Refused(f"no flow, port or interface {args.target!r}{near}", 2)
     seen = look(source, args.seconds, nics)
     rows = facts.chosen(seen.journey.rows, target)
     known, lost = facts.stages(rows, nics), facts.losses(rows, seen.drops)
@@ -94,21 +94,6 @@ def _interfaces(source: Source) -> dict[str, str]:
         return {str(row.index): row.interface for row in links.update(source, Memory())}
     except (OSError, ValueError):
         return {}
-
-
-def _target(text: str | None, nics: Mapping[str, str]) -> Target:
-    from ..facts.journey import Target
-
-    if text is None:
-        return Target()
-    number = next((number for number, name in nics.items() if name == text), "")
-    if number:
-        return Target(number=number)
-    ends = [_END.fullmatch(end) or _PORT.fullmatch(end) for end in text.split(">")]
-    ports = frozenset(str(int(end[1])) for end in ends if end)
-    if len(ports) == len(ends) and all(0 < int(port) < 1 << 16 for port in ports):
-        return Target(ports)
-    raise Refused(f"no flow, port or interface {text!r}{nearest(text, nics.values())}", 2)
 
 
 def look(source: Source, seconds: float, nics: Mapping[str, str]) -> Seen:

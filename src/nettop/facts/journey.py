@@ -7,6 +7,7 @@ which a stage is named; the limits are engineering judgement: what one run of so
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -32,6 +33,8 @@ MEANS: Final[Mapping[str, str]] = {
     "queue": "a packet is given to an interface → its driver takes it",
     "softirq-tx": "a core raises the transmit softirq → the softirq runs",
 }
+EVERY: Final = "*"  # the target of the whole host
+_END: Final = re.compile(r"(?:.*:)?(\d{1,5})", re.ASCII)  # of a flow, or a port alone
 PART: Final = 0.5  # of the longest wait in sockets: from here on the core makes it, not the reader
 OFTEN: Final = 0.01  # of the packets: what waits long more rarely names no stage
 UNSEEN: Final = (
@@ -87,6 +90,23 @@ class Target:
             return row.pid in pids
         port = not self.ports or row.port in self.ports
         return port and (not self.number or row.stage == "again" or row.number == self.number)
+
+
+def target(text: str, nics: Mapping[str, str]) -> Target | None:
+    """The target of `*`, an interface, `:443`, `443` or `LOCAL>REMOTE`; None for another text.
+
+    `nics` has the names of the interfaces by their number.
+    """
+    if text == EVERY:
+        return Target()
+    number = next((number for number, name in nics.items() if name == text), "")
+    if number:
+        return Target(number=number)
+    ends = [_END.fullmatch(end) for end in text.split(">")]
+    ports = [int(end[1]) for end in ends if end]
+    if len(ports) < len(ends) or not all(0 < port < 1 << 16 for port in ports):
+        return None
+    return Target(frozenset(map(str, ports)))
 
 
 def chosen(rows: Iterable[Row], target: Target) -> list[Row]:

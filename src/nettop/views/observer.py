@@ -199,8 +199,11 @@ class Observer:
     def glance(self, shown: Collection[str]) -> Observation:
         """As `step`, for the screen: tables that are not in `shown` may be some seconds old.
 
-        What was counted in a short look stays until the end of the next one.
+        What was counted in a short look stays until the end of the next one. What is counted on
+        request only ends when it is no longer shown.
         """
+        for name in collect.counted().keys() - collect.deep().keys() - {*shown}:
+            self.source.end_counting(collect.counted()[name])
         ends = self._looked()
         tables, before = self.tables(shown), self.sampler.last
         waits = dict(self.refresh_policy.of(before, shown, rest=self.source.live))
