@@ -40,3 +40,15 @@ def test_the_longest_wait_is_the_planted_one(spaces: veth.Pair, plant: str) -> N
         if abs(longest - planted) <= PART * planted:
             return
     pytest.fail(f"(planted, seen) in seconds: {found}")
+
+
+def test_drops_that_come_in_bursts_are_told_with_their_period(spaces: veth.Pair) -> None:
+    found = []
+    for _ in range(TRIES):
+        seen = play(spaces, "rhythm")
+        found.append(seen["rhythms"])
+        for one in seen["rhythms"]:
+            planted = one["what"] == "NO_SOCKET" and one["period"] is not None
+            if planted and abs(one["period"] - seen["planted"]) <= PART * seen["planted"]:
+                return
+    pytest.fail(f"planted every {seen['planted']} s, seen: {found}")

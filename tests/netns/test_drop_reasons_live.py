@@ -180,7 +180,7 @@ def test_without_the_right_it_is_one_sentence(what: str) -> None:
 
 PLAY = r"""
 import errno, json, os, pathlib, socket
-from nettop.collect import drop_reasons, failed_calls
+from nettop.collect import _counted, drop_reasons, failed_calls
 from nettop.host.bpf import calls, drops
 
 NEAR, FAR, NEAR6 = "10.93.0.1", "10.93.0.2", "fd93::1"
@@ -231,7 +231,11 @@ gone = socket.socket()
 gone.setblocking(False)
 gone.connect_ex(("10.93.0.77", 83))
 gone.close()
+moments = {}
+for one in _counted.moments(lost.text()) + _counted.moments(failed.text()):
+    moments[one.what] = moments.get(one.what, 0) + one.events
 print(json.dumps({
+    "moments": moments,
     "calls": sorted(
         [row.call, row.error, row.address, row.port, row.events, row.pid == os.getpid()]
         for row in failed_calls.parse(failed.text()) if row.where == "here"
@@ -266,3 +270,10 @@ def test_what_is_dropped_and_what_fails_in_a_namespace_is_counted_exactly(
         ["NO_SOCKET", "1", "udp", "7778", 30, True],
         ["NO_SOCKET", "1", "udp", "7779", 10, True],
     ]
+    moments = told["moments"]
+    assert moments["NO_SOCKET"] == 70
+    assert moments["sendto/ENETUNREACH"] == 4
+    calls = [moments[f"connect/{error}"] for error in ("ECONNREFUSED", "EADDRNOTAVAIL")]
+    assert calls == [3, 2]
+    # a call of connect that fails in the next part of time is an attempt that failed too
+    assert 3 <= moments["connection/ECONNREFUSED"] <= 6

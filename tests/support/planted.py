@@ -19,7 +19,9 @@ _BEGIN: Final = f"""
 import ctypes, json, os, signal, socket, struct, subprocess, sys, threading, time
 from hang import until
 from nettop.collect import drop_reasons, journeys
+from nettop.collect._counted import moments
 from nettop.facts import journey as facts
+from nettop.facts import rhythm
 from nettop.host.bpf import assembler as a
 from nettop.host.bpf import call, drops, journey
 
@@ -69,6 +71,7 @@ def told():
     first = facts.foremost(known)
     print(json.dumps({{
         "first": first and first.stage, "lost": [one._asdict() for one in gone],
+        "rhythms": [one._asdict() for one in rhythm.rhythms(moments(lost.text()))],
         "sentences": facts.sentences(known, gone), "pid": os.getpid(), "planted": PLANTED,
         "stages": {{one.stage: [one.packets, one.long] for one in known}},
         "longest": {{one.stage: one.longest for one in known}},
@@ -267,6 +270,15 @@ def delayed():
 
 until(delayed)
 subprocess.run(["ip", "netns", "exec", SPACE, "sh", "-c", to.replace(f"{1 << core:x}", "0", 1)])
+""",
+    "rhythm": """
+due = time.monotonic()
+PLANTED = 0.4
+for _ in range(8):
+    for _ in range(200):
+        ask(9)  # nobody has this port
+    due += PLANTED
+    time.sleep(max(0.0, due - time.monotonic()))
 """,
     "dropped here": _PEER + """
 shaped = "tc qdisc replace dev eth0 root tbf rate 4mbit burst 3000 limit 3000"

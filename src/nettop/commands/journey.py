@@ -11,7 +11,8 @@ takes a packet → the reader copies it from the socket; the reader is woken →
 given to the queue of an interface → the driver takes it. Of each stage the times are counted in
 buckets (p50, p99 and the longest are at most 12.5 % off), and who made packets wait long is named.
 Segments that TCP sends again are joined with what this host dropped of the same port: this host
-lost them, or the network. How long a packet waits in the ring of the NIC has no stamp: it is not
+lost them, or the network. Drops that come in bursts are told with their period: it takes three
+of them (--seconds). How long a packet waits in the ring of the NIC has no stamp: it is not
 known. Packets that a program takes without copying (AF_XDP, packet rings, splice) are not seen.
 
 It needs root (or CAP_BPF and CAP_PERFMON) and a kernel that describes its types. Meanwhile the
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..terms.errors import Refused, nearest
 from . import (
     _argument,
+    _witness,
     duration_argument,
     emit,
     json_argument,
@@ -40,6 +42,7 @@ from . import (
 if TYPE_CHECKING:
     from ..collect import drop_reasons, journeys
     from ..facts.journey import Lost, Stage
+    from ..facts.rhythm import Rhythm
     from ..host.source import Source
 
 GROUP = "look"
@@ -63,6 +66,7 @@ class Seen(NamedTuple):
 
     journey: journeys.Journey
     drops: Sequence[drop_reasons.Row] | None  # None: not counted
+    bursts: Sequence[Rhythm]  # of drops
     nics: Mapping[str, str]  # name of an interface by its number
 
 
@@ -110,7 +114,8 @@ def look(source: Source, seconds: float, nics: Mapping[str, str]) -> Seen:
             answer = source.counted(journeys.COUNTED)
         if drops is not None:
             drops = _dropped(source)
-        return Seen(journeys.journey(answer), drops, nics)
+        bursts = _witness.rhythms(source, drop_reasons.COUNTED) if drops is not None else []
+        return Seen(journeys.journey(answer), drops, bursts, nics)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise Refused(f"the journey of packets cannot be seen: {why}", 3) from None
@@ -135,6 +140,7 @@ def text(
     from textwrap import wrap
 
     from ..facts import journey as facts
+    from ..facts import rhythm
     from ..terms.text import safe
     from ..terms.units import seconds
 
@@ -150,7 +156,7 @@ def text(
         row = "".join(f"{seconds(time):>10}" for time in times)
         yield f"{one.stage:12}{one.packets:>10,}{row}  {facts.BRIEF[one.stage]}"
     first = facts.foremost(known)
-    told = facts.sentences(known, lost)
+    told = [*facts.sentences(known, lost), *rhythm.sentences(seen.bursts)]
     yield ""
     if first is not None:
         yield f"packets wait longest in the stage {first.stage}: {facts.MEANS[first.stage]}"
@@ -197,6 +203,7 @@ def document(
 ) -> dict[str, object]:
     """The --json document; times in seconds."""
     from ..facts import journey as facts
+    from ..facts import rhythm
 
     first = facts.foremost(known)
     return {
@@ -215,6 +222,7 @@ def document(
             for one in known
         ],
         "lost": [one._asdict() for one in lost],
-        "sentences": facts.sentences(known, lost),
+        "rhythms": [one._asdict() for one in seen.bursts],
+        "sentences": [*facts.sentences(known, lost), *rhythm.sentences(seen.bursts)],
         "absent": [{"stage": stage, "why": why} for stage, why in seen.journey.absent],
     }  # fmt: skip

@@ -52,7 +52,8 @@ class Counter:
         self._symbols = Symbols()
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
-            binary = a.assemble(code, counts=self._counting.table)
+            moments = self._counting.keep_moments("nettop_moments")
+            binary = a.assemble(code, counts=self._counting.table, moments=moments)
             handle = self._counting.keep(call.program(binary, "nettop_drops"))
             self._counting.keep(_attach(handle))
         except BaseException:
@@ -64,7 +65,7 @@ class Counter:
 
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
         INTERFACE is a number: it came by it, or was to leave by it. What is elsewhere has `-` for
-        what follows.
+        what follows. Lines of moments follow, see `counting.told`.
         """
         counts, own = self._counting.counts(), counting.here()
         keys = {key: _KEY.unpack(key) for key in counts if key != call.REST * _SIZE}
@@ -81,6 +82,8 @@ class Counter:
         rest = counts.get(call.REST * _SIZE, 0)
         lines = [line.format(count) for line, count in sorted(sums.items())]
         lines += [f"OTHER {rest} - unknown - - -"] if rest else []
+        moments = self._counting.moments()
+        lines += counting.told(moments, lambda what: self._name(*struct.unpack("=I", what)))
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
 
     def _name(self, reason: int) -> str:
@@ -192,7 +195,9 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         "segments", *field(a.R8, "end"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
         *read(a.R7, a.R8, types.offset("skb_shared_info", "gso_segs"), 2),
         *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),
-        "count", *counting.add(_AT, _SIZE, a.R7),
+        "count",
+        *counting.moment(header - counting.MOMENT, _AT + _REASON, _AT + _SPACE, a.R7),
+        *counting.add(_AT, _SIZE, a.R7),
         "out", *a.end(),
     )  # fmt: skip
 

@@ -34,6 +34,7 @@ POINTS: Final[Mapping[str, tuple[str, ...]]] = {
 _STAMPS: Final = 35  # SO_TIMESTAMPNS (include/uapi/asm-generic/socket.h)
 _PORTS: Final = "/proc/sys/net/ipv4/ip_local_port_range"
 _GIVEN: Final = 32768  # the first of them, where the file is missing
+_BRACES: Final = str.maketrans("{}", "??")  # the count has them
 _JUMP: Final = 1_000_000  # nanoseconds by which the clock of the stamps may move unseen
 
 
@@ -159,11 +160,8 @@ def _line(raw: bytes, own: int) -> str:
         return f"{told} {bucket} {{}} host - {number} - -"
     if where == "elsewhere":
         return f"{told} {bucket} {{}} {where} - - - -"
-    shown = "".join(
-        one if one.isprintable() and one not in "{}" else "?"
-        for one in name.split(b"\0", 1)[0].decode("utf-8", "replace")
-    )
-    return f"{told} {bucket} {{}} {where} {port or '-'} {number or '-'} {pid or '-'} {shown or '-'}"
+    shown = counting.shown(name).translate(_BRACES) if name.strip(b"\0") else "-"
+    return f"{told} {bucket} {{}} {where} {port or '-'} {number or '-'} {pid or '-'} {shown}"
 
 
 def _clock() -> int:
