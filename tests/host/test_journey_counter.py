@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,23 @@ def test_a_key_is_a_line_and_what_is_elsewhere_tells_nothing(
         "!woken this kernel has no tracepoint sched_wakeup",
     ]
     counter.close()
+
+
+def test_without_the_right_it_is_one_error_and_nothing_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Kernel(monkeypatch)
+    left: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", left.append)
+
+    def refuse(*_: object, **__: object) -> int:
+        raise PermissionError(1, "counting in the kernel needs root")
+
+    monkeypatch.setattr(call, "table", refuse)
+    with pytest.raises(PermissionError, match="needs root"):
+        journey.Counter()
+    gc.collect()
+    assert left == []
 
 
 def test_a_point_that_the_kernel_lacks_takes_its_stage_and_all_of_them_the_journey(

@@ -43,11 +43,11 @@ class Counter:
 
     def __init__(self) -> None:
         """Begin to look."""
-        self._counting = counting.Counting(delays.SIZE, "nettop_journey", ROOM)
         self._open: list[int] = []
         self._stamps: socket.socket | None = None
         self.absent: dict[str, str] = {}  # stages that this kernel lacks, and why
         self._looked, self._since, self._spent, self._runs = 0.0, 0.0, 0.0, 0
+        self._counting = counting.Counting(delays.SIZE, "nettop_journey", ROOM)
         try:
             self._ephemeral = _ephemeral()
             self._begin()
@@ -149,8 +149,8 @@ class Counter:
         self._counting.close()
 
     def __del__(self) -> None:
-        """Detach the programs if the object is dropped without `close`."""
-        self.close()
+        """Detach the programs if the object is dropped without `close`, or was never whole."""
+        self._rest(self._since)
 
 
 def _line(raw: bytes, own: int) -> str:
