@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import veth
 from planted import COUNT, play
+from warm import shared
 
 from nettop.host.bpf.journey import Counter
 
@@ -102,3 +105,14 @@ def test_what_this_host_did_not_drop_the_network_has_lost(spaces: veth.Pair) -> 
     (lost,) = seen["lost"]
     assert lost["here"] == 0
     assert seen["sentences"][-1].endswith("the network or the other end lost them")
+
+
+def test_a_recording_has_the_journey_of_its_packets(spaces: veth.Pair, tmp_path: Path) -> None:
+    file = str(tmp_path / "x.host")
+    words = ["record", file, "--journey", "--seconds", "0.4", "--interval", "0.2"]
+    done = shared().run(words, netns=spaces.near[3])
+    assert done.returncode == 0, done.stderr.decode()
+    told = shared().run(["journey", "--json", "--replay", file])
+    seen = json.loads(told.stdout)
+    assert seen["absent"] == []
+    assert seen["looked"] > 0.0

@@ -21,7 +21,7 @@ from . import assembler as a
 from . import call, counting, delays, readers
 
 SHARE: Final = 0.02  # of a core, at the most, on average
-COST: Final = 250e-9  # seconds of a run of a program, at the most
+COST: Final = 300e-9  # seconds of a run of a program with its call, on a slow machine
 ROOM: Final = 1 << 14  # keys
 POINTS: Final[Mapping[str, tuple[str, ...]]] = {
     "softirq": ("softirq_raise", "softirq_entry"),
