@@ -47,7 +47,7 @@ def test_the_programs_rest_while_they_have_had_more_than_their_share(
         kernel.runs += runs
         return counter.text().splitlines()[1]
 
-    share = round(journey.SHARE / journey.COST)  # runs in a second
+    share = int(journey.SHARE / journey.COST)  # runs in a second
     assert after(1.0, share) == "1.000 0"
     assert after(1.0, 3 * share) == "2.000 0"  # four seconds' worth in two: it rests from now on
     assert after(1.0) == "2.000 0"
@@ -79,6 +79,20 @@ def test_a_key_is_a_line_and_what_is_elsewhere_tells_nothing(
         "!woken this kernel has no tracepoint sched_wakeup",
     ]
     counter.close()
+
+
+def test_the_end_of_a_stage_is_attached_before_its_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    Kernel(monkeypatch)
+    attached: list[str] = []
+
+    def program(_code: bytes, name: str, _type: int) -> int:
+        attached.append(name.removeprefix("nettop_"))
+        return 97
+
+    monkeypatch.setattr(call, "program", program)
+    journey.Counter().close()
+    for begin, end in (points for points in journey.POINTS.values() if len(points) == 2):
+        assert attached.index(end[-8:]) < attached.index(begin[-8:])
 
 
 def test_without_the_right_it_is_one_error_and_nothing_is_left(
@@ -115,5 +129,5 @@ def test_a_point_that_the_kernel_lacks_takes_its_stage_and_all_of_them_the_journ
     assert counter.absent == {"datagram": "this kernel has no sock_recv_length"}
     counter.close()
     lacking |= {point for points in journey.POINTS.values() for point in points}
-    with pytest.raises(OSError, match="this kernel has no net_dev_queue"):
+    with pytest.raises(OSError, match="this kernel has no net_dev_start_xmit"):
         journey.Counter()

@@ -87,7 +87,7 @@ class Counter:
         self.absent, refused = {}, None
         for stage, points in POINTS.items():
             try:
-                for point in points:
+                for point in reversed(points):  # else a time is kept whose end is not seen
                     self._attach(point, a.assemble(self._program(point), **tables._asdict()))
             except KeyError as error:  # of `btf`: a tracepoint or a member of a structure
                 self.absent[stage] = (
@@ -115,7 +115,7 @@ class Counter:
 
     def _attach(self, point: str, binary: bytes) -> None:
         self._open.append(
-            call.program(binary, f"nettop_{point[:8]}", delays.types().tracepoint(point))
+            call.program(binary, f"nettop_{point[-8:]}", delays.types().tracepoint(point))
         )
         self._open.append(call.attach(self._open[-1]))
 
