@@ -72,7 +72,7 @@ def test_a_stream_that_its_reader_leaves_lying_waits_in_the_socket(spaces: veth.
 def test_of_a_stopped_reader_the_packets_wait_in_the_socket(spaces: veth.Pair) -> None:
     seen = named(spaces, "stopped", "socket")
     (_, long), *_ = seen["whose"]["socket"]
-    assert long in (COUNT, COUNT + 1)  # with what waited for its start
+    assert COUNT <= long <= COUNT + 1  # with the first one, if it was slow
 
 
 @TWO_CORES

@@ -82,7 +82,9 @@ def told():
 def start(*words):
     reader = udp(PORT)
     words = [sys.executable, "-c", READER, str(reader.fileno()), *words]
-    return subprocess.Popen(words, pass_fds=[reader.fileno()])
+    found = subprocess.Popen(words, pass_fds=[reader.fileno()], stdout=subprocess.PIPE)
+    found.stdout.readline()
+    return found
 
 
 def state(pid):
@@ -102,6 +104,7 @@ import os, socket, sys
 reader = socket.socket(fileno=int(sys.argv[1]))
 if len(sys.argv) > 2:
     os.sched_setaffinity(0, {{int(sys.argv[2])}})
+print(flush=True)
 while True:
     reader.sendto(*reader.recvfrom(99))
 '''
