@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..facts import journey
 from ..terms.text import Line, fit, fit_line, line, wrap
 from ..terms.units import amount, seconds
 from ..views.scene import Scene, nic_of, only
@@ -23,14 +22,16 @@ _BEGINS: Final = "the programs in the kernel begin to look"
 
 def of(scene: Scene, view: View) -> str:
     """The packets whose journey key J shows, as `View.journey` has it."""
+    from ..facts.journey import EVERY  # no other page needs it
+
     if view.pane == "flows" and scene.facts is not None:
         here = view.spot.open or cursor.target(view, scene)
         flow = next((flow for flow in scene.facts.flows if flow.id == here), None)
         if flow is not None:
             ports = [port for port in (flow.local_port, flow.remote_port) if port]
-            return ">".join(f":{port}" for port in ports) or journey.EVERY
+            return ">".join(f":{port}" for port in ports) or EVERY
     nic = nic_of(scene, view)
-    return nic.name if nic and view.pane == "nic" else only(scene, view) or journey.EVERY
+    return nic.name if nic and view.pane == "nic" else only(scene, view) or EVERY
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -39,6 +40,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def _rows(scene: Scene, view: View, width: int) -> list[Line]:
+    from ..facts import journey
+
     whose = "the whole host" if view.journey == journey.EVERY else view.journey
     title = section(f"JOURNEY of {whose}", "Esc back", width)
     frame = scene.frame
