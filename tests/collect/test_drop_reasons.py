@@ -172,7 +172,9 @@ def test_a_recorded_refusal_is_read_as_one() -> None:
 def test_nobody_counts_unasked() -> None:
     assert collect.counted() == {
         "drop_reasons": "drops", "failed_calls": "calls", "profiles": "profile",
+        "journeys": "journey",
     }  # fmt: skip
+    assert {*collect.counted()} - {*collect.deep()} == {"journeys"}
     assert {*collect.names()} == {*collect.always(), *collect.counted(), *collect.asked()}
     source = _Asked()
     Observer(source).step()

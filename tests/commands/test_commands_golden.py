@@ -24,6 +24,7 @@ DROPS = str(TESTS / "hosts/vm-vmxnet3-drops.host")
 IDLE = str(TESTS / "hosts/guest-idle.host")
 TRANSFER = str(TESTS / "hosts/guest-transfer.host")
 RULES = str(TESTS / "collect/two-thousand-rules.host.gz")
+SLOW = str(TESTS / "collect/slow-reader.host")
 RING = "rx-ring-overrun@enp0s12"
 AT = "--replay"
 
@@ -46,6 +47,10 @@ RUNS = {
     "get-json": ["get", "ring.rx@enp0s12", "sysctl.net.ipv4.tcp_rmem", "--json", AT, DEMO],
     "get-some": ["get", "ring.rx@eth9", "ring.rx@enp0s12", AT, DEMO],
     "get-absent": ["get", "ring.rx@eth9", AT, DEMO],
+    "journey": ["journey", AT, SLOW],
+    "journey-flow": ["journey", "127.0.0.1:40000>127.0.0.1:7003", AT, SLOW],
+    "journey-interface": ["journey", "eth0", AT, SLOW],
+    "journey-not": ["journey", AT, SEND],
     "limits": ["limits"],
     "limits-jumbo": ["limits", "--speed", "100G", "--mtu", "9000", "--vlan", "2", "--ipv6"],
     "limits-path": ["limits", "--speed", "10G", "--rtt", "20ms", "--no-timestamps"],

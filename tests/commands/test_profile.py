@@ -132,7 +132,7 @@ def test_of_the_core_that_limits_only_its_own_samples_count() -> None:
 @pytest.mark.parametrize("deep", [True, False])
 def test_why_counts_and_samples_only_if_it_may(deep: bool) -> None:
     args = Namespace(no_deep=not deep)
-    assert _witness.tables(Live(), args) == ({*collect.counted()} if deep else set())
+    assert _witness.tables(Live(), args) == ({*collect.deep()} if deep else set())
 
 
 def test_a_recording_is_asked_for_the_samples_that_it_has() -> None:

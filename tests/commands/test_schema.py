@@ -53,6 +53,7 @@ RUNS = {
     "export": ["export", f"{SACK}=0", "--replay", HOST],
     "compare": ["compare", HOST, OTHER],
     "fleet": ["fleet", HOST, OTHER, "{tmp}/fleet", BOX],
+    "journey": ["journey", "--replay", "tests/collect/slow-reader.host"],
     "profile": ["profile", "--replay", "tests/collect/two-thousand-rules.host.gz"],
     "rate": ["rate", "lo", "--seconds", "0.2"],
     "limits": ["limits", "--rtt", "20ms"],

@@ -24,6 +24,7 @@ from nettop.files import streams
 HOST = str(Path(__file__).parents[1] / "hosts/guest-transfer.host")
 DEMO = str(Path(__file__).parents[2] / "rules/demo.host.gz")
 SAMPLES = str(Path(__file__).parents[1] / "collect/two-thousand-rules.host.gz")
+SLOW = str(Path(__file__).parents[1] / "collect/slow-reader.host")
 LOOK = ["--seconds", "0.1", "--replay", HOST]
 SACK = "sysctl.net.ipv4.tcp_sack"
 RUNS = {  # every command, and whether it prints data in this form
@@ -42,6 +43,7 @@ RUNS = {  # every command, and whether it prints data in this form
     "man": (["man"], True),
     "metrics": (["metrics", "--replay", HOST], True),
     "mute": (["mute", "--list"], True),
+    "journey": (["journey", "--replay", SLOW], True),
     "profile": (["profile", "--replay", SAMPLES], True),
     "prove": (["prove", "rx-ring-overrun@eth0", "--to", "127.0.0.1", "--tool", "no"], False),
     "rate": (["rate", "lo", "--seconds", "0.1", "--json"], True),

@@ -69,10 +69,11 @@ def test_a_program_is_given_with_its_length_licence_and_log(
     seen: list[object] = []
 
     def answer(command: int, values: bytes) -> int:
-        kind, count, code, licence, level, room, log, version, flags, name = struct.unpack(
-            "=IIQQIIQII16s", values
+        kind, count, code, licence, level, room, log, version, flags, name, *typed = struct.unpack(
+            "=IIQQIIQII16sII36xI", values
         )
         seen.extend((command, kind, count, level, room, version, flags, name.rstrip(b"\0")))
+        seen.append(typed)
         seen.extend((ctypes.string_at(code, 8 * count), ctypes.string_at(licence)))
         told = b"first\nR1 is not a pointer\nprocessed 2 insns\n\0"
         ctypes.memmove(log, told, len(told))
@@ -84,7 +85,12 @@ def test_a_program_is_given_with_its_length_licence_and_log(
         call.program(code, "one")
     assert error.value.errno == errno.EINVAL
     # BPF_PROG_LOAD, BPF_PROG_TYPE_RAW_TRACEPOINT
-    assert seen == [5, 17, 2, 1, 1 << 16, 0, 0, b"one", code, b"Dual MIT/GPL"]
+    assert seen == [5, 17, 2, 1, 1 << 16, 0, 0, b"one", [0, 0, 0], code, b"Dual MIT/GPL"]
+    seen.clear()
+    with pytest.raises(OSError, match="refuses the program"):
+        call.program(code, "one", 4711)
+    assert seen[1] == 26  # BPF_PROG_TYPE_TRACING
+    assert seen[8] == [0, 23, 4711]  # BPF_TRACE_RAW_TP
 
 
 def test_without_the_right_the_log_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,13 +142,14 @@ def test_an_observer_that_is_told_to_stop_leaves_no_program(counter: Counter) ->
     assert not held()
 
 
-def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
+@pytest.mark.parametrize("what", ["drops", "journey"])
+def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter, what: str) -> None:
     counter.close()  # this kernel supports it; the process below opens its own
     script = (
         "import json, signal\n"
         "from nettop.host.source import Live\n"
         "source = Live()\n"
-        "print(json.dumps(source.counted('drops')), flush=True)\n"
+        f"print(json.dumps(source.counted({what!r})), flush=True)\n"
         "signal.pause()\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as other:
@@ -161,13 +162,14 @@ def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
     gone(mine)
 
 
-def test_without_the_right_it_is_one_sentence() -> None:
+@pytest.mark.parametrize("what", ["drops", "journey"])
+def test_without_the_right_it_is_one_sentence(what: str) -> None:
     script = (
         "import ctypes, os\n"  # later, nobody may read where they lie
-        "import nettop.host.bpf.drops\n"
+        f"import nettop.host.bpf.{what}\n"
         "from nettop.host.source import Live\n"
         "os.setresuid(65534, 65534, 65534)\n"
-        "try:\n    Live().counted('drops')\n"
+        f"try:\n    Live().counted({what!r})\n"
         "except OSError as error:\n    print(error.strerror)\n"
     )
     assert "needs root" in python("", script)
@@ -175,7 +177,7 @@ def test_without_the_right_it_is_one_sentence() -> None:
 
 PLAY = r"""
 import errno, json, os, pathlib, socket
-from nettop.collect import drop_reasons, failed_calls
+from nettop.collect import _counted, drop_reasons, failed_calls
 from nettop.host.bpf import calls, drops
 
 NEAR, FAR, NEAR6 = "10.93.0.1", "10.93.0.2", "fd93::1"
@@ -226,7 +228,11 @@ gone = socket.socket()
 gone.setblocking(False)
 gone.connect_ex(("10.93.0.77", 83))
 gone.close()
+moments = {}
+for one in _counted.moments(lost.text()) + _counted.moments(failed.text()):
+    moments[one.what] = moments.get(one.what, 0) + one.events
 print(json.dumps({
+    "moments": moments,
     "calls": sorted(
         [row.call, row.error, row.address, row.port, row.events, row.pid == os.getpid()]
         for row in failed_calls.parse(failed.text()) if row.where == "here"
@@ -261,3 +267,10 @@ def test_what_is_dropped_and_what_fails_in_a_namespace_is_counted_exactly(
         ["NO_SOCKET", "1", "udp", "7778", 30, True],
         ["NO_SOCKET", "1", "udp", "7779", 10, True],
     ]
+    moments = told["moments"]
+    assert moments["NO_SOCKET"] == 70
+    assert moments["sendto/ENETUNREACH"] == 4
+    calls = [moments[f"connect/{error}"] for error in ("ECONNREFUSED", "EADDRNOTAVAIL")]
+    assert calls == [3, 2]
+    # a call of connect that fails in the next part of time is an attempt that failed too
+    assert 3 <= moments["connection/ECONNREFUSED"] <= 6

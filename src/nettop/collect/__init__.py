@@ -13,6 +13,7 @@ A module may also declare:
     EVERY = 10.0          seconds between readings (default: each frame)
     COUNTED = "drops"     the module of `host.bpf` that counts or samples the rows in the kernel:
                           read only when asked for by name
+    ON_REQUEST = True     of these one that is read alone, never with the others
     ASKED = True          read only while a question about a way is open: see `ways`
     NEEDED = "phrase"     what nobody can judge without this table: a host that lacks it is not
                           called sound; a table that lacks it is a witness: that it was not read is
@@ -46,6 +47,7 @@ __all__ = [
     "asked",
     "collector",
     "counted",
+    "deep",
     "names",
     "needed",
     "prompt",
@@ -70,6 +72,15 @@ def always() -> tuple[str, ...]:
 def asked() -> frozenset[str]:
     """The collectors with `ASKED`: what a way needs beyond the other tables."""
     return frozenset(n for n in names() if getattr(collector(n), "ASKED", False))
+
+
+@cache
+def deep() -> Mapping[str, str]:
+    """Those of `counted` that are read together: all without `ON_REQUEST`."""
+    return {
+        name: what for name, what in counted().items()
+        if not getattr(collector(name), "ON_REQUEST", False)
+    }  # fmt: skip
 
 
 @cache

@@ -1,23 +1,52 @@
-"""Rows of what programs in the kernel have counted: the seconds, then a line for each row."""
+"""Rows of what programs in the kernel have counted: the seconds, then a line for each row.
+
+Lines that begin with `@` are moments: how many of what were in a part of time.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ..files.bounds import count
 from . import _lines
 
 _Row = TypeVar("_Row", bound=Any)
+PART: Final = 2**23 / 1e9  # seconds
+_MOMENT: Final = "@"
 _SECONDS: Final = re.compile(r"\d{1,9}\.\d{1,6}", re.ASCII)
 
 
 def rows(text: str, row: Callable[[str, float], _Row], what: str) -> Sequence[_Row]:
     """`row` of each line and the seconds; ValueError as `_lines.rows`."""
     first, _, rest = text.partition("\n")
-    lines = rest if _SECONDS.fullmatch(first) else text
-    return _lines.rows(lines.splitlines(), lambda line: row(line, seconds(first)), what)
+    lines = (rest if _SECONDS.fullmatch(first) else text).splitlines()
+    counts = (line for line in lines if not line.startswith(_MOMENT))
+    return _lines.rows(counts, lambda line: row(line, seconds(first)), what)
+
+
+class Moment(NamedTuple):
+    """Events of one kind in a part of time, `PART` seconds."""
+
+    part: int  # its number
+    events: int
+    what: str  # reason of a drop; call and error of a call, as `connect/ECONNREFUSED`
+    thread: str  # name of the one that ran on that CPU
+
+
+def moments(text: str) -> list[Moment]:
+    """The moments of a text; a line that is none is left out."""
+    found = []
+    for line in text.splitlines():
+        part, _, rest = line.partition(" ")
+        events, _, rest = rest.partition(" ")
+        what, _, thread = rest.partition(" ")
+        if part.startswith(_MOMENT) and thread:
+            with suppress(ValueError):
+                found.append(Moment(number(part[1:]), number(events), what, thread))
+    return found
 
 
 def seconds(line: str) -> float:

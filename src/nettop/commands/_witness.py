@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from contextlib import suppress
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..facts import Facts
+    from ..facts.rhythm import Rhythm
     from ..host.source import Source
 
 
@@ -27,7 +30,19 @@ def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
     if not source.live:
         return recorded(source)
     asked = not args.no_deep and countable(source, config.load())
-    return frozenset(collect.counted() if asked else ())
+    return frozenset(collect.deep() if asked else ())
+
+
+def rhythms(source: Source, *counters: str) -> list[Rhythm]:
+    """What came in bursts, of what these counters have counted (`drops`, `calls`)."""
+    from ..collect._counted import moments
+    from ..facts.rhythm import rhythms
+
+    found = []
+    for what in counters:
+        with suppress(OSError):  # it was not counted
+            found += moments(source.counted(what))
+    return rhythms(found)
 
 
 def _told(facts: Facts) -> tuple[list[Any], list[Any]]:
@@ -42,8 +57,9 @@ def _told(facts: Facts) -> tuple[list[Any], list[Any]]:
     )
 
 
-def lines(facts: Facts) -> list[str]:
-    """A sentence for each reason and place of drops, and for each call that fails."""
+def lines(facts: Facts, bursts: Sequence[Rhythm] = ()) -> list[str]:
+    """A sentence for each reason and place of drops, for each call that fails, and for bursts."""
+    from ..facts.rhythm import sentences
     from ..terms.text import safe
 
     drops, calls = _told(facts)
@@ -56,6 +72,7 @@ def lines(facts: Facts) -> list[str]:
         f"{one.events} {one.call} of {one.who} failed ({one.error}): {one.means}; to {one.to}"
         for one in calls
     ]
+    out += [f"in bursts: {sentence}" for sentence in sentences(bursts)]
     rows = [
         row for one in out
         for row in wrap(safe(one), 78, initial_indent="  ✗ ", subsequent_indent="    ")
@@ -63,7 +80,7 @@ def lines(facts: Facts) -> list[str]:
     return ["", "dropped and refused in this namespace", *rows] if rows else []
 
 
-def document(facts: Facts) -> dict[str, object]:
+def document(facts: Facts, bursts: Sequence[Rhythm] = ()) -> dict[str, object]:
     """The same as data."""
     drops, calls = _told(facts)
     return {
@@ -81,4 +98,5 @@ def document(facts: Facts) -> dict[str, object]:
             }
             for one in calls
         ],
+        "rhythms": [one._asdict() for one in bursts],
     }  # fmt: skip

@@ -64,6 +64,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="record the kernel's answers for `why --to` this address",
     )  # fmt: skip
     drop_reasons_argument(parser)
+    parser.add_argument(
+        "--journey", action="store_true",
+        help="record where packets wait, for `nettop journey --replay`",
+    )  # fmt: skip
     json_argument(parser)
     source_arguments(parser)
     peer_argument(parser)
@@ -132,7 +136,8 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
 
     recorded = Ends(ends, comment, names)
     source = recorded.source
-    wanted = {*collect.always(), *(collect.counted() if args.drop_reasons else ())}
+    wanted = {*collect.always(), *(collect.deep() if args.drop_reasons else ())}
+    wanted |= {"journeys"} if args.journey else set()
     due = source.now()
     flow = Flow(*args.to) if args.to else None
     frame = Frame(source.now(), source.wall(), {})

@@ -93,10 +93,12 @@ def run(args: argparse.Namespace) -> int:
     peer = open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)
-    frame, facts = look(source, args.seconds, args.target, _witness.tables(source, args))
+    deep = _witness.tables(source, args)
+    frame, facts = look(source, args.seconds, args.target, deep)
+    bursts = _witness.rhythms(source, "drops", "calls") if deep else []
     limits = chosen(facts, args.target)
     if args.json:
-        more = {"out_of_reach": _way.out_of_reach(facts), **_witness.document(facts)}
+        more = {"out_of_reach": _way.out_of_reach(facts), **_witness.document(facts, bursts)}
         emit({**document(source, limits, frame, args.seconds), **more})
     else:
         unread = (f"not read: {name}: {why}" for name, why in _missing(frame).items())
@@ -104,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
             f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None),
             *_way.lines(facts),
         )  # fmt: skip
-        print_lines(*_witness.lines(facts), *unread)
+        print_lines(*_witness.lines(facts, bursts), *unread)
     return 0
 
 

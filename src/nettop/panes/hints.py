@@ -19,7 +19,7 @@ KEYS_ROOM: Final = 20  # columns: of most rows the first key, and `?`
 QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 TYPED: Final = Hint("a…z 0…9", "replace", "")
-BACK: Final = Hint("Esc", "back", "escape")  # of a graph on the whole screen
+BACK: Final = Hint("Esc", "back", "escape")  # of what is on the whole screen
 STOP: Final = Hint("Ctrl-X", "stop", "stop")
 OTHER: Final = Hint("i", "interface", "interface")
 HELP: Final = Hint("?", "help", "help")
@@ -30,6 +30,8 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     """The keys that do something here, the decisive ones first; `?` is not among them."""
     if view.moment:
         return PAST
+    if view.journey and not view.help:
+        return (BACK,)
     if view.full and not view.help:
         return (BACK, *((STOP,) if scene.progress is not None else ()), OTHER)
     here = view.spot.open or view.spot.on  # as painted: listing all rows again is expensive

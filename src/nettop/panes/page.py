@@ -14,7 +14,7 @@ from ..views.ask import Hint
 from ..views.form import PROMPTS, offered
 from ..views.scene import Scene, nic_of
 from ..views.view import View
-from . import asking, cursor, graph, hints, interfaces, names, pane
+from . import asking, cursor, graph, hints, interfaces, journey, names, pane
 from .frame import inside, part
 from .parts import clock, left_of, typed, when
 
@@ -290,6 +290,7 @@ def compose(
         body = guide(view, width, body_rows)
     else:
         draw = _enlarged if view.full else pane(view.pane).lines
+        draw = journey.lines if view.journey else draw
         body = draw(scene, view, width, body_rows)
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..host.source import HostLostError, Source
-from ..panes import pane
+from ..panes import journey, pane
 from ..sampling.budget import LOOK
 from ..sampling.moves import QUIET_LOOK, Moves
 from ..views.build import Plans, scene_of
@@ -251,7 +251,8 @@ class Engine(threading.Thread):
             return
         if self.peering is not None:
             observer.pairs = self.peering.pairs
-        observation = observer.glance(pane(view.pane).NEEDS)
+        shown = pane(view.pane).NEEDS
+        observation = observer.glance((*shown, *journey.TABLES) if view.journey else shown)
         if self.recording is not None and not self.recording.add():
             self.recording = None
         quiet = observation.quiet > 0.0 and self.recording is None and self.source.live

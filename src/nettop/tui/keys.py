@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..facts import PROFILES
-from ..panes import asking, interfaces, names, origins, pane
+from ..panes import asking, interfaces, journey, names, origins, pane
 from ..panes.cursor import kept, moved, target
 from ..panes.declared import columns
 from ..terms.text import text_of
@@ -54,6 +54,7 @@ KEYS: Final = (
     Key(("z",), "fold", "fold cores; group flows", "looking"),
     Key(("R",), "driver_names", "the driver's counter names", "looking"),
     Key(("D",), "reasons", "count drops, failed calls", "looking"),
+    Key(("J",), "journey", "where packets wait", "looking"),
     Key(("f",), "full", "graph on the whole screen", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),
     Key(("+", "="), "slower", "longer interval", "looking", "+"),
@@ -144,7 +145,8 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     if change is not None:
         return change(view, scene), None
     if action == "open":
-        return replace(view, pane=DIGITS.get(digit, view.pane), help=False, back=()), None
+        name = DIGITS.get(digit, view.pane)
+        return replace(view, pane=name, help=False, back=(), journey=""), None
     if action == "enter":
         return _enter(view, scene)
     if action == "sort":
@@ -302,6 +304,8 @@ def _sideways(by: int) -> Change:
 
 def _escape(view: View, scene: Scene) -> View:
     """What Esc does in the pane; else back to where Enter came from, else to the present."""
+    if view.journey:
+        return replace(view, journey="")
     if view.full:
         return replace(view, full=False)
     after = pane(view.pane).escape(view, scene)
@@ -342,7 +346,7 @@ def _turn(by: int) -> Change:
     def turn(view: View, scene: Scene) -> View:  # noqa: ARG001
         known = names()
         name = known[(known.index(view.pane) + by) % len(known)]
-        return replace(view, pane=name, help=False, back=())
+        return replace(view, pane=name, help=False, back=(), journey="")
 
     return turn
 
@@ -379,6 +383,7 @@ CHANGES: Final[dict[str, Change]] = {
     "driver_names": lambda v, _s: replace(v, driver_names=not v.driver_names),
     "reasons": lambda v, _s: replace(v, reasons=not v.reasons),
     "full": lambda v, _s: replace(v, full=not v.full),
+    "journey": lambda v, s: replace(v, journey="" if v.journey else journey.of(s, v)),
     "pause": lambda v, _s: replace(v, paused=not v.paused),
     "help": lambda v, _s: replace(v, help=not v.help),
 }  # fmt: skip

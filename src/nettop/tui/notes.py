@@ -76,7 +76,8 @@ def refused(before: View, after: View, ask: Ask | None) -> bool:
     """Whether a read-only screen refuses a key.
 
     Values cannot be typed. Counting drops by reason loads a program into the kernel; here only the
-    option `--drop-reasons` does that.
+    option `--drop-reasons` does that. So does the journey of packets.
     """
     acting = ask is not None and ask.verb not in HARMLESS
-    return acting or bool(after.editing) or after.reasons != before.reasons
+    loading = after.reasons != before.reasons or after.journey not in ("", before.journey)
+    return acting or bool(after.editing) or loading

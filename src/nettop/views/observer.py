@@ -133,7 +133,7 @@ class Observer:
 
     @deep.setter
     def deep(self, on: bool) -> None:
-        self._counted = frozenset(collect.counted() if on else ())
+        self._counted = frozenset(collect.deep() if on else ())
         self.short_look, self._looks = None, False
         if not on:
             self._end_counting()
@@ -149,12 +149,12 @@ class Observer:
             self.short_look = ShortLook(self.source.now())
 
     def _end_counting(self) -> None:
-        for what in collect.counted().values():
+        for what in collect.deep().values():
             self.source.end_counting(what)
 
     def _looked(self) -> bool:
         """Begin a short look that is due; whether one ends with the frame that is taken now."""
-        look, counted = self.short_look, collect.counted()
+        look, counted = self.short_look, collect.deep()
         if look is None:
             return False
         if not look.runs(self.source.now()):
@@ -177,7 +177,7 @@ class Observer:
 
     def refresh(self) -> None:
         """The host was changed: read all tables and judge all facts in the next frame."""
-        self.sampler.refresh({*self.sampler.taken} - collect.counted().keys())
+        self.sampler.refresh({*self.sampler.taken} - collect.deep().keys())
         if self.short_look is not None:
             self.short_look.changed(self.source.now())
         self.judge.anew()
@@ -199,8 +199,11 @@ class Observer:
     def glance(self, shown: Collection[str]) -> Observation:
         """As `step`, for the screen: tables that are not in `shown` may be some seconds old.
 
-        What was counted in a short look stays until the end of the next one.
+        What was counted in a short look stays until the end of the next one. What is counted on
+        request only ends when it is no longer shown.
         """
+        for name in collect.counted().keys() - collect.deep().keys() - {*shown}:
+            self.source.end_counting(collect.counted()[name])
         ends = self._looked()
         tables, before = self.tables(shown), self.sampler.last
         waits = dict(self.refresh_policy.of(before, shown, rest=self.source.live))

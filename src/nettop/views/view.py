@@ -99,6 +99,7 @@ class View:
     proving: str = ""  # the finding to prove once its address is typed
     back: tuple[Left, ...] = ()  # the places that Esc leads back to, the last one first
     full: bool = False  # the graph of the pane on the whole screen
+    journey: str = ""  # where these packets wait is shown: `*`, an interface or ports; empty: no
     moment: float = 0.0  # the moment shown (wall seconds); 0: the present
 
     @property

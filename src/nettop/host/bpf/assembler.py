@@ -18,6 +18,8 @@ R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 = range(11)
 LOOKUP: Final = 1  # R1 map, R2 key: the address of the value, or 0
 UPDATE: Final = 2  # R1 map, R2 key, R3 value, R4 flags
 DELETE: Final = 3  # R1 map, R2 key
+CLOCK: Final = 5  # nanoseconds of the monotonic clock
+CPU: Final = 8  # the number of this CPU
 PID: Final = 14  # process and thread of the running task
 PID_INSIDE: Final = 120  # R1, R2 device and number of a PID namespace, R3 where to, R4 bytes
 COMM: Final = 16  # R1 where to, R2 bytes
@@ -114,6 +116,11 @@ def swapped(to: int) -> Parts:
 def when(register: int, sign: str, value: int, label: str) -> Parts:
     """Go to the label if register sign number, with one of == != > >= < <= (unsigned) and &."""
     return (Instruction(0x05 | _JUMPS[sign], register, 0, label, value),)
+
+
+def same(register: int, of: int, label: str) -> Parts:
+    """Go to the label if both registers are equal."""
+    return (Instruction(0x1D, register, of, label),)
 
 
 def go(label: str) -> Parts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from bisect import bisect_left
 from typing import Final
 
 _HEADER: Final = struct.Struct("=HBBIIIII")  # magic, version, flags, and lengths and offsets
@@ -87,6 +88,7 @@ class Types:
         self._words = words = array("I", body)
         fixed = [3 + _FIXED.get(kind, 0) for kind in range(32)]
         each = [_EACH.get(kind, 0) for kind in range(32)]
+        self._found: dict[tuple[str, int], int] = {}
         self._places = places = array("I", [0])  # of the type with that number; 0 is void
         at, end = 0, len(words)
         try:
@@ -118,8 +120,17 @@ class Types:
         prototype = self._places[self._words[pointer + 2]]
         return (self._words[prototype + 1] & 0xFFFF) - 1
 
+    def tracepoint(self, name: str) -> int:
+        """The number of the tracepoint's type, for `call.program`; KeyError without it."""
+        return bisect_left(self._places, self._find(f"btf_trace_{name}", _TYPEDEF), 1)
+
     def _find(self, name: str, kind: int) -> int:
-        """Where the type of that name and kind begins."""
+        """Where the type of that name and kind begins; the search takes 10 ms, once."""
+        if (name, kind) not in self._found:
+            self._found[name, kind] = self._search(name, kind)
+        return self._found[name, kind]
+
+    def _search(self, name: str, kind: int) -> int:
         text = self._texts.find(b"\0" + name.encode() + b"\0") + 1
         words = self._words
         if text:

@@ -21,16 +21,18 @@ _NUMBERS: Final = {
 """The system call's number, by machine."""
 
 _MAP_CREATE, _MAP_UPDATE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 2, 5, 17, 24
-_HASH, _RAW_TRACEPOINT = 1, 17
+_RAW_TRACEPOINT, _TRACING = 17, 26
+_TYPED: Final = 23  # BPF_TRACE_RAW_TP
+HASH, EACH_CPU, LATEST = 1, 6, 9  # kinds of tables; LATEST forgets what was not used for longest
 _LICENCE: Final = b"Dual MIT/GPL\0"
 _ROOM: Final = 128  # bytes of an attribute block; the rest of the block must be zero
 _LOG: Final = 1 << 16
 REST: Final = b"\xff"  # the key of what has no room in a full table is made of these bytes
 
 
-def table(key: int, entries: int, name: str, value: int = 8) -> int:
-    """Create a hash table of keys of so many bytes; its values are 8 bytes long unless said."""
-    values = struct.pack("=IIIIIII16s", _HASH, key, value, entries, 0, 0, 0, name.encode()[:15])
+def table(key: int, entries: int, name: str, value: int = 8, kind: int = HASH) -> int:
+    """Create a table of keys of so many bytes; its values are 8 bytes long unless said."""
+    values = struct.pack("=IIIIIII16s", kind, key, value, entries, 0, 0, 0, name.encode()[:15])
     try:
         return _call(_MAP_CREATE, values)
     except PermissionError:  # before Linux 5.11 a table counts as locked memory
@@ -66,14 +68,19 @@ def contents(handle: int, key: int, entries: int) -> dict[bytes, int]:
     return {keys.raw[at * key : (at + 1) * key]: numbers[at] for at in range(found)}
 
 
-def program(code: bytes, name: str) -> int:
-    """Load a tracing program; the error has the last line of the verifier's log."""
+def program(code: bytes, name: str, tracepoint: int = 0) -> int:
+    """Load a tracing program; the error has the last line of the verifier's log.
+
+    `tracepoint`: the number of its type (`btf.Types.tracepoint`, Linux 5.5); then the program may
+    read what its arguments point to without a call. 0: a program for any tracepoint.
+    """
     body = ctypes.create_string_buffer(code, len(code))
     licence = ctypes.create_string_buffer(_LICENCE)
     log = ctypes.create_string_buffer(_LOG)
     values = struct.pack(
-        "=IIQQIIQII16s", _RAW_TRACEPOINT, len(code) // 8, ctypes.addressof(body),
-        ctypes.addressof(licence), 1, _LOG, ctypes.addressof(log), 0, 0, name.encode()[:15],
+        "=IIQQIIQII16sII36xI", _TRACING if tracepoint else _RAW_TRACEPOINT, len(code) // 8,
+        ctypes.addressof(body), ctypes.addressof(licence), 1, _LOG, ctypes.addressof(log), 0, 0,
+        name.encode()[:15], 0, _TYPED if tracepoint else 0, tracepoint,
     )  # fmt: skip
     try:
         return _call(_PROG_LOAD, values)
@@ -85,10 +92,14 @@ def program(code: bytes, name: str) -> int:
         raise
 
 
-def attach(handle: int, tracepoint: str) -> int:
-    """Attach a program to a tracepoint (Linux 4.17) until the descriptor is closed."""
+def attach(handle: int, tracepoint: str = "") -> int:
+    """Attach a program to a tracepoint (Linux 4.17) until the descriptor is closed.
+
+    A program that was loaded for one tracepoint needs no name.
+    """
     name = ctypes.create_string_buffer(tracepoint.encode())
-    return _call(_RAW_TRACEPOINT_OPEN, struct.pack("=QI", ctypes.addressof(name), handle))
+    place = ctypes.addressof(name) if tracepoint else 0
+    return _call(_RAW_TRACEPOINT_OPEN, struct.pack("=QI", place, handle))
 
 
 def _call(command: int, values: bytes) -> int:

@@ -45,9 +45,9 @@ _WAITING: Final = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
 )
 _SYN_SENT, _CLOSE = 2, 7
-_FIRST: Final = 0xEFFFFFFC  # the PID namespace of the host (include/linux/proc_ns.h)
 
 _KEY: Final = struct.Struct("=IIHHHH16s16s")  # process, namespace, call, error, family, port,
+_WHAT: Final = struct.Struct("=HH")  # of a moment: call and error
 _SIZE: Final = _KEY.size  # address, name of the process
 _REST: Final = call.REST * _SIZE
 _AT: Final = -32 - _SIZE
@@ -79,9 +79,10 @@ class Counter:
         try:
             keep, table = self._counting.keep, self._counting.table
             pending = keep(call.table(8, counting.ROOM, "nettop_attempts", _OWNER))
-            code = a.assemble(attempts, counts=table, pending=pending)
+            moments = self._counting.keep_moments("nettop_moments")
+            code = a.assemble(attempts, counts=table, pending=pending, moments=moments)
             keep(call.attach(keep(call.program(code, "nettop_attempts")), "inet_sock_set_state"))
-            code = a.assemble(failed, counts=table)
+            code = a.assemble(failed, counts=table, moments=moments)
             keep(call.attach(keep(call.program(code, "nettop_calls")), "sys_exit"))
         except BaseException:
             self.close()
@@ -91,6 +92,7 @@ class Counter:
         """The seconds, then a line `CALL ERROR COUNT PROCESS WHERE ADDRESS PORT NAME` for each.
 
         ERROR is `0` for attempts that succeeded; WHERE is `here` for the namespace of this thread.
+        Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`.
         """
         own, rows = counting.here(), Sums[_Failed]()
         counts = self._counting.counts()
@@ -105,10 +107,11 @@ class Counter:
         lines = [
             f"{CALLS[one.call]} {_error(one.error)} {n} {one.pid} "
             f"{'here' if one.here else 'elsewhere'} {one.address or '-'} {one.port or '-'} "
-            f"{_shown(one.name)}"
+            f"{counting.shown(one.name)}"
             for one, n in sorted(rows.items())
             if n > 0
         ]
+        lines += counting.told(_once(self._counting.moments()), _failure)
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
 
     def close(self) -> None:
@@ -120,9 +123,27 @@ def _error(code: int) -> str:
     return ERRORS.get(code) or str(code)
 
 
-def _shown(name: bytes) -> str:
-    text = name.split(b"\0", 1)[0].decode("utf-8", "replace")
-    return "".join(one if one.isprintable() else "?" for one in text) or "?"
+def _once(moments: Sums[counting.Moment]) -> Sums[counting.Moment]:
+    """Without attempts that are calls of connect(2) too, which fail in the same part of time."""
+    attempts = dict[tuple[int, int], list[counting.Moment]]()
+    for one in moments:
+        number, error = _WHAT.unpack(one.what)
+        if number == 0:
+            attempts.setdefault((one.part, error), []).append(one)
+    for one, events in [*moments.items()]:
+        number, error = _WHAT.unpack(one.what)
+        ended = attempts.get((one.part, error)) or attempts.get((one.part, GIVEN_UP), [])
+        left = events if number == 1 else 0
+        for twice in ended:
+            same = min(left, moments[twice])
+            moments[twice] -= same
+            left -= same
+    return moments
+
+
+def _failure(what: bytes) -> str:
+    number, error = _WHAT.unpack(what)
+    return f"{CALLS[number]}/{_error(error)}"
 
 
 def _address(family: int, raw: bytes) -> str:
@@ -146,14 +167,10 @@ def _empty() -> a.Parts:
 
 def _owner(types: btf.Types) -> a.Parts:
     """Store the process that runs, its name and its namespace in the key."""
-    spaces, space = types.offset("task_struct", "nsproxy"), types.offset("nsproxy", "net_ns")
     return (
-        *_process(),
+        *counting.process(_AT + _PID, _GIVEN),
         *a.stack(a.R1, _AT + _NAME), *a.number(a.R2, 16), *a.call(a.COMM),
-        *a.call(a.TASK), *a.move(a.R7, a.R0),
-        *read(a.R7, a.R7, spaces), *read(a.R7, a.R7, space),
-        *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4),
-        *a.store(a.R10, _AT + _SPACE, a.R7, 4),
+        *counting.space(types, _AT + _SPACE),
     )  # fmt: skip
 
 
@@ -176,21 +193,6 @@ def _machine(types: btf.Types) -> _Machine:
         places = {1: first + 8, 4: first + 32}
         return _Machine(1, types.offset("pt_regs", "syscallno"), places)
     raise OSError(errno.ENOSYS, f"the calls of programs cannot be seen on {machine}")
-
-
-def _process() -> a.Parts:
-    """Store the number of the process as this one sees it; 0: of another PID namespace."""
-    space = os.stat("/proc/self/ns/pid")
-    if space.st_ino == _FIRST:
-        return (
-            *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _AT + _PID, a.R0, 4),
-        )  # fmt: skip
-    device = os.major(space.st_dev) << 20 | os.minor(space.st_dev)
-    return (
-        *a.wide(a.R1, device), *a.wide(a.R2, space.st_ino), *a.put(a.R10, _GIVEN, 0),
-        *a.stack(a.R3, _GIVEN), *a.number(a.R4, 8), *a.call(a.PID_INSIDE),
-        *a.load(a.R7, a.R10, _GIVEN + 4, 4), *a.store(a.R10, _AT + _PID, a.R7, 4),
-    )  # fmt: skip
 
 
 def _exit(types: btf.Types, machine: _Machine) -> a.Parts:
@@ -226,9 +228,13 @@ def _exit(types: btf.Types, machine: _Machine) -> a.Parts:
             f"argument {argument}", *read(a.R7, a.R6, machine.arguments[argument]),
             *a.go("address"))),
         "address", *_given(),
-        *a.number(a.R7, 1), *counting.add(_AT, _SIZE, a.R7),
+        *a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7),
         "out", *a.end(),
     )  # fmt: skip
+
+
+def _moment() -> a.Parts:
+    return counting.moment(_GIVEN - counting.MOMENT, _AT + _CALL, _AT + _SPACE, a.R7)
 
 
 def _given() -> a.Parts:
@@ -267,6 +273,7 @@ def _attempts(types: btf.Types) -> a.Parts:
         *read(a.R7, a.R6, types.offset("sock", "sk_err"), 4),
         *a.when(a.R7, "!=", 0, "failed"), *a.number(a.R7, GIVEN_UP),
         "failed", *a.store(a.R10, _AT + _ERROR, a.R7, 2),
+        *a.number(a.R7, 1), *_moment(),
         "count", *a.number(a.R7, 1), *counting.add(_AT, _SIZE, a.R7),
         "begins", *_owner(types),
         *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.stack(a.R3, _AT),

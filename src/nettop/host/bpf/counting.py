@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 import time
-from collections.abc import Mapping
-from typing import Final
+from collections import Counter as Sums
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from . import assembler as a
-from . import call
+from . import btf, call
 
 ROOM: Final = 4096  # keys of a table
+_FIRST: Final = 0xEFFFFFFC  # the PID namespace of the host (include/linux/proc_ns.h)
+_MOMENT: Final = struct.Struct("=IIII16s")  # part of time, what, namespace, name of the thread
+MOMENT: Final = _MOMENT.size
+_PART: Final = 23  # bits: a part of time is 2 ** 23 ns, 8.4 ms
+_TOLD: Final = 512  # moments that are told: the last ones
 _TYPES: Final = "/sys/kernel/btf/vmlinux"
 _SCRATCH: Final = -16  # of the stack: what is read from kernel memory, and a new number
 
@@ -66,11 +73,43 @@ def copied(to: int, base: int, offset: int, size: int) -> a.Parts:
     )
 
 
+def process(to: int, scratch: int) -> a.Parts:
+    """Store the number of the running process as this one sees it; 0: of another PID namespace.
+
+    `to` and `scratch` are stack offsets, of 4 and 8 bytes. It uses R7.
+    """
+    space = os.stat("/proc/self/ns/pid")
+    if space.st_ino == _FIRST:
+        return (*a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, to, a.R0, 4))
+    device = os.major(space.st_dev) << 20 | os.minor(space.st_dev)
+    return (
+        *a.wide(a.R1, device), *a.wide(a.R2, space.st_ino), *a.put(a.R10, scratch, 0),
+        *a.stack(a.R3, scratch), *a.number(a.R4, 8), *a.call(a.PID_INSIDE),
+        *a.load(a.R7, a.R10, scratch + 4, 4), *a.store(a.R10, to, a.R7, 4),
+    )  # fmt: skip
+
+
+def space(types: btf.Types, to: int) -> a.Parts:
+    """Store the number of the running task's network namespace; it uses R7."""
+    return (
+        *a.call(a.TASK), *a.move(a.R7, a.R0),
+        *read(a.R7, a.R7, types.offset("task_struct", "nsproxy")),
+        *read(a.R7, a.R7, types.offset("nsproxy", "net_ns")),
+        *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4),
+        *a.store(a.R10, to, a.R7, 4),
+    )  # fmt: skip
+
+
 def add(key: int, size: int, amount: int) -> a.Parts:
     """Add a register (R6 to R9) to the number of the key of `size` bytes at that stack offset.
 
-    The map is `counts`.
+    The map is `counts`. It is the end of the program.
     """
+    return (*added(key, size, amount), *a.end())
+
+
+def added(key: int, size: int, amount: int) -> a.Parts:
+    """As `add`; the program goes on."""
     return (
         *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
         *a.when(a.R0, "!=", 0, "known"),
@@ -82,19 +121,63 @@ def add(key: int, size: int, amount: int) -> a.Parts:
         *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
         *a.when(a.R0, "==", 0, "done"),
         "known", *a.add_to(a.R0, amount),
-        "done", *a.end(),
+        "done",
     )  # fmt: skip
+
+
+def moment(at: int, what: int, space: int, amount: int) -> a.Parts:
+    """Add a register (R6 to R9) to the moment that is now, under a key at the stack offset `at`.
+
+    `what` and `space` are stack offsets of four bytes each. The map is `moments`.
+    """
+    return (
+        *a.call(a.CLOCK), *a.change(a.R0, ">>", _PART), *a.store(a.R10, at, a.R0, 4),
+        *a.load(a.R1, a.R10, what, 4), *a.store(a.R10, at + 4, a.R1, 4),
+        *a.load(a.R1, a.R10, space, 4), *a.store(a.R10, at + 8, a.R1, 4),
+        *a.put(a.R10, at + 12, 0, 4),
+        *a.stack(a.R1, at + 16), *a.number(a.R2, 16), *a.call(a.COMM),
+        *a.map_of(a.R1, "moments"), *a.stack(a.R2, at), *a.call(a.LOOKUP),
+        *a.when(a.R0, "==", 0, "new moment"), *a.add_to(a.R0, amount), *a.go("moment"),
+        "new moment", *a.store(a.R10, _SCRATCH, amount),
+        *a.map_of(a.R1, "moments"), *a.stack(a.R2, at), *a.stack(a.R3, _SCRATCH),
+        *a.number(a.R4, 0), *a.call(a.UPDATE),
+        "moment",
+    )  # fmt: skip
+
+
+def shown(name: bytes) -> str:
+    """The name of a thread, without what a terminal may not show."""
+    text = name.split(b"\0", 1)[0].decode("utf-8", "replace")
+    return "".join(one if one.isprintable() else "?" for one in text) or "?"
+
+
+class Moment(NamedTuple):
+    """A part of time, the four bytes of the key that say what it was, and the thread that ran."""
+
+    part: int
+    what: bytes
+    thread: str
+
+
+def told(moments: Mapping[Moment, int], words: Callable[[bytes], str]) -> list[str]:
+    """A line `@PART COUNT WHAT THREAD` of each of the last moments; WHAT are the words for it."""
+    lines = [
+        f"@{one.part} {count} {words(one.what)} {one.thread}"
+        for one, count in sorted(moments.items())
+        if count > 0
+    ]
+    return lines[-_TOLD:]
 
 
 class Counting:
     """A table in the kernel with the programs that count into it, until `close`."""
 
-    def __init__(self, key: int, name: str) -> None:
-        """Create the table; keys have `key` bytes, a multiple of 8."""
-        self._key = key
+    def __init__(self, key: int, name: str, room: int = ROOM) -> None:
+        """Create the table of so many keys; they have `key` bytes, a multiple of 8."""
+        self._key, self._room = key, room
         self._handles: list[int] = []
         self.begun = time.monotonic()
-        self.table = self.keep(call.table(key, ROOM, name))
+        self.table = self.keep(call.table(key, room, name))
         call.put(self.table, call.REST * key, 0)
 
     def keep(self, handle: int) -> int:
@@ -106,7 +189,21 @@ class Counting:
         """The number of each key; OSError after `close`."""
         if not self._handles:
             raise OSError(errno.EBADF, "the counting has ended")
-        return call.contents(self.table, self._key, ROOM)
+        return call.contents(self.table, self._key, self._room)
+
+    def keep_moments(self, name: str) -> int:
+        """Create the table of moments, which forgets the earliest."""
+        self._moments = self.keep(call.table(MOMENT, ROOM, name, kind=call.LATEST))
+        return self._moments
+
+    def moments(self) -> Sums[Moment]:
+        """The events of the moments in this namespace."""
+        own, found = here(), Sums[Moment]()
+        for raw, count in call.contents(self._moments, MOMENT, ROOM).items():
+            part, what, space, _, name = _MOMENT.unpack(raw)
+            if space == own:
+                found[Moment(part, struct.pack("=I", what), shown(name))] += count
+        return found
 
     def seconds(self) -> float:
         """How long it has counted."""

@@ -19,6 +19,7 @@ from typing import Final
 from . import assembler as a
 from . import btf, call, counting
 from .counting import read
+from .packet import HEADER, IP, IP6, PORTED, Packet
 from .symbols import Symbols
 
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})
@@ -36,12 +37,9 @@ _TRANSPORTS: Final = {
     58: "icmp6",
     132: "sctp",
 }
-_PORTED: Final = (6, 17, 132)
-_IP, _IP6 = 0x0800, 0x86DD
-_HEADER: Final = 48  # bytes: 40 of a header, and the ports; options of IPv4 up to 20 bytes
-_FIELDS: Final = {  # of struct sk_buff, with their bytes
-    "dev": 8, "sk": 8, "skb_iif": 4, "protocol": 2, "network_header": 2, "end": 4, "head": 8,
-}  # fmt: skip
+_FIELDS: Final = (
+    "dev", "sk", "skb_iif", "protocol", "network_header", "end", "head",
+)  # fmt: skip
 _LEAST: Final = 0x70000000  # of a namespace's number, from 0xEFFFFFF8 on (include/linux/nsfs.h)
 
 
@@ -54,7 +52,8 @@ class Counter:
         self._symbols = Symbols()
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
-            binary = a.assemble(code, counts=self._counting.table)
+            moments = self._counting.keep_moments("nettop_moments")
+            binary = a.assemble(code, counts=self._counting.table, moments=moments)
             handle = self._counting.keep(call.program(binary, "nettop_drops"))
             self._counting.keep(_attach(handle))
         except BaseException:
@@ -66,7 +65,7 @@ class Counter:
 
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
         INTERFACE is a number: it came by it, or was to leave by it. What is elsewhere has `-` for
-        what follows.
+        what follows. Lines of moments follow, see `counting.told`.
         """
         counts, own = self._counting.counts(), counting.here()
         keys = {key: _KEY.unpack(key) for key in counts if key != call.REST * _SIZE}
@@ -83,6 +82,8 @@ class Counter:
         rest = counts.get(call.REST * _SIZE, 0)
         lines = [line.format(count) for line, count in sorted(sums.items())]
         lines += [f"OTHER {rest} - unknown - - -"] if rest else []
+        moments = self._counting.moments()
+        lines += counting.told(moments, lambda what: self._name(*struct.unpack("=I", what)))
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
 
     def _name(self, reason: int) -> str:
@@ -153,14 +154,9 @@ def _attach(handle: int) -> int:
 def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
     """The program: R6 is the packet, R7 to R9 what is read of it."""
     socket = types.arguments("kfree_skb") > 3  # the receiving one, since Linux 6.11
-    places = {name: types.offset("sk_buff", name) for name in _FIELDS}
-    first, last = min(places.values()), max(places.values()) + 8
-    copy = _AT - (last - first)  # of the stack: the part of the packet's structure with all fields
-
-    def field(to: int, name: str) -> a.Parts:
-        return a.load(to, a.R10, copy + places[name] - first, _FIELDS[name])
-
-    header = copy - _HEADER  # of the stack: the header of the network, and the ports of IPv6
+    packet = Packet(types, _FIELDS, _AT)
+    field = packet.field
+    header = packet.at - HEADER  # of the stack: the header of the network, and the ports of IPv6
     return (
         *a.move(a.R9, a.R1),
         *a.load(a.R6, a.R9, 0), *a.load(a.R7, a.R9, 8), *a.load(a.R8, a.R9, 16), *a.low_half(a.R8),
@@ -168,7 +164,7 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *(part for at in range(0, _SIZE, 8) for part in a.put(a.R10, _AT + at, 0)),
         *a.store(a.R10, _AT + _PLACE, a.R7), *a.store(a.R10, _AT + _REASON, a.R8, 4),
         *(a.load(a.R9, a.R9, 24) if socket else a.number(a.R9, 0)),
-        *counting.copied(copy, a.R6, first, last - first),
+        *packet.copied(a.R6),
         *field(a.R7, "sk"), *a.when(a.R7, "!=", 0, "socket"),
         *a.move(a.R7, a.R9), *a.when(a.R7, "==", 0, "device"),
         "socket", *_number(types, types.offset("sock", "__sk_common.skc_net.net")),
@@ -186,15 +182,10 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *a.store(a.R10, _AT + _DEVICE, a.R7, 4),
         "protocol",
         *field(a.R7, "protocol"), *a.swapped(a.R7), *a.store(a.R10, _AT + _ETHER, a.R7, 2),
-        *a.when(a.R7, "==", _IP6, "internet"), *a.when(a.R7, "!=", _IP, "segments"),
-        "internet", *field(a.R8, "network_header"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
-        *counting.copied(header, a.R8, 0, _HEADER),
-        *a.number(a.R9, 40), *a.load(a.R8, a.R10, header + 6, 1),
-        *a.when(a.R7, "==", _IP6, "transport"),
-        *a.load(a.R9, a.R10, header, 1), *a.change(a.R9, "&", 15), *a.change(a.R9, "<<", 2),
-        *a.load(a.R8, a.R10, header + 9, 1),
-        "transport", *a.store(a.R10, _AT + _TRANSPORT, a.R8, 1),
-        *(part for one in _PORTED for part in a.when(a.R8, "==", one, "ported")),
+        *a.when(a.R7, "==", IP6, "internet"), *a.when(a.R7, "!=", IP, "segments"),
+        "internet", *packet.transport(header),
+        *a.store(a.R10, _AT + _TRANSPORT, a.R8, 1),
+        *(part for one in PORTED for part in a.when(a.R8, "==", one, "ported")),
         *a.go("segments"),
         "ported", *a.when(a.R9, "<", 20, "segments"), *a.when(a.R9, ">", 40, "segments"),
         *a.load(a.R7, a.R10, _AT + _FROM, 4),
@@ -204,7 +195,9 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         "segments", *field(a.R8, "end"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
         *read(a.R7, a.R8, types.offset("skb_shared_info", "gso_segs"), 2),
         *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),
-        "count", *counting.add(_AT, _SIZE, a.R7),
+        "count",
+        *counting.moment(header - counting.MOMENT, _AT + _REASON, _AT + _SPACE, a.R7),
+        *counting.add(_AT, _SIZE, a.R7),
         "out", *a.end(),
     )  # fmt: skip
 
