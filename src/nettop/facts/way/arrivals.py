@@ -19,6 +19,7 @@ FILTERED: Final = "NETFILTER_DROP"
 SINGLE: Final = 32  # prefix length of a single address
 COMES: Final = 0.3  # packets/s: a host asks once a second
 LOOK: Final = 10.0  # s: as rules judge losses
+_IGNORES: Final = "net.ipv4.conf.all.arp_ignore"
 _ASK: Final = {"arp": 4, "icmp6": 6}  # by protocol the family whose addresses it asks for
 
 
@@ -40,15 +41,16 @@ def arrivals(frame: Frame) -> Iterator[Trouble]:
 def _unanswered(host: Host) -> Iterator[Trouble]:
     """An interface that only receives: others ask for its address, and get no answer.
 
-    Looked at where its configuration may be why: it is NOARP, or the host has one more address of
-    its network elsewhere.
+    Looked at where its configuration may be why: it is NOARP, arp_ignore is set, or the host has one
+    more address of its network elsewhere.
     """
     alone = [one for one in host.addresses if one.family == 4 and one.prefix == SINGLE]
+    ignores = any(row.name == _IGNORES and row.value != "0" for row in host.frame.rows("sysctls"))
     for entry in host.frame.tables.get("link_stats", ()):
         link = host.links.get(entry.now.interface)
         if link is None or link.loopback or entry.still:
             continue
-        if not (link.noarp or alone or host.strongest(link.interface, "arp_ignore")[0]):
+        if not (link.noarp or alone or ignores):
             continue
         own, rate = _own(host, link, 4), entry.per_s
         if not own or rate is None or rate.tx_packets:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...rows import LinkRow
 
 PLACE: Final = 40
+_TUNNELS: Final = ("vxlan",)  # whose drops have reasons of their own
 ABSENT: Final = ("failed", "incomplete")
 RECEIVES: Final = ("arp_rcv", "arp_process", "ndisc_rcv", "icmpv6_rcv", "ip6_mc_input")
 _WITHOUT: Final = ("dummy", "ipvlan", "netkit", "tun")  # need no address of the next hop
@@ -74,10 +75,16 @@ def _unasked(leg: Leg, link: LinkRow) -> Iterator[Step]:
 
 
 def _dropped(leg: Leg, link: LinkRow, to: str, show: str) -> Step | None:
-    """Why the kernel drops the question for the address on its way out, where that was counted."""
+    """Why the kernel drops the question for the address on its way out, or what a tunnel brings."""
     asks = "icmp6" if ":" in to else "arp"
     for row in leg.host.frame.rows("drop_reasons"):
         words = drop_reasons.words(row.reason, row.place)
+        if link.kind in _TUNNELS and row.reason.startswith(f"{link.kind.upper()}_"):
+            return Step(
+                "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}: this host "
+                f"drops what comes through the tunnel, {words.means[:1].lower()}{words.means[1:]} "
+                f"({row.reason})", show, words.advice.rstrip("."),
+            )  # fmt: skip
         here = row.where == "here" and row.interface == str(link.index)
         if here and row.protocol == asks and row.place not in RECEIVES and words.kind == "loss":
             return Step(
