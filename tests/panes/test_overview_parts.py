@@ -15,9 +15,9 @@ from nettop.panes import (
     cores,
     flowlist,
     grid,
-    history,
     interfaces,
     listed,
+    loads,
     niccounters,
     overview,
     page,
@@ -138,10 +138,10 @@ def test_before_there_is_a_result_a_test_proposes_what_it_can_prove() -> None:
 
 def test_the_load_of_few_cores_has_several_rows_each_and_moves_every_second_sample() -> None:
     scene = storied()
-    few = tuple(replace(one, cpus=(0, 1), busy=bytes([90, 10]), softirq=bytes(2))
+    few = tuple(replace(one, cpus=(0, 1), busy=bytes([90, 10]), kinds=(bytes(2),) * 5)
                 for one in scene.past.fine)  # fmt: skip
-    drawn = [history.load(replace(scene, past=History(few[:count])), 60, 9) for count in (40, 41)]
-    drawn += [history.load(replace(scene, past=History(few[:42])), 60, 9)]
+    drawn = [loads.load(replace(scene, past=History(few[:count])), 60, 9) for count in (40, 41)]
+    drawn += [loads.load(replace(scene, past=History(few[:42])), 60, 9)]
     assert len(drawn[0]) == 9
     assert [text_of(row).split()[0] for row in drawn[0][1:3]] == ["core", "90%"]
     assert sum(a == b for a, b in pairwise(drawn)) == 1

@@ -19,7 +19,7 @@ from ..terms.units import percent
 from ..views.ask import Hint
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
-from . import corelist, grid, history, interfaces
+from . import corelist, grid, interfaces, loads
 from .frame import drawn_inside, enclosed
 from .parts import (
     SHARES,
@@ -171,7 +171,7 @@ def of_interest(facts: Facts, rows: Sequence[Row], fold_idle: bool) -> list[Core
 
 def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001
     """The load of the cores over time; [] before there are two samples."""
-    rows = history.load(scene, width - 2, height - 1)
+    rows = loads.load(scene, width - 2, height - 1)
     return enclosed(rows, width, height) if rows else []
 
 
@@ -202,7 +202,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
             out += corelist.listed(facts, width, height - len(out), columns, by)
         else:
             out += grid.block(facts, width, height - len(out))
-    past = history.load(scene, width, height - len(out) - 1)
+    past = loads.load(scene, width, height - len(out) - 1)
     return [*out, (), *past] if past and height - len(out) >= RECENT else out
 
 

@@ -14,7 +14,7 @@ from ..views.past import lost
 from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View, under
-from . import ends, flowlist, graph, grid, history, interfaces, limit, listed, origins
+from . import ends, flowlist, graph, grid, interfaces, limit, listed, loads, origins
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
 from .parts import section, waiting
@@ -216,7 +216,7 @@ def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
     remark = "  ".join(filter(None, (legend if inner >= 70 else "", mean)))
     rows = grid.block(facts, inner, height)
     if framed and len(facts.cores) <= grid.MANY:
-        rows += history.load(scene, inner, height - len(rows))
+        rows += loads.load(scene, inner, height - len(rows))
     return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
 
 
