@@ -40,13 +40,13 @@ def test_a_long_name_of_a_queue_keeps_its_number(width: int) -> None:
     scene = big(256)
     rows = [text_of(row) for row in lines(scene, View(pane="cores"), width, 22)]
     names = [row.split()[0] for row in rows if re.match(r" ?\S+ +\d+ +\d+/s ", row)]
-    assert len(set(names)) == 8
+    assert len(set(names)) == len(names) == 5
     assert all(re.search(r"rx-\d+$", name) for name in names)
 
 
 def test_more_cores_than_fit_are_named_beside_their_queues() -> None:
     scene = big(256)
-    folded = "\n".join(text_of(row) for row in lines(scene, View(pane="cores"), 120, 30))
+    folded = "\n".join(text_of(row) for row in lines(scene, View(pane="cores"), 120, 60))
     assert "QUEUES AND THEIR CORES" in folded
     assert re.search(r"rx-3\+?\S* +\d+ +\S+/s .* 3 +0 .*%", folded)
     whole = "\n".join(

@@ -27,7 +27,7 @@ def test_the_kinds_of_a_moment_are_those_that_bars_are_drawn_of() -> None:
 
 
 def test_the_load_of_a_core_is_stacked_by_kind_interrupt_work_below() -> None:
-    _, *rows = loads.of_core(of_one(99, 33, 0, 33, 33, 0), 0, 60, 11)
+    _, *rows = loads.of_core(of_one(99, 33, 0, 33, 33, 0), 0, 60, 10)
     roles = [row[-1][1] for row in rows[:9]]
     assert roles == ["user"] * 3 + ["system"] * 3 + ["softirq"] * 3
 

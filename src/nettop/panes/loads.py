@@ -5,8 +5,9 @@ The names of the kinds are those of their colours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Final
 
 from ..terms import braille
@@ -14,7 +15,7 @@ from ..terms.text import Line, fit, level, line, resample
 from ..terms.units import seconds
 from ..views.past import KINDS, Summary
 from ..views.scene import Scene
-from .grid import merge
+from .grid import SCALES, merge
 from .parts import section
 
 LABEL: Final = 11
@@ -24,12 +25,16 @@ LEAST: Final = 3  # below that, a core has one row with the colour of the kind t
 SMALL: Final = 3.0  # percent: below, a core is idle
 
 
-def load(scene: Scene, width: int, rows: int) -> list[Line]:
-    """The load of the busiest cores over the last minutes; [] before there are two samples."""
+def load(scene: Scene, width: int, rows: int, cpus: Collection[int] | None = None) -> list[Line]:
+    """The load of the busiest cores over the last minutes; [] before there are two samples.
+
+    `cpus`: of these only; None: of all.
+    """
     moments = _drawn(scene, width)
     if rows < 2 or len(moments) < 2:
         return []
-    return [_title(moments, width), *heat(moments, width - MARGIN, rows - 1)]
+    only = None if cpus is None else frozenset(cpus)
+    return [_title(moments, width), *heat(moments, width - MARGIN, rows - 1, only)]
 
 
 def of_core(scene: Scene, cpu: int, width: int, rows: int) -> list[Line]:
@@ -37,8 +42,14 @@ def of_core(scene: Scene, cpu: int, width: int, rows: int) -> list[Line]:
     moments = _drawn(scene, width)
     if rows < LEAST or len(moments) < 2 or cpu not in moments[-1].cpus:
         return []
-    at = moments[-1].cpus.index(cpu)
-    return [_title(moments, width), *_tall(moments, at, width - MARGIN, min(MOST, rows - 1))]
+    at, room = moments[-1].cpus.index(cpu), width - MARGIN
+    most = max(one.busy[at] for one in moments if one.cpus == moments[-1].cpus)
+    top = next((one for one in SCALES if most <= one), SCALES[-1])
+    *drawn, _ = _tall(moments, at, room, min(MOST, rows - 1) + 1, top)
+    scale = {0: f"{top:g}%", len(drawn) - 1: "0"}
+    labels = (line((fit(scale.get(row, ""), LABEL + 3, ">") + " ", "dim")) for row in count())
+    graph = (label + row[1:] for label, row in zip(labels, drawn, strict=False))
+    return [_title(moments, width), *graph]
 
 
 def _drawn(scene: Scene, width: int) -> tuple[Summary, ...]:
@@ -57,8 +68,13 @@ def _title(moments: Sequence[Summary], width: int) -> Line:
 
 
 @lru_cache(maxsize=4)  # it moves every second sample
-def heat(moments: tuple[Summary, ...], room: int, rows: int) -> tuple[Line, ...]:
-    """The load of the busiest cores over time, one core per row; several rows if there is room."""
+def heat(
+    moments: tuple[Summary, ...], room: int, rows: int, only: frozenset[int] | None = None
+) -> tuple[Line, ...]:
+    """The load of the busiest cores over time, one core per row; several rows if there is room.
+
+    `only`: of these cores; None: of all.
+    """
     if not moments:
         return ()
     cpus = moments[-1].cpus
@@ -67,8 +83,9 @@ def heat(moments: tuple[Summary, ...], room: int, rows: int) -> tuple[Line, ...]
         if moment.cpus == cpus:
             for index, value in enumerate(moment.busy):
                 sums[index] += value
-    order = sorted(range(len(cpus)), key=lambda i: -sums[i])[:rows]
-    each = min(MOST, rows // max(1, len(cpus)))
+    known = [index for index, cpu in enumerate(cpus) if only is None or cpu in only]
+    order = sorted(known, key=lambda i: -sums[i])[:rows]
+    each = min(MOST, rows // max(1, len(known)))
     if each >= LEAST:
         return tuple(row for index in sorted(order) for row in _tall(moments, index, room, each))
     out = []
@@ -101,20 +118,22 @@ def _most(shares: Sequence[float | None], load: float) -> str:
     return KINDS[known.index(max(known))] if load >= SMALL else "idle"
 
 
-def _tall(moments: Sequence[Summary], index: int, room: int, rows: int) -> list[Line]:
+def _tall(
+    moments: Sequence[Summary], index: int, room: int, rows: int, top: float = 100.0
+) -> list[Line]:
     """The load of one core in several rows, the last one empty: the next core is told apart.
 
-    Its height is the load. Its colours are the kinds, stacked as in the bar of the core.
+    Its height is the load, up to `top`. Its colours are the kinds, stacked as in the core's bar.
     """
     cpus, deep = moments[-1].cpus, rows - 1
     busy, kinds = _values(moments, index, room)
-    drawn = braille.area([value for value in busy for _ in range(2)], deep, 100.0)
+    drawn = braille.area([value for value in busy for _ in range(2)], deep, top)
     labels = [(f"core {cpus[index]}", "dim"), (f"{moments[-1].busy[index]}%", "strong")]
     labels += [("", "")] * rows
     columns = list(zip(busy, *kinds, strict=True))
     out = []
     for (label, role), text, at in zip(labels, drawn, range(deep), strict=False):
-        low, high = (100.0 * (deep - at - below) / deep for below in (1, 0))
+        low, high = (top * (deep - at - below) / deep for below in (1, 0))
         chars = [
             (char, "" if char == " " else _at((low + min(high, load or 0.0)) / 2, shares, load))
             for char, (load, *shares) in zip(text, columns, strict=True)

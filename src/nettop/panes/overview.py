@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import Final
 
 from ..facts.flow_words import together
@@ -14,7 +15,8 @@ from ..views.past import lost
 from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View, under
-from . import ends, flowlist, graph, grid, interfaces, limit, listed, loads, origins
+from . import corelist, ends, flowlist, graph, grid, interfaces, limit, listed, loads, origins
+from . import cores as cores_pane
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
 from .parts import section, waiting
@@ -39,6 +41,8 @@ AXIS: Final = re.compile("now|┴")  # in the time axis of the graph
 STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of these
 MARK: Final = "mark:"
 FLOW: Final = "flow:"
+NIC: Final = "nic:"
+CORE: Final = cores_pane.CORE
 
 
 def finding_ids(scene: Scene) -> tuple[str, ...]:
@@ -46,12 +50,22 @@ def finding_ids(scene: Scene) -> tuple[str, ...]:
     return tuple(one.id for one in listed.standing(scene))
 
 
+def boxes(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
+    """The rows of each part, from the top: stages, marks, findings, interfaces, cores, flows."""
+    stages = (f"{STAGE}{one.stage}" for one in limit.shown(scene, foremost(scene, view)))
+    marks = (f"{MARK}{one}" for one in graph.marks(scene))
+    width, height = view.size
+    tabled = width >= BESIDE and height - 2 >= FRAMED
+    nics = (f"{NIC}{one.name}" for one in interfaces.shown(scene, view) if tabled)
+    every = scene.facts.cores if scene.facts is not None else ()
+    cores = (f"{CORE}{one.cpu}" for one in grid.named(every))
+    flows = (f"{FLOW}{one.id}" for one in flowlist.busiest(scene))
+    return (*map(tuple, (stages, marks)), finding_ids(scene), *map(tuple, (nics, cores, flows)))
+
+
 def items(scene: Scene, view: View) -> tuple[str, ...]:
-    """What the cursor can be on, from the top: stages, marks of the graph, findings, flows."""
-    stages = tuple(f"{STAGE}{one.stage}" for one in limit.shown(scene, foremost(scene, view)))
-    flows = tuple(f"{FLOW}{one.id}" for one in flowlist.busiest(scene))
-    marks = tuple(f"{MARK}{one}" for one in graph.marks(scene))
-    return (*stages, *marks, *finding_ids(scene), *flows)
+    """What the cursor can be on."""
+    return tuple(chain.from_iterable(boxes(scene, view)))
 
 
 def start(scene: Scene, view: View) -> str:  # noqa: ARG001
@@ -71,7 +85,7 @@ def updown(view: View, scene: Scene, by: int) -> View:
 
 
 def enter(view: View, scene: Scene, here: str) -> Next:
-    """Show where the row comes from: the finding, the stage, the flow."""
+    """Show where the row comes from: the finding, the stage, the flow; a core, an interface."""
     facts, found = scene.facts, foremost(scene, view)
     to = origins.Origin("advisor", here)
     if not here or facts is None:
@@ -81,6 +95,10 @@ def enter(view: View, scene: Scene, here: str) -> Next:
         to = origins.of_flow(next((one for one in facts.flows if one.id == name), None))
     elif here.startswith(STAGE) and found is not None:
         to = origins.of_stage(facts, found, here.removeprefix(STAGE))
+    elif here.startswith(CORE):
+        to = origins.Origin("cores", here, open=True)
+    elif here.startswith(NIC):
+        to = origins.Origin("nic", "", here.removeprefix(NIC))
     elif here.startswith(MARK):
         to = origins.of_mark(here.removeprefix(MARK))
     return origins.jump(view, to), None
@@ -91,7 +109,7 @@ undoes = listed.undoes
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     """What Enter shows."""
-    source = "show" if here.startswith((STAGE, MARK, FLOW)) else "why"
+    source = "show" if here.startswith((STAGE, MARK, FLOW, CORE, NIC)) else "why"
     known = (Hint("Enter", source, "enter"),) if here else ()
     other = Hint("I", "other way", "invert")
     ways = (other,) if foremost(scene, view) is not None else ()
@@ -107,6 +125,8 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
     if nic is not None and at.part.startswith(f"{nic.name} ") and axis:
         mark = graph.mark_at(scene, nic, inner, at.x - framed)
         return f"{MARK}{mark}" if mark else ""
+    if (listed_at := _listed_at(scene, at)) in items(scene, view):
+        return listed_at
     if found is None or at.height - 2 < 12 or at.width < 50:
         return ""
     first = 2 + len(answer(scene, view, found, inner)[0])  # below header and title
@@ -117,6 +137,18 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
         return ""
     finding, named = limit.related(scene, found), f"{STAGE}{found.stage.stage}"
     return finding.id if finding is not None else named if named in items(scene, view) else ""
+
+
+def _listed_at(scene: Scene, at: Pointer) -> str:
+    """The core, flow or interface of the painted row under the mouse."""
+    if (cpu := corelist.at(at)) is not None:
+        return f"{CORE}{cpu}"
+    if at.part.startswith("FLOWS"):
+        return f"{FLOW}{flowlist.at(scene, at.row)}"
+    if at.part.startswith("INTERFACES"):
+        words = text_of(at.row).strip("│| ▸").split()
+        return f"{NIC}{words[0]}" if words else ""
+    return ""
 
 
 def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:
@@ -203,7 +235,7 @@ def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> l
                 framed=framed)  # fmt: skip
 
 
-def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
+def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
     """The load of the cores in `height` lines and their title; why they cannot be read."""
     facts = scene.facts
     if facts is None:
@@ -213,8 +245,9 @@ def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
     inner = inside(width, framed=framed)
     mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
     legend = "█ softirq ▓ irq ▒ system ░ user"
-    remark = "  ".join(filter(None, (legend if inner >= 70 else "", mean)))
-    rows = grid.block(facts, inner, height)
+    map_to = f"map to {grid.scale(facts.cores):g} %" if len(facts.cores) > grid.MANY else ""
+    remark = "  ".join(filter(None, (legend if inner >= 70 else "", map_to, mean)))
+    rows = grid.block(facts, inner, height, cores_pane.core_of(view.spot.on))
     if framed and len(facts.cores) <= grid.MANY:
         rows += loads.load(scene, inner, height - len(rows))
     return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
@@ -297,12 +330,13 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     left -= len(drawn)
     if drawn or scene.facts is None:
         known = few if drawn else known
-        out += grid.brief(scene.facts, width) if scene.facts is not None else []
+        on = cores_pane.core_of(view.spot.on)
+        out += grid.brief(scene.facts, width, on) if scene.facts is not None else []
         out += listed.finding_lines(scene, view, width, known, framed=False)
     else:
         low = known + 1
         wanted = grid.needs(scene.facts, width)
-        out += cores(scene, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False)
+        out += cores(scene, view, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False)
         out += listed.finding_lines(scene, view, width, known, framed=False)
     left = height - len(out)
     if left >= SHORT:
@@ -358,7 +392,7 @@ def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) 
     if not beside:
         upper = min(many, max(1, height // 2))
         out = listed.finding_lines(scene, view, width, upper, framed=True)
-        return out + cores(scene, width, height - upper, framed=True)
+        return out + cores(scene, view, width, height - upper, framed=True)
     half = width // 2
     ports = interfaces.needs(scene, view)
     room = height - min(many, max(1, (height - 2) // 2)) - 2
@@ -368,5 +402,5 @@ def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) 
     )
     if table:
         left += part("INTERFACES", "i: next", table, half, framed=True)
-    right = cores(scene, width - half, height, framed=True)
+    right = cores(scene, view, width - half, height, framed=True)
     return [(*fit_line(one, half), *other) for one, other in zip(left, right, strict=False)]

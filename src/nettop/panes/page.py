@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from ..facts import Facts
@@ -307,6 +308,8 @@ def painted(scene: Scene, view: View, width: int, height: int) -> View:
     The cursor is bound to the row that was painted. Rows of a question that were shown are read.
     """
     width, height = max(1, width), max(1, height)
+    if view.size != (width, height):
+        view = replace(view, size=(width, height))
     if not view.help:
         view = cursor.bound(view, scene)
     if scene.question is None:

@@ -55,6 +55,7 @@ class Engine(threading.Thread):
         self.peering: Peering | Pairing | None = None  # reads the other end of the flows
         self.past = History()
         self.stopping = False
+        self.looks = False  # whether the page of a core was opened: its work is sampled
         self.single = False  # take one sample of a recording that is held
         self.fresh = False  # read every table again, because the host was changed
         self.pace = 0.0  # seconds between samples that the budget asks for
@@ -65,8 +66,11 @@ class Engine(threading.Thread):
     def set_view(self, view: View) -> None:
         """The view has changed: other tables may be needed."""
         before, self.view = self.view, view
+        opened = view.spot.open != before.spot.open and bool(view.spot.open)
+        self.looks = self.looks or (opened and "profiles" in (pane(view.pane).DRAWS or ()))
         if (
-            before.pane != view.pane
+            opened
+            or before.pane != view.pane
             or before.paused != view.paused
             or bool(before.moment) != bool(view.moment)
             or before.profile != view.profile
@@ -243,6 +247,9 @@ class Engine(threading.Thread):
             self.reasons = observer.deep = view.reasons
             if not view.reasons:
                 observer.look_shortly()
+        if self.looks:
+            self.looks = False
+            observer.look_soon()
         opening = self.source.opening
         if opening and self.peering is not None:
             self.peering.restart()

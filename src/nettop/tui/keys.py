@@ -13,7 +13,7 @@ from typing import Final
 
 from ..facts import PROFILES
 from ..panes import asking, interfaces, names, origins, pane
-from ..panes.cursor import kept, moved, target
+from ..panes.cursor import kept, moved, paged, target
 from ..panes.declared import columns
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
@@ -27,8 +27,8 @@ OWN: Final = {key.action: (name, key) for name in names() for key in pane(name).
 
 KEYS: Final = (
     Key(tuple(DIGITS), "open", "open a pane", "panes", f"{min(DIGITS)} … {max(DIGITS)}"),
-    Key(("tab",), "next", "next pane", "panes", "Tab"),
-    Key(("shift+tab",), "previous", "previous pane", "panes", "Shift-Tab"),
+    Key(("tab",), "next", "next part, then pane", "panes", "Tab"),
+    Key(("shift+tab",), "previous", "previous part or pane", "panes", "Shift-Tab"),
     Key(("up", "k"), "up", "up", "moving", "↑ k"),
     Key(("down", "j"), "down", "down", "moving", "↓ j"),
     Key(("left",), "earlier", "earlier moment, prior choice", "moving", "←"),
@@ -289,7 +289,8 @@ def _move(by: int) -> Change:
 
 def _page(by: int) -> Change:
     def page(view: View, scene: Scene) -> View:
-        if pane(view.pane).PAGED:
+        here = pane(view.pane)
+        if paged(view) or (here.PAGED and not here.LISTED):
             return view.at(top=max(0, view.spot.top + by))
         return moved(view, scene, by)
 
@@ -338,8 +339,23 @@ def _filter(view: View, scene: Scene) -> View:
     return replace(view.at(open="", top=0) if opened else view, typing=True)
 
 
+def _next_part(view: View, scene: Scene, by: int) -> str:
+    """The first row of the next part of the pane; empty behind the last one."""
+    here = pane(view.pane)
+    if here.boxes is None or view.spot.open or view.help:
+        return ""
+    parts = [rows for rows in here.boxes(scene, view) if rows]
+    at = next((n for n, rows in enumerate(parts) if view.spot.on in rows), None)
+    if at is None or not 0 <= at + by < len(parts):
+        return ""
+    return parts[at + by][0]
+
+
 def _turn(by: int) -> Change:
-    def turn(view: View, scene: Scene) -> View:  # noqa: ARG001
+    def turn(view: View, scene: Scene) -> View:
+        row = _next_part(view, scene, by)
+        if row:
+            return view.at(on=row, index=pane(view.pane).items(scene, view).index(row))
         known = names()
         name = known[(known.index(view.pane) + by) % len(known)]
         return replace(view, pane=name, help=False, back=())

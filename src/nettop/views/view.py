@@ -100,6 +100,7 @@ class View:
     back: tuple[Left, ...] = ()  # the places that Esc leads back to, the last one first
     full: bool = False  # the graph of the pane on the whole screen
     moment: float = 0.0  # the moment shown (wall seconds); 0: the present
+    size: tuple[int, int] = (0, 0)  # columns and rows of the screen that was painted last
 
     @property
     def spot(self) -> Spot:
