@@ -73,10 +73,13 @@ def test_the_bulletin_leaves_four_rows_to_the_pane(height: int, lines: int) -> N
     [
         ("kept", [" kept"]),
         ("one two three four", [" one two", " three four"]),
-        ("one two three four five six seven", [" one two", " three four", " five six …"]),
+        (
+            "one two three four five six seven",
+            [" one two", " three four", " five six", " seven"],
+        ),
     ],
 )
-def test_a_note_has_up_to_three_rows(text: str, rows: list[str]) -> None:
+def test_a_note_is_shown_to_its_end(text: str, rows: list[str]) -> None:
     out = page.compose(Scene(notes=(Note(text, "bad", 0.0),)), View(), 12, 20)
     shown = [text_of(row).rstrip() for row in out]
     assert shown[-len(rows) :] == rows

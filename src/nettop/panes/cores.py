@@ -215,6 +215,12 @@ def setting(here: str) -> str:
     return f"irq.affinity@{here}" if here and core_of(here) is None else ""
 
 
+def value(scene: Scene, here: str) -> str:
+    """The cores that may serve the queue's interrupt now."""
+    queues = scene.facts.queues if scene.facts is not None else ()
+    return next((cpulist.text(q.allowed) for q in queues if f"{q.nic}/{q.name}" == here), "")
+
+
 def fixed(scene: Scene, here: str) -> str:
     """Why the queue cannot be moved to another core."""
     queues = scene.facts.queues if scene.facts is not None else ()

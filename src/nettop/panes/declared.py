@@ -84,6 +84,7 @@ class Pane:
     escape: Callable[[View, Scene], View] = _escape
     fold: Callable[[View], View] = _fold  # `z`
     setting: Callable[[str], str] | None = None  # the setting that `e` changes
+    value: Callable[[Scene, str], str] = _changeable  # the present value of that setting
     fixed: Callable[[Scene, str], str] = _changeable  # why it cannot be changed; "": it can
     command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
     undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default

@@ -10,6 +10,7 @@ from ..views.scene import IN_FORCE, Scene
 from ..views.view import View
 from . import listed, pane
 
+CHANGES: Final = frozenset("apply prove undo persist export mute edit spread".split())  # of a host
 PAST: Final = (
     Hint("End", "present", "end"),
     Hint("←", "back", "earlier"),
@@ -36,7 +37,9 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     own = pane(view.pane).hints
     known = () if own is None else own(scene, view, here)
     running = (STOP,) if scene.progress is not None else ()
-    return (*running, *of_row(scene, here), *known)
+    every = (*running, *of_row(scene, here), *known)
+    fixed_host = scene.origin is not None and not scene.distant
+    return tuple(one for one in every if not (fixed_host and one.action in CHANGES))
 
 
 def fixed(scene: Scene, view: View) -> tuple[Hint, ...]:

@@ -84,10 +84,13 @@ def escape(view: View, scene: Scene) -> View:  # noqa: ARG001
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
-    """Marks and spans."""
+    """Marks and spans, once there is a moment."""
+    if len(scene.past.fine) < 2:
+        return ()
     mark = "clear" if len(view.marks) == 2 else "mark B" if view.marks else "mark A"
-    return (Hint("Enter", mark, "enter"), Hint("←", "back", "earlier"),
-            Hint("[", "shorter", "zoom_in"), Hint("]", "longer", "zoom_out"))  # fmt: skip
+    shorter = (Hint("[", "shorter", "zoom_in"),) if view.span else ()
+    longer = (Hint("]", "longer", "zoom_out"),) if view.span < len(SPANS) - 1 else ()
+    return (Hint("Enter", mark, "enter"), Hint("←", "back", "earlier"), *shorter, *longer)
 
 
 def visible(scene: Scene, view: View) -> tuple[Summary, ...]:

@@ -24,7 +24,6 @@ LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not sho
 MOMENT_FROM = 100  # columns from which the header names all keys of an earlier moment
 QUIET_FROM = 60  # columns from which the header has the age of tables of a quiet host
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
-NOTE = 3  # rows of a note at most: its end is often the reason
 SELF = 13  # columns of nettop's own load, with gaps
 REASON = 24  # free columns from which the reason for the profile is shown
 PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
@@ -149,6 +148,9 @@ def footer(scene: Scene, view: View, width: int) -> Line:
     if view.editing and (view.proving or not view.editing.startswith("form.")):
         name, does = PROMPTS.get(view.editing, (f"{view.editing} =", "shows the plan"))
         offer = "" if view.draft else offered(scene, view.editing.removeprefix("form."))
+        if not view.editing.startswith("form."):
+            now = pane(view.pane).value(scene, view.spot.on)
+            offer = f"  now {now}" if now and not view.untouched else ""
         prompt = line((f" {name} ", "key"), typed(view), (offer, "dim"))
         return ends(prompt, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
@@ -249,11 +251,8 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
         out.append(ends(fit_to(text, width - line_cells(keys) - 1), keys, width))
     if scene.notes:
         note = scene.notes[-1]
-        rows = wrap(note.text, width - 2)
-        rows = [*rows[: NOTE - 1], " ".join(rows[NOTE - 1 :])]
-        out += [
-            fit_line(line((f" {crop(row, width - 2)}", note.role)), width) for row in rows if row
-        ]
+        rows = wrap(note.text, width - 2)  # all of it: its end is often the reason
+        out += [fit_line(line((f" {row}", note.role)), width) for row in rows if row]
     if view.spot.filter and not view.typing:
         out.append(
             fit_line(
@@ -285,13 +284,14 @@ def compose(
     question: list[Line] = []
     if scene.question is not None:
         question = asking.lines(scene.question, view, width, question_rows)
+    room = body_rows + question_rows  # a question covers the lowest rows; the others stay
     if body_rows <= 0:
         body = []
     elif view.help and guide is not None:
-        body = guide(view, width, body_rows)
+        body = guide(view, width, room)
     else:
         draw = _enlarged if view.full else pane(view.pane).lines
-        body = draw(scene, view, width, body_rows)
+        body = draw(scene, view, width, room)
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]
     out += [((" " * width, ""),)] * (body_rows - len(body))

@@ -22,7 +22,7 @@ from ..views.ask import Ask
 from ..views.build import keep
 from ..views.scene import Scene
 from ..views.view import View, next_interval
-from . import effect, internals, keys, leaving, mouse, palette, themes
+from . import answers, effect, internals, keys, leaving, mouse, palette, themes
 from .board import Board, Ground, Tick
 from .effect import record_key
 from .gate import EARLY, PATIENCE, QUERY, SHEET, TRUST, Gate, RowsRead
@@ -213,7 +213,8 @@ class Nettop(App[int]):
         ):
             internals.write(self, signal)
         if self.scene.question is not before.question:
-            self._look_at(replace(self.reading.forget(self.view), moment=0.0))
+            view = replace(self.reading.forget(self.view), moment=0.0)
+            self._look_at(replace(view, editing="", draft="", untouched=False))
         if self.scene.notes:
             self.scene = unread(self.scene, STALE)
         if self.actions is not None:
@@ -240,7 +241,13 @@ class Nettop(App[int]):
         if enter and self.reading.early(self.view, event.time):
             self.add_note(EARLY, "dim")
             return
-        self.step(*keys.press(event.key, event.character, self.view, self.target_scene()))
+        self.scene = unread(self.scene)  # what an earlier key said is no answer to this one
+        scene, pressed = self.target_scene(), (event.key, event.character)
+        view, ask = keys.press(*pressed, self.view, scene)
+        view, words = answers.of(pressed, self.view, view, ask, scene)
+        if words:
+            self.add_note(words, "dim")
+        self.step(view, ask)
 
     def step(self, view: View, ask: Ask | None) -> None:
         """Take the next view and carry out the request."""
