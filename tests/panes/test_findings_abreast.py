@@ -47,8 +47,27 @@ def test_below_120_columns_the_finding_is_below_the_list() -> None:
 
 def test_an_ended_finding_keeps_its_state_in_the_list_beside() -> None:
     scene = replace(lossy(), findings=(), ended=(Ended(RING, (), lossy().wall),))
-    rows = words(advisor.lines(scene, View(pane="advisor"), 120, 40)).splitlines()
+    view = replace(View(pane="advisor"), fold_idle=False)
+    rows = words(advisor.lines(scene, view, 120, 40)).splitlines()
     assert "ended 14:14:20" in rows[1][:48]
+
+
+def test_findings_that_are_over_are_one_line_below_those_that_hold() -> None:
+    gone = tuple(Ended(replace(RING, id=f"r@{n}"), (), lossy().wall) for n in range(18))
+    scene = replace(lossy(), ended=gone)
+    view = View(pane="advisor")
+    held = [one.id for one in scene.findings]
+    titles = [one.title[:10] for one in scene.findings]
+    for on in (held[0], "r@17"):  # the cursor was on one that has ended
+        rows = words(advisor.lines(scene, view.at(on=on), 120, 40)).splitlines()
+        told = [row[:48] for row in rows]
+        assert all(any(one in row for row in told) for one in titles), told[:6]
+        assert "○ 18 over   z lists them" in told[1 + len(held)]
+    assert advisor.items(scene, view)[: len(held)] == tuple(held)
+    assert "r@17" not in advisor.items(scene, view)
+    assert "r@17" in advisor.items(scene, replace(view, fold_idle=False))
+    assert "r@17" in advisor.items(scene, view.at(filter="r@17"))
+    assert "r@17" in advisor.items(scene, view.at(open="r@17"))
 
 
 def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:

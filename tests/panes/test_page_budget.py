@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scenes import healthy
+from scenes import healthy, lossy
 
 from nettop.panes import page
 from nettop.sampling.budget import LOOK
-from nettop.terms.text import line_cells, text_of
-from nettop.views.scene import Note, Pending, RunningTest, Scene
+from nettop.terms.text import line, line_cells, text_of
+from nettop.views.scene import Note, Pending, Question, RunningTest, Scene
 from nettop.views.view import View
 
 
@@ -83,3 +83,14 @@ def test_a_note_is_shown_to_its_end(text: str, rows: list[str]) -> None:
     out = page.compose(Scene(notes=(Note(text, "bad", 0.0),)), View(), 12, 20)
     shown = [text_of(row).rstrip() for row in out]
     assert shown[-len(rows) :] == rows
+
+
+def test_a_question_covers_the_lowest_rows_and_moves_no_other() -> None:
+    question = Question("Apply", (("", tuple(line(f"step {n}") for n in range(6))),), "change")
+    for size in ((80, 24), (120, 40), (200, 60)):
+        scene = lossy()
+        calm = page.compose(scene, View(), *size)
+        asked = page.compose(replace(scene, question=question), View(), *size)
+        first = next(y for y, row in enumerate(asked) if text_of(row).startswith(" Apply "))
+        assert first > size[1] // 3
+        assert asked[:first] == calm[:first]

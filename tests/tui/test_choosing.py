@@ -123,7 +123,8 @@ def test_a_finding_that_was_put_right_is_listed_as_done_and_taken_back_from_ther
     assert to_undo(SACK.id, view, done) == [made]
     assert to_undo(RING.id, view, done) == [other]
     undone = replace(done, journal=(replace(made, state="undone"), other))
-    assert "ended 14:14:20" in told(undone, view)
+    assert "ended 14:14:20" in told(undone, view.at(open=SACK.id))
+    assert "○ 1 over" in told(undone, view)
 
 
 def test_what_waits_for_its_confirmation_is_taken_back_together() -> None:
@@ -158,7 +159,7 @@ def test_p_offers_the_peer_of_the_busiest_flow() -> None:
 
 def test_p_asks_for_the_address_in_place_also_of_a_finding_that_ended() -> None:
     scene = replace(with_findings(), ended=(Ended(RING, (), 1.0),))
-    view = painted(View(pane="advisor"), scene)
+    view = painted(replace(View(pane="advisor"), fold_idle=False), scene)
     view, ask = pressed("p", view, scene)
     assert ask is None
     assert "address of the peer" in told(scene, view)

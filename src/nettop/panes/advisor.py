@@ -32,9 +32,15 @@ ABREAST: Final = 120  # columns from which the list and one finding are side by 
 
 
 def shown(scene: Scene, view: View) -> list[Listed]:
-    """The findings that match the filter: most severe first, then done, ended and muted ones."""
+    """The findings that match the filter: most severe first, then done, ended and muted ones.
+
+    Those that have ended are listed when they are asked for: with z, by a filter, or opened.
+    """
+    asked = bool(view.spot.filter) or not view.fold_idle
 
     def passes(row: Listed) -> bool:
+        if row.state == "ended" and not asked and row.id != view.spot.open:
+            return False
         texts = (row.finding.title, row.finding.severity) if row.finding is not None else ()
         return matches(view.spot.filter, row.id, row.state, *texts)
 
@@ -320,7 +326,7 @@ def both(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> 
 
 def _left(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:
     """The findings and below them the silent rules."""
-    least = min(len(rows) + 1, max(2, height * 2 // 3))
+    least = min(len(rows) + 1 + len(_folded(scene, view)), max(2, height * 2 // 3))
     out = findings(scene, view, rows, width, least)
     return [*out, *rest(scene, width, height - len(out))]
 
@@ -333,13 +339,20 @@ def rest(scene: Scene, width: int, height: int) -> list[Line]:
 def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:
     """The heading and the rows around the cursor, in at most `height` lines."""
     if not rows:
-        return [section("FINDINGS", "", width), nothing(scene, view)]
+        return [section("FINDINGS", "", width), nothing(scene, view), *_folded(scene, view)]
     cursor = under(tuple(one.id for one in rows), view.spot)
     longest = max(len(one.id) for one in rows)
     shared = listed.alike(rows)
     table = [listed.row(one, width, held(one), longest, shared) for one in rows]
     head = section("FINDINGS", listed.count(rows), width)
-    return [head, *listing(table, cursor, width, height - 1)]
+    folded = _folded(scene, view)
+    return [head, *listing(table, cursor, width, height - 1 - len(folded)), *folded]
+
+
+def _folded(scene: Scene, view: View) -> list[Line]:
+    """One line for the findings that have ended; [] where they are listed."""
+    over = listed.over(scene) if view.fold_idle and not view.spot.filter else ""
+    return [line((f" ○ {over}", "dim"), ("   z lists them", "key"))] if over else []
 
 
 def held(one: Listed) -> str:

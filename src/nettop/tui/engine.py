@@ -13,11 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..host.descendants import running
 from ..host.source import HostLostError, Source
 from ..panes import pane
 from ..sampling.budget import LOOK
 from ..sampling.moves import QUIET_LOOK, Moves
 from ..views.build import Plans, scene_of
+from ..views.own import without
 from ..views.past import History
 from ..views.scene import Note, Scene
 from ..views.view import View
@@ -56,6 +58,7 @@ class Engine(threading.Thread):
         self.past = History()
         self.stopping = False
         self.looks = False  # whether the page of a core was opened: its work is sampled
+        self.own: frozenset[int] = frozenset()  # processes that nettop started, as tests do
         self.single = False  # take one sample of a recording that is held
         self.fresh = False  # read every table again, because the host was changed
         self.pace = 0.0  # seconds between samples that the budget asks for
@@ -296,6 +299,12 @@ class Engine(threading.Thread):
         if self.pace > self.interval:
             waits = {**observation.stretched, LOOK: self.pace}
             observation = replace(observation, stretched=waits)
+        if self.source.live:
+            self.own |= running()
+            judgement = observation.judgement
+            kept = without(judgement.findings, observation.facts, self.own)
+            if len(kept) < len(judgement.findings):
+                observation = replace(observation, judgement=replace(judgement, findings=kept))
         peer = self.peering.shown if self.peering is not None else None
         if peer is not None and peer.joined and not peer.message:
             from ..facts.pair.seen import with_ends

@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 from ..panes import page
 from ..terms.text import Line, plain
+from ..views import effects
 from ..views.ask import Ask
 from ..views.build import keep
 from ..views.scene import Scene
@@ -215,6 +216,8 @@ class Nettop(App[int]):
         if self.scene.question is not before.question:
             view = replace(self.reading.forget(self.view), moment=0.0)
             self._look_at(replace(view, editing="", draft="", untouched=False))
+        for text in effects.told(before, self.scene):
+            self.add_note(text, "good")
         if self.scene.notes:
             self.scene = unread(self.scene, STALE)
         if self.actions is not None:
