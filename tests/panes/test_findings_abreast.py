@@ -35,7 +35,7 @@ def test_the_list_and_one_finding_are_side_by_side(width: int) -> None:
     assert right[0].startswith(f"╭─ {RING.id} ")
     assert RING.title[:40] in right[1]
     assert all(row.endswith(("╮", "│", "┤", "╯")) for row in (*left, *right))
-    assert any("SILENT RULES" in row for row in left)
+    assert any("CHECKS" in row for row in left)
     assert any("WHAT TO DO" in row for row in right)
 
 
@@ -71,7 +71,7 @@ def test_findings_that_are_over_are_one_line_below_those_that_hold() -> None:
 
 
 def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:
-    text = "4 not evaluated: 2 not reported by the driver, 1 with an unknown value, 1 no data"
+    text = "4 not possible here: 2 not reported by the driver, 1 with an unknown value, 1 no data"
     assert listed.unevaluated(SILENT[:-1]) == text
     rows = words(listed.silent_lines(SILENT, 110, 10)).splitlines()
     assert rows[1].strip() == text
@@ -89,7 +89,7 @@ def test_a_finding_shows_what_proofs_of_its_rule_measured_here() -> None:
         for n, verdict in enumerate(("worse", "better"), 1)
     )
     view = View(pane="advisor")
-    assert "not proved on this host yet" in words(advisor.lines(lossy(), view, 200, 50))
+    assert "not yet tested here" in words(advisor.lines(lossy(), view, 200, 50))
     scene = replace(lossy(), results=proofs)
     told = words(advisor.lines(scene, view, 200, 50))
     assert "Likelihood: better in 1 of 2 proofs here; the last +80%" in told

@@ -23,7 +23,7 @@ TITLE = "Advisor"
 KEY = "5"
 LEGEND: Final = (
     "✗ loss or fault now · ! costs performance now · ▸ could be better · · information; ✓ done, "
-    "○ ended, ◇ muted. SILENT RULES: rules without a finding, with the reason."
+    "○ ended, ◇ muted. CHECKS: rules without a finding, with the reason."
 )
 NEEDS: tuple[str, ...] = ()
 LAZY = ("silent",)
@@ -185,7 +185,7 @@ def likelihood(finding: Finding, scene: Scene) -> str:
         last = max(proofs, key=lambda one: one.wall)
         many = "s" * (len(proofs) > 1)
         return f"better in {better} of {len(proofs)} proof{many} here; the last {last.middle:+.0%}"
-    return "not proved on this host yet (p)" if finding.wanted else ""
+    return "not yet tested here: p" if finding.wanted else ""
 
 
 def state(one: Listed, width: int) -> list[Line]:
@@ -194,7 +194,7 @@ def state(one: Listed, width: int) -> list[Line]:
     if one.state == "muted":
         text = "muted: still evaluated. m unmutes it"
         return [fit_line(line((f" {mark} {text}", role)), width)]
-    ended = f"{mark} no longer holds: ended {clock(one.wall)}"
+    ended = f"{mark} over since {clock(one.wall)}"
     out = [line((f" {ended}", role if one.state == "done" else "warn"))]
     for entry in one.changes:
         text = f"{entry.setting}: {entry.before} → {entry.after}, journal {entry.id}; u undoes it"
@@ -255,7 +255,7 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
         out.append(section("WHY", "", width))
         out += paragraph(finding.why, width)
     if finding.sources:
-        out.append(section("MEASURED BY", "", width))
+        out.append(section("SOURCE", "", width))
         for source in finding.sources:
             out += cite(source, width, "accent")
     if finding.competing:

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 TITLE = "Cores & IRQs"
 KEY = "2"
 LEGEND: Final = (
-    "A cell: interrupts/s · 0 idle queue · . excluded by affinity · + RPS · - XPS · * both."
+    "A cell: interrupts/s · 0 idle queue · . excluded by affinity · + RPS · - XPS · * both. "
+    "SQUEEZED: polls in which softirq ran out of its budget or time."
 )
 NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
 DRAWS: Final = ("interrupts", "softirqs", "threads", "profiles")
@@ -299,7 +300,7 @@ def _remark(facts: Facts, cores: Sequence[Core]) -> str:
     if len(cores) < len(facts.cores):
         parts.append(f"{len(cores)} of {len(facts.cores)} match")
     elif known:
-        parts.append(f"{sum(load < 5 for load in known)} of {len(known)} idle")
+        parts.append(f"mean {sum(known) / len(known):.0f}% busy")
     return "   ".join(parts)
 
 

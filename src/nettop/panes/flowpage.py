@@ -104,11 +104,14 @@ def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
     app = "unknown" if flow.app_cpu is None else str(flow.app_cpu)
     if flow.irq_cpu is None:
         why = f": {flow.queue_why}" if flow.queue_why else ""
-        rows = wrap(f"process on core {app}; interrupt core unknown{why}", max(20, width - 2))
+        kinds = {nic.name: nic.kind for nic in scene.facts.nics} if scene.facts else {}
+        none = kinds.get(flow.nic or "") in ("veth", "loopback", "bridge", "tunnel")
+        irq = f"{flow.nic} has no interrupt" if none else f"interrupt core not known{why}"
+        rows = wrap(f"program on core {app}; {irq}", max(20, width - 2))
         where = [line(f" {row}") for row in rows]
     else:
         one = line(
-            f" process on core {app}, interrupt on core {flow.irq_cpu} (queue {flow.queue or '?'})",
+            f" program on core {app}, interrupt on core {flow.irq_cpu} (queue {flow.queue or '?'})",
             (f"  {flow.distance or 'distance unknown'}", "bad" if flow.far else "dim"),
             (f"  {flow.queue_why or ''}", "dim"),
         )

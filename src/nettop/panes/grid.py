@@ -11,7 +11,7 @@ from ..facts import Facts
 from ..terms import cpulist
 from ..terms.text import Line, cells, crop, fit, fit_line, level, line, line_cells, over, stacked
 from ..terms.units import percent
-from .parts import KINDS, SHARES, core_load, kinds, load_role, shares
+from .parts import KINDS, SHARES, core_load, kinds, legend, load_role, shares
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -291,7 +291,7 @@ def brief(facts: Facts, width: int, on: int | None = None) -> list[Line]:
     head = line((" CORES ", "title"))
     room = max(8, width // 2)
     drawn = heat("", cores, min(room, len(cores) + len(cores) // 2 + 2), 1)[0]
-    parts = head + drawn
+    parts = head + drawn + legend()
     busiest = sorted(cores, key=lambda core: (core.cpu != on, -(core_load(core) or 0.0)))
     for core in busiest[:OUTLIERS]:
         load = core_load(core)

@@ -11,12 +11,12 @@ from itertools import count
 from typing import Final
 
 from ..terms import braille
-from ..terms.text import Line, fit, level, line, resample
+from ..terms.text import Line, fit, level, line, line_cells, resample
 from ..terms.units import seconds
 from ..views.past import KINDS, Summary
 from ..views.scene import Scene
 from .grid import SCALES, merge
-from .parts import section
+from .parts import legend, section
 
 LABEL: Final = 11
 MARGIN: Final = LABEL + 5  # columns beside a graph
@@ -63,8 +63,12 @@ def _drawn(scene: Scene, width: int) -> tuple[Summary, ...]:
 
 
 def _title(moments: Sequence[Summary], width: int) -> Line:
+    """The heading, with what the colours mean."""
+    colours = legend()
+    wide = line_cells(colours)
     length = seconds(round(moments[-1].at - moments[0].at))
-    return section("LOAD", f"last {length}, now at the right", width)
+    head = section("LOAD", f"last {length}, now at the right", width - wide)
+    return (*head[:-1], *colours, *head[-1:])
 
 
 @lru_cache(maxsize=4)  # it moves every second sample

@@ -111,8 +111,9 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     """What Enter shows."""
     source = "show" if here.startswith((STAGE, MARK, FLOW, CORE, NIC)) else "why"
     known = (Hint("Enter", source, "enter"),) if here else ()
-    other = Hint("I", "other way", "invert")
-    ways = (other,) if foremost(scene, view) is not None else ()
+    found = foremost(scene, view)
+    other = "show send" if found is not None and found.direction == "rx" else "show receive"
+    ways = (Hint("I", other, "invert"),) if found is not None else ()
     return (*known, *ways, Hint("i", "interface", "interface"))
 
 
@@ -354,7 +355,12 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if beside and scene.facts is not None:  # rather the load over time than a higher graph
         spare = left - middle - low - height * TALL // 100
         middle += max(0, min(spare, MOST_LOADS)) if len(scene.facts.cores) <= grid.MANY else 0
-    drawn = rates(scene, view, width, max(GRAPH, left - middle - low), framed=True)
+    nic = nic_of(scene, view)
+    most = graph.worth(scene, nic, width - 2) if nic is not None else GRAPH
+    spare = left - middle - low - most
+    if spare > 0 and beside:
+        middle += min(spare, MOST_LOADS)
+    drawn = rates(scene, view, width, max(GRAPH, min(most, left - middle - low)), framed=True)
     out += drawn
     rest = height - len(out) - middle - 2 * (2 if beside else 3)
     low = rest if drawn else min(rest, max(1, _lists(scene)))
