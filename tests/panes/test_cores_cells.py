@@ -9,8 +9,9 @@ import pytest
 from scenes import big
 
 from nettop.facts.kinds.queue import Queue
-from nettop.panes.cores import lines, one_each
+from nettop.panes.cores import lines
 from nettop.panes.queuematrix import cell
+from nettop.panes.queuetable import one_each
 from nettop.terms.text import text_of
 from nettop.views.view import View
 

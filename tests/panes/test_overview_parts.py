@@ -19,7 +19,7 @@ from nettop.panes import (
     listed,
     loads,
     niccounters,
-    overview,
+    overviewrows,
     page,
     tests,
 )
@@ -197,6 +197,6 @@ def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:
     rows = [text_of(row) for row in listed.finding_lines(scene, View(), 100, 1, framed=True)]
     assert first.title[:40] in rows[1]
     assert f"{len(ended)} over" in rows[0]
-    assert all(one.id not in overview.items(scene, View()) for one in others)
+    assert all(one.id not in overviewrows.items(scene, View()) for one in others)
     calm = replace(scene, findings=())
     assert f"; {len(ended)} over" in words(listed.finding_lines(calm, View(), 100, 2, framed=False))

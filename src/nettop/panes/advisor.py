@@ -165,8 +165,10 @@ def keys_of(finding: Finding, scene: Scene) -> str:
     """The keys that act on a finding; an experiment can only be proved, a recording not changed."""
     if not any(one.id == finding.id and not one.state for one in listed.listed(scene)):
         return ""  # done, ended or muted: its state says what can be done
-    if scene.origin and not scene.distant:
+    if scene.fixed:
         return "y copy"
+    if scene.plays:
+        return "a apply  p prove  y copy"
     sure = any(not one.experiment for one in finding.wanted)
     if finding.host:
         there = f"y copy, for {finding.host}"

@@ -8,7 +8,7 @@ Below are the cores; `Enter` opens the page of one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -23,13 +23,8 @@ from ..views.view import Spot, View, under
 from . import corelist, corepage, grid, interfaces, loads
 from .frame import drawn_inside, enclosed
 from .parts import (
-    SHARES,
-    Cell,
-    Column,
     Order,
-    Table,
     core_load,
-    fitted,
     listing,
     marked,
     matches,
@@ -45,11 +40,11 @@ from .queuematrix import (
     head_lines,
     label_of,
     matrix_row,
-    row_head,
     spread,
     titles,
     whole,
 )
+from .queuetable import one_each, queue_table
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -378,60 +373,3 @@ def explain(row: Row, facts: Facts, width: int) -> Line:
         parts, keys = [*parts, "no interrupt of its own"], ""
     text = clauses(" · ".join(parts), width - len(keys))
     return fit_line(line((text, "warn" if queue.off_node else "dim"), (keys, "key")), width)
-
-
-_OF_CORE: Final = (
-    "CORE", "NODE", "BUSY", *(one[1] for one in SHARES), "PROCESSES", "SQUEEZED/s",
-)  # fmt: skip
-_AT: Final = tuple([one.title for one in corelist.COLUMNS].index(title) for title in _OF_CORE)
-QUEUE_COLUMNS: Final = (
-    *(corelist.COLUMNS[at] for at in _AT[:-2]),
-    Column("ALLOWED", 9, grow=1),
-    *(corelist.COLUMNS[at] for at in _AT[-2:]),
-)
-NOTHING: Final[tuple[Cell, ...]] = (("–", "dim"),) + (("", ""),) * (len(QUEUE_COLUMNS) - 1)
-
-
-def one_each(rows: Sequence[Row], rates: Mapping[int, Mapping[int, float]]) -> bool:
-    """Whether each row has interrupts on one core at most."""
-    numbers = [group[0].irq for _, group in rows]
-    return all(
-        sum(rate >= 0.5 for rate in rates.get(-1 if irq is None else irq, {}).values()) <= 1
-        for irq in numbers
-    )
-
-
-def queue_table(
-    rows: Sequence[Row],
-    facts: Facts,
-    titles: Line,
-    order: tuple[str, bool],
-    size: tuple[int, int],
-    *,
-    with_packets: bool,
-) -> tuple[Line, list[Line]]:
-    """The heading, `titles` first, and a line for each row.
-
-    `order`: the sorted column, and whether it falls; `size`: columns of a row's head, and of all.
-    """
-    label, width = size
-    cores = {core.cpu: core for core in facts.cores}
-    shown = fitted(QUEUE_COLUMNS, width - label)
-    title, down = order
-    head = fit_line((*titles, *shown.heading(title, down=down)), width)
-    return head, [_row(one, cores, shown, label, with_packets=with_packets) for one in rows]
-
-
-def _row(
-    row: Row, cores: Mapping[int, Core], shown: Table, label: int, *, with_packets: bool
-) -> Line:
-    first = row[1][0]
-    core = cores.get(-1 if first.cpu is None else first.cpu)
-    load = None if core is None else core_load(core)
-    left = row_head(row, load, label, with_packets=with_packets)
-    if core is None:
-        return left + shown.row(NOTHING)
-    cells = corelist.core_cells(core)
-    known = [cells[at] for at in _AT]
-    allowed = (cpulist.text(first.allowed) if first.allowed else "", "dim")
-    return left + shown.row((*known[:-2], allowed, *known[-2:]))

@@ -243,8 +243,11 @@ def block(facts: Facts, width: int, height: int, on: int | None = None) -> list[
     if not cores or height <= 0:
         return []
     if len(cores) <= MANY:
-        for across, headed in ((_across(width), True), (_across(width), False), (2, False)):
-            out = _rows_of(cores, width, across, headed=headed, on=on)
+        single = _across(width)
+        for across, headed, grouped in (
+            (single, True, True), (single, True, False), (single, False, True), (2, False, True)
+        ):  # fmt: skip
+            out = _rows_of(cores, width, across, headed=headed, grouped=grouped, on=on)
             if len(out) <= height:
                 return out
     across = max(_across(width), width // _NARROW)
@@ -312,13 +315,13 @@ def _across(width: int) -> int:
 
 
 def _rows_of(
-    cores: Sequence[Core], width: int, across: int, *, headed: bool, on: int | None = None
+    cores: Sequence[Core], width: int, across: int, *, headed: bool, grouped: bool, on: int | None
 ) -> list[Line]:
     """All cores as rows: groups side by side if they fit, else one below the other."""
     if not cores:
         return []
     digits = len(str(max(core.cpu for core in cores)))
-    together = groups(cores)
+    together = groups(cores) if grouped else [("", list(cores))]
     if len(together) == 2 and across > 2:
         across = 2
     each = width // across

@@ -11,6 +11,7 @@ from ..views.view import View
 from . import listed, pane
 
 CHANGES: Final = frozenset("apply prove undo persist export mute edit spread".split())  # of a host
+PLAYED: Final = frozenset(("apply", "prove", "undo"))  # in the demo
 PAST: Final = (
     Hint("End", "present", "end"),
     Hint("←", "back", "earlier"),
@@ -38,8 +39,8 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     known = () if own is None else own(scene, view, here)
     running = (STOP,) if scene.progress is not None else ()
     every = (*running, *of_row(scene, here), *known)
-    fixed_host = scene.origin is not None and not scene.distant
-    return tuple(one for one in every if not (fixed_host and one.action in CHANGES))
+    barred = CHANGES if scene.fixed else CHANGES - PLAYED if scene.plays else ()
+    return tuple(one for one in every if one.action not in barred)
 
 
 def fixed(scene: Scene, view: View) -> tuple[Hint, ...]:

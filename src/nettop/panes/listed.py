@@ -88,7 +88,7 @@ def fixes(one: Listed | None) -> tuple[Hint, ...]:
 
 def offered(one: Listed | None, scene: Scene) -> tuple[Hint, ...]:
     """Those of the keys that do something in this scene: a recording is not changed."""
-    return () if scene.origin and not scene.distant else fixes(one)
+    return () if scene.fixed else fixes(one)
 
 
 def planned(id_: str, scene: Scene) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import Final
 
 from ..facts.flow_words import together
@@ -15,10 +14,11 @@ from ..views.past import lost
 from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View, under
-from . import corelist, ends, flowlist, graph, grid, interfaces, limit, listed, loads, origins
 from . import cores as cores_pane
+from . import ends, flowlist, graph, grid, interfaces, limit, listed, loads, overviewrows
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
+from .overviewrows import BESIDE, FLOW, MARK, STAGE, finding_ids, items, listed_at
 from .parts import section, waiting
 
 TITLE = "Overview"
@@ -29,43 +29,12 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 BOUND = True
-BESIDE: Final = 104  # columns from which findings and cores are side by side
 STAGES: Final = 15  # rows from which the stages are shown
 GRAPH: Final = 6  # lines of the graph at the least
 TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
 MOST_LOADS: Final = 13  # lines of the load over time
 SHORT: Final = 3  # lines of a list at the least
 AXIS: Final = re.compile("now|┴")  # in the time axis of the graph
-
-
-STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of these
-MARK: Final = "mark:"
-FLOW: Final = "flow:"
-NIC: Final = "nic:"
-CORE: Final = cores_pane.CORE
-
-
-def finding_ids(scene: Scene) -> tuple[str, ...]:
-    """The findings: those that hold, then those that are done."""
-    return tuple(one.id for one in listed.standing(scene))
-
-
-def boxes(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
-    """The rows of each part, from the top: stages, marks, findings, interfaces, cores, flows."""
-    stages = (f"{STAGE}{one.stage}" for one in limit.shown(scene, foremost(scene, view)))
-    marks = (f"{MARK}{one}" for one in graph.marks(scene))
-    width, height = view.size
-    tabled = width >= BESIDE and height - 2 >= FRAMED
-    nics = (f"{NIC}{one.name}" for one in interfaces.shown(scene, view) if tabled)
-    every = scene.facts.cores if scene.facts is not None else ()
-    cores = (f"{CORE}{one.cpu}" for one in grid.named(every))
-    flows = (f"{FLOW}{one.id}" for one in flowlist.busiest(scene))
-    return (*map(tuple, (stages, marks)), finding_ids(scene), *map(tuple, (nics, cores, flows)))
-
-
-def items(scene: Scene, view: View) -> tuple[str, ...]:
-    """What the cursor can be on."""
-    return tuple(chain.from_iterable(boxes(scene, view)))
 
 
 def start(scene: Scene, view: View) -> str:  # noqa: ARG001
@@ -84,32 +53,13 @@ def updown(view: View, scene: Scene, by: int) -> View:
     return view.at(on=rows[at], index=at)
 
 
-def enter(view: View, scene: Scene, here: str) -> Next:
-    """Show where the row comes from: the finding, the stage, the flow; a core, an interface."""
-    facts, found = scene.facts, foremost(scene, view)
-    to = origins.Origin("advisor", here)
-    if not here or facts is None:
-        return view, None
-    if here.startswith(FLOW):
-        name = here.removeprefix(FLOW)
-        to = origins.of_flow(next((one for one in facts.flows if one.id == name), None))
-    elif here.startswith(STAGE) and found is not None:
-        to = origins.of_stage(facts, found, here.removeprefix(STAGE))
-    elif here.startswith(CORE):
-        to = origins.Origin("cores", here, open=True)
-    elif here.startswith(NIC):
-        to = origins.Origin("nic", "", here.removeprefix(NIC))
-    elif here.startswith(MARK):
-        to = origins.of_mark(here.removeprefix(MARK))
-    return origins.jump(view, to), None
-
-
 undoes = listed.undoes
+boxes, enter = overviewrows.boxes, overviewrows.enter
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     """What Enter shows."""
-    source = "show" if here.startswith((STAGE, MARK, FLOW, CORE, NIC)) else "why"
+    source = "why" if here in finding_ids(scene) else "show"
     known = (Hint("Enter", source, "enter"),) if here else ()
     found = foremost(scene, view)
     other = "show send" if found is not None and found.direction == "rx" else "show receive"
@@ -126,8 +76,8 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
     if nic is not None and at.part.startswith(f"{nic.name} ") and axis:
         mark = graph.mark_at(scene, nic, inner, at.x - framed)
         return f"{MARK}{mark}" if mark else ""
-    if (listed_at := _listed_at(scene, at)) in items(scene, view):
-        return listed_at
+    if (row := listed_at(scene, at)) in items(scene, view):
+        return row
     if found is None or at.height - 2 < 12 or at.width < 50:
         return ""
     first = 2 + len(answer(scene, view, found, inner)[0])  # below header and title
@@ -138,18 +88,6 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
         return ""
     finding, named = limit.related(scene, found), f"{STAGE}{found.stage.stage}"
     return finding.id if finding is not None else named if named in items(scene, view) else ""
-
-
-def _listed_at(scene: Scene, at: Pointer) -> str:
-    """The core, flow or interface of the painted row under the mouse."""
-    if (cpu := corelist.at(at)) is not None:
-        return f"{CORE}{cpu}"
-    if at.part.startswith("FLOWS"):
-        return f"{FLOW}{flowlist.at(scene, at.row)}"
-    if at.part.startswith("INTERFACES"):
-        words = text_of(at.row).strip("│| ▸").split()
-        return f"{NIC}{words[0]}" if words else ""
-    return ""
 
 
 def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:

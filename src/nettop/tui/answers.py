@@ -9,6 +9,7 @@ from ..panes import page, pane
 from ..views.ask import Ask
 from ..views.scene import Scene
 from ..views.view import View
+from . import keys
 from .keys import BY_KEY, KEYS, OWN, shown_as
 
 WORDS: Final = {  # of actions after which the screen may look as before
@@ -33,14 +34,22 @@ COUNTS: Final = {  # what `D` has begun or ended
 _KEY: Final = {key.action: shown_as(key) for key in KEYS}
 
 
-def of(
-    pressed: tuple[str, str | None], before: View, after: View, ask: Ask | None, scene: Scene
-) -> tuple[View, str]:
-    """The view after a key, and what to say of one that changed nothing; "" for all others.
+def press(
+    pressed: tuple[str, str | None], before: View, scene: Scene
+) -> tuple[View, Ask | None, str]:
+    """As `keys.press`, with what to say of a key that changed nothing; "" for all others.
 
     `pressed` has the key's name and the character it types, `scene` was painted under `before`. A
     view that looks like the one before is not taken: the key would have an effect elsewhere, later.
     """
+    after, ask = keys.press(*pressed, before, scene)
+    after, words = _of(pressed, before, after, ask, scene)
+    return after, ask, words
+
+
+def _of(
+    pressed: tuple[str, str | None], before: View, after: View, ask: Ask | None, scene: Scene
+) -> tuple[View, str]:
     name, character = pressed
     if ask is not None or before.typing or (before.editing and scene.question is None):
         return after, ""

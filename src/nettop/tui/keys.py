@@ -13,7 +13,7 @@ from typing import Final
 
 from ..facts import PROFILES
 from ..panes import asking, interfaces, names, origins, pane
-from ..panes.cursor import kept, moved, paged, target
+from ..panes.cursor import kept, moved, next_part, paged, target
 from ..panes.declared import columns
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
@@ -343,21 +343,9 @@ def _filter(view: View, scene: Scene) -> View:
     return replace(view.at(open="", top=0) if opened else view, typing=True)
 
 
-def _next_part(view: View, scene: Scene, by: int) -> str:
-    """The first row of the next part of the pane; empty behind the last one."""
-    here = pane(view.pane)
-    if here.boxes is None or view.spot.open or view.help:
-        return ""
-    parts = [rows for rows in here.boxes(scene, view) if rows]
-    at = next((n for n, rows in enumerate(parts) if view.spot.on in rows), None)
-    if at is None or not 0 <= at + by < len(parts):
-        return ""
-    return parts[at + by][0]
-
-
 def _turn(by: int) -> Change:
     def turn(view: View, scene: Scene) -> View:
-        row = _next_part(view, scene, by)
+        row = next_part(view, scene, by)
         if row:
             return view.at(on=row, index=pane(view.pane).items(scene, view).index(row))
         known = names()

@@ -209,17 +209,14 @@ class Nettop(App[int]):
         before = self.scene
         self.scene = message.update(before)
         self._look_at(self.scrub.add(self.scene, self.view))
-        if self.view.options.bell and (
-            signal := effect.bell(effect.newly_critical(before, self.scene))
-        ):
+        signal = effect.bell(effect.newly_critical(before, self.scene))
+        if self.view.options.bell and signal:
             internals.write(self, signal)
         if self.scene.question is not before.question:
-            view = replace(self.reading.forget(self.view), moment=0.0)
-            self._look_at(replace(view, editing="", draft="", untouched=False))
+            self._look_at(replace(self.reading.forget(self.view), moment=0.0))
         for text in effects.told(before, self.scene):
             self.add_note(text, "good")
-        if self.scene.notes:
-            self.scene = unread(self.scene, STALE)
+        self.scene = unread(self.scene, STALE) if self.scene.notes else self.scene
         if self.actions is not None:
             self.actions.follow(self.scene, self.view)
         self.draw()
@@ -245,9 +242,8 @@ class Nettop(App[int]):
             self.add_note(EARLY, "dim")
             return
         self.scene = unread(self.scene)  # what an earlier key said is no answer to this one
-        scene, pressed = self.target_scene(), (event.key, event.character)
-        view, ask = keys.press(*pressed, self.view, scene)
-        view, words = answers.of(pressed, self.view, view, ask, scene)
+        pressed = event.key, event.character
+        view, ask, words = answers.press(pressed, self.view, self.target_scene())
         if words:
             self.add_note(words, "dim")
         self.step(view, ask)
@@ -322,12 +318,11 @@ class Nettop(App[int]):
     def _answered(self, ask: Ask) -> None:
         """Close the answered question; carry it out if the user agreed."""
         question = self.scene.question
-        if question is not None and question.verb == leaving.QUIT:
-            if ask.verb == "agree":
-                self.leave()
+        if question is not None and question.verb == leaving.QUIT and ask.verb == "agree":
+            self.leave()
         elif ask.verb == "agree" and self.actions is not None:
             self.actions.do(ask, self.view, self.scene)
-        elif ask.verb == "dismiss":
+        elif ask.verb == "dismiss" and question is not None and question.verb != leaving.QUIT:
             self.add_note("nothing was changed", "dim")
         self.scene = replace(self.scene, question=None)
         self.view = self.reading.forget(self.view)
@@ -340,9 +335,8 @@ class Nettop(App[int]):
         self.add_note(f"copied: {text.splitlines()[0]}", "good")
 
     def _pace(self, by: int) -> None:
-        now = self.view.options
-        interval = next_interval(now.interval, by)
-        self._look_at(replace(self.view, options=replace(now, interval=interval)))
+        new = replace(self.view.options, interval=next_interval(self.view.options.interval, by))
+        self._look_at(replace(self.view, options=new))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """The entries of the command palette."""

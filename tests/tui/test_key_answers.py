@@ -22,10 +22,7 @@ WITHOUT = ("sort", "interface", "driver_names")  # may lead to the same picture,
 
 
 def pressed(name: str, view: View, scene: Scene) -> tuple[View, Ask | None, str]:
-    character = name if len(name) == 1 else None
-    after, ask = keys.press(name, character, view, scene)
-    after, said = answers.of((name, character), view, after, ask, scene)
-    return after, ask, said
+    return answers.press((name, name if len(name) == 1 else None), view, scene)
 
 
 @folded("name", panes.names())
