@@ -57,6 +57,7 @@ class Engine(threading.Thread):
         self.peering: Peering | Pairing | None = None  # reads the other end of the flows
         self.past = History()
         self.stopping = False
+        self.silent = float("-inf")  # until this moment (seconds) a recording posts nothing
         self.looks = False  # whether the page of a core was opened: its work is sampled
         self.own: frozenset[int] = frozenset()  # processes that nettop started, as tests do
         self.single = False  # take one sample of a recording that is held
@@ -271,7 +272,8 @@ class Engine(threading.Thread):
         self.past = self.past.add(observation.facts, observation.frame.wall)
         if self.peering is not None:
             self.peering.offer(observation)
-        self.post(self.scene(observation, view))
+        if not (self.source.ends and self.source.now() < self.silent):
+            self.post(self.scene(observation, view))
 
     def _tape(self, observer: Observer) -> None:
         """Begin or end a recording as `tape` says."""
