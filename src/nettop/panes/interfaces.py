@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..terms.text import Line, bar, ends, fit, fit_line, line, line_cells
-from ..terms.units import UNKNOWN, Units, brief, link, per_second, scaled, share
+from ..terms.units import UNKNOWN, Units, brief, link, per_second, share
 from ..views.past import lost
 from ..views.scene import Scene, nic_of, once
 from ..views.view import View
@@ -210,7 +210,7 @@ def rates(nic: Nic, units: Units, width: int) -> Line:
     )
     tail: Line = ()
     if load and rate and width >= 96:
-        tail = line((f"TCP can carry {scaled(rate * 8 / load, 'b/s')} ", "dim"))
+        tail = line((f"TCP can carry {units.rate(rate / load)} ", "dim"))
     room = max(6, min(30, (width - 48 - line_cells(tail)) // 2)) if width >= 56 else 0
     both = gauge("rx", nic.per_s.rx_bytes, loads[0], units, room)
     both += line("  ") + gauge("tx", nic.per_s.tx_bytes, loads[1], units, room)

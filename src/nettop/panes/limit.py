@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 
 CROWDED: Final = "other programs run on its core: move it, or them"
-NOT_HERE: Final = "no stage of this end"  # of the measurement where the limit is elsewhere
-ELSEWHERE: Final = "the limit is not on this host"
 BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
 _FLOW: Final = "its flow "  # before the measurement of a flow that stands for its interface
@@ -59,8 +57,6 @@ def verdict(limit: Limit, width: int, keys: Line = (), peer: Peer | None = None)
     glyph, role = mark(limit)
     at = f", at {peer.hosts[1]}" if peer is not None and words.away(limit.stage) else None
     text = words.limited(limit, at)
-    if _elsewhere(limit):
-        text = ELSEWHERE
     head = line((f" {glyph} {text[0].upper()}{text[1:]}", role if role == "bad" else "strong"))
     because = _because(limit)
     if limit.stage.kind == "reported" and because[:1].isdigit():  # the stages show the last second
@@ -74,12 +70,7 @@ def verdict(limit: Limit, width: int, keys: Line = (), peer: Peer | None = None)
 
 def _because(limit: Limit) -> str:
     """The measurement, without the flow that it is of and without what to do."""
-    return "no queue here is full" if _elsewhere(limit) else _parted(limit)[0]
-
-
-def _elsewhere(limit: Limit) -> bool:
-    """Whether only this host was read, and nothing of it limits."""
-    return limit.stage.stage == "unknown" and _parted(limit)[0].startswith(NOT_HERE)
+    return "no queue here is full" if words.elsewhere(limit) else _parted(limit)[0]
 
 
 def _parted(limit: Limit) -> tuple[str, str]:
@@ -133,7 +124,7 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
     if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
         advice = _crowded(scene, limit)
-    if _elsewhere(limit):
+    if words.elsewhere(limit):
         advice = f"look at {_other(limit)}, or at the network"
     own = next((one.stage for one in limit.ladder
                 if one.stage in limit.joint and one.end == "here"), "")  # fmt: skip
