@@ -48,6 +48,7 @@ COLUMNS: Final = (
     Column("KSOFTIRQD", 9, ">"),
     Column("CLOCK", 8, ">"),
 )
+CORE: Final = "core:"  # rows of the cursor that are cores begin with it
 MANY: Final = 16  # cores above which the busiest come first
 
 
@@ -100,6 +101,12 @@ def core_cells(core: Core) -> tuple[Cell, ...]:
         (percent(core.ksoftirqd), "warn" if (core.ksoftirqd or 0) >= 10 else "dim"),
         (clock, "dim"),
     )
+
+
+def core_of(here: str) -> int | None:
+    """The number of the core that is a row of the cursor; None for a queue."""
+    number = here.removeprefix(CORE)
+    return int(number) if here.startswith(CORE) and number.isdecimal() else None
 
 
 def at(place: Pointer) -> int | None:

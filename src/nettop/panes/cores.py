@@ -60,7 +60,6 @@ LEGEND: Final = (
 NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
 DRAWS: Final = ("interrupts", "softirqs", "threads", "profiles")
 BOUND = PAGED = LISTED = True
-CORE: Final = "core:"  # rows of the cursor that are no queues begin with it
 COLUMNS = corelist.COLUMNS  # of the table below the matrix
 MANY = 16  # with more queues or cores, idle ones are folded
 RECENT = 5  # free rows from which the load over time is shown
@@ -147,7 +146,7 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 def details(scene: Scene, view: View) -> tuple[str, ...]:
     """The cores, whose pages can be opened."""
-    return tuple(f"{CORE}{core.cpu}" for core in cores_of(scene, view))
+    return tuple(f"{corelist.CORE}{core.cpu}" for core in cores_of(scene, view))
 
 
 def boxes(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
@@ -160,7 +159,7 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
     if view.spot.open:
         return ""
     if (cpu := corelist.at(at)) is not None:
-        return f"{CORE}{cpu}"
+        return f"{corelist.CORE}{cpu}"
     name, *others = text_of(at.row).strip("│| ").split() or [""]
     for row, group in rows_of(scene, view):
         irq = group[0].irq
@@ -170,25 +169,19 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
     return ""
 
 
-def core_of(here: str) -> int | None:
-    """The number of the core that is a row of the cursor; None for a queue."""
-    number = here.removeprefix(CORE)
-    return int(number) if here.startswith(CORE) and number.isdecimal() else None
-
-
 def enter(view: View, scene: Scene, here: str) -> Next:
     """Open the page of the core; of a queue, that of the core that serves it."""
     if view.spot.open or scene.facts is None:
         return view, None
     served = {f"{q.nic}/{q.name}": q.cpu for q in scene.facts.queues}
-    cpu = core_of(here) if here.startswith(CORE) else served.get(here)
+    cpu = corelist.core_of(here) if here.startswith(corelist.CORE) else served.get(here)
     known = any(core.cpu == cpu for core in scene.facts.cores)
-    return (view.at(open=f"{CORE}{cpu}", top=0) if known else view), None
+    return (view.at(open=f"{corelist.CORE}{cpu}", top=0) if known else view), None
 
 
 def command(here: str) -> str:
     """What `y` copies for a core: the command that says the same as its page, and more."""
-    cpu = core_of(here)
+    cpu = corelist.core_of(here)
     return here if cpu is None else f"nettop profile {cpu}"
 
 
@@ -198,7 +191,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
         copy = Hint("y", "nettop profile", "copy")
         return Hint("n", "next", "next_detail"), Hint("Esc", "back", "escape"), copy
     moving = (Hint("e", "move", "edit"), Hint("S", "spread", "spread"))
-    queue = here and core_of(here) is None
+    queue = here and corelist.core_of(here) is None
     known = moving if queue and not fixed(scene, here) and not scene.origin else ()
     opens = (Hint("Enter", "core", "enter"),) if here else ()
     many = len(scene.facts.cores) > MANY or len(scene.facts.queues) > MANY if scene.facts else False
@@ -208,7 +201,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
 
 def setting(here: str) -> str:
     """The affinity of the queue's interrupt."""
-    return f"irq.affinity@{here}" if here and core_of(here) is None else ""
+    return f"irq.affinity@{here}" if here and corelist.core_of(here) is None else ""
 
 
 def value(scene: Scene, here: str) -> str:
@@ -246,7 +239,7 @@ def of_interest(facts: Facts, rows: Sequence[Row], fold_idle: bool) -> list[Core
 
 def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The load of the core under the cursor over time, else of the cores; [] before two samples."""
-    cpu = core_of(view.spot.open or view.spot.on)
+    cpu = corelist.core_of(view.spot.open or view.spot.on)
     drawn = None if cpu is None else loads.of_core(scene, cpu, width - 2, height - 1)
     rows = drawn or loads.load(scene, width - 2, height - 1)
     return enclosed(rows, width, height) if rows else []
@@ -264,7 +257,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:
     """The lines of the pane, without a frame."""
     if view.spot.open:
-        cpu = core_of(view.spot.open)
+        cpu = corelist.core_of(view.spot.open)
         core = next((one for one in facts.cores if one.cpu == cpu), None)
         if core is not None:
             return corepage.lines(core, scene, width, height, view.spot.top)
@@ -281,7 +274,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
         out.append(section("CORES", _remark(facts, cores), width))
         by, columns = order_of_cores(view.spot), view.columns.get("cores", ())
         out += corelist.listed(facts, cores, width, height - len(out), chosen=columns, by=by,
-                               on=core_of(view.spot.on))  # fmt: skip
+                               on=corelist.core_of(view.spot.on))  # fmt: skip
     past = loads.load(scene, width, height - len(out) - 1, [core.cpu for core in cores])
     return [*out, (), *past] if past and height - len(out) >= RECENT else out
 

@@ -14,8 +14,7 @@ from ..views.past import lost
 from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View, under
-from . import cores as cores_pane
-from . import ends, flowlist, graph, grid, interfaces, limit, listed, loads, overviewrows
+from . import corelist, ends, flowlist, graph, grid, interfaces, limit, listed, loads, overviewrows
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
 from .overviewrows import BESIDE, FLOW, MARK, STAGE, finding_ids, items, listed_at
@@ -186,7 +185,7 @@ def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     legend = "█ softirq ▓ irq ▒ system ░ user"
     map_to = f"map to {grid.scale(facts.cores):g} %" if len(facts.cores) > grid.MANY else ""
     remark = "  ".join(filter(None, (legend if inner >= 70 else "", map_to, mean)))
-    rows = grid.block(facts, inner, height, cores_pane.core_of(view.spot.on))
+    rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
     if framed and len(facts.cores) <= grid.MANY:
         rows += loads.load(scene, inner, height - len(rows))
     return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
@@ -269,7 +268,7 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     left -= len(drawn)
     if drawn or scene.facts is None:
         known = few if drawn else known
-        on = cores_pane.core_of(view.spot.on)
+        on = corelist.core_of(view.spot.on)
         out += grid.brief(scene.facts, width, on) if scene.facts is not None else []
         out += listed.finding_lines(scene, view, width, known, framed=False)
     else:

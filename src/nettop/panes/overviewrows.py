@@ -10,7 +10,7 @@ from ..views.ask import Next, Pointer
 from ..views.scene import Scene
 from ..views.stages import foremost
 from ..views.view import View
-from . import corelist, cores, flowlist, graph, grid, interfaces, limit, listed, origins
+from . import corelist, flowlist, graph, grid, interfaces, limit, listed, origins
 from .frame import FRAMED
 
 BESIDE: Final = 104  # columns from which findings and cores are side by side
@@ -18,7 +18,7 @@ STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with on
 MARK: Final = "mark:"
 FLOW: Final = "flow:"
 NIC: Final = "nic:"
-CORE: Final = cores.CORE
+CORE: Final = corelist.CORE
 
 
 def finding_ids(scene: Scene) -> tuple[str, ...]:
