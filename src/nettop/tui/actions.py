@@ -11,10 +11,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ..config import save
-from ..host.played import Played
 from ..host.source import Source
 from ..panes import pane
 from ..settings import Host
@@ -36,6 +35,9 @@ from .playing import VERBS as PLAYED
 from .playing import Playing
 from .remote import Proving
 from .trying import TrialBench, options_of
+
+if TYPE_CHECKING:
+    from ..host.played import Played
 
 JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending
 AWAY_EVERY: Final = 10.0  # the same for the journal of another host: each is a connection
@@ -67,7 +69,8 @@ class Actions:
         )
         self.planning = Planning(source, post, self.away.propose if self.away else None)
         self.experiments = Experiments(self.planning)
-        self.playing = Playing(source, post) if isinstance(source, Played) else None  # the demo
+        played = cast("Played", source) if getattr(source, "plays", False) else None
+        self.playing = Playing(played, post) if played is not None else None  # the demo
         self.changing = Changing(source, post, self.altered, host)
         self.threads: list[threading.Thread] = []
         self.studies_read = False

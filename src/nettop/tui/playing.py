@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..changes.plan import plan
-from ..host.played import Played
 from ..terms.text import line
 from ..views.ask import Ask
 from ..views.scene import (
@@ -30,6 +29,7 @@ from .planning import Planning, changeable, triples
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
+    from ..host.played import Played
 
 VERBS: Final = frozenset("apply prove undo confirm agree stop".split())
 CONFIRM: Final = 30.0  # seconds, as on a host
