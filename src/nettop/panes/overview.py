@@ -326,7 +326,7 @@ def _middle(scene: Scene, view: View, width: int, left: int) -> int:
     wanted = grid.needs(scene.facts, inner) if scene.facts is not None else 1
     lists = max(1, many) + (ports + 2 if ports else 0)
     need = _steady(max(wanted, lists) if beside else wanted + max(1, many), 2)
-    return max(SHORT, min(need, left - GRAPH - SHORT, left * 2 // 5))
+    return max(SHORT, min(need, left - GRAPH - SHORT, left // 2))
 
 
 def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) -> list[Line]:
