@@ -391,6 +391,6 @@ def page(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def gone(name: str) -> list[Line]:
     """The lines for a finding that is no longer listed."""
     return [
-        line((f" ○ {name} no longer holds", "warn")),
+        line((f" ○ {name} is over", "warn")),
         line(("   and is no longer listed. ↑ ↓ select another", "dim")),
     ]
