@@ -129,7 +129,7 @@ def test_the_document_of_a_run_is_the_baseline_of_the_next(
     path.write_text(capsys.readouterr().out)
     words = ["advise", "--replay", DEMO, "--baseline", str(path)]
     assert main(words) == 0
-    assert "Nothing new since 2026-11-20 17:11:50 UTC, 0 gone." in capsys.readouterr().out
+    assert "Nothing new since 2026-11-20 17:10:29 UTC, 0 gone." in capsys.readouterr().out
     document = json.loads(path.read_text())
     old = {"id": "old@eth9", "severity": "info", "title": "it held"}
     path.write_text(json.dumps({**document, "findings": [old], "host": "web2"}))
@@ -140,7 +140,7 @@ def test_the_document_of_a_run_is_the_baseline_of_the_next(
     assert got["baseline"]["remarks"] == ["the baseline is of another host, web2"]
     assert main([*words, "--fail-on", "never"]) == 0
     out = capsys.readouterr().out
-    assert "1 new since 2026-11-20 17:11:50 UTC, 1 gone." in out
+    assert "1 new since 2026-11-20 17:10:29 UTC, 1 gone." in out
     assert "✓ gone: old@eth9  it held\nthe baseline is of another host, web2\n" in out
 
 

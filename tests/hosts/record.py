@@ -240,7 +240,7 @@ def vm_rss(name: str, comment: str, *, written: bool) -> Callable[[Path], None]:
 def demo(out: Path) -> None:
     """What `nettop --demo` plays: losses of a ring throughout, beside them a flow that moves.
 
-    The stretch that ships, rules/demo.host.gz, is cut by `stretch`.
+    What ships, rules/demo.host.gz, is a stretch of it, cut by `stretch` and made even by `even.py`.
     """
     nic, here = os.environ["LAB_VMXNET3"], os.environ["LAB_VMXNET3_HERE"]
     peer = "ip netns exec peer iperf3 -c"

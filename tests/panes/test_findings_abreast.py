@@ -35,7 +35,7 @@ def test_the_list_and_one_finding_are_side_by_side(width: int) -> None:
     assert right[0].startswith(f"╭─ {RING.id} ")
     assert RING.title[:40] in right[1]
     assert all(row.endswith(("╮", "│", "┤", "╯")) for row in (*left, *right))
-    assert any("SILENT RULES" in row for row in left)
+    assert any("CHECKS" in row for row in left)
     assert any("WHAT TO DO" in row for row in right)
 
 
@@ -47,12 +47,31 @@ def test_below_120_columns_the_finding_is_below_the_list() -> None:
 
 def test_an_ended_finding_keeps_its_state_in_the_list_beside() -> None:
     scene = replace(lossy(), findings=(), ended=(Ended(RING, (), lossy().wall),))
-    rows = words(advisor.lines(scene, View(pane="advisor"), 120, 40)).splitlines()
+    view = replace(View(pane="advisor"), fold_idle=False)
+    rows = words(advisor.lines(scene, view, 120, 40)).splitlines()
     assert "ended 14:14:20" in rows[1][:48]
 
 
+def test_findings_that_are_over_are_one_line_below_those_that_hold() -> None:
+    gone = tuple(Ended(replace(RING, id=f"r@{n}"), (), lossy().wall) for n in range(18))
+    scene = replace(lossy(), ended=gone)
+    view = View(pane="advisor")
+    held = [one.id for one in scene.findings]
+    titles = [one.title[:10] for one in scene.findings]
+    for on in (held[0], "r@17"):  # the cursor was on one that has ended
+        rows = words(advisor.lines(scene, view.at(on=on), 120, 40)).splitlines()
+        told = [row[:48] for row in rows]
+        assert all(any(one in row for row in told) for one in titles), told[:6]
+        assert "○ 18 over   z lists them" in told[1 + len(held)]
+    assert advisor.items(scene, view)[: len(held)] == tuple(held)
+    assert "r@17" not in advisor.items(scene, view)
+    assert "r@17" in advisor.items(scene, replace(view, fold_idle=False))
+    assert "r@17" in advisor.items(scene, view.at(filter="r@17"))
+    assert "r@17" in advisor.items(scene, view.at(open="r@17"))
+
+
 def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:
-    text = "4 not evaluated: 2 not reported by the driver, 1 with an unknown value, 1 no data"
+    text = "4 not possible here: 2 not reported by the driver, 1 with an unknown value, 1 no data"
     assert listed.unevaluated(SILENT[:-1]) == text
     rows = words(listed.silent_lines(SILENT, 110, 10)).splitlines()
     assert rows[1].strip() == text
@@ -70,7 +89,7 @@ def test_a_finding_shows_what_proofs_of_its_rule_measured_here() -> None:
         for n, verdict in enumerate(("worse", "better"), 1)
     )
     view = View(pane="advisor")
-    assert "not proved on this host yet" in words(advisor.lines(lossy(), view, 200, 50))
+    assert "not yet tested here" in words(advisor.lines(lossy(), view, 200, 50))
     scene = replace(lossy(), results=proofs)
     told = words(advisor.lines(scene, view, 200, 50))
     assert "Likelihood: better in 1 of 2 proofs here; the last +80%" in told

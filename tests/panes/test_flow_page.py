@@ -142,7 +142,7 @@ def test_the_reason_for_an_unknown_interrupt_core_is_whole() -> None:
     why = "the driver does not report how it distributes packets"
     flow = replace(scene.facts.flows[0], irq_cpu=None, queue_why=why)
     rows = words(flowpage.lines(flow, scene, 80, 24)).splitlines()
-    assert f"interrupt core unknown: {why}" in " ".join(row.strip() for row in rows)
+    assert f"interrupt core not known: {why}" in " ".join(row.strip() for row in rows)
 
 
 def test_below_a_flow_that_has_ended_is_the_list() -> None:

@@ -67,7 +67,7 @@ def test_the_middle_of_a_scale_is_half_its_top(height: int) -> None:
 def test_losses_stand_under_the_rate_of_their_time() -> None:
     rows = drawn(storied())
     lost, axis = rows[-2], rows[-1]
-    assert lost.startswith(" lost 1.2k/s ███")
+    assert lost.startswith(" peak 1.2k/s ███")
     change = axis.index("◆")
     assert lost[change - 2] == "█"
     assert set(lost[change + 2 :].strip()) == {"·"}  # none since the change
@@ -82,7 +82,7 @@ def test_an_unknown_loss_is_not_called_none() -> None:
     for moment in scene.past.fine:
         port = replace(moment.ports["eth0"], lost=None)
         moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(port)})))
-    assert "lost ?" in drawn(replace(scene, past=History(tuple(moments))))[-2]
+    assert "not counted" in drawn(replace(scene, past=History(tuple(moments))))[-2]
 
 
 def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
@@ -131,5 +131,5 @@ def test_a_mark_at_the_present_and_now_are_both_whole(ago: int) -> None:
 def test_the_title_has_the_rates_now_and_their_share() -> None:
     nic = nic_of(lossy(), View())
     assert nic is not None
-    assert graph.title(lossy(), nic) == "rx 616.4 Mb/s (65%) · tx 12.1 Mb/s (1.3%)"
-    assert "lost" in words([*graph.lines(storied(), nic, 118, 10)])
+    assert graph.title(lossy(), nic) == "rx 616.4 Mb/s (65%) · tx 12.1 Mb/s (1.3%) · 1,204 lost/s"
+    assert "peak" in words([*graph.lines(storied(), nic, 118, 10)])

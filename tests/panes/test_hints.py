@@ -26,7 +26,7 @@ def footer(scene: Scene, view: View, width: int) -> str:
 @folded("width", [60, 80, 100, 120, 200])
 @folded("pane", panes.names())
 def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
-    scene = storied() if pane == "journal" else lossy()
+    scene = storied() if pane in ("journal", "history") else lossy()
     view = cursor.bound(View(pane=pane), scene)
     text = footer(scene, view, width)
     shown = hints.hints(scene, view)
@@ -75,7 +75,7 @@ def test_ten_or_eleven_panes_leave_room_for_keys(
         assert len(text) == width
         assert [name for name, _ in titles] == list(every)
         assert all(f" {every[name].KEY}{title}" in text for name, title in titles)
-        assert known[0] in shown, text
+        assert set(known[:1]) <= set(shown), text
         assert hints.HELP in shown
         assert text.rstrip().endswith(f"{shown[-1].key} {shown[-1].text}")
         if width >= 80:

@@ -15,11 +15,11 @@ from nettop.panes import (
     cores,
     flowlist,
     grid,
-    history,
     interfaces,
     listed,
+    loads,
     niccounters,
-    overview,
+    overviewrows,
     page,
     tests,
 )
@@ -42,7 +42,7 @@ def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_ar
     scene = replace(lossy(), findings=(), ended=(), muted=(), mutes=(), silent=silent, journal=(),
                     frame=None)  # fmt: skip
     rows = listed.finding_lines(scene, View(), 60, 2, framed=False)
-    assert "none; 2 rules do not hold, 1 not evaluated (5: why)" in text_of(rows[1])
+    assert "none; 2 checks passed, 1 not possible here (5: why)" in text_of(rows[1])
 
 
 def test_the_header_says_that_nettop_is_not_root() -> None:
@@ -138,10 +138,10 @@ def test_before_there_is_a_result_a_test_proposes_what_it_can_prove() -> None:
 
 def test_the_load_of_few_cores_has_several_rows_each_and_moves_every_second_sample() -> None:
     scene = storied()
-    few = tuple(replace(one, cpus=(0, 1), busy=bytes([90, 10]), softirq=bytes(2))
+    few = tuple(replace(one, cpus=(0, 1), busy=bytes([90, 10]), kinds=(bytes(2),) * 5)
                 for one in scene.past.fine)  # fmt: skip
-    drawn = [history.load(replace(scene, past=History(few[:count])), 60, 9) for count in (40, 41)]
-    drawn += [history.load(replace(scene, past=History(few[:42])), 60, 9)]
+    drawn = [loads.load(replace(scene, past=History(few[:count])), 60, 9) for count in (40, 41)]
+    drawn += [loads.load(replace(scene, past=History(few[:42])), 60, 9)]
     assert len(drawn[0]) == 9
     assert [text_of(row).split()[0] for row in drawn[0][1:3]] == ["core", "90%"]
     assert sum(a == b for a, b in pairwise(drawn)) == 1
@@ -197,6 +197,6 @@ def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:
     rows = [text_of(row) for row in listed.finding_lines(scene, View(), 100, 1, framed=True)]
     assert first.title[:40] in rows[1]
     assert f"{len(ended)} over" in rows[0]
-    assert all(one.id not in overview.items(scene, View()) for one in others)
+    assert all(one.id not in overviewrows.items(scene, View()) for one in others)
     calm = replace(scene, findings=())
     assert f"; {len(ended)} over" in words(listed.finding_lines(calm, View(), 100, 2, framed=False))

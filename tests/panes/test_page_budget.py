@@ -5,29 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scenes import healthy
+from scenes import healthy, lossy
 
 from nettop.panes import page
 from nettop.sampling.budget import LOOK
-from nettop.terms.text import line_cells, text_of
-from nettop.views.scene import Note, Pending, RunningTest, Scene
+from nettop.terms.text import line, line_cells, text_of
+from nettop.views.scene import Note, Pending, Question, RunningTest, Scene
 from nettop.views.view import View
 
 
 def test_the_header_says_first_how_far_apart_looks_are() -> None:
     scene = Scene(stretched={"processes": 20.0, LOOK: 3.0})
-    text = "the screen every 3 s, processes every 20 s"
-    assert page.stretched(scene.stretched, 42) == text
-    assert page.stretched(scene.stretched, 41) == "the screen every 3 s, 1 more"
-    assert page.stretched(scene.stretched, 27) == "the screen every 3 s"
-    assert page.stretched(scene.stretched, 19) == "2 slower"
+    text = "redrawn every 3 s, processes every 20 s"
+    assert page.stretched(scene.stretched, 39) == text
+    assert page.stretched(scene.stretched, 38) == "redrawn every 3 s, 1 more"
+    assert page.stretched(scene.stretched, 24) == "redrawn every 3 s"
+    assert page.stretched(scene.stretched, 16) == "2 slower"
 
 
 def test_the_header_says_what_is_stretched_longest_first() -> None:
     scene = Scene(stretched={"processes": 6.0, "sockets_tcp": 12.0})
     header = text_of(page.header(scene, View(), 160))
     assert "sockets_tcp every 12 s, processes every 6 s" in header
-    assert "every" not in text_of(page.header(Scene(), View(), 160))
+    assert text_of(page.header(Scene(), View(), 160)).count("every") == 1  # the interval
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -42,17 +42,17 @@ def test_a_name_in_the_header_is_whole_or_left_out() -> None:
     waits = {LOOK: 3.0, "socket_owners": 20.0}
     for width in range(40, 160):
         header = text_of(page.header(replace(healthy(), stretched=waits), View(), width))
-        assert "slower" in header or "the screen every 3 s" in header, width
+        assert "slower" in header or "redrawn every 3 s" in header, width
         assert "socket_owners every 20 s" in header or "socket" not in header, width
 
 
 def test_an_earlier_moment_has_the_room_of_what_is_read_less_often() -> None:
     scene = replace(healthy(), stretched={LOOK: 3.0}, ago=9.0)
     header = text_of(page.header(scene, View(moment=60.0), 80))
-    assert "the screen every" not in header
+    assert "redrawn every" not in header
     assert "9 s ago; End: the present" in header
     assert "nettop  web · " in header
-    assert "self " not in header
+    assert "own CPU" not in header
     paused = replace(View(moment=60.0), paused=True)
     assert "nettop  web · " in text_of(page.header(scene, paused, 80))
 
@@ -73,10 +73,24 @@ def test_the_bulletin_leaves_four_rows_to_the_pane(height: int, lines: int) -> N
     [
         ("kept", [" kept"]),
         ("one two three four", [" one two", " three four"]),
-        ("one two three four five six seven", [" one two", " three four", " five six …"]),
+        (
+            "one two three four five six seven",
+            [" one two", " three four", " five six", " seven"],
+        ),
     ],
 )
-def test_a_note_has_up_to_three_rows(text: str, rows: list[str]) -> None:
+def test_a_note_is_shown_to_its_end(text: str, rows: list[str]) -> None:
     out = page.compose(Scene(notes=(Note(text, "bad", 0.0),)), View(), 12, 20)
     shown = [text_of(row).rstrip() for row in out]
     assert shown[-len(rows) :] == rows
+
+
+def test_a_question_covers_the_lowest_rows_and_moves_no_other() -> None:
+    question = Question("Apply", (("", tuple(line(f"step {n}") for n in range(6))),), "change")
+    for size in ((80, 24), (120, 40), (200, 60)):
+        scene = lossy()
+        calm = page.compose(scene, View(), *size)
+        asked = page.compose(replace(scene, question=question), View(), *size)
+        first = next(y for y, row in enumerate(asked) if text_of(row).startswith(" Apply "))
+        assert first > size[1] // 3
+        assert asked[:first] == calm[:first]

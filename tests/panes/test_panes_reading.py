@@ -294,7 +294,7 @@ def test_what_is_not_known_of_losses_can_be_read() -> None:
     )
     facts = replace(scene.facts, paths=(replace(path, stages=stages),))
     told = overview.lines(replace(scene, facts=facts), View(), 120, 38)
-    assert [role for text, role in told[4] if text.strip() == "lost ?"] == ["dim"]
+    assert [role for text, role in told[4] if text.strip() == "not counted"] == ["dim"]
 
 
 def test_ascii_tells_an_unknown_load_from_a_small_one() -> None:

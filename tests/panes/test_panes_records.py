@@ -12,7 +12,7 @@ from pane_text import bare, words
 from scenes import WALL, big, lossy, storied
 
 from nettop import panes
-from nettop.panes import cores, flowlist, history, journal, outcome, page, tests
+from nettop.panes import cores, flowlist, history, journal, loads, outcome, page, tests
 from nettop.terms.text import line, text_of
 from nettop.tui.keys import KEYS, shown_as
 from nettop.tui.palette import PAIRS, help_lines
@@ -157,11 +157,11 @@ def test_a_click_on_the_column_of_a_moment_finds_that_moment(
     scene, view = replace(scene, past=past), replace(View(pane="history"), span=5)
     moments = history.visible(scene, view)
     row = line((side, "faint"), "graph")
-    points = width - 2 * bool(side) - history.MARGIN
+    points = width - 2 * bool(side) - loads.MARGIN
     for moment in moments[:: max(1, len(moments) // points + 1)]:
         column = history.column_of(moment.at, moments, points)
         assert column is not None
-        x = column + history.MARGIN - 1 + bool(side)
+        x = column + loads.MARGIN - 1 + bool(side)
         found = history.moment_at(scene, view, Pointer(x, 9, width, 40, row))
         near = [one.at for one in moments if history.column_of(one.at, moments, points) == column]
         assert found in near

@@ -16,7 +16,7 @@ from nettop.panes.frame import FRAMED
 from nettop.terms.text import text_of
 from nettop.views.past import History, moment
 from nettop.views.scene import Scene, nic_of
-from nettop.views.view import View
+from nettop.views.view import Spot, View
 
 
 def facts_of(scene: Scene) -> Facts:
@@ -24,15 +24,19 @@ def facts_of(scene: Scene) -> Facts:
     return scene.facts
 
 
-def test_a_table_of_cores_needs_76_columns_and_room_for_all_or_160_columns() -> None:
+def test_where_not_all_cores_fit_a_map_is_above_the_busiest() -> None:
     facts = facts_of(big())
-    assert len(facts.cores) == 256
-    assert not corelist.shows(facts, 159, 40)
-    assert corelist.shows(facts, 160, 40)
-    assert not corelist.shows(facts, 76, 256)
-    assert corelist.shows(facts, 76, 257)
-    assert not corelist.shows(facts, 75, 257)
-    assert corelist.shows(facts, 40, 5, ("BUSY",))
+    shown = corelist.rows_of(facts, Spot(), None)
+    whole = [text_of(row) for row in corelist.listed(facts, shown, 118, 257)]
+    assert whole[0].split()[:3] == ["CORE", "NODE", "BUSY"]
+    rows = [text_of(row) for row in corelist.listed(facts, shown, 118, 19)]
+    assert rows[0].startswith(" node 0 0-")
+    at = next(place for place, row in enumerate(rows) if row.split()[0] == "CORE")
+    named = [int(row.split()[0]) for row in rows[at + 1 :]]
+    assert named == [core.cpu for core in shown[: len(named)]]
+    assert len(named) >= 8
+    assert all("NIC IRQ/s" in row and "PROCESSES" in row and "OTHER IRQ/s" in row
+               for row in rows[at : at + 1])  # fmt: skip
 
 
 def test_cores_are_sorted_by_one_kind_of_time() -> None:

@@ -9,6 +9,7 @@ from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, words
 from nettop.panes import flowpage, limit
 from nettop.terms.text import text_of
+from nettop.terms.units import Units
 from nettop.views.stages import bars
 
 WIDE = 400  # columns: nothing is cut
@@ -57,7 +58,7 @@ def _of_limit(one: Limit) -> Iterator[str]:
 
 def _drawn(facts: Facts, one: Limit) -> Iterator[str]:
     """The flow page, and the band of the overview."""
-    for row in flowpage.checklist(one, WIDE):
+    for row in flowpage.checklist(one, WIDE, Units()):
         mark, _, rest = text_of(row).strip().partition(" ")
         if mark == "✓" and rest.split()[0] == one.stage.stage:
             yield "✓ stands beside the limit"

@@ -12,6 +12,8 @@ from nettop.commands import open_peer
 from nettop.commands.top import demo
 from nettop.host.abreast import Mark, other_end
 from nettop.host.recording import Replay, load
+from nettop.panes import page
+from nettop.terms.text import text_of
 from nettop.tui import app, pairing, peering
 from nettop.tui.engine import Engine
 from nettop.tui.pairing import Pairing
@@ -124,6 +126,33 @@ def test_the_demo_of_both_ends_names_the_limit_and_its_host() -> None:
         assert any(one.rule == "receive-cap-below-bdp" for one in peer.findings)
         assert flow.losses is not None  # the sockets were read within milliseconds
         assert flow.losses.between[1] < 0.02 * flow.losses.sent
+
+
+@pytest.mark.parametrize(
+    ("name", "headline", "finding"),
+    [("ends", "Limited by the receive buffer, at web2", "receive-cap-below-bdp@"),
+     ("ring", "Limited by the receive ring", "rx-ring-overrun@")],
+)  # fmt: skip
+def test_the_first_picture_of_a_demo_has_an_answer(name: str, headline: str, finding: str) -> None:
+    source = Replay(load(demo(name)), loop=True, pace=1.0)
+    args = argparse.Namespace(replay=demo(name), peer=None)
+    told: list[Scene] = []
+    engine = Engine(source, told.append, 0.0, View())
+    if name == "ends":
+        engine.peering = app._other_end(args, source, open_peer(args, source), lambda _note: None)
+    app._answered_at_once(engine, source)
+
+    def post(scene: Scene) -> None:
+        told.append(scene)
+        engine.stopping = True
+
+    engine.post = post
+    engine.run()
+    first = next(scene for scene in told if scene.facts is not None)
+    shown = "\n".join(text_of(row) for row in page.compose(first, View(), 120, 40))
+    assert headline in shown
+    there = first.peer.findings if first.peer is not None else ()
+    assert any(finding in one.id for one in (*first.findings, *there))
 
 
 def test_a_name_that_mutes_a_finding_here_mutes_none_of_the_other_end(

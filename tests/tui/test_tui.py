@@ -20,6 +20,7 @@ from nettop.commands.top import demo
 from nettop.host.recording import Replay, load
 from nettop.tui import app as starter
 from nettop.tui import keys, mouse
+from nettop.tui.app import _answered_at_once
 from nettop.tui.engine import Engine
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
@@ -90,7 +91,7 @@ async def test_the_footer_and_rows_can_be_clicked() -> None:
         here = next(y for y, row in enumerate(app.board.shown) if mouse.selected(row))
         await pilot.click(offset=(20, here + 2))
         assert app.view.spot.on == "pause-off@eth0"
-        await pilot.click(offset=(90, here + 1))  # in another frame
+        await pilot.click(offset=(90, here))  # in another frame, where no row is
         await pilot.click(offset=(20, 0))  # the header
         assert app.view.spot.on == "pause-off@eth0"
         footer = "".join(text for text, _ in app.board.shown[39])
@@ -201,6 +202,7 @@ def test_the_demo_shows_its_finding_in_every_frame_and_every_round() -> None:
     told: list[Scene] = []
     source = Replay(load(demo()), loop=True)
     engine = Engine(source, told.append, 0.0, View())
+    _answered_at_once(engine, source)
 
     def post(scene: Scene) -> None:
         told.append(scene)

@@ -12,7 +12,7 @@ import pytest
 from scenes import lossy
 
 from nettop.host.recording import Replay
-from nettop.panes import overview
+from nettop.panes import overviewrows
 from nettop.terms.text import text_of
 from nettop.tui import app, internals, screen
 from nettop.tui.actions import settings_of
@@ -72,7 +72,7 @@ def test_a_control_sequence_needs_a_terminal() -> None:
 
 def findings_of(scene: Scene) -> tuple[str, ...]:
     """The findings among the rows of the Overview."""
-    return tuple(one for one in overview.items(scene, View()) if "@" in one)
+    return tuple(one for one in overviewrows.items(scene, View()) if "@" in one)
 
 
 def test_the_overview_lists_no_muted_finding() -> None:

@@ -11,9 +11,11 @@ from tui_app import Recorder
 
 from nettop import panes
 from nettop.facts.kinds.nic import Counters, Feature, Nic
+from nettop.terms.text import line, text_of
 from nettop.tui import keys, palette
 from nettop.tui.keys import Ask, press
-from nettop.tui.screen import Nettop
+from nettop.tui.notes import ask_question, note
+from nettop.tui.screen import Nettop, Tick
 from nettop.views.scene import Question, Scene
 from nettop.views.view import View
 
@@ -150,7 +152,35 @@ def test_a_setting_is_set_by_typing() -> None:
     view, _ = typed("1024", view, scene)
     view, ask = press("enter", "\r", view, scene)
     assert ask == Ask("set", "ring.rx@eth0", "1024")
-    assert view.editing == ""
+    assert (view.editing, view.draft) == ("ring.rx@eth0", "1024")  # until the plan is shown
+    assert press("escape", None, view, scene)[0].editing == ""
+
+
+def test_a_field_begins_with_the_old_value_and_shows_it_beside_the_new_one() -> None:
+    scene = lossy()
+    view, _ = typed("e", on_screen(View(pane="nic", nic="eth0"), scene), scene)
+    old = view.draft
+    assert old.isdecimal()
+    assert view.untouched
+    view, _ = typed("9", view, scene)
+    assert view.draft == "9"
+    foot = text_of(panes.page.footer(scene, view, 100))
+    assert f"ring.rx@eth0 = 9▏  now {old}" in foot
+
+
+async def test_a_wrong_value_keeps_the_field_and_a_plan_ends_it() -> None:
+    app = Nettop(on_screen(View(pane="nic", nic="eth0"), lossy()), lossy())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("e", "a", "b", "c", "enter")
+        app.post_message(Tick(note("'abc' is not a whole number", "bad")))
+        await pilot.pause()
+        assert (app.view.editing, app.view.draft) == ("ring.rx@eth0", "abc")
+        assert "is not a whole number" in "\n".join(text_of(row) for row in app.board.shown)
+        await pilot.press("ctrl+u", "1", "0", "2", "4", "enter")
+        question = Question("Set ring.rx@eth0", (("", (line("1024"),)),), "change")
+        app.post_message(Tick(ask_question(question)))
+        await pilot.pause()
+        assert (app.view.editing, app.view.draft) == ("", "")
 
 
 def test_what_cannot_be_set_is_refused_before_a_value_is_asked_for() -> None:

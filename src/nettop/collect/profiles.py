@@ -79,13 +79,18 @@ def read(source: Source) -> Sequence[Row]:
 def parse(text: str) -> Sequence[Row]:
     """The rows of `bpf.profile` lines; ValueError for any other."""
     known = samples(text)
+    found = rows(known.stacks)
+    return Partly(found, known.why) if known.why else found
+
+
+def rows(stacks: Mapping[Stack, int]) -> list[Row]:
+    """The rows of these stacks with their samples."""
     sums = Counter[tuple[int, int, str, str]]()
     names: dict[int, tuple[int, str]] = {}
-    for one, count in known.stacks.items():
+    for one, count in stacks.items():
         sums[one.core, one.thread, *one.work] += count
         names[one.thread] = one.pid, one.name
-    rows = [Row(*key, *names[key[1]], count) for key, count in sums.items()]
-    return Partly(rows, known.why) if known.why else rows
+    return [Row(*key, *names[key[1]], count) for key, count in sums.items()]
 
 
 def samples(text: str) -> Samples:
@@ -95,12 +100,12 @@ def samples(text: str) -> Samples:
     told = _HEADER.fullmatch(header)
     if told is None:
         raise ValueError(f"not a profile: {header[:60]!r}")
-    rows = _counted.rows(f"{seconds}\n{lines}", _line, "profile")
+    known = _counted.rows(f"{seconds}\n{lines}", _line, "profile")
     stacks = Counter[Stack]()
-    for stack, count in rows:
+    for stack, count in known:
         stacks[stack] += count
     event, rate, lost, omitted = told[1], *map(int, told.groups()[1:])
-    why = rows.why if isinstance(rows, Partly) else ""
+    why = known.why if isinstance(known, Partly) else ""
     return Samples(_counted.seconds(seconds), event, rate, lost, omitted, stacks, why)
 
 

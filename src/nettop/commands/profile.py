@@ -34,6 +34,7 @@ from . import (
 
 if TYPE_CHECKING:
     from ..collect.profiles import Samples, Stack
+    from ..facts import work
     from ..host.source import Source
 
 GROUP = "look"
@@ -152,45 +153,14 @@ def folded(stacks: Mapping[Stack, int]) -> Iterator[str]:
     return (f"{name} {count}" for name, count in sorted(sums.items()))
 
 
-class Group(NamedTuple):
-    """The samples of one core or one thread."""
-
-    name: str
-    number: int
-    samples: int  # with idle time
-    busy: int
-    classes: Counter[str]
-    functions: Counter[tuple[str, str]]  # class and function
-    threads: Counter[str]  # of a core
-
-
-def groups(stacks: Mapping[Stack, int], target: int | None) -> list[Group]:
-    """Each core, or each thread of the process `target`; the busiest thread first."""
-    from ..collect.profiles import IDLE
-
-    by_core = target is None or all(one.core == target for one in stacks)
-    sums: dict[int, Group] = {}
-    for one, count in stacks.items():
-        key = one.core if by_core else one.thread
-        name = f"core {key}" if by_core else f"thread {one.name}[{key}]"
-        known = sums.get(key) or Group(name, key, 0, 0, Counter(), Counter(), Counter())
-        work, function = one.work
-        busy = count * (work != IDLE)
-        sums[key] = known._replace(samples=known.samples + count, busy=known.busy + busy)
-        if busy:
-            known.classes[work] += count
-            known.functions[work, function] += count
-            known.threads[f"{one.name}[{one.thread}]" if one.thread else "interrupts"] += count
-    return sorted(sums.values(), key=lambda one: one.number if by_core else -one.busy)
-
-
 def text(source: Source, known: Samples, cost: Cost | None, target: int | None) -> Iterator[str]:
     """The report."""
-    from ..facts.work import LEAST
+    from ..collect import profiles
+    from ..facts import work
 
     yield f"{source.host} · {known.seconds:.0f} s · {_event(known)}"
-    every = groups(known.stacks, target)
-    quiet = [one for one in every if target is None and one.busy < LEAST]
+    every = work.groups(profiles.rows(known.stacks), target)
+    quiet = [one for one in every if target is None and one.busy < work.LEAST]
     for one in every:
         if one not in quiet:
             yield from _group(one, known)
@@ -229,7 +199,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-def _group(one: Group, known: Samples) -> Iterator[str]:
+def _group(one: work.Group, known: Samples) -> Iterator[str]:
     """A line of classes, the functions beneath, the threads, and what relieves."""
     from textwrap import wrap
 
@@ -265,6 +235,9 @@ def document(
     source: Source, known: Samples, cost: Cost | None, target: int | None
 ) -> dict[str, object]:
     """The --json document."""
+    from ..collect import profiles
+    from ..facts import work
+
     return {
         "host": source.host,
         "seconds": known.seconds,
@@ -274,11 +247,11 @@ def document(
         "lost": known.lost,
         "omitted": known.omitted,
         "cost": None if cost is None else cost._asdict(),
-        "targets": [_target(one) for one in groups(known.stacks, target)],
+        "targets": [_target(one) for one in work.groups(profiles.rows(known.stacks), target)],
     }
 
 
-def _target(one: Group) -> dict[str, object]:
+def _target(one: work.Group) -> dict[str, object]:
     from ..collect.profiles import words
 
     return {

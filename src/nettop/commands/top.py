@@ -33,6 +33,7 @@ from . import (
 )
 
 GROUP = "look"
+CURED = "demo-cured.host.gz"  # what differs in the demo once its change was applied
 DEMOS = {"ring": "demo.host.gz", "ends": "demo-ends.host.gz"}
 HELP = "open the screen (the default command)"
 
@@ -104,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         os.dup2(1, 2)
     from ..tui.app import run as draw
 
-    source = open_source(args, pace=1.0, loop=True)
+    source = _played(args) if args.demo == "ring" else open_source(args, pace=1.0, loop=True)
     if not source.ends:
         check_peer(args, source)
         return draw(args, source)
@@ -144,6 +145,15 @@ def _enter(source: Source) -> None:
 
     if isinstance(source, Replay):
         enter(source)
+
+
+def _played(args: argparse.Namespace) -> Source:
+    """The demo whose changes are played: the recording, and what it is with them."""
+    from ..config import rules_folder
+    from ..host.played import Played
+    from ..host.recording import load
+
+    return Played(load(args.replay), load(str(rules_folder() / CURED)), pace=1.0)
 
 
 def demo(name: str = "ring") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..collect import profiles
@@ -33,6 +33,35 @@ class Share(NamedTuple):
     name: str
     samples: int
     percent: float
+
+
+class Group(NamedTuple):
+    """The samples of one core or one thread."""
+
+    name: str
+    number: int
+    samples: int  # with idle time
+    busy: int
+    classes: Counter[str]
+    functions: Counter[tuple[str, str]]  # class and function
+    threads: Counter[str]  # of a core
+
+
+def groups(rows: Sequence[profiles.Row], target: int | None) -> list[Group]:
+    """Each core, or each thread of the process `target`; the busiest thread first."""
+    by_core = target is None or all(one.core == target for one in rows)
+    sums: dict[int, Group] = {}
+    for one in rows:
+        key = one.core if by_core else one.thread
+        name = f"core {key}" if by_core else f"thread {one.name}[{key}]"
+        known = sums.get(key) or Group(name, key, 0, 0, Counter(), Counter(), Counter())
+        busy = one.samples * (one.work != profiles.IDLE)
+        sums[key] = known._replace(samples=known.samples + one.samples, busy=known.busy + busy)
+        if busy:
+            known.classes[one.work] += busy
+            known.functions[one.work, one.function] += busy
+            known.threads[f"{one.name}[{one.thread}]" if one.thread else "interrupts"] += busy
+    return sorted(sums.values(), key=lambda one: one.number if by_core else -one.busy)
 
 
 def shares(counts: Mapping[str, int]) -> list[Share]:

@@ -23,7 +23,7 @@ TITLE = "Advisor"
 KEY = "5"
 LEGEND: Final = (
     "✗ loss or fault now · ! costs performance now · ▸ could be better · · information; ✓ done, "
-    "○ ended, ◇ muted. SILENT RULES: rules without a finding, with the reason."
+    "○ ended, ◇ muted. CHECKS: rules without a finding, with the reason."
 )
 NEEDS: tuple[str, ...] = ()
 LAZY = ("silent",)
@@ -32,9 +32,15 @@ ABREAST: Final = 120  # columns from which the list and one finding are side by 
 
 
 def shown(scene: Scene, view: View) -> list[Listed]:
-    """The findings that match the filter: most severe first, then done, ended and muted ones."""
+    """The findings that match the filter: most severe first, then done, ended and muted ones.
+
+    Those that have ended are listed when they are asked for: with z, by a filter, or opened.
+    """
+    asked = bool(view.spot.filter) or not view.fold_idle
 
     def passes(row: Listed) -> bool:
+        if row.state == "ended" and not asked and row.id != view.spot.open:
+            return False
         texts = (row.finding.title, row.finding.severity) if row.finding is not None else ()
         return matches(view.spot.filter, row.id, row.state, *texts)
 
@@ -159,8 +165,10 @@ def keys_of(finding: Finding, scene: Scene) -> str:
     """The keys that act on a finding; an experiment can only be proved, a recording not changed."""
     if not any(one.id == finding.id and not one.state for one in listed.listed(scene)):
         return ""  # done, ended or muted: its state says what can be done
-    if scene.origin and not scene.distant:
+    if scene.fixed:
         return "y copy"
+    if scene.plays:
+        return "a apply  p prove  y copy"
     sure = any(not one.experiment for one in finding.wanted)
     if finding.host:
         there = f"y copy, for {finding.host}"
@@ -179,7 +187,7 @@ def likelihood(finding: Finding, scene: Scene) -> str:
         last = max(proofs, key=lambda one: one.wall)
         many = "s" * (len(proofs) > 1)
         return f"better in {better} of {len(proofs)} proof{many} here; the last {last.middle:+.0%}"
-    return "not proved on this host yet (p)" if finding.wanted else ""
+    return "not yet tested here: p" if finding.wanted else ""
 
 
 def state(one: Listed, width: int) -> list[Line]:
@@ -188,7 +196,7 @@ def state(one: Listed, width: int) -> list[Line]:
     if one.state == "muted":
         text = "muted: still evaluated. m unmutes it"
         return [fit_line(line((f" {mark} {text}", role)), width)]
-    ended = f"{mark} no longer holds: ended {clock(one.wall)}"
+    ended = f"{mark} over since {clock(one.wall)}"
     out = [line((f" {ended}", role if one.state == "done" else "warn"))]
     for entry in one.changes:
         text = f"{entry.setting}: {entry.before} → {entry.after}, journal {entry.id}; u undoes it"
@@ -249,7 +257,7 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
         out.append(section("WHY", "", width))
         out += paragraph(finding.why, width)
     if finding.sources:
-        out.append(section("MEASURED BY", "", width))
+        out.append(section("SOURCE", "", width))
         for source in finding.sources:
             out += cite(source, width, "accent")
     if finding.competing:
@@ -320,7 +328,7 @@ def both(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> 
 
 def _left(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:
     """The findings and below them the silent rules."""
-    least = min(len(rows) + 1, max(2, height * 2 // 3))
+    least = min(len(rows) + 1 + len(_folded(scene, view)), max(2, height * 2 // 3))
     out = findings(scene, view, rows, width, least)
     return [*out, *rest(scene, width, height - len(out))]
 
@@ -333,13 +341,20 @@ def rest(scene: Scene, width: int, height: int) -> list[Line]:
 def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:
     """The heading and the rows around the cursor, in at most `height` lines."""
     if not rows:
-        return [section("FINDINGS", "", width), nothing(scene, view)]
+        return [section("FINDINGS", "", width), nothing(scene, view), *_folded(scene, view)]
     cursor = under(tuple(one.id for one in rows), view.spot)
     longest = max(len(one.id) for one in rows)
     shared = listed.alike(rows)
     table = [listed.row(one, width, held(one), longest, shared) for one in rows]
     head = section("FINDINGS", listed.count(rows), width)
-    return [head, *listing(table, cursor, width, height - 1)]
+    folded = _folded(scene, view)
+    return [head, *listing(table, cursor, width, height - 1 - len(folded)), *folded]
+
+
+def _folded(scene: Scene, view: View) -> list[Line]:
+    """One line for the findings that have ended; [] where they are listed."""
+    over = listed.over(scene) if view.fold_idle and not view.spot.filter else ""
+    return [line((f" ○ {over}", "dim"), ("   z lists them", "key"))] if over else []
 
 
 def held(one: Listed) -> str:
@@ -376,6 +391,6 @@ def page(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def gone(name: str) -> list[Line]:
     """The lines for a finding that is no longer listed."""
     return [
-        line((f" ○ {name} no longer holds", "warn")),
+        line((f" ○ {name} is over", "warn")),
         line(("   and is no longer listed. ↑ ↓ select another", "dim")),
     ]

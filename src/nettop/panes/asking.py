@@ -43,7 +43,7 @@ def lines(question: Question, view: View, width: int, height: int) -> list[Line]
     if question.whole and max(part.bottom, view.read) < len(part.rows):
         yes = "show the rest first" if part.bottom > part.top else "needs a taller terminal"
     keys = line((" Enter ", "key"), (yes, "strong"), ("   Esc ", "key"), "cancel")
-    keys += line(("   y ", "key"), "copy")
+    keys += line(("   y ", "key"), "copy") if question.verb == "export" else ()
     more = line((f"{rest} more lines ↓ " if rest > 0 else "", "dim"))
     out = [*out[: height - 1], ends(keys, more, width)]
     return [fit_line(one, width) for one in out[: max(0, height)]]

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..terms.text import Line, line, stacked
+from ..terms.text import Line, cells, line, stacked
 from ..terms.units import UNKNOWN, brief, percent
 from ..views.view import Spot
 from . import grid
@@ -19,14 +19,18 @@ from .parts import (
     Order,
     core_load,
     fitted,
+    listing,
     marked,
+    matches,
     names_of,
     ordered,
     shares,
+    window,
 )
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
+    from ..views.ask import Pointer
 
 COLUMNS: Final = (
     Column("CORE", 4, ">"),
@@ -44,7 +48,8 @@ COLUMNS: Final = (
     Column("KSOFTIRQD", 9, ">"),
     Column("CLOCK", 8, ">"),
 )
-LEAST: Final = 76  # columns from which all cores are this table
+CORE: Final = "core:"  # rows of the cursor that are cores begin with it
+MANY: Final = 16  # cores above which the busiest come first
 
 
 def others(core: Core) -> float | None:
@@ -98,33 +103,84 @@ def core_cells(core: Core) -> tuple[Cell, ...]:
     )
 
 
+def core_of(here: str) -> int | None:
+    """The number of the core that is a row of the cursor; None for a queue."""
+    number = here.removeprefix(CORE)
+    return int(number) if here.startswith(CORE) and number.isdecimal() else None
+
+
+def at(place: Pointer) -> int | None:
+    """The number of the core that was painted under the mouse; None where no core is.
+
+    In a list the number comes first; in the load over time it follows a word.
+    """
+    part = place.part.split()[0] if place.part else ""
+    if part not in ("CORES", "LOAD"):
+        return None
+    found, column = None, 0
+    for text, role in place.row:
+        if column > place.x:
+            break
+        if text in ("│", "|"):  # the border of a part
+            found = None
+        word = text.split()[-1] if text.strip() else ""
+        if word.isdecimal() and (role in ("head", "select") or text.strip() == f"core {word}"):
+            found = int(word)
+        column += cells(text)
+    return found
+
+
 def _rate(per_s: float | None) -> tuple[str, str]:
     if per_s is None:
         return UNKNOWN, "dim"
     return brief(round(per_s)), "" if per_s >= 0.5 else "dim"
 
 
-def listed(
-    facts: Facts, width: int, height: int, chosen: Sequence[str] = (), by: Spot | None = None
-) -> list[Line]:
-    """All cores if they fit into `height`; else a heat map of all, and the busiest as rows.
+def rows_of(facts: Facts, spot: Spot, by: Spot | None) -> list[Core]:
+    """The cores that match the filter, in the order shown.
 
-    `by` has an order of `ORDERS`, for the rows; None: by number, or the busiest first.
+    `by` has an order of `ORDERS`; None: by number, of many the busiest first. A number in the
+    filter is that of a core.
     """
-    cores = facts.cores
-    if height < 3 or not cores:
+    text = spot.filter
+    shown = [
+        core
+        for core in facts.cores
+        if (text == str(core.cpu) if text.isdecimal()
+            else matches(text, f"cpu{core.cpu}", f"node {core.node}", *core.queues,
+                         *core.processes))
+        or not text
+    ]  # fmt: skip
+    if by is not None:
+        return ordered(shown, ORDERS, by)
+    if len(facts.cores) > MANY:
+        shown.sort(key=lambda core: (-grid.weight(core), core.cpu))
+    return shown
+
+
+def listed(
+    facts: Facts, shown: Sequence[Core], width: int, height: int, *,
+    chosen: Sequence[str] = (), by: Spot | None = None, on: int | None = None,
+) -> list[Line]:  # fmt: skip
+    """The cores `shown` as rows; above them, where not all cores fit, a heat map of all.
+
+    `on` is the number of the core under the cursor, which is always among the rows.
+    """
+    if height < 3 or not facts.cores:
         return []
-    out: list[Line] = []
-    shown = list(cores) if by is None else ordered(cores, ORDERS, by)
-    if len(cores) + 1 > height:
-        out = grid.heats(cores, width, height)
-        if by is None:
-            shown = sorted(cores, key=lambda core: (-grid.weight(core), core.cpu))
-        shown = shown[: max(0, height - len(out) - 1)]
-    rows = [core_cells(core) for core in shown]
+    whole = len(facts.cores) + 1 <= height
+    out = [] if whole else grid.heats(facts.cores, width, height)
+    room = height - len(out) - 1
+    places = {core.cpu: at for at, core in enumerate(shown)}
+    cursor = places.get(-1 if on is None else on, -1)
+    busiest = max(shown, key=lambda core: core_load(core) or 0.0, default=None)
+    middle = cursor if cursor >= 0 or busiest is None else places[busiest.cpu]
+    span = window(len(shown), 0 if len(facts.cores) > MANY and cursor < 0 else middle, room)
+    rows = [core_cells(shown[at]) for at in span]
     table = fitted(COLUMNS, width, chosen or _known(rows))
     title, down = ("", True) if by is None else marked(ORDERS, by)
-    return [*out, table.heading(title, down=down), *(table.row(cells) for cells in rows)]
+    drawn = listing([table.row(one) for one in rows], cursor - span.start, width, room)
+    return [*out, table.heading(title, down=down), *drawn]
 
 
 def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
@@ -135,9 +191,3 @@ def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
         for index, name in enumerate(names)
         if any(cells[index] not in ((UNKNOWN, "dim"), (UNKNOWN, "")) for cells in rows)
     )
-
-
-def shows(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) -> bool:
-    """Whether to show this table instead of compact rows: wide enough, or columns are chosen."""
-    whole = len(facts.cores) + 1 <= height
-    return bool(chosen) or (width >= LEAST and whole) or width >= 160

@@ -2,33 +2,29 @@
 
 A cell has the interrupts per second; `0` for an idle queue; `.` where the affinity excludes the
 core; `+` `-` `*` where RPS, XPS or both include it; nothing where the core is allowed but not used.
+Below are the cores; `Enter` opens the page of one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..terms import cpulist
-from ..terms.text import Line, clauses, fit_line, line
+from ..terms.text import Line, clauses, fit_line, line, text_of
 from ..terms.units import percent
-from ..views.ask import Hint
+from ..views.ask import Hint, Next, Pointer
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
-from . import corelist, grid, history, interfaces
+from . import corelist, corepage, grid, interfaces, loads
 from .frame import drawn_inside, enclosed
 from .parts import (
-    SHARES,
-    Cell,
-    Column,
     Order,
-    Table,
     core_load,
-    fitted,
     listing,
     marked,
     matches,
@@ -37,7 +33,18 @@ from .parts import (
     waiting,
     window,
 )
-from .queuematrix import CELL, HOT, Row, head_lines, label_of, matrix_row, row_head, spread, titles
+from .queuematrix import (
+    CELL,
+    HOT,
+    Row,
+    head_lines,
+    label_of,
+    matrix_row,
+    spread,
+    titles,
+    whole,
+)
+from .queuetable import one_each, queue_table
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -47,11 +54,12 @@ if TYPE_CHECKING:
 TITLE = "Cores & IRQs"
 KEY = "2"
 LEGEND: Final = (
-    "A cell: interrupts/s · 0 idle queue · . excluded by affinity · + RPS · - XPS · * both."
+    "A cell: interrupts/s · 0 idle queue · . excluded by affinity · + RPS · - XPS · * both. "
+    "SQUEEZED: polls in which softirq ran out of its budget or time."
 )
 NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
-DRAWS: Final = ("interrupts",)
-BOUND = True
+DRAWS: Final = ("interrupts", "softirqs", "threads", "profiles")
+BOUND = PAGED = LISTED = True
 COLUMNS = corelist.COLUMNS  # of the table below the matrix
 MANY = 16  # with more queues or cores, idle ones are folded
 RECENT = 5  # free rows from which the load over time is shown
@@ -125,21 +133,81 @@ def order_of_cores(spot: Spot) -> Spot | None:
     return Spot(sort=known.index(title), invert=spot.invert) if title in known else None
 
 
+def cores_of(scene: Scene, view: View) -> list[Core]:
+    """The cores in the order shown."""
+    facts = scene.facts
+    return [] if facts is None else corelist.rows_of(facts, view.spot, order_of_cores(view.spot))
+
+
 def items(scene: Scene, view: View) -> tuple[str, ...]:
-    """The queues in the order shown."""
-    return tuple(name for name, _ in rows_of(scene, view))
+    """The queues, then the cores, in the order shown."""
+    return (*(name for name, _ in rows_of(scene, view)), *details(scene, view))
 
 
-def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
-    """Moving interrupts, if the queue has one of its own."""
+def details(scene: Scene, view: View) -> tuple[str, ...]:
+    """The cores, whose pages can be opened."""
+    return tuple(f"{corelist.CORE}{core.cpu}" for core in cores_of(scene, view))
+
+
+def boxes(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
+    """The rows of each part that Tab leads to."""
+    return tuple(name for name, _ in rows_of(scene, view)), details(scene, view)
+
+
+def row_at(scene: Scene, view: View, at: Pointer) -> str:
+    """The core or queue of the painted row under the mouse."""
+    if view.spot.open:
+        return ""
+    if (cpu := corelist.at(at)) is not None:
+        return f"{corelist.CORE}{cpu}"
+    name, *others = text_of(at.row).strip("│| ").split() or [""]
+    for row, group in rows_of(scene, view):
+        irq = group[0].irq
+        alike = (irq is None or [str(irq)] == others[:1]) and bool(name.strip("…"))
+        if alike and whole(row, group).endswith(name.lstrip("…")):
+            return row
+    return ""
+
+
+def enter(view: View, scene: Scene, here: str) -> Next:
+    """Open the page of the core; of a queue, that of the core that serves it."""
+    if view.spot.open or scene.facts is None:
+        return view, None
+    served = {f"{q.nic}/{q.name}": q.cpu for q in scene.facts.queues}
+    cpu = corelist.core_of(here) if here.startswith(corelist.CORE) else served.get(here)
+    known = any(core.cpu == cpu for core in scene.facts.cores)
+    return (view.at(open=f"{corelist.CORE}{cpu}", top=0) if known else view), None
+
+
+def command(here: str) -> str:
+    """What `y` copies for a core: the command that says the same as its page, and more."""
+    cpu = corelist.core_of(here)
+    return here if cpu is None else f"nettop profile {cpu}"
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
+    """Opening; moving an interrupt, if the queue has one of its own."""
+    if view.spot.open:
+        copy = Hint("y", "nettop profile", "copy")
+        return Hint("n", "next", "next_detail"), Hint("Esc", "back", "escape"), copy
     moving = (Hint("e", "move", "edit"), Hint("S", "spread", "spread"))
-    known = moving if here and not fixed(scene, here) and not scene.origin else ()
-    return (*known, Hint(">", "sort", "sort"), Hint("z", "fold", "fold"))
+    queue = here and corelist.core_of(here) is None
+    known = moving if queue and not fixed(scene, here) and not scene.origin else ()
+    opens = (Hint("Enter", "core", "enter"),) if here else ()
+    many = len(scene.facts.cores) > MANY or len(scene.facts.queues) > MANY if scene.facts else False
+    fold = (Hint("z", "fold", "fold"),) * many
+    return (*opens, *known, Hint(">", "sort", "sort"), Hint("/", "filter", "filter"), *fold)
 
 
 def setting(here: str) -> str:
     """The affinity of the queue's interrupt."""
-    return f"irq.affinity@{here}" if here else ""
+    return f"irq.affinity@{here}" if here and corelist.core_of(here) is None else ""
+
+
+def value(scene: Scene, here: str) -> str:
+    """The cores that may serve the queue's interrupt now."""
+    queues = scene.facts.queues if scene.facts is not None else ()
+    return next((cpulist.text(q.allowed) for q in queues if f"{q.nic}/{q.name}" == here), "")
 
 
 def fixed(scene: Scene, here: str) -> str:
@@ -169,9 +237,11 @@ def of_interest(facts: Facts, rows: Sequence[Row], fold_idle: bool) -> list[Core
     return picked or list(facts.cores[:MANY])
 
 
-def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001
-    """The load of the cores over time; [] before there are two samples."""
-    rows = history.load(scene, width - 2, height - 1)
+def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The load of the core under the cursor over time, else of the cores; [] before two samples."""
+    cpu = corelist.core_of(view.spot.open or view.spot.on)
+    drawn = None if cpu is None else loads.of_core(scene, cpu, width - 2, height - 1)
+    rows = drawn or loads.load(scene, width - 2, height - 1)
     return enclosed(rows, width, height) if rows else []
 
 
@@ -186,24 +256,40 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:
     """The lines of the pane, without a frame."""
-    rows = rows_of(scene, view)
-    if not rows:
+    if view.spot.open:
+        cpu = corelist.core_of(view.spot.open)
+        core = next((one for one in facts.cores if one.cpu == cpu), None)
+        if core is not None:
+            return corepage.lines(core, scene, width, height, view.spot.top)
+        return [line((f" core {cpu} is offline", "warn"), ("   Esc back to the list", "key"))]
+    rows, cores = rows_of(scene, view), cores_of(scene, view)
+    below = min(len(cores) + 2, height // 2 + 1) if height >= 14 else 0
+    out: list[Line] = []
+    if rows:
+        out = matrix(scene, view, rows, width, height - below)
+    elif not (view.spot.filter and cores):
         text = "matches the filter" if view.spot.filter else "interrupts are known"
         out = [section("QUEUES × CORES", "", width), line((f" no queue {text} here", "dim"))]
-    else:
-        out = matrix(scene, view, rows, width, height)
-    if height - len(out) >= 3:
-        known = [load for c in facts.cores if (load := core_load(c)) is not None]
-        idle = f"   {sum(load < 5 for load in known)} of {len(known)} idle" if known else ""
-        out.append(section("CORES", f"█ softirq ▓ irq ▒ system ░ user{idle}", width))
-        columns = view.columns.get("cores", ())
-        if corelist.shows(facts, width, height - len(out), columns):
-            by = order_of_cores(view.spot)
-            out += corelist.listed(facts, width, height - len(out), columns, by)
-        else:
-            out += grid.block(facts, width, height - len(out))
-    past = history.load(scene, width, height - len(out) - 1)
+    if height - len(out) >= 3 and cores:
+        out.append(section("CORES", _remark(facts, cores), width))
+        by, columns = order_of_cores(view.spot), view.columns.get("cores", ())
+        out += corelist.listed(facts, cores, width, height - len(out), chosen=columns, by=by,
+                               on=corelist.core_of(view.spot.on))  # fmt: skip
+    past = loads.load(scene, width, height - len(out) - 1, [core.cpu for core in cores])
     return [*out, (), *past] if past and height - len(out) >= RECENT else out
+
+
+def _remark(facts: Facts, cores: Sequence[Core]) -> str:
+    """The legend of the bars, how many cores are idle, and the scale of a heat map."""
+    known = [load for c in facts.cores if (load := core_load(c)) is not None]
+    parts = ["█ softirq ▓ irq ▒ system ░ user"]
+    if len(facts.cores) > MANY:
+        parts.append(f"map to {grid.scale(facts.cores):g} %")
+    if len(cores) < len(facts.cores):
+        parts.append(f"{len(cores)} of {len(facts.cores)} match")
+    elif known:
+        parts.append(f"mean {sum(known) / len(known):.0f}% busy")
+    return "   ".join(parts)
 
 
 def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: int) -> list[Line]:
@@ -211,10 +297,9 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     facts = scene.facts
     if facts is None:
         return []
-    below = min(len(facts.cores) + 1, height // 2 - 2) if height >= 14 else 0
     heads = 3 + any(c.node is not None for c in facts.cores)
     cursor = under(tuple(name for name, _ in rows), view.spot)
-    visible = window(len(rows), cursor, max(1, min(len(rows), height - below - heads - 1)))
+    visible = window(len(rows), cursor, max(1, min(len(rows), height - heads - 1)))
     drawn = [rows[index] for index in visible]
     cores = of_interest(facts, drawn, view.fold_idle)
     label, with_packets = label_of(drawn, len(cores), width)
@@ -281,60 +366,3 @@ def explain(row: Row, facts: Facts, width: int) -> Line:
         parts, keys = [*parts, "no interrupt of its own"], ""
     text = clauses(" · ".join(parts), width - len(keys))
     return fit_line(line((text, "warn" if queue.off_node else "dim"), (keys, "key")), width)
-
-
-_OF_CORE: Final = (
-    "CORE", "NODE", "BUSY", *(one[1] for one in SHARES), "PROCESSES", "SQUEEZED/s",
-)  # fmt: skip
-_AT: Final = tuple([one.title for one in corelist.COLUMNS].index(title) for title in _OF_CORE)
-QUEUE_COLUMNS: Final = (
-    *(corelist.COLUMNS[at] for at in _AT[:-2]),
-    Column("ALLOWED", 9, grow=1),
-    *(corelist.COLUMNS[at] for at in _AT[-2:]),
-)
-NOTHING: Final[tuple[Cell, ...]] = (("–", "dim"),) + (("", ""),) * (len(QUEUE_COLUMNS) - 1)
-
-
-def one_each(rows: Sequence[Row], rates: Mapping[int, Mapping[int, float]]) -> bool:
-    """Whether each row has interrupts on one core at most."""
-    numbers = [group[0].irq for _, group in rows]
-    return all(
-        sum(rate >= 0.5 for rate in rates.get(-1 if irq is None else irq, {}).values()) <= 1
-        for irq in numbers
-    )
-
-
-def queue_table(
-    rows: Sequence[Row],
-    facts: Facts,
-    titles: Line,
-    order: tuple[str, bool],
-    size: tuple[int, int],
-    *,
-    with_packets: bool,
-) -> tuple[Line, list[Line]]:
-    """The heading, `titles` first, and a line for each row.
-
-    `order`: the sorted column, and whether it falls; `size`: columns of a row's head, and of all.
-    """
-    label, width = size
-    cores = {core.cpu: core for core in facts.cores}
-    shown = fitted(QUEUE_COLUMNS, width - label)
-    title, down = order
-    head = fit_line((*titles, *shown.heading(title, down=down)), width)
-    return head, [_row(one, cores, shown, label, with_packets=with_packets) for one in rows]
-
-
-def _row(
-    row: Row, cores: Mapping[int, Core], shown: Table, label: int, *, with_packets: bool
-) -> Line:
-    first = row[1][0]
-    core = cores.get(-1 if first.cpu is None else first.cpu)
-    load = None if core is None else core_load(core)
-    left = row_head(row, load, label, with_packets=with_packets)
-    if core is None:
-        return left + shown.row(NOTHING)
-    cells = corelist.core_cells(core)
-    known = [cells[at] for at in _AT]
-    allowed = (cpulist.text(first.allowed) if first.allowed else "", "dim")
-    return left + shown.row((*known[:4], allowed, *known[4:]))

@@ -46,6 +46,18 @@ def moved(view: View, scene: Scene, by: int) -> View:
     return view.at(on=items[index], index=index, top=0)
 
 
+def next_part(view: View, scene: Scene, by: int) -> str:
+    """The first row of the next part of the pane; empty behind the last one."""
+    here = pane(view.pane)
+    if here.boxes is None or view.spot.open or view.help:
+        return ""
+    parts = [rows for rows in here.boxes(scene, view) if rows]
+    at = next((n for n, rows in enumerate(parts) if view.spot.on in rows), None)
+    if at is None or not 0 <= at + by < len(parts):
+        return ""
+    return parts[at + by][0]
+
+
 def among(view: View, every: Sequence[str], rows: Sequence[str], by: int) -> View:
     """The cursor moved among some of the pane's rows; on another one, to the first of them."""
     if not rows:

@@ -64,6 +64,7 @@ class Pane:
     LAZY: tuple[str, ...] = ()  # fields of the scene that are filled only while it is shown
     BOUND: bool = False  # the cursor stays on the row that was painted under it
     PAGED: bool = False  # a row has a text: page keys scroll it; arrows too while it is open
+    LISTED: bool = False  # page keys move the cursor while no row is open
     TIMELINE: bool = False  # draws the time up to now, also while an earlier moment is shown
     PROGRESS: bool = False  # shows the running test; other panes show one line and its key
 
@@ -78,10 +79,12 @@ class Pane:
     orders: Callable[[View], tuple[str, ...]] = _unsorted  # the title that each sort order sorts by
     start: Callable[[Scene, View], str] | None = None  # the first row under the cursor, if not 0
     details: Callable[[Scene, View], tuple[str, ...]] | None = None  # n N: rows; default: items
+    boxes: Callable[[Scene, View], tuple[tuple[str, ...], ...]] | None = None  # Tab: rows by part
     updown: Callable[[View, Scene, int], View] | None = None  # ↑ ↓: rows; default: the cursor
     escape: Callable[[View, Scene], View] = _escape
     fold: Callable[[View], View] = _fold  # `z`
     setting: Callable[[str], str] | None = None  # the setting that `e` changes
+    value: Callable[[Scene, str], str] = _changeable  # the present value of that setting
     fixed: Callable[[Scene, str], str] = _changeable  # why it cannot be changed; "": it can
     command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
     undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts.flow_words import peer, rate
 from ..facts.limits.stages import declared
 from ..terms import braille
-from ..terms.text import Line, fit_line
+from ..terms.text import Line, fit_line, text_of
 from ..terms.units import UNKNOWN, percent, seconds, share
 from ..views.scene import Scene, once
 from ..views.timeline import trace
@@ -40,6 +40,7 @@ COLUMNS: Final = (
 WIDE: Final = 110  # columns from which there is room for the last minute
 NARROW: Final = ("process", "flow", "rate", "limit", "rtt", "retr", "core ← irq")
 LEAST: Final = 62  # columns from which there is room for the addresses
+PLACE: Final = 20  # columns of a flow's place that are never cut
 TRACE: Final = 11  # cells of the last minute
 TRACED: Final = "LAST MINUTE"
 SPANS: Final = ((15.0, "LAST 15 s"), (30.0, "LAST 30 s"), (60.0, TRACED))
@@ -76,11 +77,22 @@ def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int, on: str 
     return [fit_line(table.heading(), width), *listing(rows, cursor - first, width, height - 1)]
 
 
+def at(scene: Scene, painted: Line) -> str:
+    """The id of the flow whose row was painted; empty for another row."""
+    text = text_of(painted)
+    return next((one.id for one in busiest(scene) if _place(one)[:PLACE] in text), "")
+
+
+def _place(flow: Flow) -> str:
+    """The local port, the direction, and the other end."""
+    arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
+    way = f"{arrow} " if rate(flow) is not None else ""  # of datagrams it is not known
+    return f":{flow.local_port} {way}{peer(flow)}"
+
+
 def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     name = flow.process or "?"
     arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
-    way = f"{arrow} " if rate(flow) is not None else ""  # of datagrams it is not known
-    place = f":{flow.local_port} {way}{peer(flow)}"
     limit = flow.limit or UNKNOWN
     known = declared().get(limit)
     calm = known is None or not known.fault
@@ -90,7 +102,7 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     cores = tuple(UNKNOWN if cpu is None else str(cpu) for cpu in (flow.app_cpu, flow.irq_cpu))
     return (
         (f"{name}[{flow.pid}]" if flow.pid is not None else name, "user"),
-        place,
+        _place(flow),
         (scene.units.rate(rate(flow)), "strong"),
         (_minute(scene, flow) if wide else "", "rx-4" if arrow == "←" else "tx-4"),
         (words, "dim" if calm else "warn"),

@@ -11,7 +11,7 @@ from ..facts.limits import Limit, Reading, words
 from ..facts.limits.stages import declared, way
 from ..terms import braille
 from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells, repeats, wrap
-from ..terms.units import UNKNOWN, amount, percent, seconds, share, size
+from ..terms.units import UNKNOWN, Units, amount, percent, seconds, share, size
 from ..views.past import History, Trace
 from ..views.scene import Scene
 from ..views.timeline import traces
@@ -48,14 +48,14 @@ def limit_of(flow: Flow, scene: Scene) -> Limit | None:
     return next((one for one in limits if (one.over, one.target, one.namespace) == key), None)
 
 
-def verdict(flow: Flow, limit: Limit | None, width: int) -> list[Line]:
+def verdict(flow: Flow, limit: Limit | None, width: int, units: Units) -> list[Line]:
     """What limits the flow, what would limit it next, and the measurement behind the limit."""
     if not flow.limit and not flow.limit_why:
         return []
     known = declared().get(flow.limit or "")
     text = f"limited by {known.words}" if known is not None else "not limited"
     if limit is not None:
-        text = words.verdict(limit)
+        text = words.verdict(limit, shown=units)
     why = flow.limit_why or ""
     role = "dim" if flow.limit in CALM else "warn"
     both = line((f" {text}", role), f"  {why}")
@@ -68,7 +68,7 @@ def verdict(flow: Flow, limit: Limit | None, width: int) -> list[Line]:
     ]
 
 
-def checklist(limit: Limit, width: int) -> list[Line]:
+def checklist(limit: Limit, width: int, units: Units) -> list[Line]:
     """The stages in the order in which data passes them: mark, how full, capacity, what it is."""
     order = [stage.name for stage in way(limit.direction)]
     known: dict[str, Reading] = {}
@@ -76,11 +76,11 @@ def checklist(limit: Limit, width: int) -> list[Line]:
         known.setdefault(reading.stage, reading)
     place = lambda one: order.index(one.stage) if one.stage in order else len(order)  # noqa: E731
     some = any(one.capacity is not None for one in known.values())
-    sizes = width, CAPACITY if some else 2
+    sizes = width, CAPACITY if some else 2, units
     return [_stage(one, limit, *sizes) for one in sorted(known.values(), key=place)]
 
 
-def _stage(one: Reading, limit: Limit, width: int, wide: int) -> Line:
+def _stage(one: Reading, limit: Limit, width: int, wide: int, units: Units) -> Line:
     """One stage; its capacity has `wide` columns."""
     limits = one.stage in (limit.stage.stage, *limit.joint)
     known = one.utilisation is not None or one.held > 0
@@ -88,7 +88,7 @@ def _stage(one: Reading, limit: Limit, width: int, wide: int) -> Line:
     full = one.utilisation if one.utilisation is not None else one.held if known else None
     size = 8 if width >= ROOMY else 0
     filled, rest = bar(full, size) if full is not None and size else ("", " " * size)
-    capacity = words.interval(one.capacity) if one.capacity is not None else ""
+    capacity = words.interval(one.capacity, units) if one.capacity is not None else ""
     head = line(
         (f" {glyph} ", role), (fit(one.stage, 12), role if limits else ""),
         (filled, role if limits else "accent"), (rest, "idle"),
@@ -104,11 +104,14 @@ def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
     app = "unknown" if flow.app_cpu is None else str(flow.app_cpu)
     if flow.irq_cpu is None:
         why = f": {flow.queue_why}" if flow.queue_why else ""
-        rows = wrap(f"process on core {app}; interrupt core unknown{why}", max(20, width - 2))
+        kinds = {nic.name: nic.kind for nic in scene.facts.nics} if scene.facts else {}
+        none = kinds.get(flow.nic or "") in ("veth", "loopback", "bridge", "tunnel")
+        irq = f"{flow.nic} has no interrupt" if none else f"interrupt core not known{why}"
+        rows = wrap(f"program on core {app}; {irq}", max(20, width - 2))
         where = [line(f" {row}") for row in rows]
     else:
         one = line(
-            f" process on core {app}, interrupt on core {flow.irq_cpu} (queue {flow.queue or '?'})",
+            f" program on core {app}, interrupt on core {flow.irq_cpu} (queue {flow.queue or '?'})",
             (f"  {flow.distance or 'distance unknown'}", "bad" if flow.far else "dim"),
             (f"  {flow.queue_why or ''}", "dim"),
         )
@@ -168,13 +171,13 @@ def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc ba
         )
     )
     limit = limit_of(flow, scene)
-    out += verdict(flow, limit, width)
+    out += verdict(flow, limit, width, scene.units)
     out += ends.of_flow(flow, scene, width)
     out += process(flow, scene, width)
     known = figures(flow, scene)
     wide = width >= WIDE
     half = width * 3 // 5 if limit is not None else width // 2
-    stages = checklist(limit, half if wide else width) if limit is not None else []
+    stages = checklist(limit, half if wide else width, scene.units) if limit is not None else []
     if wide:
         middle = len(known) // 2
         sides = (stages, known) if stages else (known[:middle], known[middle:])
@@ -183,11 +186,13 @@ def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc ba
     else:
         out += stages if height >= TALL else []
         out += known if height >= 2 * TALL or (height >= TALL and not stages) else known[:4]
-    out += graphs(flow, scene.past, (width, height - len(out)))
+    out += graphs(flow, scene.past, (width, height - len(out)), scene.units)
     return [fit_line(one, width) for one in out[:height]]
 
 
-def graphs(flow: Flow, past: History, size: tuple[int, int]) -> list[Line]:
+def graphs(
+    flow: Flow, past: History, size: tuple[int, int], units: Units = words.BITS
+) -> list[Line]:
     """Graphs of the last minutes that fill `size`, columns and rows; side by side if wide.
 
     Dots are bound to absolute time, two to a cell: a graph moves every second second only. While
@@ -208,7 +213,7 @@ def graphs(flow: Flow, past: History, size: tuple[int, int]) -> list[Line]:
     latest = past.fine[-1].flows.get(flow.id) if past.fine else None
     more = height - down * (rows + 1)  # rows that do not divide among the graphs: the last ones
     blocks = [
-        _graph(one, (known, latest), span, each, rows + more * (at // across == down - 1))
+        _graph(one, (known, latest), units, span, each, rows + more * (at // across == down - 1))
         for at, one in enumerate(TRACES[: across * down])
     ]
     deep = [beside(blocks[at : at + across], each, width) for at in range(0, len(blocks), across)]
@@ -218,6 +223,7 @@ def graphs(flow: Flow, past: History, size: tuple[int, int]) -> list[Line]:
 def _graph(
     one: tuple[str, str, Callable[[Trace], float | None], str],
     seen: tuple[Sequence[Trace | None], Trace | None],
+    units: Units,
     span: str,
     width: int,
     rows: int,
@@ -232,14 +238,18 @@ def _graph(
         return [section(label, "not known yet", width), *[()] * rows]
     most = max(figures)
     top = rounded(most)
-    current = "not known" if now is None else amount(now, unit)
-    remark = f"now {current}, peak {amount(most, unit)}"
+
+    def text_of(figure: float) -> str:
+        return units.speed(figure) if unit == "bit/s" else amount(figure, unit)
+
+    current = "not known" if now is None else text_of(now)
+    remark = f"now {current}, peak {text_of(most)}"
     if cells(label) + cells(span) + cells(remark) + 8 <= width:
         remark = f"{span}, {remark}"
     drawn = (braille.trace if label in LEVELS else braille.area)(values, rows, top)
     if not most and rows > 1:
         drawn = (*drawn[:-1], "⣀" * len(drawn[-1]))  # zero is known, and not a gap
-    scale = amount(top, unit)
+    scale = text_of(top)
     if cells(scale) >= SCALE:
         scale = amount(top)
     marks = {0: scale, rows - 1: "0"} if rows > 1 else {0: scale}

@@ -215,7 +215,7 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     flow = next((one for one in rows if one.id == on), None)
     if flow is None:
         return []
-    drawn = flowpage.graphs(flow, scene.past, (width - 2, height - 1))
+    drawn = flowpage.graphs(flow, scene.past, (width - 2, height - 1), scene.units)
     return enclosed(drawn, width, height) if drawn else []
 
 

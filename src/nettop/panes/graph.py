@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 from ..advice.rules.severity import MARKS
 from ..terms import braille
 from ..terms.text import LEVELS, Line, cells, fit, line
-from ..terms.units import Units, brief, seconds, share
+from ..terms.units import Units, brief, per_second, seconds, share
+from ..views.past import lost
 from ..views.scene import Scene, once
 from ..views.timeline import Event, Timeline, events, last_step, timeline
 from .grid import merge
@@ -30,6 +31,7 @@ _IDLE: Final = 0.01  # share of the link that the scale has at least: noise stay
 _UNKNOWN: Final = 100e6  # bit/s assumed for a link of unknown speed
 _ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a scale
 _RATES: Final = 3  # rows of the rates at least
+HIGHEST: Final = 16  # rows of the graph beside other parts: more say no more
 LEAST: Final = _RATES + 2  # rows of the graph at least: also the losses and the axis
 _TICKS: Final = (5.0, 10.0, 15.0, 30.0, 60.0)  # seconds between two ticks of the axis
 _APART: Final = 12  # columns between two ticks at least
@@ -51,6 +53,8 @@ def title(scene: Scene, nic: Nic) -> str:
         load = load_of(nic, name)
         part = f" ({share(load)})" if load is not None and load >= 0.01 else ""
         parts.append(f"{name} {scene.units.rate(rate)}{part}")
+    if drops := lost(nic.per_s):
+        parts.append(per_second(drops, "lost"))
     return " · ".join(parts)
 
 
@@ -167,12 +171,19 @@ def _area(
     return out
 
 
+def worth(scene: Scene, nic: Nic, width: int) -> int:
+    """The most lines that the graph has something to say in; few while nothing moves."""
+    track, _ = _track(scene, nic, width)
+    most = max((v for values in (track.rx, track.tx) for v in values if v), default=0.0)
+    idle = most < (nic.speed or _UNKNOWN) * _IDLE / 8
+    return LEAST + 1 if idle else HIGHEST
+
+
 @lru_cache(maxsize=4)
 def _losses(track: Timeline) -> Line:
     """The packets lost, in one row; a dot where none was."""
-    lost = track.lost
     pairs = [one if other is None else other if one is None else max(one, other)
-             for one, other in zip_longest(lost[::2], lost[1::2])]  # fmt: skip
+             for one, other in zip_longest(track.lost[::2], track.lost[1::2])]  # fmt: skip
     most = max((v for v in pairs if v), default=0.0)
     parts = [
         (" ", "")
@@ -183,7 +194,7 @@ def _losses(track: Timeline) -> Line:
         for value in pairs
     ]
     known = any(value is not None for value in pairs)
-    label = f"lost {brief(round(most))}/s" if most else "lost 0" if known else "lost ?"
+    label = f"peak {brief(round(most))}/s" if most else "lost 0" if known else "not counted"
     head = (fit(label, LABEL, ">"), "bad" if most else "dim")
     return line(head, " ", *merge(parts))
 

@@ -8,9 +8,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..terms.text import Line, fit, fit_line, level, line, line_cells, stacked
+from ..terms import cpulist
+from ..terms.text import Line, cells, crop, fit, fit_line, level, line, line_cells, over, stacked
 from ..terms.units import percent
-from .parts import KINDS, SHARES, core_load, kinds, load_role, shares
+from .parts import KINDS, SHARES, core_load, kinds, legend, load_role, shares
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -24,6 +25,8 @@ HEADED: Final = 5  # lines from which the outliers have a heading
 MANY: Final = 32  # cores above which there is a heat map instead of rows
 OUTLIERS: Final = 8  # cores that are rows below the heat map, at the most
 SPREAD: Final = 10.0  # percent by which they are above the middle core
+SCALES: Final = (10.0, 20.0, 50.0, 100.0)  # percent: loads that are a whole cell of a heat map
+LABEL: Final = 30  # columns of the name and the numbers of a group in a heat map, at the most
 
 
 def groups(cores: Sequence[Core]) -> list[tuple[str, list[Core]]]:
@@ -86,10 +89,13 @@ def _bar(width: int) -> int:
     return 8 if width < 70 else 20
 
 
-def core_row(core: Core, width: int, digits: int, *, headed: bool = False) -> Line:
+def core_row(
+    core: Core, width: int, digits: int, *, headed: bool = False, on: int | None = None
+) -> Line:
     """One core: number, stacked bar, load, kinds of time, queues and processes.
 
-    `headed`: the kinds have columns below `heading`; else the two largest are named.
+    `headed`: the kinds have columns below `heading`; else the two largest are named. `on` is the
+    number of the core under the cursor.
     """
     load = core_load(core)
     bar = _bar(width)
@@ -107,16 +113,26 @@ def core_row(core: Core, width: int, digits: int, *, headed: bool = False) -> Li
         head += line(*((f"{text:>4}", role) for text, role in shares(core)), " ")
     else:
         head += line((fit(kinds(core) if (load or 0) >= 1 else "", 12), hot or "dim"))
-    return fit_line(head + users_of(core), width)
+    shown = fit_line(head + users_of(core), width)
+    return over(shown, "select") if core.cpu == on else shown
 
 
-def heat(name: str, members: Sequence[Core], width: int, rows: int) -> list[Line]:
+def scale(cores: Sequence[Core]) -> float:
+    """The load that is a whole cell of the heat map of these cores, so that they differ."""
+    most = max((core_load(core) or 0.0 for core in cores), default=0.0)
+    return next((one for one in SCALES if most <= one), SCALES[-1])
+
+
+def heat(
+    name: str, members: Sequence[Core], width: int, rows: int, top: float = 100.0
+) -> list[Line]:
     """One character per core (or per several): its height is the load, its colour the kind of work.
 
     There is a gap before the next L3 and `│` before the next node; lines end there if possible.
+    `top` is the load of a whole cell, in percent.
     """
     numbered = not name and rows > 1  # each line begins with the number of its first core
-    label = f" {name:<8}" if name else " " * (6 if numbered else 1)
+    label = f" {name} " if name else " " * (6 if numbered else 1)
     room = max(8, width - len(label) - 1)
     out: list[Line] = []
     drawn = _rows(_caches(members, room, rows), room)[: max(1, rows)]
@@ -130,7 +146,11 @@ def heat(name: str, members: Sequence[Core], width: int, rows: int) -> list[Line
                 other = part[0][0].node != node
                 parts.append(("│" if other else " ", "dim" if other else ""))
             node = part[0][0].node
-            parts += [(level(core_load(top)) * wide, main_kind(top)) for top in map(_busiest, part)]
+            parts += [
+                (level(None if load is None else 100 * load / top) * wide, main_kind(core))
+                for core in map(_busiest, part)
+                for load in (core_load(core),)
+            ]
         out.append(fit_line(merge(parts), width))
     return out
 
@@ -162,9 +182,9 @@ def _rows(caches: list[list[Sequence[Core]]], room: int) -> list[list[list[Seque
     whole = sum(map(len, caches)) + len(caches) - 1
     abreast = -(-len(caches) // max(1, -(-whole // room)))
     out: list[list[list[Sequence[Core]]]] = []
-    for index, cells in enumerate(caches):
-        for start in range(0, len(cells), room):
-            part = cells[start : start + room]
+    for index, cache in enumerate(caches):
+        for start in range(0, len(cache), room):
+            part = cache[start : start + room]
             new_line = start == 0 and index % abreast == 0
             if new_line or sum(len(other) + 1 for other in out[-1]) + len(part) > room:
                 out.append([part])
@@ -185,15 +205,18 @@ def merge(parts: Sequence[tuple[str, str]]) -> Line:
 
 
 def heats(cores: Sequence[Core], width: int, height: int) -> list[Line]:
-    """The heat map of each group, in at most half of `height` lines."""
-    together, half = groups(cores), max(1, height // 2)
+    """The heat map of each group, in at most half of `height` lines, up to `scale`."""
+    together, half, top = groups(cores), max(1, height // 2), scale(cores)
     if len(together) > half:
-        return heat("", cores, width, half)
+        return heat("", cores, width, half, top)
+    names = [f"{name} {cpulist.text(core.cpu for core in members)}" for name, members in together]
+    label = min(max(map(cells, names)), LABEL, max(8, width // 3))
     return [
         row
-        for name, members in together
-        for row in heat(name, members, width, max(1, half // len(together)))
-    ]
+        for text, (name, members) in zip(names, together, strict=True)
+        for row in heat(fit(crop(text, label), label) if name else "", members, width,
+                        max(1, half // len(together)), top)
+    ]  # fmt: skip
 
 
 def weight(core: Core) -> float:
@@ -206,21 +229,33 @@ def weight(core: Core) -> float:
     )
 
 
-def block(facts: Facts, width: int, height: int) -> list[Line]:
-    """The cores in at most `height` lines: all as rows, or a heat map of all and the outliers."""
+def named(cores: Sequence[Core]) -> Sequence[Core]:
+    """The cores that `block` has a row for, as far as there is room: all, or the outliers."""
+    return cores if len(cores) <= MANY else outliers(cores)
+
+
+def block(facts: Facts, width: int, height: int, on: int | None = None) -> list[Line]:
+    """The cores in at most `height` lines: all as rows, or a heat map of all and the outliers.
+
+    `on` is the number of the core under the cursor.
+    """
     cores = facts.cores
     if not cores or height <= 0:
         return []
     if len(cores) <= MANY:
-        for across, headed in ((_across(width), True), (_across(width), False), (2, False)):
-            out = _rows_of(cores, width, across, headed=headed)
+        single = _across(width)
+        for across, headed, grouped in (
+            (single, True, True), (single, True, False), (single, False, True), (2, False, True)
+        ):  # fmt: skip
+            out = _rows_of(cores, width, across, headed=headed, grouped=grouped, on=on)
             if len(out) <= height:
                 return out
     across = max(_across(width), width // _NARROW)
     each = width // across
     digits = len(str(max(core.cpu for core in cores)))
     found, headed = outliers(cores), each >= LEAST and height > HEADED
-    rows = [core_row(core, each, digits, headed=headed) for core in found]
+    found.sort(key=lambda core: core.cpu != on)  # what is under the cursor is seen
+    rows = [core_row(core, each, digits, headed=headed, on=on) for core in found]
     shown = in_columns(rows[: max(0, height - 1 - headed) * across], across, each, width)
     if headed and shown:
         shown.insert(0, fit_line(heading("busiest", each, digits) * min(across, len(rows)), width))
@@ -251,26 +286,26 @@ def outliers(cores: Sequence[Core]) -> list[Core]:
     return sorted(known, key=lambda core: (-weight(core), core.cpu))[:OUTLIERS]
 
 
-def brief(facts: Facts, width: int) -> list[Line]:
-    """One line: a character per core, then the busiest with their users."""
+def brief(facts: Facts, width: int, on: int | None = None) -> list[Line]:
+    """One line: a character per core, then the one under the cursor and the busiest, with users."""
     cores = facts.cores
     if not cores:
         return []
     head = line((" CORES ", "title"))
     room = max(8, width // 2)
     drawn = heat("", cores, min(room, len(cores) + len(cores) // 2 + 2), 1)[0]
-    parts = head + drawn
-    busiest = sorted(cores, key=lambda core: -(core_load(core) or 0.0))
+    parts = head + drawn + legend()
+    busiest = sorted(cores, key=lambda core: (core.cpu != on, -(core_load(core) or 0.0)))
     for core in busiest[:OUTLIERS]:
         load = core_load(core)
-        if load is None or load < SPREAD:
+        if load is None or (load < SPREAD and core.cpu != on):
             break
         text = line((f"  {core.cpu} ", "head"), (percent(load), load_role(load)), " ")
         user = core.processes[:1] or core.queues[:1]
         text += line((user[0], "user" if core.processes else "accent")) if user else ()
         if line_cells(parts) + line_cells(text) > width:
             break
-        parts += text
+        parts += over(text, "select") if core.cpu == on else text
     return [fit_line(parts, width)]
 
 
@@ -279,12 +314,14 @@ def _across(width: int) -> int:
     return 1 if width < 72 else 2 if width < 170 else 3
 
 
-def _rows_of(cores: Sequence[Core], width: int, across: int, *, headed: bool) -> list[Line]:
+def _rows_of(
+    cores: Sequence[Core], width: int, across: int, *, headed: bool, grouped: bool, on: int | None
+) -> list[Line]:
     """All cores as rows: groups side by side if they fit, else one below the other."""
     if not cores:
         return []
     digits = len(str(max(core.cpu for core in cores)))
-    together = groups(cores)
+    together = groups(cores) if grouped else [("", list(cores))]
     if len(together) == 2 and across > 2:
         across = 2
     each = width // across
@@ -293,7 +330,7 @@ def _rows_of(cores: Sequence[Core], width: int, across: int, *, headed: bool) ->
     blocks = [
         (
             heading(name, each, digits) if headed else fit_line(line((f" {name}", "dim")), each),
-            [core_row(core, each, digits, headed=headed) for core in members],
+            [core_row(core, each, digits, headed=headed, on=on) for core in members],
         )
         for name, members in together
     ]

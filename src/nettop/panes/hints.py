@@ -10,6 +10,8 @@ from ..views.scene import IN_FORCE, Scene
 from ..views.view import View
 from . import listed, pane
 
+CHANGES: Final = frozenset("apply prove undo persist export mute edit spread".split())  # of a host
+PLAYED: Final = frozenset(("apply", "prove", "undo"))  # in the demo
 PAST: Final = (
     Hint("End", "present", "end"),
     Hint("←", "back", "earlier"),
@@ -38,7 +40,9 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     own = pane(view.pane).hints
     known = () if own is None else own(scene, view, here)
     running = (STOP,) if scene.progress is not None else ()
-    return (*running, *of_row(scene, here), *known)
+    every = (*running, *of_row(scene, here), *known)
+    barred = CHANGES if scene.fixed else CHANGES - PLAYED if scene.plays else ()
+    return tuple(one for one in every if one.action not in barred)
 
 
 def fixed(scene: Scene, view: View) -> tuple[Hint, ...]:

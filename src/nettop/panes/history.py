@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final
 
 from ..terms import braille
-from ..terms.text import Line, cells, fit, level, line, repeats, resample
+from ..terms.text import Line, cells, fit, line, repeats, resample
 from ..terms.units import count, scaled, seconds, size
 from ..views.altered import changes
 from ..views.ask import Hint, Key, Next, Pointer
@@ -19,7 +19,7 @@ from ..views.view import View
 from .frame import drawn_inside, inside
 from .graph import SHADES, sign, top_of
 from .grid import merge
-from .limit import HOT, WARM
+from .loads import LABEL, MARGIN, heat
 from .parts import clock, flow_words, in_blank, section
 
 TITLE = "History"
@@ -30,11 +30,7 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
-_LABEL: Final = 11
-MARGIN: Final = _LABEL + 5  # columns beside a graph
 MOST: Final = 40  # rows of both directions together
-LOAD_MOST: Final = 16  # rows of the load of one core
-LOAD_LEAST: Final = 3  # below that, one row with a colour for the kind of work says more
 QUIET: Final = 0.15  # of the scale: a direction that stays below it has fewer rows
 
 
@@ -88,10 +84,13 @@ def escape(view: View, scene: Scene) -> View:  # noqa: ARG001
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
-    """Marks and spans."""
+    """Marks and spans, once there is a moment."""
+    if len(scene.past.fine) < 2:
+        return ()
     mark = "clear" if len(view.marks) == 2 else "mark B" if view.marks else "mark A"
-    return (Hint("Enter", mark, "enter"), Hint("←", "back", "earlier"),
-            Hint("[", "shorter", "zoom_in"), Hint("]", "longer", "zoom_out"))  # fmt: skip
+    shorter = (Hint("[", "shorter", "zoom_in"),) if view.span else ()
+    longer = (Hint("]", "longer", "zoom_out"),) if view.span < len(SPANS) - 1 else ()
+    return (Hint("Enter", mark, "enter"), Hint("←", "back", "earlier"), *shorter, *longer)
 
 
 def visible(scene: Scene, view: View) -> tuple[Summary, ...]:
@@ -159,7 +158,7 @@ def moment_at(scene: Scene, view: View, at: Pointer) -> float | None:
     moments = visible(scene, view)
     framed = at.row[:1] in ((("│", "faint"),), (("|", "faint"),))
     points = max(10, inside(at.width, framed=framed) - MARGIN)
-    column = at.x - _LABEL - 4 - framed
+    column = at.x - LABEL - 4 - framed
     if not moments or not 0 <= column < points:
         return None
     if len(moments) > points:
@@ -197,68 +196,9 @@ def band(
     shades = [(rows - 1 - row) * (SHADES - 1) // max(1, rows - 1) for row in range(rows)]
     roles = [f"{role}-{shade}" if role in ("rx", "tx") else role for shade in shades]
     return [
-        line((fit(label, _LABEL + 3, ">") + " ", kind), *braille.parts(text, shade))
+        line((fit(label, LABEL + 3, ">") + " ", kind), *braille.parts(text, shade))
         for (label, kind), text, shade in zip(labels, drawn, roles, strict=False)
     ]
-
-
-@lru_cache(maxsize=4)  # it moves every second sample
-def heat(moments: tuple[Summary, ...], room: int, rows: int) -> tuple[Line, ...]:
-    """The load of the busiest cores over time, one core per row."""
-    if not moments:
-        return ()
-    cpus = moments[-1].cpus
-    sums = [0] * len(cpus)
-    for moment in moments:
-        if moment.cpus == cpus:
-            for index, value in enumerate(moment.busy):
-                sums[index] += value
-    order = sorted(range(len(cpus)), key=lambda i: -sums[i])[:rows]
-    each = min(LOAD_MOST, rows // max(1, len(cpus)))
-    if each >= LOAD_LEAST:
-        return tuple(row for index in sorted(order) for row in _tall(moments, index, room, each))
-    out = []
-    for index in order:
-        values = [float(m.busy[index]) if m.cpus == cpus else None for m in moments]
-        soft = [float(m.softirq[index]) if m.cpus == cpus else None for m in moments]
-        chars = [
-            (
-                level(v) if v is not None else " ",
-                "softirq" if (s or 0) * 2 > (v or 0) and (v or 0) > 5 else "system",
-            )
-            for v, s in zip(resample(values, room), resample(soft, room), strict=True)
-        ]
-        out.append(line((fit(f"core {cpus[index]}", _LABEL + 3, ">") + " ", "dim"), *merge(chars)))
-    return tuple(out)
-
-
-def _tall(moments: Sequence[Summary], index: int, room: int, rows: int) -> list[Line]:
-    """The load of one core in several rows, the last one empty: the next core is told apart."""
-    cpus = moments[-1].cpus
-    values = [float(one.busy[index]) if one.cpus == cpus else None for one in moments]
-    drawn = (*braille.area(resample(values, 2 * room), rows - 1, 100.0), "")
-    labels = [(f"core {cpus[index]}", "dim"), (f"{values[-1]:.0f}%", "strong")]
-    labels += [("", "")] * rows
-    floors = [(rows - 2 - row) / (rows - 1) for row in range(rows)]  # the least load in a row
-    kinds = ["bad" if low >= HOT else "warn" if low >= WARM else "system" for low in floors]
-    return [
-        line((fit(label, _LABEL + 3, ">") + " ", role), *braille.parts(text, kind))
-        for (label, role), text, kind in zip(labels, drawn, kinds, strict=False)
-    ]
-
-
-def load(scene: Scene, width: int, rows: int) -> list[Line]:
-    """The load of the busiest cores over the last minutes; [] before there are two samples.
-
-    It moves every second sample, as the graph of rates does: fewer bytes for the terminal.
-    """
-    known = scene.past.fine
-    known = known[:-1] if known and int(known[-1].at) % 2 else known
-    moments = known[-max(1, width - MARGIN) :]
-    if rows < 2 or len(moments) < 2:
-        return []
-    remark = f"last {seconds(round(moments[-1].at - moments[0].at))}, now at the right"
-    return [section("LOAD", remark, width), *heat(moments, width - MARGIN, rows - 1)]
 
 
 def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> list[Line]:
@@ -282,7 +222,7 @@ def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> li
     for name, column in own:
         if column is not None and (name != "▲" or marks[column][0] == " "):
             marks[column] = (name, "key")
-    axis = line((" " * (_LABEL + 4), ""), *merge(marks))
+    axis = line((" " * (LABEL + 4), ""), *merge(marks))
     if not moments:
         return [axis]
     begin, end = clock(moments[0].wall).removesuffix(" UTC"), clock(moments[-1].wall)
@@ -290,7 +230,7 @@ def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> li
     gap = room - cells(begin) - cells(end)
     before = min(offset, max(0, gap))
     times = " " * before + begin + " " * max(1, gap - before) + end
-    return [axis, line((" " * (_LABEL + 4), ""), (times, "dim"))]
+    return [axis, line((" " * (LABEL + 4), ""), (times, "dim"))]
 
 
 def reading(

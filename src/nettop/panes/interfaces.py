@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..terms.text import Line, bar, ends, fit, fit_line, line, line_cells
-from ..terms.units import UNKNOWN, Units, brief, link, per_second, scaled, share
+from ..terms.units import UNKNOWN, Units, brief, link, per_second, share
 from ..views.past import lost
 from ..views.scene import Scene, nic_of, once
 from ..views.view import View
-from .parts import Cell, Column, fitted
+from .parts import Cell, Column, fitted, listing
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
@@ -66,6 +66,11 @@ def needs(scene: Scene, view: View) -> int:
     return 1 + shown + (shown < len(every))
 
 
+def shown(scene: Scene, view: View) -> tuple[Nic, ...]:
+    """The rows of the table, as far as there is room; of one interface there is no table."""
+    return _shown(scene, _name(nic_of(scene, view))) if len(known(scene)) > 1 else ()
+
+
 def _name(nic: Nic | None) -> str:
     return nic.name if nic is not None else ""
 
@@ -98,27 +103,31 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if len(every) < 2 or height < 3:
         return []
     chosen = nic_of(scene, view)
-    shown = list(_shown(scene, _name(chosen)))
-    room = height - 1 - (len(shown) < len(every) or len(shown) > height - 1)
-    shown = shown[:room]
-    if chosen is not None and _among(chosen, every) and not _among(chosen, shown):
-        shown[-1] = chosen
-    loads = any(load_of(one, way) is not None for one in shown for way in ("rx", "tx"))
+    rows = list(shown(scene, view))
+    room = height - 1 - (len(rows) < len(every) or len(rows) > height - 1)
+    on = next((one for one in rows if f"nic:{one.name}" == view.spot.on), None)
+    rows = rows[:room]
+    for must in (chosen, on):
+        if must is not None and _among(must, every) and not _among(must, rows):
+            rows[-1] = must
+    loads = any(load_of(one, way) is not None for one in rows for way in ("rx", "tx"))
     table = fitted(COLUMNS, width, () if width >= WIDE and loads else NARROW)
-    out = [table.heading(), *(table.row(_cells(scene, one, one is chosen)) for one in shown)]
-    more = len(every) - len(shown)
+    cells = [table.row(_cells(scene, one, one is chosen)) for one in rows]
+    at = next((place for place, one in enumerate(rows) if one is on), -1)
+    out = [table.heading(), *listing(cells, at, width, len(cells))]
+    more = len(every) - len(rows)
     if more:
         moved, gone = _together(scene)
-        moved = max(0.0, moved - sum(map(rate, shown)))
-        gone = max(0.0, gone - sum(lost(one.per_s) or 0.0 for one in shown))
-        text = f"   {more} more{_members(every, shown)}: {scene.units.rate(moved)} together"
+        moved = max(0.0, moved - sum(map(rate, rows)))
+        gone = max(0.0, gone - sum(lost(one.per_s) or 0.0 for one in rows))
+        text = f"   {more} more{_members(every, rows)}: {scene.units.rate(moved)} together"
         out.append(line((text, "dim"), (f", {per_second(gone, 'lost')}" if gone else "", "bad")))
     return [fit_line(one, width) for one in out]
 
 
-def _members(every: Sequence[Nic], shown: Sequence[Nic]) -> str:
+def _members(every: Sequence[Nic], rows: Sequence[Nic]) -> str:
     """`, 148 in br0`: how many of those that are not shown belong to each bond or bridge."""
-    many = Counter(one.master for one in every if one.master and not _among(one, shown))
+    many = Counter(one.master for one in every if one.master and not _among(one, rows))
     return "".join(f", {count} in {name}" for name, count in many.most_common(2))
 
 
@@ -201,7 +210,7 @@ def rates(nic: Nic, units: Units, width: int) -> Line:
     )
     tail: Line = ()
     if load and rate and width >= 96:
-        tail = line((f"TCP can carry {scaled(rate * 8 / load, 'b/s')} ", "dim"))
+        tail = line((f"TCP can carry {units.rate(rate / load)} ", "dim"))
     room = max(6, min(30, (width - 48 - line_cells(tail)) // 2)) if width >= 56 else 0
     both = gauge("rx", nic.per_s.rx_bytes, loads[0], units, room)
     both += line("  ") + gauge("tx", nic.per_s.tx_bytes, loads[1], units, room)

@@ -72,7 +72,7 @@ ORDERS: Final[Sequence[Order[JournalEntry]]] = (
     Order("BECAUSE OF", lambda one: one.finding or None, down=False),
     Order("BY", lambda one: one.user, down=False),
 )
-OVERTAKEN: Final = ("! overtaken", "warn")
+OVERTAKEN: Final = ("! changed since", "warn")
 
 
 def rows_of(scene: Scene, view: View) -> list[JournalEntry]:

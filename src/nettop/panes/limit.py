@@ -14,7 +14,7 @@ from ..facts.limits import Limit, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
 from ..terms.text import Line, bar, cells, clauses, crop, ends, fit_line, line, line_cells, over
-from ..terms.units import brief, packets, per_second, scaled, share
+from ..terms.units import Units, brief, packets, per_second, share
 from ..views.enough import unjudged, witnesses
 from ..views.past import lost
 from ..views.scene import Scene
@@ -32,8 +32,6 @@ CROWDED: Final = "other programs run on its core: move it, or them"
 BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
 _FLOW: Final = "its flow "  # before the measurement of a flow that stands for its interface
-WARM: Final = 0.7  # of a bar: what is above is in another colour
-HOT: Final = 0.9
 ADVISED: Final = ("critical", "warning", "advice")
 LEAST: Final = 10  # columns of a stage
 MOST: Final = 28
@@ -72,7 +70,7 @@ def verdict(limit: Limit, width: int, keys: Line = (), peer: Peer | None = None)
 
 def _because(limit: Limit) -> str:
     """The measurement, without the flow that it is of and without what to do."""
-    return _parted(limit)[0]
+    return "no queue here is full" if words.elsewhere(limit) else _parted(limit)[0]
 
 
 def _parted(limit: Limit) -> tuple[str, str]:
@@ -86,24 +84,48 @@ def _parted(limit: Limit) -> tuple[str, str]:
     return head, tail
 
 
-def further(limit: Limit) -> str:
+def further(limit: Limit, units: Units) -> str:
     """`next: the link, ≤ 921 Mb/s`; `at most 921 Mb/s: the link` where it may not be the next."""
     if limit.next is not None and limit.next.capacity is not None:
-        return f"next: {words.stage(limit.next)}, ≤ {scaled(limit.next.capacity[1], 'b/s')} "
+        return f"next: {words.stage(limit.next)}, ≤ {units.speed(limit.next.capacity[1])} "
     most = bound(limit)
     if most is None or most.capacity is None:
         return ""
-    return f"at most {scaled(most.capacity[1], 'b/s')}: {words.stage(most)} "
+    return f"at most {units.speed(most.capacity[1])}: {words.stage(most)} "
+
+
+def _other(limit: Limit) -> str:
+    """The other end of the flow, by its address."""
+    ends = limit.target.removeprefix("tcp:").replace("-", ">").split(">")
+    return ends[1] if len(ends) == 2 else "the other end"
+
+
+def _crowded(scene: Scene, limit: Limit) -> str:
+    """The programs that share the core of the one that waits for it, with their shares."""
+    facts = scene.facts
+    pid = limit.pid
+    own = next((one for one in facts.processes if one.pid == pid), None) if facts else None
+    if facts is None or own is None or own.cpu is None:
+        return CROWDED
+    others = [one for one in facts.processes if one.cpu == own.cpu and one.pid != pid]
+    others.sort(key=lambda one: -((one.user or 0.0) + (one.system or 0.0)))
+    if not others:
+        return CROWDED
+    first = others[0]
+    taken = (first.user or 0.0) + (first.system or 0.0)
+    return f"core {own.cpu} also runs {first.name}[{first.pid}] ({taken:.0f}%): move one of them"
 
 
 def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:
     """What to do: the first change of the finding, else a sentence; the next limit at the right."""
-    after, stages = further(limit), declared()
+    after, stages = further(limit, scene.units), declared()
     taken = len(after) + 1
     late = limit.stage.stage == "application" and limit.direction == "rx"
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
     if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
-        advice = CROWDED
+        advice = _crowded(scene, limit)
+    if words.elsewhere(limit):
+        advice = f"look at {_other(limit)}, or at the network"
     own = next((one.stage for one in limit.ladder
                 if one.stage in limit.joint and one.end == "here"), "")  # fmt: skip
     if stages[limit.stage.stage].beyond and own:
@@ -167,7 +189,7 @@ def stages(scene: Scene, limit: Limit, width: int, on: str = "") -> list[Line]:
         cells = (
             over(head, "select") if one.stage == on else head,
             _fill(one, limit, each),
-            _figure(one, limit, each),
+            _figure(one, limit, each, scene.units),
         )
         rows = [
             (*row, *fit_line(cell, each - 1), (" ", ""))
@@ -209,21 +231,16 @@ def _fill(one: Bar, limit: Limit, each: int) -> Line:
         if one.limits and moves(limit):
             return line(("limits", mark(limit)[1]))
         if one.lost is None and one.passed is not None and one.passed.why:
-            return line(("lost ?", "dim"))
+            return line(("not counted", "dim"))
         return line(("✓ no loss", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))
     size = max(3, each - 7)
     filled, rest = bar(one.full, size)
-    calm = (one.limits and not at_fault(limit)) or one.stage == "wire"
-    warm, hot = round(size * WARM), round(size * HOT)
-    pieces = [
-        (filled[:warm], "accent" if calm else "good"),
-        (filled[warm:hot], "accent" if calm else "warn"),
-        (filled[hot:], "accent" if calm else "bad"),
-    ]
-    return line(*pieces, (rest, "idle"), (f" {share(one.full)}", "strong" if one.limits else ""))
+    role = mark(limit)[1] if one.limits and at_fault(limit) else "accent"
+    tail = (f" {share(one.full)}", "strong" if one.limits else "")
+    return line((filled, role), (rest, "idle"), tail)
 
 
-def _figure(one: Bar, limit: Limit, each: int) -> Line:
+def _figure(one: Bar, limit: Limit, each: int, units: Units) -> Line:
     """What is lost at a stage; else what passes it, or what it could carry."""
     if one.lost:
         return line((f"-{per_second(one.lost)}", "bad"))
@@ -231,11 +248,11 @@ def _figure(one: Bar, limit: Limit, each: int) -> Line:
     if passed is not None and passed.rate is not None and passed.unit == "packets/s":
         return line((packets(passed.rate), "dim"))
     if one.stage in ("thread", "application") and limit.rate:
-        return line((scaled(limit.rate, "b/s"), "dim"))
+        return line((units.speed(limit.rate), "dim"))
     if one.stage == "core" and passed is not None and passed.rate is not None:
         return line((f"{passed.rate:.0f}% {'si' if each < 13 else 'softirq'}", "dim"))
     if one.reading is not None and one.reading.capacity is not None:
-        return line((f"≤ {scaled(one.reading.capacity[1], 'b/s')}", "dim"))
+        return line((f"≤ {units.speed(one.reading.capacity[1])}", "dim"))
     if passed is not None and passed.rate is not None:
         return line((f"{brief(round(passed.rate))} {passed.unit}", "dim"))
     return line(("0 lost", "dim")) if one.lost == 0 else ()

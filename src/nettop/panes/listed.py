@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
 NARROW: Final = 70  # columns below which the keys of a finding have no words
-NAMED: Final = 96  # columns from which a finding has its id: below, the title would be cut
 FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
 COPY: Final = Hint("y", "copy", "copy")
 TARGET: Final = 8  # columns for a target at the least
@@ -89,7 +88,7 @@ def fixes(one: Listed | None) -> tuple[Hint, ...]:
 
 def offered(one: Listed | None, scene: Scene) -> tuple[Hint, ...]:
     """Those of the keys that do something in this scene: a recording is not changed."""
-    return () if scene.origin and not scene.distant else fixes(one)
+    return () if scene.fixed else fixes(one)
 
 
 def planned(id_: str, scene: Scene) -> bool:
@@ -127,13 +126,13 @@ def alike(rows: Sequence[Listed]) -> frozenset[str]:
 def row(
     one: Listed, width: int, keys: str, longest: int = 34, shared: Collection[str] = ()
 ) -> Line:
-    """One finding in one line: mark, id, title; at the right its keys, or its state.
+    """One finding in one line: mark and title; at the right its keys, or its state.
 
-    Where there is little room the title stands alone: it says what is wrong. A title that is
-    `shared` with another row is followed by the target, as far as there is room.
+    The title says what is wrong; the id of its rule is in its text. A title that is `shared` with
+    another row is followed by the target, as far as there is room.
     """
     mark, role = MARKS.get(one.state, severity(one.finding))
-    name = min(longest, max(20, width // 4)) if width >= NAMED or one.finding is None else -2
+    name = min(longest, max(20, width // 4)) if one.finding is None else -2
     head = line((f" {mark} ", role))
     if name > 0:
         head += line((fit(one.id, name), role if role != "dim" else ""), "  ")
@@ -248,22 +247,22 @@ def _reason(text: str) -> str:
 
 
 def unevaluated(silent: Iterable[Silent]) -> str:
-    """`9 not evaluated: 6 not reported by the driver, 3 …`, most frequent first; "" for none."""
+    """`9 not possible here: 6 not reported by the driver, 3 …`, most frequent first; or ""."""
     counts = reasons(silent)
     if not counts:
         return ""
     parts = (f"{count} {text.replace(',', '')}" for text, count in counts.most_common())
-    return f"{counts.total()} not evaluated: {', '.join(parts)}"
+    return f"{counts.total()} not possible here: {', '.join(parts)}"
 
 
 def unheld(silent: Iterable[Silent]) -> str:
-    """`120 rules do not hold, 9 not evaluated`: a rule that has a result does not hold."""
+    """`120 checks passed, 9 not possible here`: a rule that has a result does not hold."""
     known = [one for one in silent if one.applies]
     rules = {one.rule for one in known}
     judged = {one.rule for one in known if not one.because.startswith(UNEVALUATED)}
     unknown = len(rules - judged)
-    more = f", {unknown} not evaluated" if unknown else ""
-    return f"{len(judged)} rules do not hold{more}"
+    more = f", {unknown} not possible here" if unknown else ""
+    return f"{len(judged)} checks passed{more}"
 
 
 def silent_lines(silent: Sequence[Silent], width: int, height: int) -> list[Line]:
@@ -276,7 +275,7 @@ def silent_lines(silent: Sequence[Silent], width: int, height: int) -> list[Line
     for one in known:
         if not one.because.startswith(UNEVALUATED):
             rest.setdefault(one.rule, []).append(one)
-    out = [section("SILENT RULES", f"{len(rest)} do not hold", width)]
+    out = [section("CHECKS", f"{len(rest)} passed", width)]
     out += [line((f" {row}", "dim")) for row in wrap(unevaluated(known), max(10, width - 2))]
     shown = list(rest.items())[: max(0, height - len(out))]
     names = [_name(rule, targets) for rule, targets in shown]

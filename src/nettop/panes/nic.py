@@ -164,8 +164,10 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(setting.address for setting in rows_of(scene, view))
 
 
-def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     """Setting a value, where the driver offers another."""
+    if nic_of(scene, view) is None:
+        return ()
     can = here and may_set(scene) and not fixed(scene, here)
     known = (Hint("Enter", "set", "enter"),) if can else ()
     return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
@@ -182,12 +184,25 @@ def setting(here: str) -> str:
     return here
 
 
+def _setting(scene: Scene, here: str) -> Setting | None:
+    """The setting of that address."""
+    name = here.rpartition("@")[2]
+    nics = scene.facts.nics if scene.facts is not None else ()
+    known = (one for nic in nics if nic.name == name for one in settings(nic))
+    return next((one for one in known if one.address == here), None)
+
+
+def value(scene: Scene, here: str) -> str:
+    """The present value of the setting."""
+    one = _setting(scene, here)
+    return one.now if one is not None else ""
+
+
 def fixed(scene: Scene, here: str) -> str:
     """Why the setting cannot be changed: the driver offers no other value."""
     name = here.rpartition("@")[2]
-    nics = scene.facts.nics if scene.facts is not None else ()
-    known = [one for nic in nics if nic.name == name for one in settings(nic)]
-    only = any(one.address == here and one.settable != "yes" for one in known)
+    one = _setting(scene, here)
+    only = one is not None and one.settable != "yes"
     return f"the driver of {name} offers no other value for {here}" if only else ""
 
 

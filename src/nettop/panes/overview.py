@@ -14,9 +14,10 @@ from ..views.past import lost
 from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View, under
-from . import ends, flowlist, graph, grid, history, interfaces, limit, listed, origins
+from . import corelist, ends, flowlist, graph, grid, interfaces, limit, listed, loads, overviewrows
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
+from .overviewrows import BESIDE, FLOW, MARK, STAGE, finding_ids, items, listed_at
 from .parts import section, waiting
 
 TITLE = "Overview"
@@ -27,31 +28,12 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 BOUND = True
-BESIDE: Final = 104  # columns from which findings and cores are side by side
 STAGES: Final = 15  # rows from which the stages are shown
 GRAPH: Final = 6  # lines of the graph at the least
 TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
 MOST_LOADS: Final = 13  # lines of the load over time
 SHORT: Final = 3  # lines of a list at the least
 AXIS: Final = re.compile("now|┴")  # in the time axis of the graph
-
-
-STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of these
-MARK: Final = "mark:"
-FLOW: Final = "flow:"
-
-
-def finding_ids(scene: Scene) -> tuple[str, ...]:
-    """The findings: those that hold, then those that are done."""
-    return tuple(one.id for one in listed.standing(scene))
-
-
-def items(scene: Scene, view: View) -> tuple[str, ...]:
-    """What the cursor can be on, from the top: stages, marks of the graph, findings, flows."""
-    stages = tuple(f"{STAGE}{one.stage}" for one in limit.shown(scene, foremost(scene, view)))
-    flows = tuple(f"{FLOW}{one.id}" for one in flowlist.busiest(scene))
-    marks = tuple(f"{MARK}{one}" for one in graph.marks(scene))
-    return (*stages, *marks, *finding_ids(scene), *flows)
 
 
 def start(scene: Scene, view: View) -> str:  # noqa: ARG001
@@ -70,31 +52,17 @@ def updown(view: View, scene: Scene, by: int) -> View:
     return view.at(on=rows[at], index=at)
 
 
-def enter(view: View, scene: Scene, here: str) -> Next:
-    """Show where the row comes from: the finding, the stage, the flow."""
-    facts, found = scene.facts, foremost(scene, view)
-    to = origins.Origin("advisor", here)
-    if not here or facts is None:
-        return view, None
-    if here.startswith(FLOW):
-        name = here.removeprefix(FLOW)
-        to = origins.of_flow(next((one for one in facts.flows if one.id == name), None))
-    elif here.startswith(STAGE) and found is not None:
-        to = origins.of_stage(facts, found, here.removeprefix(STAGE))
-    elif here.startswith(MARK):
-        to = origins.of_mark(here.removeprefix(MARK))
-    return origins.jump(view, to), None
-
-
 undoes = listed.undoes
+boxes, enter = overviewrows.boxes, overviewrows.enter
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     """What Enter shows."""
-    source = "show" if here.startswith((STAGE, MARK, FLOW)) else "why"
+    source = "why" if here in finding_ids(scene) else "show"
     known = (Hint("Enter", source, "enter"),) if here else ()
-    other = Hint("I", "other way", "invert")
-    ways = (other,) if foremost(scene, view) is not None else ()
+    found = foremost(scene, view)
+    other = "show send" if found is not None and found.direction == "rx" else "show receive"
+    ways = (Hint("I", other, "invert"),) if found is not None else ()
     return (*known, *ways, Hint("i", "interface", "interface"))
 
 
@@ -107,6 +75,8 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
     if nic is not None and at.part.startswith(f"{nic.name} ") and axis:
         mark = graph.mark_at(scene, nic, inner, at.x - framed)
         return f"{MARK}{mark}" if mark else ""
+    if (row := listed_at(scene, at)) in items(scene, view):
+        return row
     if found is None or at.height - 2 < 12 or at.width < 50:
         return ""
     first = 2 + len(answer(scene, view, found, inner)[0])  # below header and title
@@ -203,7 +173,7 @@ def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> l
                 framed=framed)  # fmt: skip
 
 
-def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
+def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
     """The load of the cores in `height` lines and their title; why they cannot be read."""
     facts = scene.facts
     if facts is None:
@@ -213,10 +183,11 @@ def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
     inner = inside(width, framed=framed)
     mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
     legend = "█ softirq ▓ irq ▒ system ░ user"
-    remark = "  ".join(filter(None, (legend if inner >= 70 else "", mean)))
-    rows = grid.block(facts, inner, height)
+    map_to = f"map to {grid.scale(facts.cores):g} %" if len(facts.cores) > grid.MANY else ""
+    remark = "  ".join(filter(None, (legend if inner >= 70 else "", map_to, mean)))
+    rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
     if framed and len(facts.cores) <= grid.MANY:
-        rows += history.load(scene, inner, height - len(rows))
+        rows += loads.load(scene, inner, height - len(rows))
     return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
 
 
@@ -297,12 +268,13 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     left -= len(drawn)
     if drawn or scene.facts is None:
         known = few if drawn else known
-        out += grid.brief(scene.facts, width) if scene.facts is not None else []
+        on = corelist.core_of(view.spot.on)
+        out += grid.brief(scene.facts, width, on) if scene.facts is not None else []
         out += listed.finding_lines(scene, view, width, known, framed=False)
     else:
         low = known + 1
         wanted = grid.needs(scene.facts, width)
-        out += cores(scene, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False)
+        out += cores(scene, view, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False)
         out += listed.finding_lines(scene, view, width, known, framed=False)
     left = height - len(out)
     if left >= SHORT:
@@ -320,7 +292,12 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if beside and scene.facts is not None:  # rather the load over time than a higher graph
         spare = left - middle - low - height * TALL // 100
         middle += max(0, min(spare, MOST_LOADS)) if len(scene.facts.cores) <= grid.MANY else 0
-    drawn = rates(scene, view, width, max(GRAPH, left - middle - low), framed=True)
+    nic = nic_of(scene, view)
+    most = graph.worth(scene, nic, width - 2) if nic is not None else GRAPH
+    spare = left - middle - low - most
+    if spare > 0 and beside:
+        middle += min(spare, MOST_LOADS)
+    drawn = rates(scene, view, width, max(GRAPH, min(most, left - middle - low)), framed=True)
     out += drawn
     rest = height - len(out) - middle - 2 * (2 if beside else 3)
     low = rest if drawn else min(rest, max(1, _lists(scene)))
@@ -349,7 +326,7 @@ def _middle(scene: Scene, view: View, width: int, left: int) -> int:
     wanted = grid.needs(scene.facts, inner) if scene.facts is not None else 1
     lists = max(1, many) + (ports + 2 if ports else 0)
     need = _steady(max(wanted, lists) if beside else wanted + max(1, many), 2)
-    return max(SHORT, min(need, left - GRAPH - SHORT, left * 2 // 5))
+    return max(SHORT, min(need, left - GRAPH - SHORT, left // 2))
 
 
 def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) -> list[Line]:
@@ -358,7 +335,7 @@ def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) 
     if not beside:
         upper = min(many, max(1, height // 2))
         out = listed.finding_lines(scene, view, width, upper, framed=True)
-        return out + cores(scene, width, height - upper, framed=True)
+        return out + cores(scene, view, width, height - upper, framed=True)
     half = width // 2
     ports = interfaces.needs(scene, view)
     room = height - min(many, max(1, (height - 2) // 2)) - 2
@@ -368,5 +345,5 @@ def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) 
     )
     if table:
         left += part("INTERFACES", "i: next", table, half, framed=True)
-    right = cores(scene, width - half, height, framed=True)
+    right = cores(scene, view, width - half, height, framed=True)
     return [(*fit_line(one, half), *other) for one, other in zip(left, right, strict=False)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from ..facts import Facts
@@ -20,11 +21,10 @@ from .parts import clock, left_of, typed, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
 LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
-MOMENT_FROM = 100  # columns from which the header names all keys of an earlier moment
+MOMENT_FROM = 100  # columns from which the header has words for its figures and keys
 QUIET_FROM = 60  # columns from which the header has the age of tables of a quiet host
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
-NOTE = 3  # rows of a note at most: its end is often the reason
-SELF = 13  # columns of nettop's own load, with gaps
+SELF = 16  # columns of nettop's own load, with gaps
 REASON = 24  # free columns from which the reason for the profile is shown
 PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
     False: (("c", "key"), (" keep, ", "warn"), ("u", "key"), (" undo now", "warn")),
@@ -52,17 +52,18 @@ def header(scene: Scene, view: View, width: int) -> Line:
         right.append(("● rec  ", "bad"))
     if scene.counting and width >= QUIET_FROM:
         right.append(("counting drops and failed calls, sampling cores  ", "dim"))
-    age = f", quiet: {_quiet(scene)}" if scene.quiet > scene.interval else ""
+    idle = scene.quiet > scene.interval and width >= QUIET_FROM
+    every = f"{_quiet(scene)} (idle)" if idle else seconds(scene.interval)
     brief = bool(view.moment) and width < MOMENT_FROM  # the name of the host has more weight
-    if not brief:
-        right.append((f"{seconds(scene.interval)}{age if width >= QUIET_FROM else ''}  ", "dim"))
+    if not brief and LOOK not in scene.stretched:
+        right.append((f"{'every ' * (width >= MOMENT_FROM)}{every}  ", "dim"))
     room = min(width // 3, width - line_cells((*left[:3], *right)) - SELF)
     if scene.stretched and not view.moment:
         right.append((f"{stretched(scene.stretched, room)}  ", "warn"))
     here = not scene.origin and not scene.boxed  # else it is that of another process
     own = facts.host.nettop_cpu if facts is not None and here else None
     if own is not None and not brief:
-        right.append((f"self {percent(own)} ", "dim"))
+        right.append((f"own {'CPU ' * (width >= MOMENT_FROM)}{percent(own)} ", "dim"))
     tail = tuple(right)
     room = width - line_cells(tail) - 1
     if facts is not None and room - line_cells(tuple(left)) >= REASON:
@@ -75,7 +76,7 @@ def header(scene: Scene, view: View, width: int) -> Line:
 def _quiet(scene: Scene) -> str:
     """Seconds between two looks at a quiet host, and between two readings of its tables."""
     looks = max(QUIET_LOOK, scene.interval)
-    return f"{looks:g} to {seconds(scene.quiet)}" if looks < scene.quiet else seconds(scene.quiet)
+    return f"{looks:g}–{seconds(scene.quiet)}" if looks < scene.quiet else seconds(scene.quiet)
 
 
 def _host(scene: Scene, facts: Facts, width: int) -> list[tuple[str, str]]:
@@ -98,7 +99,8 @@ def stretched(waits: Mapping[str, float], room: int) -> str:
     As many as have room, and the number of the others if it has room too.
     """
     longest = sorted(waits.items(), key=lambda item: (item[0] != LOOK, -item[1], item[0]))
-    parts = [f"{name} every {round(wait, 1):g} s" for name, wait in longest]
+    parts = [f"{'redrawn' if name == LOOK else name} every {round(wait, 1):g} s"
+             for name, wait in longest]  # fmt: skip
     texts = [f"{', '.join(parts[:many])}, {len(parts) - many} more"
              for many in range(len(parts) - 1, 0, -1)]  # fmt: skip
     fitting = (one for one in (", ".join(parts), *texts, parts[0]) if cells(one) <= room)
@@ -148,6 +150,9 @@ def footer(scene: Scene, view: View, width: int) -> Line:
     if view.editing and (view.proving or not view.editing.startswith("form.")):
         name, does = PROMPTS.get(view.editing, (f"{view.editing} =", "shows the plan"))
         offer = "" if view.draft else offered(scene, view.editing.removeprefix("form."))
+        if not view.editing.startswith("form."):
+            now = pane(view.pane).value(scene, view.spot.on)
+            offer = f"  now {now}" if now and not view.untouched else ""
         prompt = line((f" {name} ", "key"), typed(view), (offer, "dim"))
         return ends(prompt, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
@@ -248,11 +253,8 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
         out.append(ends(fit_to(text, width - line_cells(keys) - 1), keys, width))
     if scene.notes:
         note = scene.notes[-1]
-        rows = wrap(note.text, width - 2)
-        rows = [*rows[: NOTE - 1], " ".join(rows[NOTE - 1 :])]
-        out += [
-            fit_line(line((f" {crop(row, width - 2)}", note.role)), width) for row in rows if row
-        ]
+        rows = wrap(note.text, width - 2)  # all of it: its end is often the reason
+        out += [fit_line(line((f" {row}", note.role)), width) for row in rows if row]
     if view.spot.filter and not view.typing:
         out.append(
             fit_line(
@@ -284,14 +286,15 @@ def compose(
     question: list[Line] = []
     if scene.question is not None:
         question = asking.lines(scene.question, view, width, question_rows)
+    room = body_rows + question_rows  # a question covers the lowest rows; the others stay
     if body_rows <= 0:
         body = []
     elif view.help and guide is not None:
-        body = guide(view, width, body_rows)
+        body = guide(view, width, room)
     else:
         draw = _enlarged if view.full else pane(view.pane).lines
         draw = journey.lines if view.journey else draw
-        body = draw(scene, view, width, body_rows)
+        body = draw(scene, view, width, room)
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]
     out += [((" " * width, ""),)] * (body_rows - len(body))
@@ -308,6 +311,8 @@ def painted(scene: Scene, view: View, width: int, height: int) -> View:
     The cursor is bound to the row that was painted. Rows of a question that were shown are read.
     """
     width, height = max(1, width), max(1, height)
+    if view.size != (width, height):
+        view = replace(view, size=(width, height))
     if not view.help:
         view = cursor.bound(view, scene)
     if scene.question is None:

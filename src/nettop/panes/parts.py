@@ -192,6 +192,11 @@ def shares(core: Core) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
+def legend() -> Line:
+    """The kinds of time, each in its colour: what the colours of a load over time mean."""
+    return tuple((f" {short}", role) for _, short, _, role in SHARES)
+
+
 def kinds(core: Core, limit: int = 2) -> str:
     """The largest kinds of a core's time, as `si 78 sy 12`."""
     known = [(getattr(core, name), short) for name, short, _, _ in KINDS]

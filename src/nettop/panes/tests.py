@@ -128,9 +128,11 @@ def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
-    """What Enter does with the row."""
+    """What Enter does with the row; nothing is run from another host or a recording."""
     group, _, name = here.partition(".")
     text = {"result": "compare", "study": "repeat"}.get(group, "edit")
+    if scene.origin is not None and not scene.distant and (name == START or group == "study"):
+        return ()
     return (Hint("Enter", "start" if name == START else text, "enter"),)
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ..config import save
 from ..host.source import Source
@@ -31,8 +31,13 @@ from .changing import Changing, changes_of
 from .experiments import Experiments
 from .notes import Post, Update, ask_question, not_this_host, note, reverts
 from .planning import Planning
+from .playing import VERBS as PLAYED
+from .playing import Playing
 from .remote import Proving
 from .trying import TrialBench, options_of
+
+if TYPE_CHECKING:
+    from ..host.played import Played
 
 JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending
 AWAY_EVERY: Final = 10.0  # the same for the journal of another host: each is a connection
@@ -64,6 +69,8 @@ class Actions:
         )
         self.planning = Planning(source, post, self.away.propose if self.away else None)
         self.experiments = Experiments(self.planning)
+        played = cast("Played", source) if getattr(source, "plays", False) else None
+        self.playing = Playing(played, post) if played is not None else None  # the demo
         self.changing = Changing(source, post, self.altered, host)
         self.threads: list[threading.Thread] = []
         self.studies_read = False
@@ -80,6 +87,10 @@ class Actions:
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start to carry out a request; returns at once."""
+        playing = self.playing
+        if playing is not None and ask.verb in PLAYED:
+            self._spawn(ask.verb, lambda: playing.do(ask, view, scene))
+            return
         beyond = self.beyond
         if beyond is not None and beyond.concerns(ask, view, scene):
             self._spawn(ask.verb, lambda: beyond.do(ask, view, scene))
@@ -152,12 +163,16 @@ class Actions:
     def stop(self) -> None:
         """End a running test, which also ends its processes on the other host."""
         self.bench.stop()
+        if self.playing is not None and self.playing.cancel is not None:
+            self.playing.cancel.set()
 
     def follow(self, scene: Scene, view: View) -> None:
         """Read what the pane shown needs.
 
         The journal is read again while a change is pending, and when another nettop wrote to it.
         """
+        if self.playing is not None:
+            self.playing.follow(scene)
         now = time.monotonic()
         lazy = pane(view.pane).LAZY
         if "studies" in lazy and not self.studies_read:
@@ -168,7 +183,9 @@ class Actions:
             self._spawn("journal", self.reload)
         far = self.away is not None or any(one.id.startswith(PEERS) for one in scene.pending)
         every = AWAY_EVERY if far else JOURNAL_EVERY
-        due = bool(scene.pending) and now - self.journal_read > every  # a guard may have reverted
+        due = (
+            bool(scene.pending) and self.playing is None and now - self.journal_read > every
+        )  # a guard may have reverted
         if due or (self._here() and journal_version() != self.journal_seen):
             self.journal_read = now
             self._spawn("journal", self.reload)

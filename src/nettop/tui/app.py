@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from ..host.source import Source
     from ..views.scene import Note
     from ..views.view import Options, View
+    from .engine import Engine
     from .pairing import Pairing
     from .peering import Peering
     from .screen import Nettop, Tick
 
 
+SILENT = 4.0  # seconds of the demo before its first picture
 PROCESSOR_AFTER = 3.0  # seconds after the first frame: the query takes a second of a core
 
 
@@ -87,6 +89,8 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         options, source, other, lambda text: engine.post(Scene(notes=(text,)))
     )
     app.engine = engine
+    if demo:
+        _answered_at_once(engine, source)
     boxed = source.live and not getattr(options, "netns", None)
     arrived = (lambda: post(app, Tick(lambda now: now))) if boxed else None
     app.scrub.moments = moments_of(recording=source.ends, arrived=arrived)
@@ -127,6 +131,14 @@ def _not_root_there(source: Source) -> list[str]:
     if there is None or there.root:
         return []
     return [brief(f"{there.name}: {NOT_ROOT}", there.name)]
+
+
+def _answered_at_once(engine: Engine, source: Source) -> None:
+    """Play the first seconds of a recording before its first picture, which then has an answer."""
+    from ..host.recording import Replay
+
+    if isinstance(source, Replay):
+        source.swift = engine.silent = SILENT
 
 
 def _other_end(

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..host.descendants import running
 from ..host.source import HostLostError, Source
 from ..panes import journey, pane
 from ..sampling.budget import LOOK
 from ..sampling.moves import QUIET_LOOK, Moves
 from ..views.build import Plans, scene_of
+from ..views.own import without
 from ..views.past import History
 from ..views.scene import Note, Scene
 from ..views.view import View
@@ -55,6 +57,9 @@ class Engine(threading.Thread):
         self.peering: Peering | Pairing | None = None  # reads the other end of the flows
         self.past = History()
         self.stopping = False
+        self.silent = float("-inf")  # until this moment (seconds) a recording posts nothing
+        self.looks = False  # whether the page of a core was opened: its work is sampled
+        self.own: frozenset[int] = frozenset()  # processes that nettop started, as tests do
         self.single = False  # take one sample of a recording that is held
         self.fresh = False  # read every table again, because the host was changed
         self.pace = 0.0  # seconds between samples that the budget asks for
@@ -65,8 +70,11 @@ class Engine(threading.Thread):
     def set_view(self, view: View) -> None:
         """The view has changed: other tables may be needed."""
         before, self.view = self.view, view
+        opened = view.spot.open != before.spot.open and bool(view.spot.open)
+        self.looks = self.looks or (opened and "profiles" in (pane(view.pane).DRAWS or ()))
         if (
-            before.pane != view.pane
+            opened
+            or before.pane != view.pane
             or before.paused != view.paused
             or bool(before.moment) != bool(view.moment)
             or before.profile != view.profile
@@ -243,6 +251,9 @@ class Engine(threading.Thread):
             self.reasons = observer.deep = view.reasons
             if not view.reasons:
                 observer.look_shortly()
+        if self.looks:
+            self.looks = False
+            observer.look_soon()
         opening = self.source.opening
         if opening and self.peering is not None:
             self.peering.restart()
@@ -262,7 +273,8 @@ class Engine(threading.Thread):
         self.past = self.past.add(observation.facts, observation.frame.wall)
         if self.peering is not None:
             self.peering.offer(observation)
-        self.post(self.scene(observation, view))
+        if not (self.source.ends and self.source.now() < self.silent):
+            self.post(self.scene(observation, view))
 
     def _tape(self, observer: Observer) -> None:
         """Begin or end a recording as `tape` says."""
@@ -290,6 +302,12 @@ class Engine(threading.Thread):
         if self.pace > self.interval:
             waits = {**observation.stretched, LOOK: self.pace}
             observation = replace(observation, stretched=waits)
+        if self.source.live:
+            self.own |= running()
+            judgement = observation.judgement
+            kept = without(judgement.findings, observation.facts, self.own)
+            if len(kept) < len(judgement.findings):
+                observation = replace(observation, judgement=replace(judgement, findings=kept))
         peer = self.peering.shown if self.peering is not None else None
         if peer is not None and peer.joined and not peer.message:
             from ..facts.pair.seen import with_ends

@@ -96,7 +96,8 @@ class RowsRead:
     def forget(self, view: View) -> View:
         """The view for another question, or for none: no row was shown yet."""
         self.unseen = None
-        return replace(view, sheet=0, scroll=0, read=0, unread=-1)
+        closed = replace(view, editing="", draft="", untouched=False)  # a typed value had its plan
+        return replace(closed, sheet=0, scroll=0, read=0, unread=-1)
 
     def answered(self, view: View, when: float) -> View:
         """The terminal has answered; if it owes no other answer, it has drawn everything."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from ..facts import PROFILES
 from ..panes import asking, interfaces, journey, names, origins, pane
-from ..panes.cursor import kept, moved, target
+from ..panes.cursor import kept, moved, next_part, paged, target
 from ..panes.declared import columns
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
@@ -27,8 +27,8 @@ OWN: Final = {key.action: (name, key) for name in names() for key in pane(name).
 
 KEYS: Final = (
     Key(tuple(DIGITS), "open", "open a pane", "panes", f"{min(DIGITS)} … {max(DIGITS)}"),
-    Key(("tab",), "next", "next pane", "panes", "Tab"),
-    Key(("shift+tab",), "previous", "previous pane", "panes", "Shift-Tab"),
+    Key(("tab",), "next", "next part, then pane", "panes", "Tab"),
+    Key(("shift+tab",), "previous", "previous part or pane", "panes", "Shift-Tab"),
     Key(("up", "k"), "up", "up", "moving", "↑ k"),
     Key(("down", "j"), "down", "down", "moving", "↓ j"),
     Key(("left",), "earlier", "earlier moment, prior choice", "moving", "←"),
@@ -178,8 +178,9 @@ def command(view: View, scene: Scene) -> str:
 def _question_key(name: str, view: View, question: Question) -> Next:
     """A key while a question is open: Enter agrees, Esc cancels, ← → show its other sheets.
 
-    While some rows have not been on the screen, Enter scrolls to them. Before any row was on the
-    screen, Enter was typed for something else and does nothing.
+    The text of an export is copied with y; in other questions y might be typed for yes. While some
+    rows have not been on the screen, Enter scrolls to them. Before any row was on the screen, Enter
+    was typed for something else and does nothing.
     """
     if name == "enter" and view.unread < 0:
         return view, None
@@ -189,7 +190,7 @@ def _question_key(name: str, view: View, question: Question) -> Next:
         return view, Ask("agree", value=question.sheets[asking.place(view, question)][0])
     if name in ("escape", "q", "n"):
         return view, Ask("dismiss")
-    if name == "y":
+    if name == "y" and question.verb == "export":
         _, body = question.sheets[asking.place(view, question)]
         return view, Ask("copy", value="\n".join(text_of(row).rstrip() for row in body))
     turn = {"left": -1, "h": -1, "right": 1, "l": 1, "tab": 1, "shift+tab": -1}.get(name)
@@ -241,7 +242,9 @@ def _type_value(name: str, character: str | None, view: View, scene: Scene) -> N
             text = view.draft.strip() or (offered(scene, field) if view.proving else "")
             done = replace(done, form={**view.form, field: text})
             return _next_prompt(field, done) if view.proving else (done, None)
-        return done, Ask("set", view.editing, view.draft.strip()) if view.draft.strip() else None
+        # the field stays open until the plan is shown: a wrong value can be corrected
+        wanted = view.draft.strip()
+        return (view, Ask("set", view.editing, wanted)) if wanted else (done, None)
     if character and character.isprintable():
         before = "" if view.untouched else view.draft
         return replace(view, draft=(before + character)[:200], untouched=False), None
@@ -271,7 +274,8 @@ def _edit(view: View, scene: Scene) -> Next:
     why = pane(view.pane).fixed(scene, here) if address else ""
     if (scene.origin and not scene.distant) or not address or why:
         return view, Ask("set", value=why)  # its note says why nothing can be set
-    return replace(view, editing=address, draft=""), None
+    now = pane(view.pane).value(scene, here)
+    return replace(view, editing=address, draft=now, untouched=bool(now)), None
 
 
 Change = Callable[[View, Scene], View]
@@ -291,7 +295,8 @@ def _move(by: int) -> Change:
 
 def _page(by: int) -> Change:
     def page(view: View, scene: Scene) -> View:
-        if pane(view.pane).PAGED:
+        here = pane(view.pane)
+        if paged(view) or (here.PAGED and not here.LISTED):
             return view.at(top=max(0, view.spot.top + by))
         return moved(view, scene, by)
 
@@ -343,7 +348,10 @@ def _filter(view: View, scene: Scene) -> View:
 
 
 def _turn(by: int) -> Change:
-    def turn(view: View, scene: Scene) -> View:  # noqa: ARG001
+    def turn(view: View, scene: Scene) -> View:
+        row = next_part(view, scene, by)
+        if row:
+            return view.at(on=row, index=pane(view.pane).items(scene, view).index(row))
         known = names()
         name = known[(known.index(view.pane) + by) % len(known)]
         return replace(view, pane=name, help=False, back=(), journey="")

@@ -24,6 +24,8 @@ QUIT = "quit"
 
 def question(scene: Scene) -> Question | None:
     """The question before the screen ends; None if no test runs and no change is unconfirmed."""
+    if scene.plays:
+        return None
     rows = []
     if scene.progress is not None:
         rows.append(

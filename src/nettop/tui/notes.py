@@ -16,7 +16,7 @@ from .keys import TIMES
 
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
-READ: Final = 2.0  # seconds after which a note has been read
+READ: Final = 1.0  # seconds after which a note has been read
 
 
 def note(text: str, role: str = "") -> Update:

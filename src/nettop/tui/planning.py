@@ -59,7 +59,7 @@ class Planning:
             return
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
         if not sure:
-            self.post(note("this finding is an experiment: p tests it", "warn"))
+            self.post(note("not sure to help: p tests it, a is not offered", "warn"))
             return
         self.propose(f"Apply {finding.id}", sure, finding.id)
 

@@ -18,11 +18,12 @@ from textual.screen import Screen
 
 from ..panes import page
 from ..terms.text import Line, plain
+from ..views import effects
 from ..views.ask import Ask
 from ..views.build import keep
 from ..views.scene import Scene
 from ..views.view import View, next_interval
-from . import effect, internals, keys, leaving, mouse, palette, themes
+from . import answers, effect, internals, keys, leaving, mouse, palette, themes
 from .board import Board, Ground, Tick
 from .effect import record_key
 from .gate import EARLY, PATIENCE, QUERY, SHEET, TRUST, Gate, RowsRead
@@ -208,14 +209,14 @@ class Nettop(App[int]):
         before = self.scene
         self.scene = message.update(before)
         self._look_at(self.scrub.add(self.scene, self.view))
-        if self.view.options.bell and (
-            signal := effect.bell(effect.newly_critical(before, self.scene))
-        ):
+        signal = effect.bell(effect.newly_critical(before, self.scene))
+        if self.view.options.bell and signal:
             internals.write(self, signal)
         if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
-        if self.scene.notes:
-            self.scene = unread(self.scene, STALE)
+        for text in effects.told(before, self.scene):
+            self.add_note(text, "good")
+        self.scene = unread(self.scene, STALE) if self.scene.notes else self.scene
         if self.actions is not None:
             self.actions.follow(self.scene, self.view)
         self.draw()
@@ -240,7 +241,12 @@ class Nettop(App[int]):
         if enter and self.reading.early(self.view, event.time):
             self.add_note(EARLY, "dim")
             return
-        self.step(*keys.press(event.key, event.character, self.view, self.target_scene()))
+        self.scene = unread(self.scene)  # what an earlier key said is no answer to this one
+        pressed = event.key, event.character
+        view, ask, words = answers.press(pressed, self.view, self.target_scene())
+        if words:
+            self.add_note(words, "dim")
+        self.step(view, ask)
 
     def step(self, view: View, ask: Ask | None) -> None:
         """Take the next view and carry out the request."""
@@ -312,12 +318,11 @@ class Nettop(App[int]):
     def _answered(self, ask: Ask) -> None:
         """Close the answered question; carry it out if the user agreed."""
         question = self.scene.question
-        if question is not None and question.verb == leaving.QUIT:
-            if ask.verb == "agree":
-                self.leave()
+        if question is not None and question.verb == leaving.QUIT and ask.verb == "agree":
+            self.leave()
         elif ask.verb == "agree" and self.actions is not None:
             self.actions.do(ask, self.view, self.scene)
-        elif ask.verb == "dismiss":
+        elif ask.verb == "dismiss" and question is not None and question.verb != leaving.QUIT:
             self.add_note("nothing was changed", "dim")
         self.scene = replace(self.scene, question=None)
         self.view = self.reading.forget(self.view)
@@ -330,9 +335,8 @@ class Nettop(App[int]):
         self.add_note(f"copied: {text.splitlines()[0]}", "good")
 
     def _pace(self, by: int) -> None:
-        now = self.view.options
-        interval = next_interval(now.interval, by)
-        self._look_at(replace(self.view, options=replace(now, interval=interval)))
+        new = replace(self.view.options, interval=next_interval(self.view.options.interval, by))
+        self._look_at(replace(self.view, options=new))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """The entries of the command palette."""

@@ -56,7 +56,7 @@ def result_of(document: Document) -> StoredResult:
         low, high = document.get("interval") or (0.0, 0.0)
         if low or high:
             confidence = float(document.get("confidence") or 0.95)
-            figures.append((f"{confidence:.0%} CI", f"{low:+.1%} … {high:+.1%}"))
+            figures.append((f"{confidence:.0%} interval", f"{low:+.1%} … {high:+.1%}"))
         figures.append(("pairs", str(len(document.get("a") or ()))))
         figures.append(("", "kept" if document.get("kept") else "reverted"))
         figures += [("predicted", words)] if (words := calibration.beside(document)) else []

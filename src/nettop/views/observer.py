@@ -148,6 +148,11 @@ class Observer:
         if countable(self.source, self._settings) and not self.deep:
             self.short_look = ShortLook(self.source.now())
 
+    def look_soon(self) -> None:
+        """Begin the next short look now, if one is not running."""
+        if self.short_look is not None and not self._looks:
+            self.short_look.changed(self.source.now())
+
     def _end_counting(self) -> None:
         for what in collect.deep().values():
             self.source.end_counting(what)

@@ -113,6 +113,7 @@ class Packed(Mapping[str, _T]):
 FINE: Final = 900  # moments, one per second: 15 minutes
 COARSE: Final = 2880  # moments, one per `STEP`: eight hours
 STEP: Final = 10.0
+KINDS: Final = ("softirq", "irq", "system", "user", "steal")  # of a core's time
 PORTS: Final = 64  # interfaces of a moment at most
 IDLE: Final = 1000.0  # bytes/s below which an interface is idle
 _FLOWS: Final = 12
@@ -149,7 +150,7 @@ _TRACE: Final = Layout(Trace, "ffff")
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Summary:
-    """One summary. `busy` and `softirq` are percent, one byte per CPU in the order of `cpus`.
+    """One summary. `busy` and each of `kinds` are percent, one byte per CPU in the order of `cpus`.
 
     A summary is equal only to itself, so that a graph can cache what it needs of each.
     """
@@ -159,7 +160,7 @@ class Summary:
     ports: Packed[PortRates]
     cpus: tuple[int, ...]
     busy: bytes
-    softirq: bytes
+    kinds: tuple[bytes, ...]  # in the order of `KINDS`
     flows: Packed[Trace]
 
     def of(self, flows: Collection[str]) -> Summary:
@@ -168,7 +169,7 @@ class Summary:
         return self if traces is self.flows else replace(self, flows=traces)
 
 
-NONE: Final = Summary(0.0, 0.0, Packed(_PORT), (), b"", b"", Packed(_TRACE))
+NONE: Final = Summary(0.0, 0.0, Packed(_PORT), (), b"", (b"",) * len(KINDS), Packed(_TRACE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +225,12 @@ def _percents(values: Iterable[float | None]) -> bytes:
     return bytes([0 if not v or v < 0 else 100 if v > 100 else round(v) for v in values])
 
 
+def _kinds(facts: Facts, before: Summary) -> tuple[bytes, ...]:
+    """The kinds of all cores; one that is as before, as hard interrupts often, is shared."""
+    now = (_percents(map(attrgetter(kind), facts.cores)) for kind in KINDS)
+    return tuple(old if one == old else one for one, old in zip(now, before.kinds, strict=True))
+
+
 _LOST: Final = attrgetter("ring_drops", "rx_dropped", "tx_dropped", "phy_discards", "qdisc_drops")
 
 
@@ -276,6 +283,6 @@ def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
         before.ports.then(ports),
         before.cpus if cpus == before.cpus else cpus,
         _percents([None if c.idle is None else 100 - c.idle for c in facts.cores]),
-        _percents([c.softirq for c in facts.cores]),
+        _kinds(facts, before),
         before.flows.then(flows),
     )

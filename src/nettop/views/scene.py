@@ -27,23 +27,22 @@ if TYPE_CHECKING:
     from ..config.edit import Value
     from ..facts.kinds.nic import Counters, Nic
     from ..facts.pair import Joined, Unmatched
-    from .view import View
 
 
-_TEXTS: Final = {"host": "via", "recording": "replay of", "directory": "directory"}
+_TEXTS: Final = {"host": "via", "recording": "replay of", "demo": "DEMO of"}
 
 
 @dataclass(frozen=True, slots=True)
 class SceneOrigin:
     """What a scene shows if not this host: another host (prefix `name`), a recording or folder."""
 
-    kind: Literal["host", "recording", "directory"]
+    kind: Literal["host", "recording", "directory", "demo"]
     name: str
 
     @property
     def text(self) -> str:
         """The origin in a few words: `via ssh web1`, `replay of web1`."""
-        return f"{_TEXTS[self.kind]} {self.name}"
+        return f"{_TEXTS.get(self.kind, self.kind)} {self.name}"
 
     @property
     def brief(self) -> str:
@@ -58,6 +57,8 @@ def origin_of(source: Source) -> SceneOrigin | None:
     far = source.batches
     if far is not None:
         return SceneOrigin("host", far.name)
+    if getattr(source, "plays", False):
+        return SceneOrigin("demo", source.host)
     return SceneOrigin("recording" if source.ends else "directory", source.host)
 
 
@@ -268,7 +269,17 @@ class Scene:
     @property
     def distant(self) -> bool:
         """Whether another host is shown (--host), where an installed nettop can make changes."""
-        return self.origin is not None and self.origin.kind == "host"
+        return bool(self.origin and self.origin.kind == "host")
+
+    @property
+    def plays(self) -> bool:
+        """Whether this is the demo, in which changes and proofs are played."""
+        return bool(self.origin and self.origin.kind == "demo")
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing can be changed, not even played: a recording or a directory."""
+        return self.origin is not None and not self.distant and not self.plays
 
     def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""

@@ -101,6 +101,7 @@ class View:
     full: bool = False  # the graph of the pane on the whole screen
     journey: str = ""  # where these packets wait is shown: `*`, an interface or ports; empty: no
     moment: float = 0.0  # the moment shown (wall seconds); 0: the present
+    size: tuple[int, int] = (0, 0)  # columns and rows of the screen that was painted last
 
     @property
     def spot(self) -> Spot:

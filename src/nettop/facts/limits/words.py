@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _LEADS: Final = ("application", "pipe")  # on the way to what the program waits for
 
+NOT_HERE: Final = "no stage of this end"  # the beginning of such a measurement
+BITS: Final = units.Units()  # as commands print rates
+
 
 def stage(one: Reading) -> str:
     """A stage in words: `the qdisc`, `CPU time of thread iperf3[4376]`."""
@@ -35,8 +38,15 @@ def away(one: Reading) -> str:
     return " at the other end" if one.end == "there" and not (known.beyond or known.between) else ""
 
 
+def elsewhere(limit: Limit) -> bool:
+    """Whether only this host was read, and nothing of it limits."""
+    return limit.stage.stage == "unknown" and NOT_HERE in limit.stage.because
+
+
 def limited(limit: Limit, where: str | None = None) -> str:
     """`limited by the qdisc or the congestion window`; `where`: the words for its end."""
+    if elsewhere(limit):
+        return "limited elsewhere, not on this host"
     place = away(limit.stage) if where is None else where
     feeds = limit.stage.stage in having("feeds")
     told = [name for name in limit.joint if not (feeds and name in _LEADS)]
@@ -44,20 +54,18 @@ def limited(limit: Limit, where: str | None = None) -> str:
     return f"limited by {stage(limit.stage)}" + (f" or {others}" if others else "") + place
 
 
-def verdict(limit: Limit, where: str | None = None) -> str:
+def verdict(limit: Limit, where: str | None = None, shown: units.Units = BITS) -> str:
     """`limited by the link (9.3–9.4 Gb/s); next: the slot (25–31 Gb/s)`."""
     text = limited(limit, where)
     if limit.stage.capacity is not None:
-        text += f" ({interval(limit.stage.capacity)})"
+        text += f" ({interval(limit.stage.capacity, shown)})"
     if limit.next is not None:
         later = f"{stage(limit.next)}{away(limit.next)}"
-        return f"{text}; next: {later} ({interval(limit.next.capacity)})"
+        return f"{text}; next: {later} ({interval(limit.next.capacity, shown)})"
     most = bound(limit)
     if most is None or most.capacity is None:
         return f"{text}; next: not known"
-    return (
-        f"{text}; next: not known, at most {units.scaled(most.capacity[1], 'b/s')} ({stage(most)})"
-    )
+    return f"{text}; next: not known, at most {shown.speed(most.capacity[1])} ({stage(most)})"
 
 
 def doing(limit: Limit) -> str:
@@ -113,11 +121,11 @@ def moving(limits: Iterable[Limit]) -> list[Limit]:
     ]
 
 
-def interval(capacity: Interval | None) -> str:
+def interval(capacity: Interval | None, shown: units.Units = BITS) -> str:
     """`27–31 Gb/s`; the unit once where both ends have it."""
     if capacity is None:
         return units.UNKNOWN
-    least, most = (units.scaled(value, "b/s") for value in capacity)
+    least, most = map(shown.speed, capacity)
     if least == most:
         return least
     number, _, unit = least.partition(" ")

@@ -41,8 +41,8 @@ def arrivals(frame: Frame) -> Iterator[Trouble]:
 def _unanswered(host: Host) -> Iterator[Trouble]:
     """An interface that only receives: others ask for its address, and get no answer.
 
-    Looked at where its configuration may be why: it is NOARP, arp_ignore is set, or the host has one
-    more address of its network elsewhere.
+    Looked at where its configuration may be why: it is NOARP, arp_ignore is set, or the host has
+    one more address of its network elsewhere.
     """
     alone = [one for one in host.addresses if one.family == 4 and one.prefix == SINGLE]
     ignores = any(row.name == _IGNORES and row.value != "0" for row in host.frame.rows("sysctls"))

@@ -1,0 +1,90 @@
+"""What a key without an effect says: each key answers, and in few words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..facts import Facts
+from ..panes import page, pane
+from ..views.ask import Ask
+from ..views.scene import Scene
+from ..views.view import View
+from . import keys
+from .keys import BY_KEY, KEYS, OWN, shown_as
+
+WORDS: Final = {  # of actions after which the screen may look as before
+    "enter": "nothing opens here",
+    "fold": "nothing folds here",
+    "sort": "nothing to sort",
+    "invert": "nothing to invert",
+    "left": "no more columns",
+    "right": "no more columns",
+    "next_detail": "no other row",
+    "previous_detail": "no other row",
+    "interface": "no other interface",
+    "driver_names": "no counters here",
+    "zoom_in": "the shortest span",
+    "zoom_out": "the longest span",
+}
+QUESTION: Final = "Enter agrees, Esc cancels"
+COUNTS: Final = {  # what `D` has begun or ended
+    True: "drops and failed calls are counted, and cores sampled, all the time",
+    False: "drops and failed calls are counted, and cores sampled, for 2 s of each minute",
+}
+_KEY: Final = {key.action: shown_as(key) for key in KEYS}
+
+
+def press(
+    pressed: tuple[str, str | None], before: View, scene: Scene
+) -> tuple[View, Ask | None, str]:
+    """As `keys.press`, with what to say of a key that changed nothing; "" for all others.
+
+    `pressed` has the key's name and the character it types, `scene` was painted under `before`. A
+    view that looks like the one before is not taken: the key would have an effect elsewhere, later.
+    """
+    after, ask = keys.press(*pressed, before, scene)
+    after, words = _of(pressed, before, after, ask, scene)
+    return after, ask, words
+
+
+def _of(
+    pressed: tuple[str, str | None], before: View, after: View, ask: Ask | None, scene: Scene
+) -> tuple[View, str]:
+    name, character = pressed
+    if ask is not None or before.typing or (before.editing and scene.question is None):
+        return after, ""
+    if scene.question is not None:
+        idle = after == before and name not in ("enter", "up", "down", "pageup", "pagedown")
+        return after, QUESTION if idle else ""
+    action = BY_KEY.get(character or name) or BY_KEY.get(name)
+    if action is None:
+        return after, f"{character or name}: no such key" if before == after else ""
+    own, key = OWN.get(action, ("", None))
+    if key is not None and not key.everywhere and own != before.pane:
+        return after, f"{_KEY[action]}: only in {pane(own).TITLE} ({pane(own).KEY})"
+    if after.reasons != before.reasons:
+        return after, COUNTS[after.reasons]
+    if after.profile != before.profile:
+        return after, f"profile: {after.profile or 'as detected'}"
+    words = WORDS.get(action)
+    if words is None or not _alike(action, before, after, scene):
+        return after, ""
+    return before, f"{character or _KEY[action]}: {words}"
+
+
+def _alike(action: str, before: View, after: View, scene: Scene) -> bool:
+    """Whether the screen looks as before the key."""
+    if action == "sort":  # by another column the order may be the same
+        return len(pane(before.pane).orders(before)) < 2
+    if action == "interface":
+        return _interfaces(scene.facts) < 2
+    if after == before:
+        return True
+    if after.pane != before.pane or 0 in before.size:
+        return False
+    one, other = (page.compose(scene, view, *before.size) for view in (before, after))
+    return one == other
+
+
+def _interfaces(facts: Facts | None) -> int:
+    return sum(nic.kind != "loopback" for nic in facts.nics) if facts is not None else 0

@@ -1,0 +1,105 @@
+"""Each key answers: what has no effect says so, and changes nothing for later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from folded import folded
+from pane_text import words
+from scenes import SCENES, big, lossy, storied
+
+from nettop import panes
+from nettop.panes import hints, page
+from nettop.terms.text import line
+from nettop.tui import answers, keys
+from nettop.tui.notes import HARMLESS
+from nettop.views.ask import Ask
+from nettop.views.scene import Question, Scene, SceneOrigin
+from nettop.views.view import View
+
+WITHOUT = ("sort", "interface", "driver_names")  # may lead to the same picture, if there is no room
+
+
+def pressed(name: str, view: View, scene: Scene) -> tuple[View, Ask | None, str]:
+    return answers.press((name, name if len(name) == 1 else None), view, scene)
+
+
+@folded("name", panes.names())
+@folded("host", SCENES)
+def test_every_key_of_looking_changes_the_screen_or_says_why_not(host: str, name: str) -> None:
+    scene = SCENES[host]()
+    view = page.painted(scene, View(pane=name), 120, 40)
+    before = page.compose(scene, view, 120, 40)
+    looking = {key for one in keys.KEYS if one.action in answers.WORDS for key in one.keys}
+    for key in sorted(looking):
+        after, ask, said = pressed(key, view, scene)
+        changed = page.compose(scene, after, 120, 40) != before
+        sorts = key in "<>i" and after != view
+        assert changed or ask is not None or said or sorts, (name, key)
+        assert not said or after == view
+        assert len(said.partition(": ")[2].split()) <= 4
+
+
+@pytest.mark.parametrize(
+    ("key", "pane", "said"),
+    [
+        ("z", "nic", "z: nothing folds here"),
+        ("z", "overview", "z: nothing folds here"),
+        (">", "overview", ">: nothing to sort"),
+        ("l", "cores", "l: no more columns"),
+        ("[", "overview", "[: only in History (7)"),
+        ("w", "overview", "w: only in Options (9)"),
+        ("0", "overview", "0: no such key"),
+        ("D", "overview", answers.COUNTS[True]),
+        ("P", "overview", "profile: bulk-lan"),
+    ],
+)
+def test_what_a_key_says(key: str, pane: str, said: str) -> None:
+    view = page.painted(lossy(), View(pane=pane), 120, 40)
+    assert pressed(key, view, lossy())[2] == said
+
+
+def test_a_key_with_an_effect_says_nothing() -> None:
+    view = page.painted(big(), View(pane="cores"), 120, 40)
+    for key in ("z", ">", "j", "2", "G", "f"):
+        after, _, said = pressed(key, view, big())
+        assert said == ""
+        assert after != view or key == "2"
+
+
+def test_in_a_field_and_a_question_characters_are_no_keys() -> None:
+    scene = storied()
+    typing = replace(View(pane="flows"), typing=True)
+    assert pressed("Q", typing, scene)[2] == ""
+    editing = replace(View(pane="nic"), editing="link.mtu@eth0")
+    assert pressed("Q", editing, scene)[2] == ""
+
+
+def test_y_in_a_question_is_neither_yes_nor_a_copy_except_of_an_export() -> None:
+    body = ("", (line("ethtool -G eth0 rx 4096"),))
+    scene = replace(storied(), question=Question("Apply", (body,), "change"))
+    view = replace(View(), unread=0)
+    assert pressed("y", view, scene) == (view, None, answers.QUESTION)
+    assert pressed("enter", view, scene)[1] == Ask("agree")
+    assert "copy" not in words(page.compose(scene, view, 80, 24))
+    export = replace(scene, question=Question("Export", (body,), "export"))
+    assert pressed("y", view, export)[1] == Ask("copy", value="ethtool -G eth0 rx 4096")
+
+
+@folded("name", panes.names())
+@folded("host", SCENES)
+def test_the_footer_offers_only_keys_that_do_something(host: str, name: str) -> None:
+    for origin in (None, SceneOrigin("recording", "web1")):
+        scene = replace(SCENES[host](), origin=origin)
+        for size in ((80, 24), (200, 60)):
+            view = page.painted(scene, View(pane=name), *size)
+            for row in panes.pane(name).items(scene, view)[:12] or ("",):
+                here = page.painted(scene, view.at(on=row) if row else view, *size)
+                before = page.compose(scene, here, *size)
+                for hint in hints.hints(scene, here):
+                    after, ask = keys.act(hint.action, here, scene)
+                    allowed = origin is None or ask is None or ask.verb in HARMLESS | {"stop"}
+                    assert allowed, (hint, ask)
+                    new = page.compose(scene, after, *size) != before
+                    assert ask is not None or new or hint.action in WITHOUT, hint

@@ -1,0 +1,165 @@
+"""The demo plays changes and a proof; nothing of this machine is read for them or written."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hang import HANG, until
+from pane_text import words
+
+from nettop import settings
+from nettop.host.played import Played
+from nettop.host.recording import load
+from nettop.panes import hints, page
+from nettop.tui.actions import Actions
+from nettop.tui.notes import Update
+from nettop.tui.playing import CONFIRM, PAIRS
+from nettop.views.ask import Ask
+from nettop.views.build import Plans, merge, scene_of
+from nettop.views.observer import Observer
+from nettop.views.past import History
+from nettop.views.scene import Scene, origin_of
+from nettop.views.view import View
+
+RULES = Path(__file__).parents[2] / "rules"
+FINDING = "rx-ring-overrun@enp0s12"
+SETTING = "ring.rx@enp0s12"
+
+
+class Stage:
+    """The demo without a terminal: each step is a sample."""
+
+    def __init__(self) -> None:
+        demo, cured = (load(str(RULES / name)) for name in ("demo.host.gz", "demo-cured.host.gz"))
+        self.source = Played(demo, cured)
+        self.observer = Observer(self.source)
+        self.plans = Plans(self.source)
+        self.scene = Scene(origin=origin_of(self.source))
+        self.lock = threading.Lock()
+        self.actions = Actions(self.source, self.post, lambda: None)
+
+    def post(self, update: Update) -> None:
+        with self.lock:
+            self.scene = update(self.scene)
+
+    def step(self) -> Scene:
+        """The next sample, as the engine and the screen take it."""
+        self.source.wait(1)
+        if self.source.opening:
+            self.observer.restart()
+            return self.scene
+        observation = self.observer.step()
+        new = scene_of(observation, History(), self.plans)
+        self.post(lambda old: merge(old, new))
+        self.actions.follow(self.scene, View())
+        return self.scene
+
+    def press(self, verb: str) -> None:
+        self.actions.do(Ask(verb, FINDING), View(), self.scene)
+        assert self.actions.wait(HANG)
+
+    def agree(self) -> None:
+        scene = self.scene
+        self.post(lambda now: replace(now, question=None))
+        self.actions.do(Ask("agree"), View(), scene)
+        assert self.actions.wait(HANG)
+
+    def ring(self) -> int | None:
+        assert self.scene.facts is not None
+        return next(one.ring.rx for one in self.scene.facts.nics if one.name == "enp0s12")
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
+    """A demo whose every write to a setting, a journal or a result would fail the test."""
+
+    def written(*_: object, **__: object) -> None:
+        raise AssertionError("the demo wrote to this machine")
+
+    monkeypatch.setattr(settings, "write", written)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    made = Stage()
+    while made.scene.finding(FINDING) is None:
+        made.step()
+    yield made
+    made.actions.stop()
+    assert made.actions.wait(HANG)
+    assert [*tmp_path.rglob("*")] == []
+
+
+def test_a_change_is_played_confirmed_and_undone(stage: Stage) -> None:
+    assert stage.ring() == 32
+    stage.press("apply")
+    question = stage.scene.question
+    assert question is not None
+    assert question.title == f"DEMO, nothing of this host is changed: Apply {FINDING}"
+    assert question.changes == ((SETTING, "32", "4096"),)
+    stage.agree()
+    until(lambda: stage.step() is not None and stage.ring() == 4096)
+    (entry,) = stage.scene.journal
+    assert (entry.setting, entry.state, entry.user) == (SETTING, "pending", "demo")
+    assert stage.scene.pending[0].deadline == entry.wall + CONFIRM
+    stage.press("confirm")
+    assert stage.scene.pending == ()
+    assert stage.scene.journal[0].state == "applied"
+    until(lambda: stage.step().finding(FINDING) not in stage.scene.findings)
+    stage.press("undo")
+    assert stage.scene.question is not None
+    stage.agree()
+    assert stage.scene.journal[0].state == "undone"
+    until(lambda: stage.step() is not None and stage.ring() == 32)
+
+
+def test_a_change_that_nobody_confirms_is_reverted_and_told(stage: Stage) -> None:
+    stage.press("apply")
+    stage.agree()
+    until(lambda: bool(stage.step().journal) and stage.scene.journal[0].state == "reverted")
+    assert stage.scene.pending == ()
+    assert any("reverted to 32: not confirmed" in one.text for one in stage.scene.notes)
+    until(lambda: stage.step() is not None and stage.ring() == 32)
+
+
+def test_a_proof_is_played_from_the_rates_of_both_courses(stage: Stage) -> None:
+    stage.press("prove")
+    question = stage.scene.question
+    assert question is not None
+    assert question.verb == "prove"
+    stage.post(lambda now: replace(now, question=None))
+    stage.actions.do(Ask("agree"), View(), replace(stage.scene, question=question))
+    until(lambda: bool(stage.step().results))
+    (result,) = stage.scene.results
+    assert (result.verdict, len(result.before), len(result.after)) == ("better", PAIRS, PAIRS)
+    assert all(after > before for before, after in zip(result.before, result.after, strict=True))
+    assert "(demo)" in result.title
+    until(lambda: stage.scene.progress is None)
+    assert [one.state for one in stage.scene.journal] == ["applied"]
+
+
+def test_a_proof_that_is_stopped_keeps_nothing(stage: Stage) -> None:
+    stage.press("prove")
+    question = stage.scene.question
+    stage.post(lambda now: replace(now, question=None))
+    stage.actions.do(Ask("agree"), View(), replace(stage.scene, question=question))
+    until(lambda: stage.scene.progress is not None)
+    stage.actions.do(Ask("stop"), View(), stage.scene)
+    assert stage.actions.wait(HANG)
+    assert (stage.scene.results, stage.scene.journal, stage.scene.progress) == ((), (), None)
+    assert any("stopped, reverted" in one.text for one in stage.scene.notes)
+
+
+def test_the_demo_says_what_it_is_and_refuses_what_it_does_not_play(stage: Stage) -> None:
+    view = page.painted(stage.scene, View(), 120, 40)
+    text = words(page.compose(stage.scene, view, 120, 40))
+    assert "DEMO of host" in text
+    assert "a apply  p prove" in text
+    offered = {one.action for one in hints.hints(stage.scene, view)}
+    assert {"apply", "prove"} <= offered
+    assert not offered & {"persist", "mute", "edit", "spread", "export"}
+    for verb in ("persist", "mute", "set", "test", "study"):
+        stage.press(verb)
+        assert stage.scene.question is None
+        assert "this is a demo: nothing can be changed" in stage.scene.notes[-1].text

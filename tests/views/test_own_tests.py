@@ -1,0 +1,76 @@
+"""What nettop's own tests do makes no findings; what a change did is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hang import until
+from scenes import RING, lossy, storied
+
+from nettop.host import descendants
+from nettop.views import effects, own
+from nettop.views.past import History, Summary
+from nettop.views.scene import JournalEntry, Scene
+
+
+def test_the_processes_that_this_one_started_are_known_while_they_run() -> None:
+    inner = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"
+    with subprocess.Popen([sys.executable, "-c", inner], stdin=subprocess.PIPE) as process:
+        until(lambda: len(descendants.running()) >= 2)
+        assert process.pid in descendants.running()
+        process.kill()
+    until(lambda: process.pid not in descendants.running())
+
+
+@pytest.mark.parametrize(
+    ("target", "left"),
+    [("352", False), ("iperf3[352]", False), ("tar[352]/read", False), ("3520", True),
+     ("eth0", True), ("cpu352", True), ("flow", False)],
+)  # fmt: skip
+def test_findings_about_them_are_left_out(target: str, left: bool) -> None:
+    facts = lossy().facts
+    assert facts is not None
+    flow = replace(facts.flows[0], id="flow", pid=352)
+    facts = replace(facts, flows=(flow,))
+    found = replace(RING, target=target)
+    assert own.without((found,), facts, {352}) == (found,) * left
+    assert own.without((found,), facts, ()) == (found,)
+
+
+def after(rates: tuple[float, float], lost: tuple[float, float], *settings: str) -> Scene:
+    """A host whose eth0 sends and loses so much before and after changes at 100 s."""
+    scene = storied()
+
+    def moment(at: int) -> Summary:
+        now = at > 100
+        row = (0.0, rates[now] / 8, 0.0, 0.0, lost[now], None, None, None, None)
+        ports = scene.past.fine[0].ports.then({"eth0": row})
+        return replace(scene.past.fine[0], at=float(at), wall=float(at), ports=ports)
+
+    entries = tuple(
+        JournalEntry(str(n), 100.0, setting, "0", "1", "applied")
+        for n, setting in enumerate(settings)
+    )
+    past = History(tuple(moment(at) for at in range(80, 108)))
+    return replace(scene, wall=107.5, past=past, journal=entries)
+
+
+def test_the_effect_of_a_change_is_told_once_and_from_the_rates_around_it() -> None:
+    scene = after((1.7e9, 4.1e9), (0.0, 0.0), "feature.tso@eth0", "feature.gso@eth0")
+    before = replace(scene, wall=106.0)
+    assert effects.told(before, scene) == ["2 settings: eth0 tx 1.7 Gb/s → 4.1 Gb/s"]
+    assert effects.told(scene, replace(scene, wall=108.0)) == []
+    assert effects.told(replace(scene, wall=105.0), before) == []
+
+
+def test_losses_are_a_part_of_the_effect_and_a_small_difference_is_none() -> None:
+    scene = after((1e9, 1.01e9), (6109.0, 0.0), "ring.rx@eth0")
+    told = effects.told(replace(scene, wall=106.0), scene)
+    assert told == ["ring.rx@eth0: eth0 tx 1.01 Gb/s, as before, lost 6,109 → 0/s"]
+    quiet = after((10.0, 10.0), (0.0, 0.0), "ring.rx@eth0")
+    assert effects.told(replace(quiet, wall=106.0), quiet) == []
+    undone = replace(scene.journal[0], state="undone")
+    assert effects.told(replace(scene, wall=106.0), replace(scene, journal=(undone,))) == []
