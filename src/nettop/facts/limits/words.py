@@ -29,6 +29,15 @@ def stage(one: Reading) -> str:
     return f"{words} {one.name}" if one.stage == "application" and "[" in one.name else words
 
 
+def mark(limit: Limit, one: Reading) -> str:
+    """✗ at the stage that limits; · at the others, and where it is no fault or was not seen.
+
+    A program that wants no more, or a sender of which nothing is known, need not be at fault.
+    """
+    seen = one.kind != "inferred" and declared()[one.stage].fault
+    return "✗" if one is limit.ladder[0] and seen else "·"
+
+
 def away(one: Reading) -> str:
     """` at the other end` for a stage that both hosts have, where it is there."""
     known = declared()[one.stage]

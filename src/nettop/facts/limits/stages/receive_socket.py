@@ -69,7 +69,8 @@ def _stream(look: Look) -> Iterator[Reading]:
         yield _buffer(look, size, unread)
     yield Reading(
         "peer", "there", "other end, or the path to it", "inferred",
-        "no data waits at this end: look at the sender", None, None, 1.0 - max(stands, unread / 2, asks),
+        "no data waits at this end: look at the sender", None, None,
+        1.0 - max(stands, unread / 2, asks),
     )  # fmt: skip
 
 
