@@ -30,12 +30,11 @@ def stage(one: Reading) -> str:
 
 
 def mark(limit: Limit, one: Reading) -> str:
-    """✗ at the stage that limits; · at the others, and where it is no fault or was not seen.
+    """✗ at the stage that limits; · at the others, and where it is only inferred.
 
-    A program that wants no more, or a sender of which nothing is known, need not be at fault.
+    A program that hands over no more, or a sender of which nothing is seen, need not be at fault.
     """
-    seen = one.kind != "inferred" and declared()[one.stage].fault
-    return "✗" if one is limit.ladder[0] and seen else "·"
+    return "✗" if one is limit.ladder[0] and one.kind != "inferred" else "·"
 
 
 def away(one: Reading) -> str:
