@@ -27,7 +27,7 @@ STAGES: Final = (
           fed=True, why="UDP send buffers full"),
     Stage("nagle", "the small writes",
           "a part smaller than a segment waits for a delayed acknowledgement", "SOCKET",
-          "write each request at once, or set TCP_NODELAY", precedence=165, sending=35),
+          "one write a request, or TCP_NODELAY", precedence=165, sending=35),
     Stage("pacing", "the pacing limit",
           "the rate that the program or the congestion control allows", "PACING",
           "the program or the qdisc paces it", precedence=100, sending=40),
