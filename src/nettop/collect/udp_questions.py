@@ -59,10 +59,12 @@ class Known:
     who: dict[str, dict[str, None]] = field(default_factory=dict)  # processes by server
 
 
-def update(source: Source, memory: Memory) -> Sequence[Row]:  # noqa: ARG001
-    """The name servers of this namespace; none before the sockets were read."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """The name servers of this namespace. OSError where the sockets cannot be read."""
     known, sockets = recall(memory, Known), recall(memory, sockets_udp.Known)
-    if sockets.at is not None and sockets.at != known.at:
+    if sockets.at is None:
+        source.text(sockets_udp.KEEP_OPEN[0])
+    elif sockets.at != known.at:
         _follow(known, sockets.rows, sockets.at)
     holders, held = recall(memory, threads.Moving).holders, recall(memory, socket_owners.Known).held
     for inode, question in known.asked.items():
