@@ -212,7 +212,7 @@ def test_a_quota_explains_what_the_processes_below_it_do() -> None:
     thread = {"tid": 9, "pid": 9, "name": "app", "waited": 60, "ran": 20}
     flow = {"id": "f", "pid": 9, "process": "app", "limit": "thread", "limit_why": "ran 20 %"}
     processes = [{"pid": 9, "name": "app", "networked": True}]
-    for pids, cause in ((["app[9]"], "quota-throttles-the-receiver@/app"), (["app[8]"], "")):
+    for pids, cause in ((["app[9]"], "quota-throttles-the-program@/app"), (["app[8]"], "")):
         found = {
             one.rule: one
             for one in findings(

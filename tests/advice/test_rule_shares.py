@@ -41,7 +41,7 @@ FIXED = {
         drops-of-unknown-kind datagrams-fragmented
     """,
     "counted while nettop looked, with a floor on the mean": """
-        calls-fail packets-dropped-by-reason stray-packets-dropped
+        calls-fail packets-dropped-by-reason packets-turned-away
     """,
     "a ratio of two rates, or both ends": """
         tls-records-fail faster-link-than-the-receiver where-packets-die

@@ -17,7 +17,7 @@ MOUNTS = "\nnot a mount\n24 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\
 
 def process(
     root: Path, pid: int, name: str, call: str, *, state: str = "S", files: Any = (),
-    read: int = 0, children: str = "",
+    read: int = 0, children: str = "", sleeps: str = "",
 ) -> None:  # fmt: skip
     """A process of one thread; `files`: number, target, flags of its descriptors."""
     folder = root / f"proc/{pid}"
@@ -28,6 +28,7 @@ def process(
     (task / "stat").write_text(stat)
     (task / "syscall").write_text(call)
     (task / "children").write_text(children)
+    (task / "wchan").write_text(sleeps)
     (folder / "io").write_text(f"rchar: 9\nread_bytes: {read}\nwrite_bytes: 7\n")
     (folder / "mountinfo").write_text(MOUNTS)
     for number, target, flags in files:
@@ -87,6 +88,35 @@ def test_a_pipe_leads_to_the_programs_at_its_other_end(tmp_path: Path) -> None:
     assert found[11].kind == "timer"
     # the collector of threads reads the others as well, as long as they are there
     assert recall(memory, threads.Moving).others == (8, 9)
+
+
+def test_a_named_pipe_is_told_by_where_its_reader_sleeps(tmp_path: Path) -> None:
+    files = [(3, "/run/audit", "0100000")]
+    process(tmp_path, 7, "ship", call(0, 3), files=files, sleeps="anon_pipe_read")
+    process(tmp_path, 8, "audit", call(73, 4),
+            files=[(4, "/run/lock", "02"), (5, "/run/audit", "0100001")])  # fmt: skip
+    process(tmp_path, 9, "other", call(0, 3), files=files, sleeps="request_wait_answer")
+    process(tmp_path, 10, "elsewhere", call(230), files=[(3, "/run/audit", "0100001")])
+    (tmp_path / "proc/10/fdinfo/3").write_text("flags:\t0100001\nmnt_id:\t24\nino:\t5\n")
+    found = rows(tmp_path, 7, 9)
+    assert {pid: (row.object, row.feeds) for pid, row in found.items()} == {
+        7: ("pipe:/run/audit", (8,)), 8: ("/run/lock", ()), 9: ("/run/audit", ()),
+    }  # fmt: skip
+
+
+def test_who_holds_the_lock_of_a_file_is_named(tmp_path: Path) -> None:
+    process(tmp_path, 7, "audit", call(73, 4), files=[(4, "/run/lock", "02")])
+    process(tmp_path, 8, "compactor", call(230))
+    (tmp_path / "proc/locks").write_text(
+        "1: POSIX  ADVISORY  WRITE 3 fe:00:8 0 EOF\n"
+        "2: FLOCK  ADVISORY  WRITE 8 fe:00:9 0 EOF\n"
+        "2: -> FLOCK  ADVISORY  WRITE 6 fe:00:9 0 EOF\n"
+        "2: -> FLOCK  ADVISORY  WRITE 7 fe:00:9 0 EOF\n"
+        "3: OFDLCK ADVISORY  WRITE -1 fe:00:9 0 EOF\nodd\n"
+    )
+    found = rows(tmp_path, 7)
+    assert (found[7].kind, found[7].object, found[7].holders) == ("lock", "/run/lock", (8,))
+    assert found[8].kind == "timer"  # what it waits for is told as well
 
 
 def test_a_receiver_leads_to_who_reads_its_pipe(tmp_path: Path) -> None:

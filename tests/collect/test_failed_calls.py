@@ -67,7 +67,7 @@ def test_drops_of_this_namespace_are_facts_by_reason_and_place() -> None:
     assert set(found) == {"NO_SOCKET/__udp4_lib_rcv", "SOCKET_RCVBUFF/udp_queue_rcv_one_skb"}
     closed = found["NO_SOCKET/__udp4_lib_rcv"]
     assert (closed.packets, closed.per_s, closed.whose) == (15, 5.0, "udp port 53, udp port 54")
-    assert closed.kind == "stray"
+    assert closed.kind == "turned away"
 
 
 def test_calls_of_this_namespace_are_facts_with_their_share() -> None:

@@ -47,6 +47,20 @@ def test_a_rate_limit_is_known_before_the_counter() -> None:
     assert (row.limited, row.packets) == (True, 5)
 
 
+def test_what_a_rule_tests_of_connections_is_told() -> None:
+    state = expression("ct", be32(2, 0), be32(1, 1))
+    mask = expression("bitwise", nest(4, attribute(1, struct.pack("=I", 1 | 4))))
+    many = expression("connlimit", be32(1, 20), be32(2, 1))
+    (row,) = parsed(state, mask, MATCH, many, counter(5), verdict(DROP))
+    assert row.tests == "ct state invalid,related, ct count over 20"
+    assert row.told == "inet/t/in/7 (ct state invalid,related, ct count over 20)"
+    mark = expression("ct", be32(2, 3), be32(1, 1))
+    (row,) = parsed(mark, mask, counter(5), verdict(DROP))
+    assert (row.tests, row.told) == ("", "inet/t/in/7")
+    (row,) = parsed(expression("ct", bytes(8)), expression("connlimit", bytes(8)), verdict(DROP))
+    assert row.tests == ""  # scrubbed
+
+
 def test_a_log_or_a_reject_may_follow_the_counter() -> None:
     assert len(parsed(counter(5), expression("log"), verdict(DROP))) == 1
     assert len(parsed(MATCH, counter(5), expression("reject"))) == 1

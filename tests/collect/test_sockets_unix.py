@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from typing import Any
 
 import pytest
 from netlink_bytes import message
@@ -27,8 +28,11 @@ def told(kind: int, state: int, inode: int, queue: tuple[int, int], peer: int = 
 
 
 def test_a_writer_whose_reader_is_behind() -> None:
-    (row,) = sockets_unix.decode(told(2, 7, 41, (0, 8448), peer=40) + told(2, 7, 40, (768, 0)))
-    assert row == sockets_unix.Row(41, "dgram", 40, 8448, 212992)
+    writer, reader = told(2, 7, 41, (0, 8448), peer=40), told(2, 7, 40, (768, 0))
+    assert sockets_unix.decode(writer + reader + told(1, 1, 42, (768, 0))) == [
+        sockets_unix.Row(41, "dgram", 40, 8448, 212992),
+        sockets_unix.Row(40, "dgram", None, 0, 212992, 768),
+    ]
 
 
 def test_a_listener_with_clients_that_wait() -> None:
@@ -50,7 +54,7 @@ def test_the_kernel_lists_the_sockets_of_this_process() -> None:
     with one, other:
         one.send(bytes(100))
         try:
-            rows = sockets_unix.read(Live())
+            rows = sockets_unix.update(Live(), {})
         except OSError:
             pytest.skip("the kernel has no unix_diag")
         import os
@@ -60,3 +64,26 @@ def test_the_kernel_lists_the_sockets_of_this_process() -> None:
         assert (row.type, row.peer) == ("dgram", peer)
         assert row.waiting >= 100
         assert row.room
+
+
+class Answers:
+    """A source that answers each request with the next of these."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self.answers = [*answers]
+
+    def netlink(self, request: object) -> bytes:
+        return self.answers.pop(0)
+
+
+def test_threads_learn_which_readers_are_behind() -> None:
+    full = told(2, 7, 41, (0, 6000), peer=40) + told(1, 1, 43, (0, 200_000), peer=42)
+    some = told(2, 7, 45, (0, 900), peer=44) + told(2, 7, 46, (70, 0))
+    source: Any = Answers(full + some, some, told(2, 7, 46, (0, 0)))
+    memory: dict[type, Any] = {}
+    seen = []
+    for _ in range(3):
+        sockets_unix.update(source, memory)
+        seen.append(memory[sockets_unix.Known].behind)
+    # 46 has a datagram at two readings, of writers that the kernel does not tell
+    assert seen == [{40, 42}, {46}, set()]

@@ -37,15 +37,24 @@ def logs(inode: int, waiting: int, kind: str = "dgram") -> sockets_unix.Row:
 def test_a_log_with_a_full_queue_and_the_program_that_waits_for_it() -> None:
     (one,) = behind(logs(301, 8448))
     assert (one.id, one.type, one.waiting) == ("rsyslogd[80]", "dgram", 8448)
-    assert one.writers == ("app[70]",)
+    assert (one.writers, one.networked, one.pid) == (("app[70]",), True, 80)
+
+
+def test_a_program_without_network_sockets_and_one_that_cannot_be_read_wait_too() -> None:
+    (one,) = behind(logs(302, 8448), logs(399, 8448))
+    assert (one.id, one.networked) == ("rsyslogd[80]", False)
+    assert one.writers == ("cron[90]", "socket:[399]")
+
+
+def test_of_writers_that_are_not_told_the_reader_is_known() -> None:
+    (one,) = behind(sockets_unix.Row(300, "dgram", unread=70))
+    assert (one.id, one.unread, one.waiting, one.writers) == ("rsyslogd[80]", 70, 0, ())
 
 
 @pytest.mark.parametrize(
     "row",
     [
         logs(301, 1536),  # two messages on their way
-        logs(302, 8448),  # a program without network sockets
-        logs(399, 8448),  # of a process that cannot be read
         logs(301, 8448, "stream"),  # a stream has no limit of messages
         sockets_unix.Row(301, "dgram", None, 8448, 212992),
     ],

@@ -96,6 +96,12 @@ def test_behind_a_full_pipe_its_reader_is_named(reader: Any, words: str, helps: 
     assert helps in found.cure
 
 
+def test_who_holds_the_lock_of_a_file_is_named() -> None:
+    waiting = thread(call="flock", kind="lock", object="/run/lock", holders=(12,))
+    found = facts(program(), program(12, "compactor"), waits=[waiting])[9]
+    assert found.does == "waits for the lock of /run/lock, held by compactor[12] (flock)"
+
+
 def test_two_that_wait_for_each_other_have_an_end() -> None:
     one = thread(call="write", kind="output", object="pipe:[5]", drains=(12,))
     other = thread(12, call="write", kind="output", object="pipe:[6]", drains=(9,))

@@ -1,34 +1,79 @@
-"""Questions to name servers that wait for an answer."""
+"""Questions to name servers that wait for an answer, from the first reading to the last."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from nettop.collect import socket_owners, sockets_udp
+from folded import folded
+
+from nettop.collect import socket_owners, sockets_udp, threads, udp_questions
+from nettop.collect._memory import Memory, recall
 from nettop.facts.kinds import resolver
 from nettop.frame.rates import Entry, Frame
 
 
-def socket(
-    inode: int, remote: str, port: int = 53, unread: int = 0, *, before: bool = False
-) -> Entry[sockets_udp.Row]:
-    row = sockets_udp.Row(inode, "10.0.0.1", 40000, remote, port, False, 0, unread, 0, 0)
-    return Entry(row, row if before else None)
+def socket(inode: int, remote: str = "10.0.0.9", port: int = 53, unread: int = 0) -> Any:
+    return sockets_udp.Row(inode, "10.0.0.1", 40000, remote, port, False, 0, unread, 0, 0)
 
 
-def resolvers(*sockets: Entry[sockets_udp.Row]) -> list[tuple[Any, ...]]:
-    held = [Entry(socket_owners.Row(1, 9, "app")), Entry(socket_owners.Row(2, 8, "curl"))]
-    frame = Frame(1.0, 1.0, {"sockets_udp": list(sockets), "socket_owners": held})
-    found = resolver.build(frame, None)  # type: ignore[arg-type]
-    return [(one.id, one.waiting, one.begun, one.processes) for one in found]
+def late(*readings: list[Any], every: float = 1.0) -> dict[str, tuple[int, int]]:
+    """What waits at each name server after the last reading, and what waited for long."""
+    memory: Memory = {}
+    rows: Any = ()
+    for number, sockets in enumerate(readings):
+        known = recall(memory, sockets_udp.Known)
+        known.rows, known.at = sockets, number * every
+        rows = udp_questions.update(None, memory)  # type: ignore[arg-type]
+    return {row.server: (row.waiting, row.late) for row in rows}
 
 
-def test_the_sockets_of_each_name_server_are_counted_and_their_processes_named() -> None:
-    sockets = (socket(1, "10.0.0.9", before=True), socket(2, "10.0.0.9"), socket(3, "10.0.0.8"))
-    assert resolvers(*sockets) == [
-        ("10.0.0.9:53", 2, 1, ("app[9]", "curl[8]")), ("10.0.0.8:53", 1, 1, ()),
+ONE, TWO = [socket(1)], [socket(2)]
+
+
+@folded(("readings", "counted"), [
+    ([[], ONE, ONE, ONE], 1),  # it waits still
+    ([[], ONE, ONE, ONE, ONE, ONE], 1),  # and is counted once
+    ([[], ONE, ONE, ONE, []], 1),
+    ([ONE, ONE, ONE, TWO], 1),  # it was there before the first reading, and gave up
+    ([ONE, ONE, ONE, ONE], 0),  # a forwarder keeps its sockets
+    ([ONE, ONE, TWO, TWO], 0),  # a second each
+    ([[], ONE, [], TWO], 0),
+    ([ONE, ONE, [socket(1, unread=80)], ONE, []], 0),  # answers came
+    ([[], *[[socket(1, port=123)]] * 4], 0),  # of another service
+    ([[], *[[socket(0)]] * 4], 0),  # closed, not yet removed
+])  # fmt: skip
+def test_a_question_that_waits_for_two_seconds_is_counted(
+    readings: list[list[Any]], counted: int
+) -> None:
+    assert sum(number for _, number in late(*readings).values()) == counted
+
+
+def test_sockets_that_were_not_read_again_do_not_age() -> None:
+    memory: Memory = {}
+    for at, rows in ((0.0, []), (1.0, ONE), (1.0, ONE), (1.0, ONE)):
+        known = recall(memory, sockets_udp.Known)
+        known.rows, known.at = rows, at
+        found = udp_questions.update(None, memory)  # type: ignore[arg-type]
+    assert [(row.waiting, row.late) for row in found] == [(1, 0)]
+
+
+def test_the_name_servers_are_told_with_the_processes_that_asked() -> None:
+    memory: Memory = {}
+    recall(memory, sockets_udp.Known).rows = [socket(1), socket(2), socket(3)]
+    recall(memory, sockets_udp.Known).at = 1.0
+    recall(memory, threads.Moving).holders = {1: 9, 2: 8}
+    recall(memory, socket_owners.Known).held = {
+        str(pid): socket_owners._ProcessSockets(name) for pid, name in ((9, "app"), (8, "curl"))
+    }
+    (row,) = udp_questions.update(None, memory)  # type: ignore[arg-type]
+    assert (row.waiting, row.processes) == (3, ("app[9]", "curl[8]"))
+
+
+def test_a_name_server_has_the_rate_of_what_waited() -> None:
+    now, before = (udp_questions.Row("10.0.0.9", 2, n, ("app[9]",)) for n in (3, 1))
+    other = Entry(udp_questions.Row("fd00::8"))
+    tables = {"udp_questions": [Entry(now, before=before, seconds=1.0), other]}
+    found = resolver.build(Frame(1.0, 1.0, tables), None)  # type: ignore[arg-type]
+    assert [(one.id, one.waiting, one.late, one.processes) for one in found] == [
+        ("10.0.0.9:53", 2, 2.0, ("app[9]",)), ("[fd00::8]:53", 0, None, ()),
     ]  # fmt: skip
-
-
-def test_answered_questions_and_other_ports_do_not_wait() -> None:
-    assert resolvers(socket(1, "10.0.0.9", unread=80), socket(2, "10.0.0.9", port=123)) == []

@@ -33,6 +33,7 @@ def test_the_process_that_loses_is_named_and_the_busiest_other_one_compared() ->
     (one,) = sharings([socket(1, 40.0), socket(2, 0.0), socket(3, 0.0)], OWNERS)
     assert (one.id, one.sockets, one.process, one.drops) == ("0.0.0.0:9000", 3, "worker[8]", 40.0)
     assert (one.others_drops, one.busy, one.others_busy) == (0.0, 97, 1)
+    assert one.others == ("worker[9]", "worker[10]")
 
 
 def test_without_losses_or_with_one_process_or_an_unknown_one_there_is_none() -> None:

@@ -16,7 +16,7 @@ class Words(NamedTuple):
     """What a reason or an error means."""
 
     means: str  # a title
-    kind: str  # loss, fault, refused, stray, normal or unknown
+    kind: str  # loss, fault, refused, aborted, turned away, normal or unknown
     cause: str = ""  # what decides it
     advice: str = ""
     rests: str = ""  # the source that says so

@@ -8,12 +8,13 @@ packets.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import netfilter
-from ..host.netlink.codec import Attributes, Table, decode, messages
+from ..host.netlink.codec import Attributes, Field, Table, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._memory import Memory, parsed
@@ -25,6 +26,12 @@ _FAMILIES: Final = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: 
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
 _OF_ARP: Final = ("input", "output", "forward")  # NF_ARP_IN, NF_ARP_OUT, NF_ARP_FORWARD
 DROP: Final = b"\0\0\0\0"  # NFDROP
+_STATES: Final = {1: "invalid", 2: "established", 4: "related", 8: "new", 64: "untracked"}
+_TESTED: Final[dict[str, Table]] = {
+    "ct": {2: Field("key", "raw")},
+    "bitwise": {4: Field("mask", "nest", {1: Field("value", "raw")})},
+    "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
+}
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
 
@@ -41,11 +48,17 @@ class Row:
     packets: int | None = counter(
         "packets dropped; unknown: it does not count them", "packets", default=None
     )
+    tests: str = gauge("what it tests of connections: their state or number", default="")
 
     @property
     def name(self) -> str:
         """Family, table, chain and handle, e.g. inet/filter/input/7."""
         return f"{self.family}/{self.table}/{self.chain}/{self.rule}"
+
+    @property
+    def told(self) -> str:
+        """The name with what the rule tests, e.g. inet/filter/input/7 (ct state invalid)."""
+        return f"{self.name} ({self.tests})" if self.tests else self.name
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -63,12 +76,14 @@ def parse(chains: bytes, rules: bytes) -> list[Row]:
         if place in known and values.get("policy") == DROP:
             rows.append(Row(*place, "policy", known[place], packets=packets))
     for family, values in entries(rules, netfilter.NEWRULE, netfilter.RULE):
-        found = dropped(values.get("expressions", {}).get("list", ()))
+        expressions = values.get("expressions", {}).get("list", ())
+        found = dropped(expressions)
         if found is not None:
             packets, limited = found
             place = family, values.get("table", ""), values.get("chain", "")
             handle = str(_number(values.get("handle")) or 0)
-            rows.append(Row(*place, handle, known.get(place, ""), limited, packets))
+            hook = known.get(place, "")
+            rows.append(Row(*place, handle, hook, limited, packets, tested(expressions)))
     return rows
 
 
@@ -103,6 +118,37 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int | None, bool] | None
             packets = None  # a match follows: not all that was counted is dropped
         ends = ends or name == "reject"
     return (packets, limited) if ends else None
+
+
+def tested(expressions: Sequence[Attributes]) -> str:
+    """What a rule tests of connection tracking: `ct state invalid`, `ct count over 20`.
+
+    nft writes a state as ct, bitwise with the states as mask, and cmp (net/netfilter/nft_ct.c); a
+    number of connections is connlimit (net/netfilter/nft_connlimit.c).
+    """
+    found, state = [], False
+    for one in expressions:
+        name = one.get("name", "")
+        values = _values(one, _TESTED[name]) if name in _TESTED else {}
+        if name == "ct":
+            state = _number(values.get("key")) == 0
+        elif name == "bitwise" and state:
+            bits = int.from_bytes(values.get("mask", {}).get("value", b""), sys.byteorder)
+            states = ",".join(word for bit, word in _STATES.items() if bits & bit)
+            found += [f"ct state {states}"] if states else []
+        elif name == "connlimit" and "count" in values:
+            over = "over " if _number(values.get("flags")) else ""
+            found.append(f"ct count {over}{_number(values['count'])}")
+    return ", ".join(found)
+
+
+def _values(expression: Attributes, table: Table) -> Attributes:
+    """The attributes of an expression; none of one that is damaged: a scrubbed one has zeros."""
+    data = expression.get("data", b"")
+    try:
+        return decode(data, 0, len(data), table)
+    except ValueError:
+        return {}
 
 
 def entries(reply: bytes, wanted: int, table: Table) -> Iterator[tuple[str, Attributes]]:

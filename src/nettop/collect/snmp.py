@@ -89,7 +89,7 @@ _SUMS: Final[Mapping[str, str]] = {
     "udp_unasked": "Udp.IgnoredMulti 6.Udp6IgnoredMulti", "syn_retrans": "TcpExt.TCPSynRetrans",
     "tcp_inuse": "TCP.inuse TCP6.inuse", "tcp_orphan": "TCP.orphan", "time_wait": "TCP.tw",
     "tcp_mem_pages": "TCP.mem", "udp_inuse": "UDP.inuse UDP6.inuse", "udp_mem_pages": "UDP.mem",
-    "frag_waiting": "FRAG.inuse FRAG6.inuse",
+    "frag_waiting": "FRAG.inuse FRAG6.inuse", "frag_memory": "FRAG.memory",
 }  # fmt: skip
 
 
@@ -194,6 +194,9 @@ class Row:
     udp_inuse: int | None = gauge("UDP sockets", "sockets")
     udp_mem_pages: int | None = gauge("memory of all UDP sockets", "pages")
     frag_waiting: int | None = gauge("packets that wait for the rest of their fragments", "packets")
+    frag_memory: int | None = gauge(
+        "memory of the fragments that wait, of IPv4", "bytes", default=None
+    )
 
 
 @dataclass

@@ -48,9 +48,10 @@ class Row:
 
 @dataclass
 class Known:
-    """The sockets of the last reading, for `threads`."""
+    """The sockets of the last reading, for `threads` and `udp_questions`."""
 
     rows: Sequence[Row] = ()
+    at: float | None = None  # seconds of the source's clock
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -58,7 +59,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     rows = parsed(memory, "udp", source.text("/proc/net/udp"), parse)
     with suppress(FileNotFoundError):  # a kernel without IPv6
         rows = _lines.together(rows, parsed(memory, "udp6", source.text("/proc/net/udp6"), parse))
-    recall(memory, Known).rows = rows
+    known = recall(memory, Known)
+    known.rows, known.at = rows, source.now()
     return rows
 
 

@@ -2,12 +2,15 @@
 
 A writer is charged for what the reader has not taken (net/unix/af_unix.c, unix_dgram_sendmsg(),
 unix_stream_sendmsg()). It waits when its send buffer is full, and with datagrams also when the
-queue of the reader has more than net.unix.max_dgram_qlen of them. Names are not read.
+queue of the reader has more than net.unix.max_dgram_qlen of them. Of a writer of datagrams that has
+not connected its socket only the reader is told. Names are not read. `threads` looks at the readers
+that are behind.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -18,8 +21,10 @@ from ..host.request import Request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sock_diag
+from ._memory import Memory, recall
 
 EVERY: Final = 2.0
+MEMORY: Final = "sockets"  # `threads` looks at the programs that are behind
 MAY_REST: Final = True
 OPTIONAL: Final = True  # the module unix_diag is not everywhere
 
@@ -33,12 +38,16 @@ _REQUEST: Final = Request(
 _PEER, _RQLEN, _MEMINFO = 2, 4, 5  # UNIX_DIAG_…
 _SNDBUF: Final = 3  # SK_MEMINFO_SNDBUF
 _LISTEN: Final = 10
+_DGRAM: Final = 2
+SMALLEST: Final = 512  # bytes: no datagram takes less memory (struct sk_buff and its data)
+FULL: Final = 0.8  # of the send buffer: the next write waits
+_LEAST: Final = 10 * SMALLEST  # bytes: max_dgram_qlen is 10, or more
 _TYPES: Final = {1: "stream", 2: "dgram", 5: "seqpacket"}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A writer with data that its reader has not taken, or a listener with clients that wait."""
+    """A writer whose data was not taken, a reader of datagrams, or a listener with clients."""
 
     inode: int = label("socket inode")
     type: str = gauge("stream, dgram, seqpacket or listen", default="")
@@ -47,11 +56,36 @@ class Row:
         "memory of the data that waits; listening: connections not yet accepted", "bytes", default=0
     )
     room: int | None = gauge("send buffer; listening: backlog", "bytes", default=None)
+    unread: int = gauge("length of the next datagram to be read", "bytes", default=0)
 
 
-def read(source: Source) -> list[Row]:
+@dataclass
+class Known:
+    """The sockets whose readers are behind, for `threads`."""
+
+    behind: frozenset[int] = frozenset()
+    unread: frozenset[int] = frozenset()  # with a datagram at the last reading
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
     """Those of this namespace; OSError, or ValueError for a damaged answer."""
-    return decode(source.netlink(_REQUEST))
+    rows, last = decode(source.netlink(_REQUEST)), recall(memory, Known)
+    waits = Counter[int]()
+    for row in rows:
+        if row.peer and row.type == "dgram":
+            waits[row.peer] += row.waiting
+    unread = frozenset(row.inode for row in rows if row.unread)
+    last.behind = (last.unread & unread).union(
+        (inode for inode, size in waits.items() if size > _LEAST),
+        (row.peer for row in rows if row.peer and full(row)),
+    )
+    last.unread = unread
+    return rows
+
+
+def full(row: Row) -> bool:
+    """Whether the send buffer of a writer is full."""
+    return bool(row.room) and row.waiting >= FULL * (row.room or 0)
 
 
 def peers(source: Source) -> Mapping[int, int]:
@@ -80,9 +114,10 @@ def decode(reply: bytes) -> list[Row]:
         if state & 0xFF == _LISTEN:
             if received:
                 rows.append(Row(inode, "listen", None, received, sent))
-        elif sent:
+        elif sent or (received and type_ == _DGRAM):
             memory = words.get(_MEMINFO, ())
             room = memory[_SNDBUF] if len(memory) > _SNDBUF else None
             peer = next(iter(words.get(_PEER, ())), None)
-            rows.append(Row(inode, _TYPES.get(type_, ""), peer, sent, room))
+            unread = received if type_ == _DGRAM else 0
+            rows.append(Row(inode, _TYPES.get(type_, ""), peer, sent, room, unread))
     return rows

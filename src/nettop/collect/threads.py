@@ -2,7 +2,8 @@
 
 schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a thread ran and the
 time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
-sockets hold or dropped data, or that let connections wait, are read, for some readings after that:
+sockets hold or dropped data, that let connections wait, or take too slowly what comes by a Unix
+socket, are read, for some readings after that:
 those of other network namespaces too, and programs that feed or drain them. The collectors of
 sockets, `socket_owners` and `waits` store these processes in the shared memory.
 """
@@ -16,7 +17,16 @@ from typing import Final, NamedTuple
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sysfs, netns_tcp, netns_udp, processes, socket_owners, sockets_tcp, sockets_udp
+from . import (
+    _sysfs,
+    netns_tcp,
+    netns_udp,
+    processes,
+    socket_owners,
+    sockets_tcp,
+    sockets_udp,
+    sockets_unix,
+)
 from ._memory import Memory, recall
 from ._tcp_row import PackedRow
 
@@ -137,6 +147,8 @@ def _moving(memory: Memory) -> list[int]:
         parts[space] = part
     known.parts = parts
     left |= {pid: _ROUNDS for inode in sockets.queued for pid in known.doors.get(inode, ())}
+    behind = recall(memory, sockets_unix.Known).behind
+    left |= {holders[inode]: _ROUNDS for inode in behind if inode in holders}
     drops = known.drops
     datagrams: list[sockets_udp.Row | netns_udp.Row] = [*recall(memory, sockets_udp.Known).rows]
     datagrams += recall(memory, netns_udp.Known).rows

@@ -3,8 +3,10 @@
 Of each process that moves network data (`threads`), and of the programs at the other end of its
 pipes and its children, one sample a reading: the system call in which a thread sleeps
 (fs/proc/base.c, proc_pid_syscall()) with the file or pipe behind its descriptor, and the bytes that
-the process moves to and from devices (/proc/PID/io, Documentation/filesystems/proc.rst). Reading
-these needs the rights of ptrace(2). The other programs join those of `threads`.
+the process moves to and from devices (/proc/PID/io, Documentation/filesystems/proc.rst). A named
+pipe has the path of a file: the function of the kernel in which its reader sleeps tells it apart
+(/proc/PID/wchan; fs/pipe.c, anon_pipe_read(), pipe_read()). Who holds a lock of a file, /proc/locks
+says. Reading these needs the rights of ptrace(2). The other programs join those of `threads`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from typing import Final, NamedTuple
 
 from ..files.bounds import count
@@ -20,7 +23,7 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import _calls, _sysfs, processes, socket_owners, sockets_unix, threads, throttling
+from . import _calls, _locks, _sysfs, processes, socket_owners, sockets_unix, threads, throttling
 from ._memory import Memory, recall
 
 EVERY: Final = 0.45
@@ -31,7 +34,9 @@ PROCESSES: Final = 16  # that are looked at
 THREADS: Final = 32  # of a process
 MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
 PIPES: Final = 8  # of a process that waits for events
+NAMED: Final = 4_000  # descriptors that are followed to find the other ends of a named pipe
 FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
+_PIPE: Final = "pipe_"  # in the name of the function: pipe_read, anon_pipe_write
 _ACCESS: Final = 0o3  # O_ACCMODE
 _WRITES: Final = 0o1  # O_WRONLY
 _COMPAT: Final = 1 << 32  # a stack below: a 32-bit program, whose calls have other numbers
@@ -54,7 +59,7 @@ class Row:
     kind: str = gauge(
         "input output both sync lock timer events child; empty: another call", default=""
     )
-    object: str = gauge("file, pipe or socket of the call", default="")
+    object: str = gauge("file, pipe or socket of the call; a named pipe is pipe:PATH", default="")
     filesystem: str = gauge("type of file system of that file", default="")
     device: str = gauge("device of that file, MAJOR:MINOR", default="")
     direct: bool = gauge("the file is read and written past the page cache", default=False)
@@ -62,6 +67,7 @@ class Row:
     ends: bool = gauge("the call ends after a time", default=False)
     feeds: tuple[int, ...] = gauge("processes that write into the pipes it reads", default=())
     drains: tuple[int, ...] = gauge("processes that read the pipes it writes", default=())
+    holders: tuple[int, ...] = gauge("processes with the lock of a file it waits for", default=())
     children: tuple[int, ...] = gauge("children that it waits for", default=())
     read: int | None = counter("read from devices, whole process", "bytes", default=None)
     written: int | None = counter("written to devices, whole process", "bytes", default=None)
@@ -80,6 +86,7 @@ class _File(NamedTuple):
     filesystem: str = ""
     device: str = ""
     direct: bool = False
+    inode: str = ""  # of a file: since Linux 5.14
 
 
 @dataclass
@@ -89,9 +96,9 @@ class Known:
     machine: str | None = None  # its architecture
     files: dict[tuple[str, str], _File] = field(default_factory=dict)  # by process and descriptor
     turn: int = -1  # of `socket_owners`, when its pipes were listed
-    holders: dict[int, list[tuple[str, str]]] = field(
+    holders: dict[str, list[tuple[str, str]]] = field(
         default_factory=dict
-    )  # of each pipe or socket
+    )  # of each pipe or socket, by its name; a named pipe once its reader sleeps
     peers: Mapping[int, int] | None = None  # of Unix sockets; None: not asked
 
 
@@ -113,8 +120,9 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     if known.turn != owners.turn:
         known.turn, known.peers, known.holders = owners.turn, None, {}
         for holder, process in owners.held.items():
-            for number, inode in (*process.pipes.items(), *process.inodes.items()):
-                known.holders.setdefault(inode, []).append((holder, number))
+            for what, inodes in (("pipe", process.pipes), ("socket", process.inodes)):
+                for number, inode in inodes.items():
+                    known.holders.setdefault(f"{what}:[{inode}]", []).append((holder, number))
     host = _Host(source, known, owners, [])
     rows: list[Row] = []
     seen: set[int] = set()
@@ -126,7 +134,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         seen.add(pid)
         found = _process(host, pid)
         rows += found
-        others = {one for row in found for one in (*row.feeds, *row.drains)}
+        others = {one for row in found for one in (*row.feeds, *row.drains, *row.holders)}
         waiting.extendleft(sorted(others | {one for row in found for one in row.children}))
         moving.others = (*moving.others, *sorted(others))
     known.files = {key: file for key, file in known.files.items() if int(key[0]) in seen}
@@ -145,9 +153,8 @@ class _Host(NamedTuple):
 
     def file(self, pid: str, number: str) -> _File | None:
         """What a descriptor leads to; None if it is closed, or may not be read."""
-        try:
-            target = self.source.link(f"/proc/{pid}/fd/{number}")
-        except OSError:
+        target = self._target(pid, number)
+        if target is None:
             return None
         old = self.known.files.get((pid, number))
         if old is None or old.target != target:
@@ -170,22 +177,49 @@ class _Host(NamedTuple):
                     at = parts.index("-", 3)
                     filesystem, device = parts[at + 1], parts[2]
         return _File(target, access > 0, access != _WRITES, filesystem, device,
-                     bool(flags & _calls.DIRECT.get(self.known.machine or "", 0)))  # fmt: skip
+                     bool(flags & _calls.DIRECT.get(self.known.machine or "", 0)),
+                     words.get("ino", ""))  # fmt: skip
 
     def at(self, pid: str, files: Iterable[_File], *, writes: bool) -> tuple[int, ...]:
         """The other processes that write into these pipes and Unix sockets, or read them."""
         found = dict[int, None]()
         for mine in files:
-            inode = _inode(mine.target)
-            if mine.target.startswith("socket:"):
-                inode = self.peers().get(inode, -1)
+            name = mine.target
+            if name.startswith("socket:"):
+                name = f"socket:[{self.peers().get(_inode(name), -1)}]"
             elif not (mine.reads if writes else mine.writes):
                 continue
-            for other, number in self.known.holders.get(inode, ()):
+            for other, number in self.known.holders.get(name, ()):
                 file = self.file(other, number) if other != pid else None
-                if file is not None and (file.writes if writes else file.reads):
+                if file is None or file.inode != mine.inode:  # of another file of that name
+                    continue
+                if file.writes if writes else file.reads:
                     found[int(other)] = None
         return tuple(found)
+
+    def sleeps_at_pipe(self, pid: str, tid: str, path: str) -> bool:
+        """Whether a thread sleeps at a named pipe; then those that have it open are looked for."""
+        place = _sysfs.word(self.source, f"/proc/{pid}/task/{tid}/wchan") or ""
+        if _PIPE not in place:
+            return False
+        if f"pipe:{path}" not in self.known.holders:
+            others = (
+                (holder, number)
+                for holder, process in self.owners.held.items() for number in process.names
+                if number not in process.pipes and number not in process.inodes
+            )  # fmt: skip
+            self.known.holders[f"pipe:{path}"] = [
+                (holder, number) for holder, number in islice(others, NAMED)
+                if self._target(holder, number) == path
+            ]  # fmt: skip
+        return True
+
+    def _target(self, pid: str, number: str) -> str | None:
+        """Where a descriptor leads; None if it is closed, or may not be read."""
+        try:
+            return self.source.link(f"/proc/{pid}/fd/{number}")
+        except OSError:
+            return None
 
     def streams(self, pid: str) -> list[_File]:
         """The pipes and sockets of a process."""
@@ -211,10 +245,9 @@ class _Host(NamedTuple):
 
 
 def _inode(target: str) -> int:
-    """The inode of `pipe:[INODE]` or `socket:[INODE]`; -1 of anything else."""
-    kind, _, number = target.partition(":")
-    known = kind in ("pipe", "socket") and number[1:-1].isdecimal()
-    return count(number[1:-1]) if known else -1
+    """The inode of `socket:[INODE]`; -1 of another form."""
+    number = target.partition(":")[2][1:-1]
+    return count(number) if number.isdecimal() else -1
 
 
 def _lines(text: str) -> dict[str, str]:
@@ -323,6 +356,8 @@ def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:
     if call.kind == "child":
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
         return altered(known, children=tuple(int(n) for n in names.split() if n.isdecimal()))
+    if call.kind == "lock" and call.uses is not None:
+        known = altered(known, holders=_locks.holders(host.source, row.pid))
     return known if call.uses is None else _on(host, pid, known, call, arguments)
 
 
@@ -340,6 +375,9 @@ def _on(host: _Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[
     if file is None:
         return altered(row, kind=kind)
     read = kind == "input"
+    moves = kind in ("input", "output") and row.state == "S" and file.target.startswith("/")
+    if moves and host.sleeps_at_pipe(pid, str(row.tid), file.target):
+        file = file._replace(target=f"pipe:{file.target}")
     return altered(
         row, kind=kind, object=file.target, filesystem=file.filesystem, device=file.device,
         direct=file.direct,

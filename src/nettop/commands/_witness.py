@@ -69,7 +69,8 @@ def lines(facts: Facts, bursts: Sequence[Rhythm] = ()) -> list[str]:
         for one in drops
     ]  # fmt: skip
     out += [
-        f"{one.events} {one.call} of {one.who} failed ({one.error}): {one.means}; to {one.to}"
+        f"{one.events} {one.call} of {one.who} failed ({one.error}): {one.means}"
+        + (f"; to {one.to}" if one.to else "")
         for one in calls
     ]
     out += [f"in bursts: {sentence}" for sentence in sentences(bursts)]

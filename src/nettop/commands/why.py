@@ -339,7 +339,7 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
         for sentence in (words.verdict(one), one.stage.because, words.doing(one)):
             out += wrap(safe(sentence), 78, initial_indent="  ", subsequent_indent="    ")
         for step in one.ladder:
-            mark = "✗" if step is one.ladder[0] else "·"
+            mark = words.mark(one, step)
             out.append(
                 f"  {mark} {step.stage:<11} {step.end:<5} {units.share(step.utilisation):>5}  "
                 f"{words.interval(step.capacity):>16}  {step.kind:<8}  {step.name}"

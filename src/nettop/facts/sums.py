@@ -39,7 +39,8 @@ RATES: Final = (
     "tcp_silent", "ip_header_errors", "ip_expired", "tcp_failed", "tcp_twice",
     "tcp_unsigned", "ip_unreachable",
 )  # fmt: skip
-NOW: Final = ("tcp_mem_pages", "tcp_inuse", "tcp_orphan", "time_wait", "frag_waiting")
+NOW: Final = ("tcp_mem_pages", "tcp_inuse", "tcp_orphan", "time_wait", "frag_waiting",
+              "frag_memory")  # fmt: skip
 _RATES: Final = attrgetter(*RATES)
 _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)

@@ -91,6 +91,8 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
       row("read", "input", pid=9, object="/data/big", state="D")], "disk-read", "p9[9]"),
     ([PIPE, row("write", "output", pid=8, object="pipe:[5]", drains=(7,))], "pipe", "p8[8]"),
     ([PIPE], "pipe", "process 8"),  # which may not be looked at
+    ([PIPE, row("flock", "lock", pid=8, object="/run/lock", holders=(9,)),
+      row("nanosleep", "timer", pid=9)], "lock", "p8[8]"),
     # a shell that waits for its children, which come and go
     ([PIPE, row("wait4", "child", pid=8, children=(20, 21)),
       row("nanosleep", "timer", pid=20, name="sleep"),

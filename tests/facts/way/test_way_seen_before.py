@@ -13,6 +13,7 @@ from way_tables import FAR, SOUND, answer, frame, link, rule, switches, went
 from nettop.collect import addresses, drop_reasons, failed_calls, neighbour_states, sockets_udp
 from nettop.facts.answers import from_another
 from nettop.facts.kinds.call import build as calls
+from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.way import build
 from nettop.facts.way import PASSES
 
@@ -131,7 +132,7 @@ def test_no_route_of_ipv6_is_a_fault_of_a_host_with_a_global_address(
     failed = failed_calls.Row("connect", "ENETUNREACH", 7, "here", FAR6, "443", "kubelet", 9)
     by_four = replace(failed, call="connection", error="0", address=FAR)
     seen = frame(failed_calls=[failed, by_four], addresses=[*SOUND["addresses"], *own])
-    found = calls(seen, SimpleNamespace())  # type: ignore[arg-type]
+    found = calls(seen, SimpleNamespace(host=HostFact("host")))  # type: ignore[arg-type]
     assert bool(found) is told
     assert all(one.means == "No route leads to the address to connect to" for one in found)
 

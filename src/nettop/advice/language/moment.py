@@ -226,11 +226,14 @@ class Moment:
         return _sum((sign, one and one[0] / one[1]) for sign, one in known)
 
     def share(self, target: str, lost: Sum, through: Sum) -> float | None:
-        """Events of `lost` / those of both, in the last `LOOK` seconds; 0 if there were none."""
+        """Events of `lost` / those of both, in the last `LOOK` seconds; 0 if there were none.
+
+        Of two counters that are read one after the other the difference may be below zero.
+        """
         part, rest = self.events(target, lost), self.events(target, through)
         if part is None or rest is None:
             return None
-        return part / (part + rest) if part > 0 else 0.0
+        return part / (part + max(0.0, rest)) if part > 0 else 0.0
 
     def _counted(self, target: str, field: str, now: float | None) -> tuple[float, float] | None:
         """Events and seconds; without earlier moments, those of a second at the rate of now."""

@@ -1,7 +1,8 @@
-"""A program behind a Unix socket that takes too slowly what programs with network sockets give it.
+"""A program behind a Unix socket that takes too slowly what other programs give it.
 
 Logs (datagrams), databases, caches and application servers: a full queue stops the writer, which
-serves nobody meanwhile (net/unix/af_unix.c, unix_wait_for_peer(), sock_alloc_send_pskb()).
+serves nobody meanwhile, or loses what it does not wait for (net/unix/af_unix.c,
+unix_wait_for_peer(), sock_alloc_send_pskb()).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections import defaultdict
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from ...collect.sockets_unix import SMALLEST, full
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from .. import Facts
     from ..rows import UnixRow
 
-SMALLEST: Final = 512  # bytes: no datagram takes less memory (struct sk_buff and its data)
-FULL: Final = 0.8  # of the send buffer: the next write waits
 _LONGEST: Final = "net.unix.max_dgram_qlen"
 
 
@@ -33,11 +33,16 @@ class Backend:
     type: str = gauge("stream, dgram, seqpacket or listen", default="")
     waiting: int = gauge("memory of the data that waits", "bytes", default=0)
     clients: int | None = gauge("connections not yet accepted", "connections", default=None)
-    writers: tuple[str, ...] = gauge("processes that wait, as name[pid]", default=())
+    writers: tuple[str, ...] = gauge("processes that write, as name[pid]", default=())
+    networked: bool = gauge("a writer has network sockets", default=False)
+    unread: int = gauge(
+        "length of the datagram that waits, of writers that are not known", "bytes", default=0
+    )
+    pid: int | None = gauge("process of the reader", default=None)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Backend, ...]:
-    """Listeners with a full queue, and readers for whom a process with network sockets waits."""
+    """Listeners and readers with a full queue, and readers whose writers are not known."""
     rows = frame.rows("sockets_unix")
     if not rows:
         return ()
@@ -53,21 +58,30 @@ def build(frame: Frame, facts: Facts) -> tuple[Backend, ...]:
         pid, name = owners.get(row.inode, (None, f"socket:[{row.inode}]"))
         if row.type == "listen":
             if row.room is not None and row.waiting > row.room:
-                found.append(Backend(name, row.type, clients=row.waiting))
-        elif row.peer and pid in networked:
-            writers[row.peer].append((row, name))
+                found.append(Backend(name, row.type, clients=row.waiting, pid=pid))
+        elif row.peer and row.waiting:
+            writers[row.peer].append((row, name, pid))
     for peer, given in writers.items():
-        if _full([row for row, _ in given], longest):
-            _, name = owners.get(peer, (None, f"socket:[{peer}]"))
-            names = tuple(sorted({writer for _, writer in given}))
-            size = sum(row.waiting for row, _ in given)
-            found.append(Backend(name, given[0][0].type, size, writers=names))
-    return tuple(found)
+        if _full([row for row, *_ in given], longest):
+            reader, name = owners.get(peer, (None, f"socket:[{peer}]"))
+            names = tuple(sorted({writer for _, writer, _ in given}))
+            size = sum(row.waiting for row, *_ in given)
+            served = any(pid in networked for *_, pid in given)
+            found.append(Backend(name, given[0][0].type, size, writers=names, networked=served,
+                                 pid=reader))  # fmt: skip
+    for row in rows:
+        if row.unread and row.inode not in writers and row.inode in owners:
+            pid, name = owners[row.inode]
+            found.append(Backend(name, row.type, unread=row.unread, pid=pid))
+    first: dict[str, Backend] = {}
+    for one in found:  # a program may have several sockets
+        first.setdefault(one.id, one)
+    return tuple(first.values())
 
 
 def _full(rows: list[UnixRow], longest: int | None) -> bool:
     """Whether a writer waits: its buffer is full, or the reader's queue of datagrams is."""
-    if any(row.room and row.waiting >= FULL * row.room for row in rows):
+    if any(full(row) for row in rows):
         return True
     if rows[0].type != "dgram" or longest is None:
         return False
@@ -76,6 +90,7 @@ def _full(rows: list[UnixRow], longest: int | None) -> bool:
 
 KIND = Kind(
     name="backend", type=Backend, plural="backends", key=attrgetter("id"), target=attrgetter("id"),
+    parents={"process": attrgetter("pid"), "program": attrgetter("pid")},
     names={"backend": "backend.id"}, example={"id": "rsyslogd[640]", "type": "dgram"},
     tables={"": "sockets_unix"}, needs=("sockets_unix", "socket_owners", "sysctls"), build=build,
 )  # fmt: skip

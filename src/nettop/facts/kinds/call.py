@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...collect._words import Words
     from .. import Facts
 
+ABORTED: Final = "aborted"  # kind of the words: the other end ended a connection
 GLOBAL: Final = IPv6Network("2000::/3")  # global unicast: RFC 4291 section 2.4, IANA
 
 
@@ -44,9 +45,13 @@ class Call:
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     per_s: float | None = gauge("calls that fail", "calls/s", default=None)
     share: float | None = gauge("attempts that failed / all attempts", "ratio", default=None)
+    opened: float | None = gauge(
+        "connections opened meanwhile, of which some end so: an end that the other end decides",
+        "connections/s", default=None,
+    )  # fmt: skip
 
 
-def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:  # noqa: ARG001
+def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
     """One fact for each process, call and error of this namespace."""
     found: dict[tuple[str, int, str, str], list[Entry[Any]]] = {}
     opened = Counter[tuple[int, str, str]]()
@@ -59,7 +64,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:  # noqa: ARG001
         elif not words(row, frame).normal:
             key = row.process, row.pid, row.call, row.error
             found.setdefault(key, []).append(entry)
-    return tuple(_call(key, entries, opened) for key, entries in found.items())
+    active, passive = facts.host.tcp_active, facts.host.tcp_passive
+    every = None if active is None or passive is None else active + passive
+    return tuple(_call(key, entries, opened, every) for key, entries in found.items())
 
 
 def words(row: failed_calls.Row, frame: Frame | None) -> Words:
@@ -102,8 +109,9 @@ def _global(address: str) -> bool:
 
 
 def _call(
-    key: tuple[str, int, str, str], entries: list[Entry[Any]], opened: Counter[tuple[int, str, str]]
-) -> Call:
+    key: tuple[str, int, str, str], entries: list[Entry[Any]],
+    opened: Counter[tuple[int, str, str]], every: float | None,
+) -> Call:  # fmt: skip
     process, pid, call, error = key
     said = words(entries[0].now, None)
     places, ends = Counter[str](), Counter[tuple[str, str]]()
@@ -121,6 +129,7 @@ def _call(
         advice=_exact(said.advice, pid, ends), rests=said.rests, rule=said.rule,
         to=most(places), events=events,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
+        opened=every if said.kind == ABORTED else None,
     )  # fmt: skip
 
 

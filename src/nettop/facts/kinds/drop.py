@@ -58,8 +58,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
 
 def _filters(rules: Sequence[Entry[Any]]) -> str:
     """Those whose counter rises; without any, those that do not count and may be it."""
-    counting = Counter({one.now.name: rate for one in rules if (rate := one.rate("packets"))})
-    silent = Counter(one.now.name for one in rules if one.now.packets is None)
+    counting = Counter({one.now.told: rate for one in rules if (rate := one.rate("packets"))})
+    silent = Counter(one.now.told for one in rules if one.now.packets is None)
     return most(counting) or most(silent)
 
 

@@ -242,6 +242,9 @@ class HostFact:
     frag_waiting: int | None = gauge(
         "packets that wait for the rest of their fragments", "packets", default=None
     )
+    frag_memory: int | None = gauge(
+        "memory of the fragments that wait, of IPv4", "bytes", default=None
+    )
     tcp_failed: float | None = gauge(
         "connections refused, or given up, before they were open", "connections/s", default=None
     )

@@ -38,9 +38,9 @@ class Metric:
 
     to: str = label("network of the route")
     nic: str = gauge("interface of the route", default="")
-    window: int | None = gauge("largest receive window", "bytes", default=None)
-    cwnd: int | None = gauge("largest congestion window", "segments", default=None)
-    initcwnd: int | None = gauge("initial congestion window", "segments", default=None)
+    window: int | None = gauge("`window` of the route", "bytes", default=None)
+    cwnd: int | None = gauge("`cwnd` of the route, locked", "segments", default=None)
+    initcwnd: int | None = gauge("`initcwnd` of the route", "segments", default=None)
     flows: int = gauge("flows that have reached it", "flows", default=0)
     rtt: float | None = gauge("shortest round trip of these flows", "s", default=None)
     advmss: int | None = gauge("segment size announced to peers", "bytes", default=None)

@@ -84,7 +84,7 @@ STATES: Final[Mapping[str, State]] = {
         "backlog only fills later; `strace -f -p {pid}` shows how long each pause is",
     ),
     "locked": State(
-        "waits for a lock or another thread ({call})",
+        "waits for {lock} ({call})",
         "`cat /proc/{pid}/task/*/stack` and `gdb -p {pid}` show who holds it: all threads wait for "
         "that one",
     ),
@@ -224,12 +224,27 @@ def _waits(
     """The state of one thread that sleeps in a call."""
     if one.state != "R" and one.call is not None:
         file = f" of {one.object}" if one.object.startswith("/") else ""
-        name = "disk" if one.state == "D" or file else _CALLS.get(one.kind, "")
+        name = _CALLS.get(one.kind, "")
+        name = "disk" if one.state == "D" or (file and name != "locked") else name
         if name == "blocked":
             if one.drains or one.object.startswith("pipe:"):  # else by the end of its connection
                 yield name, {"call": one.call, **_reader(pid, one, known, seen)}
         elif name and (name != "reads" or one.object.startswith("socket:")):
-            yield name, {"call": one.call, "file": file}
+            yield name, {"call": one.call, "file": file, "lock": _lock(one, known)}
+
+
+def _lock(row: Any, known: _Known) -> str:
+    """What a thread waits for that has a lock to come: of a file with its holder, or not known."""
+    if not row.object.startswith("/"):
+        return "a lock or another thread"
+    names = [_who(pid, known) for pid in row.holders]
+    return f"the lock of {row.object}" + (f", held by {' and '.join(names)}" if names else "")
+
+
+def _who(pid: int, known: _Known) -> str:
+    """The process with its number, by its name if it was looked at."""
+    told = known.states.get(pid)
+    return f"{told.name}[{pid}]" if told is not None else f"process {pid}"
 
 
 def _limit(row: Any) -> Mapping[str, object]:
@@ -260,9 +275,8 @@ def _reader(
     if not readers:
         return {"pipe": pipe, "reader": "nobody reads it", "free_it": at}
     first = readers[0]
-    told = known.states.get(first)
-    who = f"{told.name}[{first}]" if told is not None else f"process {first}"
-    state, does, cure = _state(first, known, (*seen, pid)) if told is not None else ("", "", "")
+    who, told = _who(first, known), first in known.states
+    state, does, cure = _state(first, known, (*seen, pid)) if told else ("", "", "")
     if state and STATES[state].held:
         return {"pipe": pipe, "reader": f"{who}, which reads it, {does}", "free_it": cure}
     does = f", which {does}," if state else ""

@@ -1,58 +1,46 @@
-"""Name servers that programs of this host ask, and the questions that wait for an answer.
-
-A resolver opens a connected datagram socket for each question, and closes it with the answer or
-after a timeout (resolv.conf(5): five seconds, then the next name server). An answer takes
-milliseconds, so at most moments no such socket exists.
-"""
+"""Name servers that programs of this host ask: collector `udp_questions`."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from ...collect.udp_questions import PORT
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from ..flow_words import end, owners
+from ..flow_words import end
 from ..kind import Kind
 
 if TYPE_CHECKING:
     from .. import Facts
 
-PORT: Final = 53
-
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """One name server with questions that wait."""
+    """One name server that was asked while nettop looked."""
 
     id: str = label("address:port of the name server")
     waiting: int = gauge("sockets that wait for its answer", "sockets", default=0)
-    begun: int = gauge("sockets of those that were not there a moment ago", "sockets", default=0)
-    processes: tuple[str, ...] = gauge("processes that wait, as name[pid]", default=())
+    late: float | None = gauge(
+        "questions that waited two seconds or more", "questions/s", default=None
+    )
+    processes: tuple[str, ...] = gauge("processes that asked, as name[pid]", default=())
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Resolver, ...]:  # noqa: ARG001
-    """The name servers to which a socket without unread data is connected, most sockets first."""
-    asked = defaultdict(list)
-    for entry in frame.tables.get("sockets_udp", ()):
-        if entry.now.remote_port == PORT and not entry.now.recv_q:
-            asked[entry.now.remote].append(entry)
-    if not asked:
-        return ()
-    names = owners(frame)
-    found = []
-    for remote, entries in asked.items():
-        waits = {names[one.now.inode] for one in entries if one.now.inode in names}
-        begun = sum(one.per_s is None and not one.still for one in entries)
-        found.append(Resolver(end(remote, PORT), len(entries), begun, tuple(sorted(waits))))
+    """The name servers of this namespace, those with most sockets first."""
+    found = (
+        Resolver(end(entry.now.server, PORT), entry.now.waiting, entry.rate("late"),
+                 entry.now.processes)
+        for entry in frame.tables.get("udp_questions", ())
+    )  # fmt: skip
     return tuple(sorted(found, key=lambda one: (-one.waiting, one.id)))
 
 
 KIND = Kind(
     name="resolver", type=Resolver, plural="resolvers", key=attrgetter("id"),
     target=attrgetter("id"), names={"resolver": "resolver.id"},
-    example={"id": "192.0.2.53:53"}, tables={"": "sockets_udp"},
-    needs=("sockets_udp", "socket_owners"), build=build,
+    example={"id": "192.0.2.53:53"}, tables={"": "udp_questions"},
+    needs=("udp_questions", "sockets_udp", "socket_owners", "threads"), build=build,
 )  # fmt: skip

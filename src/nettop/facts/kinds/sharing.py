@@ -42,6 +42,7 @@ class Sharing:
     others_busy: float | None = gauge(
         "CPU time of the busiest other process of the port", "%", default=None
     )
+    others: tuple[str, ...] = gauge("the other processes of the port, as name[pid]", default=())
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Sharing, ...]:
@@ -69,12 +70,18 @@ def build(frame: Frame, facts: Facts) -> tuple[Sharing, ...]:
 def _sharing(name: str, entries: list[Entry[UdpRow]], owners: list[Process]) -> Sharing:
     drops = [entry.rate("drops") or 0.0 for entry in entries]
     first = owners[drops.index(max(drops))]
-    others = [_busy(one) for one in owners if one.pid != first.pid]
+    others = [one for one in owners if one.pid != first.pid]
+    known = [_busy(one) for one in others]
     return Sharing(
-        name, len(entries), f"{first.name}[{first.pid}]", first.pid, max(drops),
-        sum(drops) - max(drops), _busy(first),
-        None if None in others else max(value for value in others if value is not None),
+        name, len(entries), _who(first), first.pid, max(drops), sum(drops) - max(drops),
+        _busy(first),
+        None if None in known else max(value for value in known if value is not None),
+        tuple(dict.fromkeys(map(_who, others))),
     )  # fmt: skip
+
+
+def _who(one: Process) -> str:
+    return f"{one.name}[{one.pid}]"
 
 
 def _busy(one: Process) -> float | None:
@@ -83,7 +90,7 @@ def _busy(one: Process) -> float | None:
 
 KIND = Kind(
     name="sharing", type=Sharing, plural="sharings", key=attrgetter("id"), target=attrgetter("id"),
-    parents={"process": attrgetter("pid")},
+    parents={"process": attrgetter("pid"), "program": attrgetter("pid")},
     names={"sharing": "sharing.id"}, example={"id": "0.0.0.0:9000", "sockets": 4},
     tables={"": "sockets_udp"}, needs=("sockets_udp", "socket_owners", "processes"), build=build,
 )  # fmt: skip

@@ -60,6 +60,7 @@ class _Shares(NamedTuple):
     parts: Mapping[str, float]
     rows: Mapping[str, Any]
     feeds: tuple[int, ...] = ()
+    holders: tuple[int, ...] = ()
     children: tuple[int, ...] = ()
 
 
@@ -89,6 +90,8 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
         return _of_events(look, name, thread, seen)
     if stage == "pipe":
         return _of_pipe(look, name, thread, seen)
+    if stage == "held-lock":
+        return _of_lock(look, name, thread, seen)
     if stage == RUNS and len(seen) > 1:
         return _of_core(look, pids[0], name, thread)
     if stage == SOCKET:
@@ -129,6 +132,7 @@ def _shares(look: Look, entries: Sequence[Entry[Any]], thread: cpus.Thread | Non
     return _Shares(
         rows[-1], ran, {**parts, RUNS: ran}, dict(zip(kinds, rows, strict=True)),
         tuple(dict.fromkeys(pid for row in rows for pid in getattr(row, way))),
+        tuple(dict.fromkeys(pid for row in rows for pid in row.holders)),
         tuple(dict.fromkeys(pid for row in rows for pid in row.children)),
     )  # fmt: skip
 
@@ -206,6 +210,18 @@ def _of_pipe(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> Ca
     others = [_title(look, pid) for pid in thread.feeds]
     at = f", whose other end is {' and '.join(others)}" if others else ""
     return Cause("pipe", others[0] if others else name, share, f"{why}{at}")
+
+
+def _of_lock(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> Cause:
+    """Who holds the lock of a file, and what that one waits for."""
+    share, file = thread.parts["held-lock"], thread.rows["held-lock"].object
+    why = f"{name} waits {units.share(share)} of the time for the lock of {file}"
+    if not thread.holders:
+        return Cause("lock", name, share, why)
+    held = " and ".join(_title(look, pid) for pid in thread.holders)
+    why += f", which {held} {'holds' if len(thread.holders) == 1 else 'hold'}"
+    found = _followed(look, thread.holders, seen)
+    return Cause("lock", name, share, f"{found.because}; {why}" if found is not None else why)
 
 
 def _behind(found: Cause, why: str) -> Cause:
@@ -289,9 +305,6 @@ def _plain(
                      _carried(look.rate, share, direct=row.direct), how=_how(row))  # fmt: skip
     if stage == "timer":
         return Cause(stage, name, share, f"{name} sleeps {part} of the time by itself ({row.call})")
-    if stage == "held-lock":
-        return Cause("lock", name, share,
-                     f"{name} waits {part} of the time for the lock of {row.object}")  # fmt: skip
     if stage == "lock":
         joint = tuple(
             kind for one in threads if one is not thread for kind in LOOSE[:1]

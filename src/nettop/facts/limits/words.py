@@ -32,6 +32,14 @@ def stage(one: Reading) -> str:
     return f"{words} {one.name}" if one.stage == "application" and "[" in one.name else words
 
 
+def mark(limit: Limit, one: Reading) -> str:
+    """✗ at the stage that limits; · at the others, and where it is only inferred.
+
+    A program that hands over no more, or a sender of which nothing is seen, need not be at fault.
+    """
+    return "✗" if one is limit.ladder[0] and one.kind != "inferred" else "·"
+
+
 def away(one: Reading) -> str:
     """` at the other end` for a stage that both hosts have, where it is there."""
     known = declared()[one.stage]

@@ -76,7 +76,7 @@ def flow(one: Joined, hosts: tuple[str, str]) -> Iterator[str]:
         yield from _wrapped(sentence)
     yield from _wrapped(_line(one))
     for step in limit.ladder:
-        mark = "✗" if step is limit.ladder[0] else "·"
+        mark = words.mark(limit, step)
         yield (
             f"  {mark} {step.stage:<11} {step.end:<7} {units.share(step.utilisation):>5}  "
             f"{words.interval(step.capacity):>16}  {step.kind:<8}  {step.name}"

@@ -25,6 +25,9 @@ STAGES: Final = (
     Stage("sndbuf", "the send buffer", "the send buffer of the socket is full", "SOCKET",
           "larger net.ipv4.tcp_wmem or SO_SNDBUF", precedence=120, sending=30, always=("tx",),
           fed=True, why="UDP send buffers full"),
+    Stage("nagle", "the small writes",
+          "a part smaller than a segment waits for a delayed acknowledgement", "SOCKET",
+          "one write a request, or TCP_NODELAY", precedence=165, sending=35),
     Stage("pacing", "the pacing limit",
           "the rate that the program or the congestion control allows", "PACING",
           "the program or the qdisc paces it", precedence=100, sending=40),
@@ -46,6 +49,9 @@ HALF: Final = 0.5  # of a window in use; below it no capacity is given on a shor
 LONG: Final = 1000  # us; shorter round trips are mostly queues and CPU time
 STRETCHED: Final = 4.0  # a round trip longer than the shortest by this factor is due to queues
 SLACK: Final = 2.0  # a window that allows so many times the rate does not limit it
+PART: Final = 2  # segments in flight: a request that was written in parts
+DELAYED: Final = 10_000  # us; a delayed acknowledgement comes after 40 ms (TCP_DELACK_MIN)
+NEAR: Final = 5_000  # us; the shortest round trip of a path that explains no such delay
 SET: Final = 0.9  # of the largest buffer that autotuning makes
 
 
@@ -55,6 +61,7 @@ def readings(look: Look) -> Iterator[Reading]:
         return
     reader = _peer_reader.reading(look, _waits(look))
     yield _application(look)
+    yield from _small(look)
     yield from _buffer(look, slow_reader=reader is not None)
     yield from _pacing(look)
     yield from _congestion(look, slow_reader=reader is not None)
@@ -78,6 +85,23 @@ def _application(look: Look) -> Reading:
         why += "this kernel does not report what waits to be sent"
     used = 1.0 if held >= 0.5 else None
     return Reading("application", "here", _program(look), "inferred", why, used, None, held)
+
+
+def _small(look: Look) -> Iterator[Reading]:
+    """A part of a request that waits until the part before it is acknowledged, which takes 40 ms.
+
+    Nagle's algorithm holds it (tcp_nagle_test()), and the peer waits for the rest of the request.
+    """
+    rtt, least = look.now("rtt") or 0, look.now("min_rtt")
+    held = share(
+        0 < (one.now.notsent or 0) < (one.now.mss or 0) and 0 < (one.now.unacked or 0) <= PART
+        for one in look.tcp
+    )
+    if held >= 0.5 and least is not None and least < NEAR and rtt > DELAYED:
+        why = f"in {units.share(held)} of the samples a part smaller than a segment waits for an "
+        why += f"acknowledgement, which comes after {units.seconds(rtt / 1e6)}"
+        yield Reading("nagle", "here", f"writes of {_program(look)}", "measured", why, held,
+                      None, held)  # fmt: skip
 
 
 def _room(row: Any) -> bool:

@@ -1,0 +1,96 @@
+"""Questions to name servers that wait for an answer, and those that waited for long.
+
+A resolver opens a connected datagram socket for each question, and closes it with the answer or
+after a timeout (resolv.conf(5): five seconds, then the next name server). An answer takes
+milliseconds, so a socket that stays without data has asked in vain. The sockets are those of
+`sockets_udp`. A socket that is there from the first reading may be that of a forwarder, which keeps
+its sockets: it counts only if it is closed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Final
+
+from ..frame.fields import counter, gauge, label
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from . import socket_owners, sockets_udp, threads
+from ._memory import Memory, recall
+
+EVERY: Final = 1.0
+MEMORY: Final = "sockets"
+OPTIONAL = True
+
+PORT: Final = 53
+LATE: Final = 2.0  # seconds: a question whose socket is seen for so long got no answer
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One name server that was asked while nettop looked."""
+
+    server: str = label("address of the name server")
+    waiting: int = gauge("sockets that wait for its answer", "sockets", default=0)
+    late: int = counter("questions that waited two seconds or more", "questions", default=0)
+    processes: tuple[str, ...] = gauge("processes that asked, as name[pid]", default=())
+
+
+@dataclass
+class _Question:
+    """A socket that waits."""
+
+    server: str
+    since: float  # seconds of the source's clock: first seen, or answered last
+    seen: float  # the same, last
+    old: bool  # it may have been there for long
+    counted: bool = False
+
+
+@dataclass
+class Known:
+    """The questions of the last reading."""
+
+    at: float | None = None  # of the sockets: None: not read yet
+    asked: dict[int, _Question] = field(default_factory=dict)  # by inode
+    late: Counter[str] = field(default_factory=Counter)
+    who: dict[str, dict[str, None]] = field(default_factory=dict)  # processes by server
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """The name servers of this namespace. OSError where the sockets cannot be read."""
+    known, sockets = recall(memory, Known), recall(memory, sockets_udp.Known)
+    if sockets.at is None:
+        source.text(sockets_udp.KEEP_OPEN[0])
+    elif sockets.at != known.at:
+        _follow(known, sockets.rows, sockets.at)
+    holders, held = recall(memory, threads.Moving).holders, recall(memory, socket_owners.Known).held
+    for inode, question in known.asked.items():
+        pid = holders.get(inode)
+        if pid is not None and str(pid) in held:
+            known.who.setdefault(question.server, {})[f"{held[str(pid)].name}[{pid}]"] = None
+    waiting = Counter(one.server for one in known.asked.values())
+    return [
+        Row(one, waiting[one], known.late[one], tuple(known.who.get(one, ())))
+        for one in sorted({*waiting, *known.late})
+    ]
+
+
+def _follow(known: Known, rows: Sequence[sockets_udp.Row], at: float) -> None:
+    """The questions after a reading of the sockets."""
+    first, known.at = known.at is None, at
+    asked = {row.inode: row for row in rows if row.remote_port == PORT and row.inode}
+    for inode in [inode for inode in known.asked if inode not in asked]:
+        gone = known.asked.pop(inode)
+        if not gone.counted and gone.seen - gone.since >= LATE:
+            known.late[gone.server] += 1
+    for inode, row in asked.items():
+        one = known.asked.setdefault(inode, _Question(row.remote, at, at, first))
+        one.seen = at
+        if row.recv_q:
+            one.since = at
+        elif not one.old and not one.counted and at - one.since >= LATE:
+            one.counted = True
+            known.late[one.server] += 1
