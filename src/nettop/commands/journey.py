@@ -186,7 +186,7 @@ def _not_known(seen: Seen) -> Iterator[str]:
             f"of {seconds(journey.seconds)}."
         )
     if journey.omitted:
-        yield f"{journey.omitted:,} packets had no room in the table."
+        yield f"Packets that had no room in the table: {journey.omitted:,}."
     if journey.why:
         yield journey.why
 

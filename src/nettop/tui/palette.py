@@ -59,7 +59,7 @@ def _action(key: Key) -> tuple[str, str, tuple[str, str]]:
 
 # two keys in one row: their actions, how the keys are written, and what they do
 PAIRS: Final = {
-    ("next", "previous"): ("Tab", "next part, then pane; Shift-Tab: back"),
+    ("next", "previous"): ("Tab", "next part, pane; Shift: back"),
     ("up", "down"): ("↑ ↓ k j", "up, down"),
     ("earlier", "later"): ("← →", "earlier, later moment"),
     ("minute_earlier", "minute_later"): ("Shift-← →", "a minute earlier, later"),

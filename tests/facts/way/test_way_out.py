@@ -283,7 +283,19 @@ def test_a_dead_next_hop_of_several_is_a_suspect() -> None:
         "1 of 2 next hops of route 10.2.0.0/24 is dead (10.1.0.9 dev b0): a part of the flows goes "
         "there"
     )
+    assert way.suspect.neighbours == ("10.1.0.9@b0",)
     assert went("10.2.0.5", frame(fib=[*SOUND["fib"], *hops])).suspect is None
+
+
+def test_a_dead_next_hop_that_the_kernel_chooses_is_a_suspect_too() -> None:
+    """Others of the flows take the next hop that lives."""
+    hops = [route("10.2.0.0/24", "b0", "10.1.0.9", hop=0),
+            route("10.2.0.0/24", "a0", "10.0.0.254", hop=1)]  # fmt: skip
+    silent = neighbour_states.Row("b0", "10.1.0.9", 4, "failed")
+    seen = frame(fib=[*SOUND["fib"], *hops], neighbour_states=[*SOUND["neighbour_states"], silent])
+    way = went("10.2.0.5", seen)
+    assert way.decider is None
+    assert way.suspect is not None
 
 
 def test_a_burst_below_the_longest_frame_is_a_suspect() -> None:

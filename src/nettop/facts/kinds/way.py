@@ -72,7 +72,11 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         events=trouble.events,
         sockets=trouble.sockets,
         share=failed / (failed + trouble.answered),
-        explains=(*trouble.ids, end(flow.to, flow.port), *_neighbours(way.steps)),
+        explains=(
+            *trouble.ids,
+            end(flow.to, flow.port),
+            *(name for one in way.steps for name in one.neighbours),
+        ),
     )
 
 
@@ -105,14 +109,6 @@ def _asks(flow: Flow) -> str:
     mark = f" --mark {flow.mark:#x}" if flow.mark else ""
     udp = " --udp" if flow.arrives and flow.protocol == "udp" else ""
     return f"{flow.name}{f' --from {flow.arrives}' if flow.arrives else ''}{mark}{udp}"
-
-
-def _neighbours(steps: tuple[Step, ...]) -> tuple[str, ...]:
-    """The neighbour on the way, as facts of kind `absent` have it."""
-    return tuple(
-        one.command.removeprefix("ip neigh show ").replace(" dev ", "@")
-        for one in steps if one.place == "neighbour"
-    )  # fmt: skip
 
 
 KIND = Kind(

@@ -58,6 +58,7 @@ class Step:
     saw: str  # one line
     command: str = ""  # shows it
     change: str = ""  # cures it: a command, or who must act
+    neighbours: tuple[str, ...] = ()  # ADDRESS@INTERFACE that it is about
 
 
 @dataclass(frozen=True, slots=True)

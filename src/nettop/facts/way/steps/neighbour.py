@@ -24,6 +24,12 @@ ETHERNET, INFINIBAND = 1, 32  # ARPHRD_*: types whose frames need a hardware add
 
 def look(leg: Leg) -> Iterator[Step]:
     """The entry of the next hop."""
+    name = f"{leg.hop.gateway or leg.question.to}@{leg.hop.interface}"
+    for step in _entry(leg):
+        yield replace(step, neighbours=(name,))
+
+
+def _entry(leg: Leg) -> Iterator[Step]:
     hop = leg.hop
     if hop.kind != "unicast" or hop.interface is None or leg.role == BRIDGED:
         return

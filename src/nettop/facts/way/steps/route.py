@@ -78,6 +78,7 @@ def _passed(leg: Leg) -> Iterator[Step]:
             f"{'is' if len(lost) == 1 else 'are'} dead ({names}): a part of the flows goes there",
             f"ip route show {network}",
             f"ip route replace {network} with the other next hops only, or bring up {names}",
+            tuple(f"{row.gateway or row.to}@{row.interface}" for row in lost),
         )  # fmt: skip
 
 
