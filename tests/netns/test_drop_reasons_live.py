@@ -274,3 +274,33 @@ def test_what_is_dropped_and_what_fails_in_a_namespace_is_counted_exactly(
     assert calls == [3, 2]
     # a call of connect that fails in the next part of time is an attempt that failed too
     assert 3 <= moments["connection/ECONNREFUSED"] <= 6
+
+
+FROM_ANOTHER = """
+import json, subprocess, sys
+from nettop.collect import drop_reasons
+from nettop.host.bpf.drops import Counter
+counter = Counter()
+subprocess.run(["ip", "netns", "exec", sys.argv[1], sys.executable, "-c", sys.argv[2]], check=True)
+print(json.dumps([[row.interface, row.packets] for row in drop_reasons.parse(counter.text())
+                  if (row.where, row.reason) == ("here", "OTHERHOST")]))
+"""
+SENDS = f"""
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+    for _ in range(20):
+        door.sendto(b"x", ("{veth.NEAR}", 7777))
+"""
+
+
+def test_a_packet_from_another_namespace_is_counted_where_it_arrives(counter: Counter) -> None:
+    """It has the socket of its sender until ip_rcv()."""
+    counter.close()
+    with veth.pair("arrives") as spaces:
+        far = veth.spaces("arrives")[1]
+        wrong = f"ip -n {far} neigh replace {veth.NEAR} lladdr 02:00:00:00:00:99 dev eth0"
+        subprocess.run(wrong.split(), check=True)
+        words = [*spaces.near, sys.executable, "-c", FROM_ANOTHER, far, SENDS]
+        told = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    assert [packets for _, packets in told] == [20]
+    assert told[0][0] not in ("", "0")

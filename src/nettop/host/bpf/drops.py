@@ -41,6 +41,7 @@ _FIELDS: Final = (
     "dev", "sk", "skb_iif", "protocol", "network_header", "end", "head",
 )  # fmt: skip
 _LEAST: Final = 0x70000000  # of a namespace's number, from 0xEFFFFFF8 on (include/linux/nsfs.h)
+_HIGHEST: Final = 0xE  # or 0xF: its highest four bits
 
 
 class Counter:
@@ -165,12 +166,13 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *a.store(a.R10, _AT + _PLACE, a.R7), *a.store(a.R10, _AT + _REASON, a.R8, 4),
         *(a.load(a.R9, a.R9, 24) if socket else a.number(a.R9, 0)),
         *packet.copied(a.R6),
-        *field(a.R7, "sk"), *a.when(a.R7, "!=", 0, "socket"),
-        *a.move(a.R7, a.R9), *a.when(a.R7, "==", 0, "device"),
-        "socket", *_number(types, types.offset("sock", "__sk_common.skc_net.net")),
-        *a.when(a.R7, ">=", _LEAST, "space"),
-        "device",  # a union: it may be another thing
+        *a.move(a.R7, a.R9), *a.when(a.R7, "!=", 0, "socket"),
+        # a packet that came from another namespace has the socket of its sender until ip_rcv()
         *field(a.R7, "dev"), *_number(types, types.offset("net_device", "nd_net.net")),
+        *a.move(a.R8, a.R7), *a.change(a.R8, ">>", 28),  # a union: it may be another thing
+        *a.when(a.R8, ">=", _HIGHEST, "space"),
+        *field(a.R7, "sk"), *a.when(a.R7, "==", 0, "nowhere"),
+        "socket", *_number(types, types.offset("sock", "__sk_common.skc_net.net")),
         *a.when(a.R7, "<", _LEAST, "nowhere"),
         "space", *a.store(a.R10, _AT + _SPACE, a.R7, 4),
         "nowhere", *field(a.R7, "skb_iif"), *a.store(a.R10, _AT + _FROM, a.R7, 4),
