@@ -49,5 +49,5 @@ def test_what_the_figures_leave_out_is_said(
     assert "in one piece are not seen: this kernel has no tracepoint sock_recv_length" in out
     assert "softirq-rx" not in out
     assert "they ran for 1 s of 5 s" in out
-    assert "7 packets had no room" in out
+    assert "Packets that had no room in the table: 7." in out
     assert "lines left out: 1" in out
