@@ -9,7 +9,6 @@ import select
 import socket
 import struct
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
@@ -182,20 +181,26 @@ def attempt(to: str, port: int, wait: float, *, udp: bool) -> str:
         with socket.socket(family, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as door:
             door.settimeout(WAIT if udp else wait)
             door.connect((to, port))
-            ends = time.monotonic() + wait
-            while udp:
-                door.send(b"x")
-                try:
-                    door.recv(8)
-                    break
-                except TimeoutError:
-                    if time.monotonic() >= ends:
-                        raise
+            if udp:
+                _answered(door, int(wait / WAIT))
     except TimeoutError:
         return "no answer"
     except OSError as error:
         return str(error)
     return "open"
+
+
+def _answered(door: socket.socket, times: int) -> None:
+    """Ask until an answer comes; TimeoutError after so many questions."""
+    for left in reversed(range(times)):
+        door.send(b"x")
+        try:
+            door.recv(8)
+        except TimeoutError:
+            if not left:
+                raise
+        else:
+            return
 
 
 class Rule(NamedTuple):

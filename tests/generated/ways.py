@@ -56,7 +56,7 @@ from nettop.host.source import Live, Source
 RECORDED: Final = Path(__file__).parent / "ways"
 TABLES: Final = ("addresses", "links", "qdiscs", "sockets_tcp", "sockets_udp")  # no process
 # Settings: `{a|b}` draws one, words in capitals are places of the drawn host, `; ` separates
-# commands, `# ` is a command of the server. The last two blocks are of one family.
+# commands, `# ` is a command of the server. Lines with 4 or 6 are of that family alone.
 SETTINGS: Final = """
 ip F route add KIND TO
 ip F route add KIND TO metric {1|50|2000}; ip F route add TO via VIA

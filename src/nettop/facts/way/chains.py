@@ -22,6 +22,12 @@ _DROP, _ACCEPT, _QUEUE, _JUMP, _GOTO, _RETURN = 0, 1, 3, -3, -4, -5
 _NAT: Final = frozenset(("nat", "redir", "tproxy"))
 
 
+def named(rule: RuleRow, chain: HookRow) -> str:
+    """A rule that is passed from this base chain, in words."""
+    where = f"hook {chain.hook}, {chain.family} {chain.table}"
+    return f"rule {rule.handle} of chain {rule.chain} ({where})"
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """How a chain ends: drop, accept, nat or "" (its end was reached), for sure or perhaps."""
@@ -34,10 +40,7 @@ class End:
         """The rule or the policy that drops for sure; empty: neither."""
         where = f"chain {chain.chain} (hook {chain.hook}, {chain.family} {chain.table})"
         if self.verdict == "drop" and self.rule is not None:
-            return (
-                f"rule {self.rule.handle} of chain {self.rule.chain} (hook {chain.hook}, "
-                f"{chain.family} {chain.table})"
-            )
+            return named(self.rule, chain)
         return f"the policy of {where}" if not self.verdict and chain.drops and self.sure else ""
 
 

@@ -54,15 +54,6 @@ def routed(host: Host, question: Question) -> Hop:
         return Hop(found.kind, unasked=why, found=found)
     first = next((row for row in found.routes if not row.dead), found.routes[0])
     interface = "lo" if first.kind == "local" else first.interface
-    return Hop(first.kind, first.to, first.table, interface, first.gateway,
-               first.source or _address(host, first.interface, question), unasked=why,
+    source = first.source or host.first(first.interface, first.family)
+    return Hop(first.kind, first.to, first.table, interface, first.gateway, source, unasked=why,
                found=found)  # fmt: skip
-
-
-def _address(host: Host, interface: str | None, question: Question) -> str | None:
-    """The first address of an interface, of the family of the destination."""
-    family = 6 if ":" in question.to else 4
-    return next(
-        (row.address for row in host.addresses
-         if row.interface == interface and row.family == family), None,
-    )  # fmt: skip

@@ -79,6 +79,13 @@ class Host:
         one = address(text)
         return one.is_loopback or any(one == address(row.address) for row in self.addresses)
 
+    def first(self, interface: str | None, version: int) -> str | None:
+        """The first address of an interface, of that version of IP."""
+        return next(
+            (row.address for row in self.addresses
+             if row.interface == interface and row.family == version), None,
+        )  # fmt: skip
+
     def answer(self, question: Question) -> AnswerRow | None:
         """The kernel's answer to the question."""
         return next((row for row in self.answers if row.answers(question)), None)

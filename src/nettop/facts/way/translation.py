@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 from ...terms.dataclass import dataclass
-from .chains import passed
+from .chains import named, passed
 from .host import Host, address
 from .packet import Packet
 
@@ -35,15 +35,11 @@ def translation(host: Host, hook: str, packet: Packet) -> Translation | None:
     """The first rule of a hook that replaces the destination for sure."""
     family = "ip6" if address(packet.to).version == 6 else "ip"
     for chain, ended, _ in passed(host, hook, (family, "inet"), packet):
-        rule = ended.rule
-        if ended.verdict != "nat" or rule is None:
+        if ended.verdict != "nat" or ended.rule is None:
             continue
-        found = _destination(host, rule, packet)
+        found = _destination(host, ended.rule, packet)
         if found is not None:
-            who = (
-                f"rule {rule.handle} of chain {rule.chain} (hook {chain.hook}, {chain.family} "
-                f"{chain.table})"
-            )
+            who = named(ended.rule, chain)
             show = f"nft -a list chain {chain.family} {chain.table} {chain.chain}"
             return Translation(*found, who, show)
     return None
@@ -67,6 +63,4 @@ def _destination(host: Host, rule: RuleRow, packet: Packet) -> tuple[str, int] |
 def _own(host: Host, packet: Packet) -> str:
     """The address of a redirection: the first one of the incoming interface, else the loopback."""
     version = address(packet.to).version
-    first = (row.address for row in host.addresses
-             if row.interface == packet.arrives and row.family == version)  # fmt: skip
-    return next(first, "127.0.0.1" if version == 4 else "::1")
+    return host.first(packet.arrives, version) or ("127.0.0.1" if version == 4 else "::1")

@@ -67,10 +67,7 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
     """Whether the interface answers ARP for the address: net/ipv4/arp.c, arp_ignore()."""
     to, link = leg.question.to, leg.host.links.get(name)
     if leg.role == THROUGH:  # others ask for the address of their gateway
-        version = address(to).version
-        own = (one.address for one in leg.host.addresses
-               if one.interface == name and one.family == version)  # fmt: skip
-        to = next(own, "")
+        to = leg.host.first(name, address(to).version) or ""
     if link is not None and link.noarp and link.type == ETHERNET:
         word = "neighbour discovery" if ":" in to else "ARP"
         yield Step("arp", SUSPECT, f"{name} is NOARP: it answers no {word}, so others do not find "

@@ -7,7 +7,7 @@ the filter accepts besides. Connection tracking leaves them out (nf_conntrack_pr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..chains import passed
 from ..flow import STOPS, Step
@@ -15,9 +15,6 @@ from ..host import address
 from ..legs import IN, OUT, THROUGH, Leg
 from ..packet import ARP, UNTRACKED, Packet
 from .neighbour import ABSENT, ETHERNET
-
-if TYPE_CHECKING:
-    from ...rows import LinkRow
 
 PLACE: Final = 35
 ASKS, ANSWERS = 0, 1
@@ -43,7 +40,11 @@ def look(leg: Leg) -> Iterator[Step]:
     if link.noarp or link.type != ETHERNET or leg.host.unread("nft_rules"):
         return
     to = leg.question.to if leg.role == IN else leg.hop.gateway or leg.question.to
-    other = leg.question.source if leg.role == IN else leg.hop.address or _own(leg, link, to)
+    other = (
+        leg.question.source
+        if leg.role == IN
+        else leg.hop.address or leg.host.first(link.interface, address(to).version)
+    )
     entry = leg.host.neighbours.get((link.interface, to))
     if leg.role != IN and (leg.hop.kind != "unicast" or (entry and entry.state not in ABSENT)):
         return
@@ -55,13 +56,6 @@ def look(leg: Leg) -> Iterator[Step]:
         if step is not None:
             yield step
             return
-
-
-def _own(leg: Leg, link: LinkRow, to: str) -> str:
-    """The address with which this host asks on an interface."""
-    found = (one.address for one in leg.host.addresses
-             if one.interface == link.interface and one.family == address(to).version)  # fmt: skip
-    return next(found, "")
 
 
 def _dropped(leg: Leg, name: str, what: int, way: str, ends: tuple[str, str]) -> Step | None:

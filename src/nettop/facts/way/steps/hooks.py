@@ -1,8 +1,4 @@
-"""The hooks of the packet filter: base chains of nf_tables, their rules and policies.
-
-net/netfilter/nf_tables_core.c, nft_do_chain(). A rule that depends on what is not known here (sets,
-limits, connection marks …) is evaluated as "may": what it may do is not visible, never a stop.
-"""
+"""The hooks of the packet filter on the way: what each base chain of nf_tables does, in words."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ...flow_words import end
-from ..chains import End, passed
+from ..chains import End, named, passed
 from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
@@ -77,8 +73,7 @@ def _told(
     show = f"nft -a list chain {place}"
     for rule, what in doubts:
         does = {"drop": "drops", "nat": "changes the addresses of", "queue": "hands to a program"}
-        yield Step("hooks", HIDDEN, f"whether rule {rule.handle} of chain {rule.chain} (hook "
-                   f"{chain.hook}, {chain.family} {chain.table}) {does[what]} these packets",
+        yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]} these packets",
                    show)  # fmt: skip
     who, by = ended.drops(chain), ended.rule
     if who and by is not None:
