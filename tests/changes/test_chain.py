@@ -212,7 +212,7 @@ def test_a_guard_that_is_stopped_takes_all_back_at_once(
 def test_a_guard_waits_for_a_newer_change_that_is_being_armed(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "_PATIENCE", 0.1)
+    monkeypatch.setattr(guard, "PATIENCE", 0.1)
     made = make(host, book, (MTU, "1400"))
     book.note(made.id or 0, "armed", due=since_boot() - 1, deadline=time.time() - 1)
     (first,) = book.entries()

@@ -17,7 +17,7 @@ from nettop.cli import main
 from nettop.settings import Host, _device
 
 MTU = "link.mtu@eth0"
-DEAF = Terms(confirm=30, arm=lambda _journal, _group, _due: None)  # nobody reverts it
+DEAF = Terms(confirm=30, arm=lambda *_: None)  # nobody reverts it
 
 
 @pytest.fixture(autouse=True)

@@ -38,7 +38,7 @@ def test_the_guard_is_nobodys_child_and_holds_nothing_of_nettop(
 ) -> None:
     monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
     nowhere(book, 3)
-    guard.arm(book, 1, since_boot() + 3)  # does not wait: the guard still lives
+    guard.start(book, 1, since_boot() + 3)  # does not wait: the guard still lives
     mine = guards(book)
     assert len(mine) == 1
     stat = (mine[0] / "stat").read_text().rpartition(")")[2].split()
@@ -88,7 +88,7 @@ def test_a_guard_that_cannot_start_is_an_error(
     monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(OSError, match="did not start"):
-        guard.arm(book, 1, since_boot() + 60)
+        guard.start(book, 1, since_boot() + 60)
 
 
 def test_systemd_runs_the_guard_where_it_is_in_charge(
@@ -107,7 +107,7 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     nowhere(book, 600)
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    guard.arm(book, 1, since_boot() + 30)
+    guard.start(book, 1, since_boot() + 30)
     words = (tmp_path / "words").read_text().splitlines()
     assert f"--unit=nettop-guard-{os.getpid()}-1" in words
     assert "--property=Type=forking" in words
@@ -115,10 +115,10 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     assert words[-7:-3] == [sys.executable, "-I", "-m", "nettop.changes.guard"]
     assert words[-3:-1] == [book.folder, "1"]
     monkeypatch.setenv("CODE", "1")  # no bus: then a process of its own waits
-    guard.arm(book, 1, since_boot() + 1)
+    guard.start(book, 1, since_boot() + 1)
     assert len(guards(book)) == 1
     stand_in.unlink()
-    guard.arm(book, 1, since_boot() + 1)
+    guard.start(book, 1, since_boot() + 1)
     assert len(guards(book)) == 2
     monkeypatch.setattr(os, "geteuid", lambda: user)
     book.note(1, "undone")  # both end
@@ -133,10 +133,42 @@ def test_a_confirmation_has_been_read_by_the_guard_when_it_is_said(
     for group in (1, 2):
         nowhere(book, 600)
         book.note(group, "end", state="pending", after="1")
-        guard.arm(book, group, since_boot() + 600)
+        guard.start(book, group, since_boot() + 600)
     assert len(guards(book)) == 2
     guard.confirm(book)
     assert guards(book) == []
+
+
+def test_a_guard_knows_each_change_of_its_group_before_it_is_made(
+    host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A journal that is removed right after the second write keeps nothing in place."""
+    monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
+    known: list[int] = []
+
+    def write(host: Host, address: settings.Address, value: str) -> None:
+        known.append(unguarded.known(book.folder, 1))
+        put(host, address, value)
+
+    put = settings.write
+    monkeypatch.setattr(settings, "write", write)
+    wanted = [("link.mtu@eth0", "9000"), ("link.txqueuelen@eth0", "5000")]
+    made = apply(plan.plan(wanted, host.source), host, book, Terms(confirm=600))
+    assert [one.state for one in made] == ["pending", "pending"]
+    assert known[-1] == 2
+    guard.confirm(book)
+    assert unguarded.known(book.folder, 1) == -1
+
+
+def test_a_change_that_its_guard_does_not_know_is_not_made(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "start", lambda *_: None)
+    wanted = [("link.mtu@eth0", "9000"), ("link.txqueuelen@eth0", "5000")]
+    made = apply(plan.plan(wanted, host.source), host, book, Terms(confirm=600))
+    assert [one.state for one in made] == ["pending", "refused"]
+    assert "the guard of change 1 has ended" in made[1].because
+    assert settings.read(host.source, settings.parse("link.txqueuelen@eth0")) == "1000"
 
 
 def test_it_reverts_once_and_never_after_a_confirm(
@@ -159,7 +191,7 @@ def test_a_stopped_nettop_cannot_hold_the_guard_back(
     host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Host, "at", classmethod(lambda _cls, _root="/": host))
-    monkeypatch.setattr(guard, "_PATIENCE", 0.2)
+    monkeypatch.setattr(guard, "PATIENCE", 0.2)
     group = pending(host, book)
     with book.lock():
         assert [r.state for r in guard.revert(book, group)] == ["reverted"]

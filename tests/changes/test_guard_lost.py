@@ -14,6 +14,7 @@ from risky import MTU, MTU6, make, pauses, shows
 
 from nettop import settings
 from nettop.changes import guard, unguarded
+from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.memory import Memory
 from nettop.settings import Host
@@ -130,7 +131,7 @@ def test_without_the_line_that_starts_the_time_it_is_counted_from_the_guard(
     """The guard read the journal before nettop wrote `armed`, and then it was removed."""
     memories: list[Memory] = []
 
-    def arm(journal: Journal, _group: int, _due: float) -> None:
+    def arm(journal: Journal, _entry: JournaledChange) -> None:
         memories.append(Memory(journal))
         memories[0].entries()
 

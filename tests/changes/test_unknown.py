@@ -278,4 +278,4 @@ def test_what_was_written_too_late_and_stays_is_not_said_to_be_reverted(
     changes = plan.plan([("link.mtu@eth0", "1400")], host.source)
     (made,) = apply(changes, host, book, Terms(confirm=60, arm=lambda *_: None))
     assert (made.state, made.after) == ("conflict", "1400")
-    assert "its guard tries to revert it" in made.because
+    assert "what reverts it tries again" in made.because

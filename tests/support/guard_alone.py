@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 folder = Path(sys.argv[1])
@@ -48,9 +49,9 @@ wait = guard.wait
 vars(guard)["since_boot"] = lambda: since_boot() + (folder / "clock").stat().st_size
 
 
-def waits(journal: Book, group: int) -> None:
+def waits(journal: Book, group: int, tell: Callable[[int], object] = print) -> None:
     armed.append(True)
-    wait(journal, group)
+    wait(journal, group, tell)
     os.write(trace, json.dumps(seen).encode())
 
 

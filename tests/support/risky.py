@@ -11,7 +11,7 @@ import pytest
 
 from nettop import settings
 from nettop.changes import guard, plan
-from nettop.changes.apply import Terms, apply
+from nettop.changes.apply import Arm, Terms, apply
 from nettop.changes.journal import Journal
 from nettop.settings import Host, _ethtool, privflag, ring
 
@@ -63,7 +63,7 @@ def pauses(
 
 def make(
     host: Host, book: Journal, setting: str = "link.mtu@eth0",
-    arm: Callable[[Journal, int, float], None] = lambda *_: None,
+    arm: Arm = lambda *_: None,
 ) -> str:  # fmt: skip
     """Make a risky change; the value before it."""
     changes = plan.plan([(setting, RISKY[setting])], host.source)

@@ -18,7 +18,7 @@ from .readback import carrier, look, read_side_effects, settle
 
 CONFIRM = 30.0  # seconds to confirm a risky change
 _SAID = 8  # side effects that are named
-Arm = Callable[[Journal, int, float], None]
+Arm = Callable[[Journal, JournaledChange], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Terms:
 
     `finding` and `who` are for the journal. `keeper` names the process that reverts the changes
     when this one ends. `confirm` is in seconds; with 0 nothing reverts by itself. `carries` are
-    the interfaces of this SSH session. `arm` starts a guard.
+    the interfaces of this SSH session. `arm` returns when the process that would revert a change
+    knows it, so that the change needs no journal any more; OSError if there is none.
     """
 
     finding: str = ""
@@ -93,14 +94,15 @@ def make(
         except (ValueError, LookupError) as error:
             results.append(refused(change, sentence(error)))
             return
-        if first is None and due is not None:
+        if due is not None or entry.keeper:
             try:
-                terms.arm(journal, entry.group, due)
+                terms.arm(journal, entry)
             except OSError as error:
-                because = f"no guard could be started: {sentence(error)}"
+                because = f"nothing would revert it: {sentence(error)}"
                 journal.note(entry.id, "refused", because=because)
                 results.append(refused(change, because, entry.id, shell=expected.shell))
                 return
+        if first is None and due is not None:
             entry = _armed(journal, entry, terms.confirm, drafts[at + 1 :])
             due = entry.due
         first = first or entry
@@ -195,21 +197,21 @@ def _armed(
 
 def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange) -> Result:
     address = entry.address
-    if entry.due is not None and (since_boot() >= entry.due or not _is_open(journal, entry)):
-        because = "the time to confirm was over before the write"
+    if because := _withdrawn(journal, entry):
         journal.note(entry.id, "refused", because=because)
         return refused(change, because, entry.id, shell=entry.shell)
     because = _write_all(change, entry, host)
     try:
-        late = entry.due is not None and not _is_open(journal, entry)
-    except OSError:  # unknown; its guard needs no journal
-        late = False
-    if late:  # the guard came first and had nothing to revert
+        late = _withdrawn(journal, entry)
+    except OSError:  # unknown; what reverts it needs no journal
+        late = ""
+    if late:  # what reverts it may have come before the write, and had nothing to revert
         _quietly(host, address, entry.asked or entry.before)
         after = look(host, address)
         state = "reverted" if after == entry.before else "conflict"
-        because = "written after the time to confirm: "
-        because += "reverted" if state == "reverted" else "its guard tries to revert it"
+        because = f"{late}: reverted"
+        if state == "conflict":
+            because = f"{late}, and what reverts it tries again"
         return Result(
             entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell,
             because,
@@ -283,9 +285,16 @@ def _without_effect(entry: JournaledChange, after: str | None, because: str) -> 
     return ""
 
 
-def _is_open(journal: Journal, entry: JournaledChange) -> bool:
-    """Whether the entry is still open in the journal."""
-    return any(e.id == entry.id and e.open for e in journal.entries())
+def _withdrawn(journal: Journal, entry: JournaledChange) -> str:
+    """Why a change that something reverts must not be in place any more; empty if it may."""
+    if entry.due is None and not entry.keeper:
+        return ""
+    found = next((e for e in journal.entries() if (e.id, e.at) == (entry.id, entry.at)), None)
+    if found is None:
+        return "the journal was removed, emptied or replaced during the change"
+    if entry.due is not None and (since_boot() >= entry.due or not found.open):
+        return "the time to confirm was over"
+    return "" if found.open else "nettop was stopped for too long"
 
 
 def _quietly(host: Host, address: Address, value: str) -> None:

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from ..files import descriptors
@@ -31,20 +32,20 @@ from ..files.trust import environment, program
 from ..settings import Host
 from ..terms.errors import sentence
 from ..terms.text import safe
-from . import Result, chain, context, matching, status, target
+from . import Result, chain, context, matching, status, target, unguarded
 from .chain import READY
 from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
 from .namespaces import Survey
 from .readback import current
-from .unguarded import GUARD, over, running, unguarded
+from .unguarded import GUARD, over, running
 
 # those that can be caught, without the ones that the kernel ignores by default (signal(7))
 _SILENT: Final = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH}
 STOPS: Final = tuple(
     sorted(signal.valid_signals() - _SILENT - {signal.SIGKILL, signal.SIGSTOP})
 )  # fmt: skip
-_PATIENCE = 3.0  # seconds after the deadline to wait for a nettop that holds the lock
+PATIENCE = 3.0  # seconds after the deadline to wait for a nettop that holds the lock
 _HELD = 3600.0  # seconds to wait for that nettop to end, after the revert
 _LOOK = 0.25  # seconds between two looks at the journal
 _HEARD = 5.0  # seconds at most until a guard has read a confirmation
@@ -54,7 +55,23 @@ _TRIES = 4  # until it gives up where nothing more can be reverted: after 1, 2 a
 _SYSTEMD = "/run/systemd/system"
 
 
-def arm(journal: Journal, group: int, due: float) -> None:
+def arm(journal: Journal, entry: JournaledChange) -> None:
+    """Return when a guard has read an entry: with the first of a group, start it.
+
+    OSError: there is none, or it does not read the entry in time.
+    """
+    if entry.id == entry.group and entry.due is not None:
+        start(journal, entry.group, entry.due)
+        return
+    end = time.monotonic() + READY
+    while (known := unguarded.known(journal.folder, entry.group)) < entry.id:
+        if known < 0 or time.monotonic() >= end:
+            why = "has ended" if known < 0 else "does not read the journal"
+            raise OSError(errno.ESRCH, f"the guard of change {entry.group} {why}")
+        time.sleep(_LOOK / 10)
+
+
+def start(journal: Journal, group: int, due: float) -> None:
     """Start the guard of a group and wait until it is ready; OSError if it cannot be started.
 
     `due` is in seconds since boot. With systemd, in the initial network namespace, the guard is a
@@ -123,7 +140,7 @@ def confirm(
     """
     with journal.lock():
         entries = journal.entries()
-        asked, dead = chain.kept_by(entries, numbers), unguarded(journal, entries)
+        asked, dead = chain.kept_by(entries, numbers), unguarded.unguarded(journal, entries)
         late = {e.id for e in asked if e.id in dead and over(e, entries) >= 0}
         kept = [entry.id for entry in asked if entry.id not in late]
         if kept:  # in one line, so that a crash keeps all of them or none
@@ -150,10 +167,10 @@ def revert(journal: Book, group: int, *, at_once: bool = True) -> tuple[Result, 
     """Revert the chain of a group unless it was confirmed; safe to call twice.
 
     Without `at_once`, only after its deadline. A nettop that was stopped while it holds the lock
-    must not keep the host cut off, so after _PATIENCE seconds the guard continues without the lock.
+    must not keep the host cut off, so after PATIENCE seconds the guard continues without the lock.
     """
     try:
-        with journal.lock(_PATIENCE):
+        with journal.lock(PATIENCE):
             return _revert(journal, group, at_once=at_once)
     except Busy:
         if not at_once and since_boot() < chain.starting(chain.of_group(journal.entries(), group)):
@@ -165,7 +182,8 @@ def finish(journal: Journal, group: int) -> tuple[Result, ...]:
     """Wait until a group is confirmed or reverted; revert its chain if no guard does so in time."""
     while own(pending := chain.of_group(entries := journal.entries(), group), group):
         late = over(pending[-1], entries)
-        if late >= 0 and (late >= _PATIENCE or pending[-1].id in unguarded(journal, entries)):
+        alone = pending[-1].id in unguarded.unguarded(journal, entries)
+        if late >= 0 and (late >= PATIENCE or alone):
             return revert(journal, group, at_once=False)
         time.sleep(_LOOK / 5)
     return ()
@@ -229,8 +247,10 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
     return tuple(results)
 
 
-def wait(journal: Book, group: int) -> None:
+def wait(journal: Book, group: int, tell: Callable[[int], object] = lambda _: None) -> None:
     """Wait for the confirmation or the deadline; then revert, and retry whatever fails.
+
+    `tell` gets the number of the newest change that it knows.
 
     SystemExit: it ends without a revert, because it can open no file, or at a second SIGTERM.
     """
@@ -251,6 +271,7 @@ def wait(journal: Book, group: int) -> None:
                 if new := [entry for entry in pending if entry.id not in rehearsed]:
                     rehearse(new)
                     rehearsed |= {entry.id for entry in new}
+                    tell(max(rehearsed))
                 number = _signal(min(left, _LOOK))
                 stopped, told = number > 0, told + (number == signal.SIGTERM)
                 continue
@@ -381,7 +402,7 @@ def main(words: list[str]) -> None:
     os.write(report, b"!")
     os.close(report)
     try:
-        wait(journal, group)
+        wait(journal, group, unguarded.tell)
     finally:
         journal.record()
 

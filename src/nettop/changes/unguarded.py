@@ -7,9 +7,10 @@ cannot be seen.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..files.bounds import BOUNDS
@@ -84,6 +85,8 @@ def notices(journal: Journal) -> tuple[str, ...]:
 
 GUARD = "nettop.changes.guard"
 KEEPER = "nettop.trials.lever"
+_SET_NAME: Final = 15  # include/uapi/linux/prctl.h
+_NAME: Final = "nettop:"  # of the process, before a number
 # in a network namespace this process has another /sys, without control groups
 _ROOTS = ("", f"/proc/{os.getppid()}/root", "/proc/1/root")
 
@@ -93,7 +96,11 @@ def running(module: str, folder: str) -> frozenset[str]:
 
     OSError if that cannot be read.
     """
-    found = set()
+    return frozenset(what for _, what in _running(module, folder))
+
+
+def _running(module: str, folder: str) -> Iterator[tuple[str, str]]:
+    """The number of each such process, and what it reverts."""
     for pid in os.listdir("/proc"):
         words = _words(pid) if pid.isdigit() else []
         if module in words[1:-2]:
@@ -101,8 +108,22 @@ def running(module: str, folder: str) -> frozenset[str]:
             if os.path.realpath(where) == os.path.realpath(folder) and not (
                 _stopped(pid) or _frozen(pid)
             ):
-                found.add(what)
-    return frozenset(found)
+                yield pid, what
+
+
+def tell(number: int) -> None:
+    """Name this process for the newest change that it knows: `known` reads that (prctl(2))."""
+    ctypes.CDLL(None).prctl(_SET_NAME, f"{_NAME}{number}".encode())
+
+
+def known(folder: str, group: int) -> int:
+    """The newest change that the guard of a group says it knows; -1 if none runs, 0 if unknown."""
+    numbers = [-1]
+    for pid, what in _running(GUARD, folder):
+        if what == str(group):
+            number = os.fsdecode(_data(f"/proc/{pid}/comm")).strip().removeprefix(_NAME)
+            numbers.append(int(number) if number.isdecimal() else 0)
+    return max(numbers)
 
 
 def _words(pid: str) -> list[str]:

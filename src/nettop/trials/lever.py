@@ -10,6 +10,7 @@ nettop's own files for that.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -25,12 +26,13 @@ from .. import settings
 from ..changes import Change, Result
 from ..changes.apply import Terms, apply
 from ..changes.chain import READY
-from ..changes.guard import STOPS
-from ..changes.journal import Book, Journal
+from ..changes.guard import PATIENCE, STOPS, once_more
+from ..changes.journal import Book, Busy, Journal
 from ..changes.memory import Memory
 from ..changes.plan import plan
+from ..changes.readback import CARRIER
 from ..changes.ready import load, ready
-from ..changes.undo import undo
+from ..changes.undo import put_back, undo
 from ..host.source import Live
 from ..settings import Host
 from .documents import ChangeRow
@@ -174,13 +176,20 @@ class Switch:
             self.now = state
 
     def _apply(self, changes: Sequence[Change], keeper: str = "") -> tuple[Result, ...]:
-        terms = Terms(finding=self.finding, keeper=keeper, confirm=0.0)
+        terms = Terms(finding=self.finding, keeper=keeper, confirm=0.0, arm=self._arm)
         results = apply(changes, self.host, self.journal, terms)
         self._tell(_SEE)
         for result in results:
             if result.state not in ("applied", "rounded", "unchanged"):
                 raise LeverError(f"{result.setting}: {result.because or result.state}")
         return results
+
+    def _arm(self, *_: object) -> None:
+        """OSError unless the keeper knows the journal as it is."""
+        try:
+            self._tell(_SEE)
+        except LeverError as error:
+            raise OSError(errno.ESRCH, str(error)) from None
 
     def restore(self) -> None:
         """Undo the open changes of this experiment; LeverError if another program changed one."""
@@ -195,24 +204,26 @@ class Switch:
         return self._apply(self.states[state - 1])
 
 
-def restore(journal: Book, tag: str, host: Host | None = None) -> tuple[Result, ...]:
+def restore(journal: Book, tag: str, host: Host) -> tuple[Result, ...]:
     """Undo every open entry of the journal with this tag, newest first."""
     ids = [e.id for e in journal.entries() if e.open and e.keeper == tag]
-    return undo(journal, host or Host.at(), ids) if ids else ()
+    return undo(journal, host, ids) if ids else ()
 
 
 def watch(folder: str, tag: str, silence: str = "") -> None:
     """Read the journal at each word of standard input, and answer it; restore at the end of it.
 
-    With `silence` also if no word comes: for this time after a `hold`, and at first for READY more.
+    With `silence` also if no word comes: for this time after a `hold`, for CARRIER more while a
+    change is made, and at first for READY more.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     ready()
     memory = Memory(Journal(folder))
     patience = READY + float(silence) if silence else None
     while (word := _word(patience)) in (_SEE, _HOLD):
-        patience = float(silence) if silence and word == _HOLD else patience
-        memory.entries()
+        changes = [entry for entry in memory.entries() if entry.keeper == tag]
+        if silence and (changes or word == _HOLD):
+            patience = float(silence) + (0 if word == _HOLD else CARRIER)
         with contextlib.suppress(OSError):  # nettop was killed: the next word is the end
             os.write(1, word)
     if word != _END:
@@ -229,16 +240,30 @@ def _word(patience: float | None) -> bytes:
 
 
 def _restore(memory: Memory, tag: str) -> None:
-    """Try until nothing fails; give up where another program changed a value."""
+    """Try until nothing fails, also what a stopped nettop writes later.
+
+    Gives up where another program changed a value.
+    """
+    numbers = {entry.id for entry in memory.entries() if entry.open and entry.keeper == tag}
     for tries in count():
         with contextlib.suppress(OSError):
             time.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
         try:
-            conflicts = any(result.state == "conflict" for result in restore(memory, tag))
+            results = (*_put_back(memory, tag), *once_more(memory, numbers))
         except Exception:  # noqa: S112 - whatever fails is tried again
             continue
-        if not conflicts or tries >= len(_PAUSES):
+        if tries >= len(_PAUSES) or not any(result.state == "conflict" for result in results):
             return
+
+
+def _put_back(memory: Memory, tag: str) -> tuple[Result, ...]:
+    """As `restore`, without the lock if a nettop that is stopped holds it."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(Busy):
+            held.enter_context(memory.lock(PATIENCE))
+        entries = memory.entries()
+        chosen = [entry for entry in entries if entry.open and entry.keeper == tag]
+        return put_back(memory, Host.at(), entries, chosen)
 
 
 if __name__ == "__main__":
