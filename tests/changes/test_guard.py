@@ -242,6 +242,7 @@ def test_a_guard_that_died_is_noticed(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = pending(host, book, 60)
+    monkeypatch.setattr(Host, "at", classmethod(lambda _cls, _root="/": host))
     with monkeypatch.context() as patch:
         patch.setattr(unguarded, "running", lambda *_: {str(number)})
         assert unguarded.notices(book) == ()

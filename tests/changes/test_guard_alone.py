@@ -133,7 +133,7 @@ def imports(name: str) -> Iterator[str]:
 def test_the_memory_is_locked_where_that_is_allowed() -> None:
     program = (
         "import re, resource; from nettop.changes import ready\n"
-        "{before}\nready._lift(); ready._lock_memory(); x = bytearray(1 << 24)\n"
+        "{before}\nready.lift(); ready._lock_memory(); x = bytearray(1 << 24)\n"
         "print(re.search(r'VmLck:\\s*(\\d+)', open('/proc/self/status').read())[1])"
     )
     for before in ("", "resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))"):
@@ -153,7 +153,7 @@ for limit in ('AS', 'CPU', 'DATA', 'FSIZE'):
     resource.setrlimit(limit, (min(hard % 2**64, 1 << 33), hard))
 from nettop.changes import ready
 ready._OOM = "{tmp_path}/oom"
-ready._lift()
+ready.lift()
 limits = [resource.getrlimit(one) for one in ready._LIMITS]
 print(len(limits), {{soft == hard for soft, hard in limits}})
 """

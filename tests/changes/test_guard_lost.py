@@ -17,6 +17,7 @@ from nettop.changes import guard, unguarded
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.memory import Memory
+from nettop.cli import main
 from nettop.settings import Host
 
 pytestmark = pytest.mark.usefixtures("risky_device")
@@ -99,6 +100,52 @@ def test_a_journal_that_is_lost_confirms_nothing(
     memory.record()
     if lost not in OURS:
         assert "reverted" in [e.state for e in book.entries() if e.setting == MTU]
+
+
+def test_what_was_reverted_is_recorded_once_the_journal_can_be_written(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(host, book)
+    memory = Memory(book)
+    memory.entries()
+    late = since_boot() + 61
+    monkeypatch.setattr(guard, "since_boot", lambda: late)
+    append = Journal.append
+
+    def refused(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Journal, "append", refused)
+    guard.wait(memory, 1)
+    assert shows(host) == "1500"
+    monkeypatch.setattr(unguarded, "since_boot", lambda: late + 10)
+    (told,) = unguarded.notices(book)
+    assert "was reverted, and the journal could not record it" in told
+    pauses: list[float] = []
+
+    def writable(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            monkeypatch.setattr(Journal, "append", append)
+
+    memory.record(writable)
+    assert pauses == [1.0, 2.0]
+    assert [e.state for e in book.entries()] == ["reverted"]
+    assert unguarded.notices(book) == ()
+
+
+def test_a_guard_whose_change_the_journal_lacks_is_told(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(host, book)
+    monkeypatch.setattr(unguarded, "running", lambda *_: {"1"})
+    assert unguarded.lost(book, book.entries()) == ()
+    Path(book.path).write_text("")
+    (told,) = unguarded.notices(book)
+    assert told.startswith("change 1 reverts by itself and cannot be confirmed: the journal lacks")
+    monkeypatch.setenv("NETTOP_STATE", book.folder)
+    assert main(["confirm"]) == 4
+    assert told in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_confirmation_that_was_read_holds_without_the_journal(host: Host, book: Journal) -> None:

@@ -43,6 +43,7 @@ def sack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def keep(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the keeper with these words; returns how long it waited for each."""
     monkeypatch.setattr(lever, "ready", lambda: None)
+    monkeypatch.setattr(lever, "lift", lambda: None)
     monkeypatch.setattr(signal, "pthread_sigmask", lambda *_: None)
     monkeypatch.setattr(time, "sleep", lambda _: None)
 

@@ -374,7 +374,7 @@ def _say(journal: Book, why: Mapping[int, str], said: str) -> str:
 def main(words: list[str]) -> None:
     """Detach, report that the guard is ready, wait, revert; a failure goes to the journal."""
     from .memory import Memory
-    from .ready import hold, ready
+    from .ready import hold, lift, ready
 
     group = int(words[1])
     # blocked signals are only read by sigtimedwait(), so they do not interrupt a revert
@@ -403,8 +403,11 @@ def main(words: list[str]) -> None:
     os.close(report)
     try:
         wait(journal, group, unguarded.tell)
-    finally:
+    except SystemExit:
         journal.record()
+        raise
+    lift()
+    journal.record(_signal)
 
 
 if __name__ == "__main__":

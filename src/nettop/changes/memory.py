@@ -9,7 +9,7 @@ written.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -19,6 +19,7 @@ from .entry import JournaledChange, Line, fold
 from .journal import Busy, Journal, since_boot
 
 _HANGS: Final = 3600.0  # seconds to wait for a disk that hangs, after the revert
+_PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, *59 * (60.0,))  # between tries to write
 
 
 class Memory:
@@ -73,18 +74,22 @@ class Memory:
             self._unwritten.append(line)
             raise
 
-    def record(self) -> None:
+    def record(self, pause: Callable[[float], object] = lambda _: True) -> None:
         """Write what could not be written, now that there is time to make the journal smaller.
 
-        A disk that hangs is waited for.
+        A disk that hangs is waited for. What fails is tried again after a `pause`, until that
+        returns a true value, for an hour at most.
         """
-        if self._unwritten and not DISK.settled(_HANGS):
-            return
-        with suppress(Exception), self._journal.lock():
-            while self._unwritten:
-                line = self._unwritten[0]
-                self._write(line, self._known.get(line["id"]))
-                self._unwritten.pop(0)
+        for seconds in _PAUSES:
+            if self._unwritten and not DISK.settled(_HANGS):
+                return
+            with suppress(Exception), self._journal.lock():
+                while self._unwritten:
+                    line = self._unwritten[0]
+                    self._write(line, self._known.get(line["id"]))
+                    self._unwritten.pop(0)
+            if not self._unwritten or pause(seconds):
+                return
 
     def _write(self, line: Line, entry: JournaledChange | None) -> None:
         """Write a line; an entry that the journal has lost is written again, once it is closed."""

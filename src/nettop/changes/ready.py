@@ -40,7 +40,7 @@ _CURRENT, _FUTURE = 1, 2  # include/uapi/asm-generic/mman.h
 def ready() -> None:
     """Import every kind of setting with what it imports later; nothing may end this process."""
     load()
-    _lift()
+    lift()
     _lock_memory()
 
 
@@ -84,7 +84,7 @@ def _lock_memory() -> None:
     ctypes.CDLL(None).mlockall(_CURRENT if limited else _CURRENT | _FUTURE)
 
 
-def _lift() -> None:
+def lift() -> None:
     """Lift the limits of the shell, such as one of CPU time, whose end is SIGKILL (setrlimit(2)).
 
     Where the host has no memory left, other processes end before this one (proc(5)).

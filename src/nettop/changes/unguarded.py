@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..files.bounds import BOUNDS
+from ..settings import Host
 from ..terms.errors import absent
-from . import chain, context
+from . import chain, context, status
 from .chain import READY
 from .entry import JournaledChange
 from .journal import NEARLY, Journal, since_boot
@@ -39,6 +40,14 @@ def over(entry: JournaledChange, entries: Sequence[JournaledChange]) -> float:
     return since_boot() - chain.expiry(chain.of_group(entries, entry.group))
 
 
+def lost(journal: Journal, entries: Sequence[JournaledChange]) -> tuple[str, ...]:
+    """A message for each guard that runs for a change that the journal lacks."""
+    groups = {int(group) for group in running(GUARD, journal.folder) if group.isdecimal()}
+    missing = sorted(groups - {entry.id for entry in entries})
+    why = "the journal lacks it, because it was removed, emptied or replaced"
+    return tuple(f"change {n} reverts by itself and cannot be confirmed: {why}" for n in missing)
+
+
 def notices(journal: Journal) -> tuple[str, ...]:
     """Messages to show at the start: failed guards, overdue changes, interrupted changes."""
     messages = list(journal.failures())
@@ -50,13 +59,21 @@ def notices(journal: Journal) -> tuple[str, ...]:
         )
     entries = journal.entries()
     dead = unguarded(journal, entries)
+    messages += lost(journal, entries)
+    host = Host.at()
     held = any(entry.open and entry.keeper for entry in entries)
     kept = running(KEEPER, journal.folder) if held else frozenset()
     for entry in entries:
         if not entry.open or not context.maybe_this_boot(entry.boot):
             continue
         name = f"change {entry.id} ({entry.setting})"
-        if entry.id in dead and over(entry, entries) >= 0:
+        overdue = entry.due is not None and since_boot() > entry.due + _LATE
+        if (entry.id in dead or overdue) and over(entry, entries) >= 0 and _back(entry, host):
+            messages.append(
+                f"{name} was reverted, and the journal could not record it: "
+                f"nettop undo {entry.id} closes it"
+            )
+        elif entry.id in dead and over(entry, entries) >= 0:
             messages.append(
                 f"{name} was neither confirmed nor reverted in time, because its guard has ended "
                 f"or is stopped: nettop undo {entry.id}"
@@ -66,7 +83,7 @@ def notices(journal: Journal) -> tuple[str, ...]:
                 f"{name} does not revert by itself, because its guard has ended or is stopped: "
                 f"nettop undo {entry.id}, or nettop confirm {entry.id}"
             )
-        elif entry.due is not None and since_boot() > entry.due + _LATE:
+        elif overdue:
             messages.append(
                 f"{name} was neither confirmed nor reverted in time: "
                 f"nettop undo {entry.id}, or nettop confirm {entry.id}"
@@ -81,6 +98,11 @@ def notices(journal: Journal) -> tuple[str, ...]:
                 f"{name} was interrupted: nettop undo {entry.id} restores the old value"
             )
     return tuple(messages)
+
+
+def _back(entry: JournaledChange, host: Host) -> bool:
+    """Whether a change that was made is not in place any more."""
+    return entry.after is not None and status.shown(entry, host)[0] == entry.before
 
 
 GUARD = "nettop.changes.guard"

@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.guard import confirm
     from ..changes.journal import Journal
     from ..changes.status import late
+    from ..changes.unguarded import lost
     from ..settings import Host
     from .set import finish
 
@@ -55,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
             raise Refused(f"the journal has no change {args.id}; see nettop journal", 2)
         results = confirm(journal, () if args.id is None else (args.id,))
         results = results or late(journal.entries(), Host.at())
+        if not results and (messages := lost(journal, journal.entries())):
+            raise Refused("; ".join(messages), 4)
     except OSError as error:
         raise Refused(sentence(error), 4) from None
     if not results and not args.json:

@@ -31,7 +31,7 @@ from ..changes.journal import Book, Busy, Journal
 from ..changes.memory import Memory
 from ..changes.plan import plan
 from ..changes.readback import CARRIER
-from ..changes.ready import load, ready
+from ..changes.ready import lift, load, ready
 from ..changes.undo import put_back, undo
 from ..host.source import Live
 from ..settings import Host
@@ -228,7 +228,8 @@ def watch(folder: str, tag: str, silence: str = "") -> None:
             os.write(1, word)
     if word != _END:
         _restore(memory, tag)
-    memory.record()
+    lift()
+    memory.record(time.sleep)
 
 
 def _word(patience: float | None) -> bytes:
