@@ -69,11 +69,12 @@ def test_a_guard_reverts_while_the_disk_hangs(
 
 
 def test_what_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aside, "PATIENCE", 0.01)
     one, end, dropped = Aside(), threading.Event(), list[bool]()
+    monkeypatch.setattr(aside, "PATIENCE", HANG)
     assert one(lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
         one(lambda: 1 / 0)
+    monkeypatch.setattr(aside, "PATIENCE", 0.01)
     with pytest.raises(TimeoutError, match="does not answer"):
         one(lambda: end.wait(HANG), drop=dropped.append)
     begun: list[int] = []
@@ -81,5 +82,6 @@ def test_what_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
         one(lambda: begun.append(1))
     end.set()
     until(lambda: one.settled(1.0))
+    monkeypatch.setattr(aside, "PATIENCE", HANG)
     assert one(lambda: 8) == 8
     assert (dropped, begun) == ([True], [])

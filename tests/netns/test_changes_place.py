@@ -128,6 +128,18 @@ def test_a_device_that_no_visible_namespace_has_is_not_gone(nettop: Nettop) -> N
     until(lambda: journal.entries()[-1].state == "reverted")
 
 
+@pytest.mark.parametrize("name", ["va", "lan"])
+def test_a_guard_follows_its_device_to_another_namespace(nettop: Nettop, name: str) -> None:
+    nettop("--netns", A, "set", "link.mtu@va", "1400", "--confirm", "3600")
+    ip(A, f"link set va netns {B} name {name}")
+    assert "mtu 1400" in ip(B, f"link show {name}")
+    nettop.expires()
+    assert "mtu 1500" in ip(B, f"link show {name}")
+    entry = Journal(nettop.state).entries()[-1]
+    assert entry.state == "reverted"
+    assert f"its device is in network namespace {B} now" in entry.because
+
+
 def test_a_device_that_is_destroyed_is_gone_for_the_guard(nettop: Nettop) -> None:
     nettop("--netns", A, "set", "link.mtu@va", "1400", "--confirm", "3600")
     ip(A, "link del va")

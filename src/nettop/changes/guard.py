@@ -36,7 +36,7 @@ from . import Result, chain, context, matching, status, target, unguarded
 from .chain import READY
 from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
-from .namespaces import Survey
+from .namespaces import Survey, alone
 from .readback import current
 from .unguarded import GUARD, over, running
 
@@ -141,7 +141,9 @@ def confirm(
     with journal.lock():
         entries = journal.entries()
         asked, dead = chain.kept_by(entries, numbers), unguarded.unguarded(journal, entries)
-        late = {e.id for e in asked if e.id in dead and over(e, entries) >= 0}
+        # another time namespace may have another boot time
+        past = {e.id for e in asked if over(e, entries) >= 0 or time.time() >= (e.deadline or 0)}
+        late = past & dead
         kept = [entry.id for entry in asked if entry.id not in late]
         if kept:  # in one line, so that a crash keeps all of them or none
             journal.note(kept[-1], "confirmed", also=kept[:-1])
@@ -215,7 +217,10 @@ def _revert(journal: Book, group: int, *, at_once: bool) -> tuple[Result, ...]:
     pending = chain.of_group(entries, group)
     if not pending or not (at_once or since_boot() >= chain.expiry(pending)):
         return ()
-    return put_back(journal, Host.at(), entries, pending, state="reverted")
+    survey = Survey(alone)
+    return put_back(
+        journal, Host.at(), entries, pending, state="reverted", survey=survey, follow=True
+    )
 
 
 def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
@@ -351,7 +356,7 @@ def _final(
     pending = [e for e in entries if chain.unconfirmed(e)]
     if result.after is None:
         try:
-            place = target.find(entry, Host.at(), Survey())
+            place = target.find(entry, Host.at(), Survey(alone))
         except OSError:  # it is not known where the device is
             return ""
         return "" if place.address is not None or place.gone else "conflict"
@@ -407,7 +412,7 @@ def main(words: list[str]) -> None:
         journal.record()
         raise
     lift()
-    journal.record(_signal)
+    journal.record(lambda seconds: _signal(seconds) == signal.SIGTERM)
 
 
 if __name__ == "__main__":

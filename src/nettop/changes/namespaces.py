@@ -13,10 +13,12 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from functools import cached_property
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 
+from ..files import descriptors
 from ..terms.dataclass import dataclass
 from ..terms.errors import absent
 from . import context
@@ -25,6 +27,7 @@ _NEWNS, _NEWNET = 0x00020000, 0x40000000  # include/uapi/linux/sched.h
 _PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2  # include/uapi/linux/mount.h, umount2(2)
 _FIRST_PID = 0xEFFFFFFC  # PROC_PID_INIT_INO, include/linux/proc_ns.h
 _SECONDS = 30.0
+T = TypeVar("T")
 _LOOKS = 3  # at most; a namespace that comes or goes meanwhile is looked for again
 
 
@@ -74,8 +77,9 @@ class Survey:
     (__dev_change_net_namespace() in net/core/dev.c).
     """
 
-    def __init__(self) -> None:
-        """What is looked at from now on belongs to it."""
+    def __init__(self, look: Callable[[Sequence[str]], dict[str, _Content]] | None = None) -> None:
+        """What is looked at from now on belongs to it. `look` enters the namespaces of paths."""
+        self._look = look or _contents
         self._events = _events()
 
     def again(self) -> None:
@@ -128,7 +132,7 @@ class Survey:
             except OSError:
                 return tuple(spaces.values()), False
             left.pop(context.netns().inode, None)
-            contents = _contents(list(left.values()))
+            contents = self._look(list(left.values()))
             for inode, path in left.items():
                 if (there := contents.get(path)) is not None:
                     cookie, devices = there["cookie"], there["devices"]
@@ -256,8 +260,38 @@ def _contents(paths: Sequence[str]) -> dict[str, _Content]:
     return contents
 
 
-def main(paths: Sequence[str]) -> None:
-    """Print cookie and devices of each namespace that can be entered, as JSON by path."""
+def alone(paths: Sequence[str]) -> dict[str, _Content]:
+    """The contents of namespaces by path, for a process that needs no file of nettop."""
+    return inside(paths, _content)
+
+
+def inside(paths: Sequence[str], work: Callable[[], T]) -> dict[str, T]:
+    """What `work` returns in each namespace that can be entered, by path; it must fit into JSON.
+
+    A child process enters them, which has all modules that this one has.
+    """
+    read, write = os.pipe()
+    if child := os.fork():
+        os.close(write)
+        with open(read, encoding="utf-8") as file:
+            text = file.read()
+        os.waitpid(child, 0)
+        found: dict[str, T] = json.loads(text or "{}")
+        return found
+    with suppress(BaseException):
+        descriptors.forget()
+        with open(write, "w", encoding="utf-8") as file:
+            json.dump(_each(paths, work), file)
+    os._exit(0)
+
+
+def _content() -> _Content:
+    """The contents of the namespace of this process."""
+    return {"cookie": context.netns().cookie, "devices": _devices()}
+
+
+def _each(paths: Sequence[str], work: Callable[[], T]) -> dict[str, T]:
+    """What `work` returns in each namespace that can be entered; this process stays in the last."""
     handles = {}
     for path in paths:
         try:
@@ -267,18 +301,23 @@ def main(paths: Sequence[str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     _call(libc.unshare(_NEWNS))
     _call(libc.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
-    contents: dict[str, _Content] = {}
+    found: dict[str, T] = {}
     for path, handle in handles.items():
         try:
             _call(libc.setns(handle, _NEWNET))
             _call(libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None))
             try:
-                contents[path] = {"cookie": context.netns().cookie, "devices": _devices()}
+                found[path] = work()
             finally:
                 _call(libc.umount2(b"/sys", _DETACH))
         except OSError:
             continue
-    print(json.dumps(contents))
+    return found
+
+
+def main(paths: Sequence[str]) -> None:
+    """Print cookie and devices of each namespace that can be entered, as JSON by path."""
+    print(json.dumps(_each(paths, _content)))
 
 
 def _devices() -> dict[str, str]:

@@ -31,6 +31,7 @@ class Target:
     address: Address | None
     because: str = ""
     gone: bool = False  # and the change with it
+    space: Namespace | None = None  # where the device is, if that is sure
 
 
 def find(
@@ -215,7 +216,8 @@ def _moved(entry: JournaledChange, address: Address, host: Host, survey: Survey 
             return Target(None, f"{away}; the one that was changed may be in another namespace")
         there = survey.device(lambda name, identity: _may_be(entry, nic, name, identity))
         if there is not None:
-            return Target(None, _there(entry, nic, *there))
+            sure = settings.certain(entry.identity)
+            return Target(None, _there(entry, nic, *there), space=there[0] if sure else None)
         if exists:
             raise OSError(errno.EAGAIN, f"{away}, nor in another one that can be seen: it exists")
         if not survey.complete:

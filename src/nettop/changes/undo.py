@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 from .. import settings
 from ..settings import Address, Host
@@ -12,7 +13,7 @@ from ..terms.errors import sentence
 from . import Result, chain, matching, status, target
 from .entry import JournaledChange
 from .journal import Book
-from .namespaces import Survey
+from .namespaces import Namespace, Survey, inside
 from .readback import carrier, current, look, settle
 
 
@@ -42,22 +43,27 @@ def undo(
 def put_back(
     journal: Book, host: Host, entries: Collection[JournaledChange],
     chosen: Collection[JournaledChange], *, force: bool = False, state: str = "undone",
-    survey: Survey | None = None,
+    survey: Survey | None = None, follow: bool = False,
 ) -> tuple[Result, ...]:  # fmt: skip
     """Revert `chosen` of all `entries` and record it in the journal, newest first.
 
     A setting that several of them changed in turn is written once, with its first old value.
+    With `follow`, also on a device that is in another network namespace now.
     """
     survey = survey or Survey()
     results = []
     known = {e.id: e for e in entries}
     for entry in sorted(chosen, key=lambda e: -e.id):
         others = tuple(known.values())
+        series = chain.series(entry, chosen)
         try:
-            result = take_back(
-                entry, host, others, force=force, state=state,
-                series=chain.series(entry, chosen), survey=survey,
-            )  # fmt: skip
+            space = target.find(entry, host, survey).space if follow else None
+            if space is not None:
+                result = _followed(space, entry, others, state, series)
+            else:
+                result = take_back(
+                    entry, host, others, force=force, state=state, series=series, survey=survey
+                )
         except Exception as error:
             result = _result(entry, "conflict", because=sentence(error))
         if result.state in (state, "void"):
@@ -66,6 +72,24 @@ def put_back(
             known[entry.id] = replace(entry, state=event, last=max(known))
         results.append(result)
     return tuple(results)
+
+
+def _followed(
+    space: Namespace, entry: JournaledChange, others: Collection[JournaledChange], state: str,
+    series: Sequence[JournaledChange],
+) -> Result:  # fmt: skip
+    """`take_back` in the network namespace where the device is now."""
+
+    def there() -> dict[str, Any]:
+        return asdict(take_back(entry, Host.at(), others, force=False, state=state, series=series))
+
+    found = inside([space.path], there)
+    if space.path not in found:
+        because = f"its device is in {space.called}, which cannot be entered"
+        return _result(entry, "conflict", because=because)
+    result = Result(**found[space.path])
+    moved = f"its device is in {space.called} now"
+    return replace(result, because="; ".join(filter(None, (moved, result.because))))
 
 
 def nothing_left(

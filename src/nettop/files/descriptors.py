@@ -107,6 +107,11 @@ def keep(handle: int, *what: object) -> None:
         _kept[what] = os.dup(handle)
 
 
+def forget() -> None:
+    """Use none of the kept descriptors, as in another network namespace."""
+    _kept.clear()
+
+
 def instead(error: OSError, *what: object) -> int:
     """The descriptor that was kept, if the error says that none is left; else the error."""
     if error.errno not in NONE_LEFT or what not in _kept:

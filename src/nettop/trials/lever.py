@@ -29,6 +29,7 @@ from ..changes.chain import READY
 from ..changes.guard import PATIENCE, STOPS, once_more
 from ..changes.journal import Book, Busy, Journal
 from ..changes.memory import Memory
+from ..changes.namespaces import Survey, alone
 from ..changes.plan import plan
 from ..changes.readback import CARRIER
 from ..changes.ready import lift, load, ready
@@ -264,7 +265,8 @@ def _put_back(memory: Memory, tag: str) -> tuple[Result, ...]:
             held.enter_context(memory.lock(PATIENCE))
         entries = memory.entries()
         chosen = [entry for entry in entries if entry.open and entry.keeper == tag]
-        return put_back(memory, Host.at(), entries, chosen)
+        survey = Survey(alone)
+        return put_back(memory, Host.at(), entries, chosen, survey=survey, follow=True)
 
 
 if __name__ == "__main__":
