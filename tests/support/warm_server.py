@@ -17,6 +17,7 @@ import os
 import pkgutil
 import resource
 import select
+import signal
 import socket
 import sys
 import termios
@@ -30,6 +31,7 @@ from nettop import __main__ as program
 from nettop.advice.rules.load import load
 from nettop.config import rules_folder
 
+PDEATHSIG: Final = 1  # include/uapi/linux/prctl.h
 NEWNET, NEWNS = 1 << 30, 1 << 17  # include/uapi/linux/sched.h
 RECURSIVE, SLAVE, DETACH = 1 << 14, 1 << 19, 2  # include/uapi/linux/mount.h, umount2(2)
 COLD: Final = {"far", "_build_hook", "__main__"}  # modules that are no part of a command
@@ -88,6 +90,28 @@ def enter(name: str, sysfs: bool) -> None:
         raise OSError(ctypes.get_errno(), f"cannot enter {name}")
 
 
+def as_a_job() -> None:
+    """Be a job of a shell: this process group has a member whose parent is in another group.
+
+    Otherwise the group is orphaned, and the kernel stops none of its processes for SIGTSTP.
+    """
+    group = os.getpid()
+    ready, told = os.pipe()
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)
+        os.setpgid(0, 0)
+        if os.fork() == 0:
+            ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)
+            os.setpgid(0, group)
+            os.write(told, b"!")
+        os.closerange(0, 1 << 16)
+        while True:
+            signal.pause()
+    os.read(ready, 1)
+    os.close(ready)
+    os.close(told)
+
+
 def become(request: Request, received: list[int]) -> None:
     """Take the streams, the environment, the folder and the words of the request."""
     os.closerange(0, 3)
@@ -97,6 +121,7 @@ def become(request: Request, received: list[int]) -> None:
     if request["terminal"]:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        as_a_job()
     if request["netns"]:
         enter(request["netns"], request["sysfs"])
     if request["memory"]:

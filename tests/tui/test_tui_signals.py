@@ -83,6 +83,30 @@ def test_stopped_and_continued_several_times(terminal: Terminal, number: signal.
     quits(terminal)
 
 
+def job(group: int) -> list[int]:
+    """The other processes of a process group."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            pid = int(one.name)
+            if os.getpgid(pid) == group != pid:
+                found.append(pid)
+    return found
+
+
+def test_ctrl_z_stops_the_whole_job(terminal: Terminal) -> None:
+    """What waits for nettop, such as `make run`, must stop with it: the shell waits for that."""
+    (other,) = job(terminal.pid)
+    os.write(terminal.tty, b"\x1a")
+    stopped(terminal)
+    until(lambda: state(other) == "T")
+    restored(terminal.seen)
+    os.killpg(terminal.pid, signal.SIGCONT)
+    takes_keys(terminal)
+    assert state(other) == "S"
+    quits(terminal)
+
+
 def test_a_storm_of_stops_and_continues_leaves_it_running(terminal: Terminal) -> None:
     for _ in range(40):
         os.kill(terminal.pid, signal.SIGTSTP)

@@ -14,6 +14,7 @@ import select
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
 from textual import constants, events
@@ -41,7 +42,7 @@ class Terminal(LinuxDriver):
         self._ends, self._end = os.pipe()
         self._ahead = Ahead(app, super().process_message)
         self._lent = False  # the shell has the terminal
-        self._stops = False  # the process is about to stop itself
+        self._stops = False  # the process is about to stop, with its job
         self._rests = False  # it is closed, and will be used again
         self._owed = 0  # queries without a reply
         self._replies = threading.Condition()
@@ -67,13 +68,32 @@ class Terminal(LinuxDriver):
         """SIGTSTP: give the terminal back and stop."""
         self._lend()
         self._stops = True
-        # the next iteration of the loop handles a SIGCONT that came meanwhile, which cancels this
-        self._rounds.call_soon(self._rounds.call_soon, self._stop)
+        self._then(self._stop)
+
+    def _then(self, act: Callable[[], None], turns: int = 3) -> None:
+        """Act some turns of the loop later: it has then handled the signals that came before."""
+        if turns:
+            self._rounds.call_soon(self._then, act, turns - 1)
+        else:
+            act()
 
     def _stop(self) -> None:
+        """Stop the job: what started nettop and waits for it, such as `make run`, stops too.
+
+        The kernel stops no process of an orphaned group (kernel/exit.c), such as a session leader:
+        there is no shell that could continue it.
+        """
         if self._stops:
             self._stops = False
-            os.kill(os.getpid(), signal.SIGSTOP)
+            self._rounds.remove_signal_handler(signal.SIGTSTP)
+            os.killpg(0, signal.SIGTSTP)
+            self._rounds.add_signal_handler(signal.SIGTSTP, self._suspend)
+            self._then(self._go_on)
+
+    def _go_on(self) -> None:
+        """Take the terminal again if no SIGCONT came, because nothing was stopped."""
+        if self._lent and not self._stops:
+            self._continue()
 
     def _continue(self) -> None:
         """SIGCONT: take the terminal again, also after SIGSTOP, which cannot be handled."""
