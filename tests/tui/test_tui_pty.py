@@ -53,7 +53,7 @@ def test_ctrl_z_without_a_shell_stops_nothing(cold: Terminal) -> None:
     cold.read(b"FINDINGS")
     os.write(cold.tty, b"\x1a")
     cold.read(b"\x1b[?1049l")
-    cold.read(b"FINDINGS")
+    cold.read(b"no shell could continue nettop")
     cold.shows(b"2", b"QUEUES")
 
 

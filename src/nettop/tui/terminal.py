@@ -23,7 +23,9 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from . import internals
+from .board import Tick
 from .gate import QUERY
+from .notes import note
 from .typed import Ahead, Typed
 
 OWED: Final = 2.0  # seconds to wait for the last replies of a terminal, less than signals.PATIENCE
@@ -94,6 +96,7 @@ class Terminal(LinuxDriver):
         """Take the terminal again if no SIGCONT came, because nothing was stopped."""
         if self._lent and not self._stops:
             self._continue()
+            self._app.post_message(Tick(note("no shell could continue nettop: it goes on", "warn")))
 
     def _continue(self) -> None:
         """SIGCONT: take the terminal again, also after SIGSTOP, which cannot be handled."""
