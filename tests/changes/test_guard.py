@@ -14,7 +14,7 @@ from changes_netns import end_guards
 from hang import until
 
 from nettop import settings
-from nettop.changes import context, guard, plan, undo, unguarded
+from nettop.changes import arm, context, guard, plan, undo, unguarded
 from nettop.changes.apply import Terms, apply
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal, since_boot
@@ -36,9 +36,9 @@ def mtu(tmp_path: Path) -> str:
 def test_the_guard_is_nobodys_child_and_holds_nothing_of_nettop(
     book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
+    monkeypatch.setattr(arm, "_SYSTEMD", str(tmp_path / "none"))
     nowhere(book, 3)
-    guard.start(book, 1, since_boot() + 3)  # does not wait: the guard still lives
+    arm.start(book, 1, since_boot() + 3)  # does not wait: the guard still lives
     mine = guards(book)
     assert len(mine) == 1
     stat = (mine[0] / "stat").read_text().rpartition(")")[2].split()
@@ -85,10 +85,10 @@ def _is_guard(process: Path, folder: str) -> bool:
 def test_a_guard_that_cannot_start_is_an_error(
     book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
+    monkeypatch.setattr(arm, "_SYSTEMD", str(tmp_path / "none"))
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(OSError, match="did not start"):
-        guard.start(book, 1, since_boot() + 60)
+        arm.start(book, 1, since_boot() + 60)
 
 
 def test_systemd_runs_the_guard_where_it_is_in_charge(
@@ -99,15 +99,15 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     stand_in.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/words\nexit "$CODE"\n')
     stand_in.chmod(0o755)
     (tmp_path / "systemd").mkdir()
-    monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "systemd"))
+    monkeypatch.setattr(arm, "_SYSTEMD", str(tmp_path / "systemd"))
     monkeypatch.setattr(context, "first_netns", lambda: True)
-    monkeypatch.setattr(guard, "program", lambda name: str(stand_in.parent / name))
-    monkeypatch.setattr(guard, "environment", lambda: dict(os.environ))
+    monkeypatch.setattr(arm, "program", lambda name: str(stand_in.parent / name))
+    monkeypatch.setattr(arm, "environment", lambda: dict(os.environ))
     monkeypatch.setenv("CODE", "0")
     nowhere(book, 600)
     user = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    guard.start(book, 1, since_boot() + 30)
+    arm.start(book, 1, since_boot() + 30)
     words = (tmp_path / "words").read_text().splitlines()
     assert f"--unit=nettop-guard-{os.getpid()}-1" in words
     assert "--property=Type=forking" in words
@@ -115,10 +115,10 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     assert words[-7:-3] == [sys.executable, "-I", "-m", "nettop.changes.guard"]
     assert words[-3:-1] == [book.folder, "1"]
     monkeypatch.setenv("CODE", "1")  # no bus: then a process of its own waits
-    guard.start(book, 1, since_boot() + 1)
+    arm.start(book, 1, since_boot() + 1)
     assert len(guards(book)) == 1
     stand_in.unlink()
-    guard.start(book, 1, since_boot() + 1)
+    arm.start(book, 1, since_boot() + 1)
     assert len(guards(book)) == 2
     monkeypatch.setattr(os, "geteuid", lambda: user)
     book.note(1, "undone")  # both end
@@ -129,11 +129,11 @@ def test_a_confirmation_has_been_read_by_the_guard_when_it_is_said(
     book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then the loss of the journal reverts nothing: each guard looks four times a second."""
-    monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
+    monkeypatch.setattr(arm, "_SYSTEMD", str(tmp_path / "none"))
     for group in (1, 2):
         nowhere(book, 600)
         book.note(group, "end", state="pending", after="1")
-        guard.start(book, group, since_boot() + 600)
+        arm.start(book, group, since_boot() + 600)
     assert len(guards(book)) == 2
     guard.confirm(book)
     assert guards(book) == []
@@ -143,7 +143,7 @@ def test_a_guard_knows_each_change_of_its_group_before_it_is_made(
     host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A journal that is removed right after the second write keeps nothing in place."""
-    monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
+    monkeypatch.setattr(arm, "_SYSTEMD", str(tmp_path / "none"))
     known: list[int] = []
 
     def write(host: Host, address: settings.Address, value: str) -> None:
@@ -163,7 +163,7 @@ def test_a_guard_knows_each_change_of_its_group_before_it_is_made(
 def test_a_change_that_its_guard_does_not_know_is_not_made(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "start", lambda *_: None)
+    monkeypatch.setattr(arm, "start", lambda *_: None)
     wanted = [("link.mtu@eth0", "9000"), ("link.txqueuelen@eth0", "5000")]
     made = apply(plan.plan(wanted, host.source), host, book, Terms(confirm=600))
     assert [one.state for one in made] == ["pending", "refused"]

@@ -19,7 +19,7 @@ from risky import MTU6, RISKY, make, shows
 
 import nettop
 from nettop import settings
-from nettop.changes import guard
+from nettop.changes import arm
 from nettop.changes.journal import Journal
 from nettop.settings import Host
 
@@ -51,7 +51,7 @@ GOES: dict[str, Callable[[Path], object]] = {
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """`guard.arm` starts a guard from a copy of nettop, which may go."""
+    """`arm.arm` starts a guard from a copy of nettop, which may go."""
     shutil.copytree(Path(nettop.__file__).parent, tmp_path / "lib/nettop")
     (tmp_path / "clock").touch()
     stand_in = tmp_path / "python"
@@ -60,7 +60,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     stand_in.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(stand_in))
-    monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
+    monkeypatch.setattr(arm, "_SYSTEMD", str(tmp_path / "none"))
     return tmp_path
 
 
@@ -83,7 +83,7 @@ def guards(folder: str) -> list[Path]:
 def test_a_guard_reverts_without_the_package_and_the_journal(
     host: Host, book: Journal, alone: Path, setting: str, goes: str
 ) -> None:
-    before = make(host, book, setting, guard.arm)
+    before = make(host, book, setting, arm.arm)
     (process,) = guards(book.folder)
     GOES[goes](alone / "lib/nettop")
     GOES[goes](Path(book.folder))

@@ -17,7 +17,7 @@ from hang import until
 from risky import make, shows
 
 from nettop import cli
-from nettop.changes import Result, chain, guard, report, unguarded
+from nettop.changes import Result, arm, chain, guard, report, unguarded
 from nettop.changes.apply import Terms
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.retract import retract
@@ -215,12 +215,12 @@ def test_process_1_stays_until_its_change_is_settled(
     clock(61)
     before = signal.getsignal(signal.SIGINT)
     try:
-        guard._outlast(book, 1)
+        arm._outlast(book, 1)
     finally:
         signal.signal(signal.SIGINT, before)
     assert shows(host) == "1500"
     assert "nettop stays until the change is confirmed or reverted" in capsys.readouterr().err
-    guard._outlast(book, 1)
+    arm._outlast(book, 1)
     assert capsys.readouterr().err == ""
 
 

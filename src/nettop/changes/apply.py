@@ -10,7 +10,7 @@ from .. import settings
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import Change, Result, chain, context, guard, matching, target
+from . import Change, Result, arm, chain, context, matching, target
 from .entry import JournaledChange
 from .journal import Journal, since_boot
 from .plan import forecast, refused
@@ -36,7 +36,7 @@ class Terms:
     keeper: str = ""
     confirm: float = CONFIRM
     carries: tuple[str, ...] = ()
-    arm: Arm = guard.arm
+    arm: Arm = arm.arm
 
 
 def risky(address: Address, carries: Sequence[str] = ()) -> bool:

@@ -16,9 +16,7 @@ value, it records that and ends.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import errno
 import os
 import select
 import signal
@@ -28,11 +26,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from ..files import descriptors
-from ..files.trust import environment, program
 from ..settings import Host
 from ..terms.errors import sentence
-from ..terms.text import safe
-from . import Result, chain, context, matching, status, target, unguarded
+from . import Result, chain, matching, status, target, unguarded
 from .chain import READY
 from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
@@ -52,81 +48,6 @@ _HEARD = 5.0  # seconds at most until a guard has read a confirmation
 _AGAIN = 60.0  # seconds at most between two tries to revert
 _PATIENT = 8  # tries, in two minutes, until it ends where it can open no file
 _TRIES = 4  # until it gives up where nothing more can be reverted: after 1, 2 and 4 seconds
-_SYSTEMD = "/run/systemd/system"
-
-
-def arm(journal: Journal, entry: JournaledChange) -> None:
-    """Return when a guard has read an entry: with the first of a group, start it.
-
-    OSError: there is none, or it does not read the entry in time.
-    """
-    if entry.id == entry.group and entry.due is not None:
-        start(journal, entry.group, entry.due)
-        return
-    end = time.monotonic() + READY
-    while (known := unguarded.known(journal.folder, entry.group)) < entry.id:
-        if known < 0 or time.monotonic() >= end:
-            why = "has ended" if known < 0 else "does not read the journal"
-            raise OSError(errno.ESRCH, f"the guard of change {entry.group} {why}")
-        time.sleep(_LOOK / 10)
-
-
-def start(journal: Journal, group: int, due: float) -> None:
-    """Start the guard of a group and wait until it is ready; OSError if it cannot be started.
-
-    `due` is in seconds since boot. With systemd, in the initial network namespace, the guard is a
-    transient service, so that it survives the end of our control group.
-    """
-    import subprocess
-
-    if os.getpid() == 1:
-        atexit.register(_outlast, journal, group)
-    words = [sys.executable, "-I", "-m", GUARD, journal.folder, str(group), str(due)]
-    if os.path.isdir(_SYSTEMD) and os.geteuid() == 0 and context.first_netns():
-        # without a bus or systemd-run, start it directly
-        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            _arm_service(words, f"nettop-guard-{os.getpid()}-{group}")
-            return
-    with subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True, cwd="/",
-    ) as starter:  # fmt: skip
-        try:
-            starter.wait(READY)
-        except subprocess.TimeoutExpired:
-            starter.kill()
-    if starter.returncode:
-        why = "the process that would revert it did not start"
-        if starter.returncode in descriptors.NONE_LEFT:
-            why += f": {os.strerror(starter.returncode)}"
-        raise OSError(5, why)
-
-
-def _arm_service(words: Sequence[str], unit: str) -> None:
-    """Start the guard as a service; a timer would not revert the changes when it is stopped.
-
-    systemd.service(5): with Type=forking the start is complete when the first process ends, which
-    it does when its child is ready; systemd restarts a killed guard.
-    """
-    import subprocess
-
-    words = [
-        program("systemd-run"), f"--unit={unit}", "--collect", "--quiet",
-        "--property=Type=forking", "--property=Restart=on-failure",
-        "--property=TimeoutStopSec=300", "--", *words,
-    ]  # fmt: skip
-    done = subprocess.run(
-        words,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=READY,
-        env=environment(),
-    )
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        raise OSError(5, f"systemd-run: {lines[0] if lines else done.returncode}")
 
 
 def confirm(
@@ -189,25 +110,6 @@ def finish(journal: Journal, group: int) -> tuple[Result, ...]:
             return revert(journal, group, at_once=False)
         time.sleep(_LOOK / 5)
     return ()
-
-
-def _outlast(journal: Journal, group: int) -> None:
-    """Stay until a group is confirmed or reverted: with process 1 the kernel ends the guard too."""
-    if not own(chain.of_group(journal.entries(), group), group):
-        return
-    sys.stdout.flush()
-    why = "the end of process 1 would end the guard: nettop stays until the change is confirmed"
-    print(f"nettop: {why} or reverted", file=sys.stderr, flush=True)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # else process 1 ignores Ctrl-C
-    try:
-        tried = finish(journal, group)
-    except KeyboardInterrupt:
-        tried = revert(journal, group)
-    for result in tried:
-        if result.state == "conflict":
-            told = f"{result.setting} is not reverted: {result.because}"
-            print(safe(f"nettop: {told}: nettop undo {result.id}"), file=sys.stderr, flush=True)
-            os._exit(4)
 
 
 def _revert(journal: Book, group: int, *, at_once: bool) -> tuple[Result, ...]:
@@ -379,7 +281,7 @@ def _say(journal: Book, why: Mapping[int, str], said: str) -> str:
 def main(words: list[str]) -> None:
     """Detach, report that the guard is ready, wait, revert; a failure goes to the journal."""
     from .memory import Memory
-    from .ready import hold, lift, ready
+    from .ready import hold, lift, ready, tell
 
     group = int(words[1])
     # blocked signals are only read by sigtimedwait(), so they do not interrupt a revert
@@ -407,7 +309,7 @@ def main(words: list[str]) -> None:
     os.write(report, b"!")
     os.close(report)
     try:
-        wait(journal, group, unguarded.tell)
+        wait(journal, group, tell)
     except SystemExit:
         journal.record()
         raise

@@ -71,10 +71,10 @@ def confirmed(
         because += "; it reverts by itself" if entry.due is not None else ""
         return replace(result, state="refused", because=_joined(because, why))
     if entry.state == "reverted":
-        return replace(result, because=_joined(f"{ended(entry)}: it was not confirmed", why))
+        return replace(result, because=f"{ended(entry)}: it was not confirmed")
     if not entry.open and not (entry.undoes and entry.state == "undone"):
         because = f"{ended(entry)}: there is nothing to keep"
-        return replace(result, state="refused", because=_joined(because, why))
+        return replace(result, state="refused", because=because)
     later = [o.id for o in others if o.open and o.id > entry.id and matching.same_setting(o, entry)]
     if later:
         because = f"changed again by {later[-1]}"
@@ -90,12 +90,10 @@ def confirmed(
 
 def closed(entry: JournaledChange, host: Host, survey: Survey) -> Result:
     """The result of an undo for an entry that was closed before."""
-    now, why = shown(entry, host, survey)
+    now, _ = shown(entry, host, survey)
     state, because = "unchanged", f"{ended(entry)}: nothing to undo"
     if entry.state == "forgotten":
         state, because = "refused", f"{ended(entry)}: nettop does not undo it any more"
-    if now is None and entry.state != "void":
-        because += f"; {why}"
     before = entry.before if now is None else now
     return Result(entry.setting, before, entry.before, state, entry.id, now, "", because)
 

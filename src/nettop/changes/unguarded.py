@@ -7,7 +7,6 @@ cannot be seen.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -107,8 +106,7 @@ def _back(entry: JournaledChange, host: Host) -> bool:
 
 GUARD = "nettop.changes.guard"
 KEEPER = "nettop.trials.lever"
-_SET_NAME: Final = 15  # include/uapi/linux/prctl.h
-_NAME: Final = "nettop:"  # of the process, before a number
+NAME: Final = "nettop:"  # of the process, before a number
 # in a network namespace this process has another /sys, without control groups
 _ROOTS = ("", f"/proc/{os.getppid()}/root", "/proc/1/root")
 
@@ -133,17 +131,12 @@ def _running(module: str, folder: str) -> Iterator[tuple[str, str]]:
                 yield pid, what
 
 
-def tell(number: int) -> None:
-    """Name this process for the newest change that it knows: `known` reads that (prctl(2))."""
-    ctypes.CDLL(None).prctl(_SET_NAME, f"{_NAME}{number}".encode())
-
-
 def known(folder: str, group: int) -> int:
     """The newest change that the guard of a group says it knows; -1 if none runs, 0 if unknown."""
     numbers = [-1]
     for pid, what in _running(GUARD, folder):
         if what == str(group):
-            number = os.fsdecode(_data(f"/proc/{pid}/comm")).strip().removeprefix(_NAME)
+            number = os.fsdecode(_data(f"/proc/{pid}/comm")).strip().removeprefix(NAME)
             numbers.append(int(number) if number.isdecimal() else 0)
     return max(numbers)
 
