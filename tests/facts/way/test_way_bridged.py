@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, frame, link, switches, went
+from way_tables import FAR, NEAR, SOUND, frame, link, route, switches, went
 
 from nettop.collect import addresses, nft_hooks, sysctls
 from nettop.facts.way import HIDDEN, Way
@@ -101,9 +101,40 @@ def test_an_address_for_which_nobody_answers_arp(places: str, mode: int, doubt: 
     assert not any(step.place == "arp" for step in way.of(HIDDEN))
 
 
+@pytest.mark.parametrize(
+    ("mode", "saw"), [(0, "another host there"), (1, "a0 answers no ARP for 10.0.0.100")]
+)
+def test_a_silent_interface_with_an_address_of_its_network_elsewhere(mode: int, saw: str) -> None:
+    """That another host has the address is a guess, which arp_ignore makes needless."""
+    virtual = addresses.Row("lo", "10.0.0.100", 32, 4, "global")
+    way = went(
+        NEAR, frame(
+            addresses=[*SOUND["addresses"], virtual],
+            interface_sysctls=[switches("all"), switches("a0", arp_ignore=mode)],
+        ), origin=FAR, arrives="a0",
+    )  # fmt: skip
+    (said,) = [step.saw for step in way.steps if step.place == "arp"]
+    assert saw in said
+
+
 @pytest.mark.parametrize(("kind", "noarp", "doubt"), [(1, True, True), (1, False, False),
                                                       (65534, True, False)])  # fmt: skip
 def test_an_interface_without_arp_is_not_found(kind: int, noarp: bool, doubt: bool) -> None:
     links = [SOUND["links"][0], link("a0", 2, type=kind, noarp=noarp), *SOUND["links"][2:]]
     way = went(NEAR, frame(links=links), origin=FAR, arrives="a0", port=80)
     assert (way.suspect is not None and "a0 is NOARP" in way.suspect.saw) is doubt
+
+
+@pytest.mark.parametrize(("isolated", "verdict"), [(2, "decider"), (1, None)])
+def test_hosts_behind_one_bridge_are_not_routed(isolated: int, verdict: str | None) -> None:
+    """The ports are not known: the address of the other host says only the bridge."""
+    ports = [port(f"p{n}", 9 + n, isolated=n <= isolated) for n in (1, 2)]
+    own = [*SOUND["addresses"], addresses.Row("br0", "10.9.0.1", 24, 4, "global")]
+    ways = [*SOUND["fib"], route("10.9.0.0/24", "br0", source="10.9.0.1")]
+    links = [*SOUND["links"], link("br0", 9, kind="bridge"), *ports]
+    way = went("10.9.0.3", frame(links=links, addresses=own, fib=ways), origin="10.9.0.2")
+    assert [step.place for step in way.steps if step.place in ("forwarding", "route")] == []
+    assert "both are behind the bridge br0" in way.steps[0].saw
+    decider = way.decider
+    assert (None if decider is None else "decider") == verdict
+    assert decider is None or "p1 and p2 of the bridge br0 are isolated" in decider.saw

@@ -141,20 +141,23 @@ def unbound(origin: str) -> Question:
 
 
 def bridges(host: Host, arrives: str, to: str) -> str:
-    """The bridge that forwards a frame from one of its ports to `to`; empty: it is routed.
+    """The bridge that forwards a frame to `to`; empty: it is routed.
 
-    A host on the same bridge is meant where the bridge has no address, or `to` is in its network.
+    `arrives` is a port of it, or the bridge if the port is not known. A host on the same bridge is
+    meant where the bridge has no address, or `to` is in its network.
     """
     link = host.links.get(arrives)
-    if link is None or link.slave_kind != "bridge" or not link.master:
+    if link is None:
         return ""
+    known = link.slave_kind == "bridge"
+    bridge = link.master if known else arrives if link.kind == "bridge" else ""
     own = [
         row for row in host.addresses
-        if row.interface == link.master and row.family == address(to).version
+        if row.interface == bridge and row.family == address(to).version
         and row.scope == "global"
     ]  # fmt: skip
     near = any(inside(to, f"{row.address}/{row.prefix}") for row in own)
-    return link.master if near or not own else ""
+    return (bridge or "") if near or (known and not own) else ""
 
 
 def _somebody(host: Host, flow: Flow) -> str:

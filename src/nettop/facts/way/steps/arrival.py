@@ -75,11 +75,14 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
         return
     if ":" in to or link is None or link.loopback:
         return
+    mode, key = leg.host.strongest(name, "arp_ignore")
     near = next((f"{one.address}/{one.prefix}" for one in leg.host.addresses
                  if one.address == to and one.interface == name), None)  # fmt: skip
     for one in leg.host.addresses if near else ():
         alone = one.family == 4 and one.prefix == 32 and one.interface != name
-        if alone and inside(one.address, near):
+        if alone and inside(one.address, near) and mode in _OWN:
+            yield _unasked(one.address, one.interface, name, mode, key)
+        elif alone and inside(one.address, near):
             yield Step(
                 "arp", SUSPECT, f"{one.address}, an address of {one.interface}, is in the network "
                 f"of {name}: another host there that has it gets no answer (martian source)",
@@ -87,7 +90,6 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
                 f"ip addr del {one.address}/{one.prefix} dev {one.interface}, if another host has "
                 "it",
             )  # fmt: skip
-    mode, key = leg.host.strongest(name, "arp_ignore")
     places = [row.interface for row in leg.host.addresses if row.address == to]
     if places and mode == _NEVER:
         yield Step(
@@ -97,13 +99,18 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
             f"nettop set sysctl.net.ipv4.conf.{key.replace('.', '/')}.arp_ignore 0",
         )  # fmt: skip
     elif places and name not in places and mode in _OWN:
-        yield Step(
-            "arp", SUSPECT, f"{name} answers no ARP for {to}: net.ipv4.conf.{key}.arp_ignore is "
-            f"{mode}, and the address is on {places[0]} (right behind a load balancer only)",
-            f"sysctl net.ipv4.conf.all.arp_ignore net.ipv4.conf.{name}.arp_ignore",
-            f"nettop set sysctl.net.ipv4.conf.{key.replace('.', '/')}.arp_ignore 0, or put {to} on "
-            f"{name}",
-        )  # fmt: skip
+        yield _unasked(to, places[0], name, mode, key)
+
+
+def _unasked(to: str, place: str, name: str, mode: int, key: str) -> Step:
+    """An address of another interface, for which this one answers no ARP."""
+    return Step(
+        "arp", SUSPECT, f"{name} answers no ARP for {to}: net.ipv4.conf.{key}.arp_ignore is "
+        f"{mode}, and the address is on {place} (right behind a load balancer only)",
+        f"sysctl net.ipv4.conf.all.arp_ignore net.ipv4.conf.{name}.arp_ignore",
+        f"nettop set sysctl.net.ipv4.conf.{key.replace('.', '/')}.arp_ignore 0, or put {to} on "
+        f"{name}",
+    )  # fmt: skip
 
 
 def _checked(leg: Leg, name: str) -> Iterator[Step]:

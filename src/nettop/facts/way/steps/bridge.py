@@ -18,7 +18,8 @@ _OPEN: Final = "forwarding"
 def look(leg: Leg) -> Iterator[Step]:
     """The bridge of the way out, and that of the way in."""
     if leg.role == BRIDGED:
-        yield from _crossed(leg, leg.question.arrives or "", leg.hop.interface or "")
+        name, bridge = leg.question.arrives or "", leg.hop.interface or ""
+        yield from _within(leg, name) if name == bridge else _crossed(leg, name, bridge)
         return
     names = [leg.hop.interface] if leg.hop.goes and leg.hop.kind == "unicast" else []
     names += [leg.question.arrives] if leg.role != OUT else []
@@ -37,8 +38,30 @@ def look(leg: Leg) -> Iterator[Step]:
             )  # fmt: skip
 
 
+def _within(leg: Leg, bridge: str) -> Iterator[Step]:
+    """A frame from a port that is not known to another one."""
+    yield Step("bridge", PASSES, f"both are behind the bridge {bridge}: frames to "
+               f"{leg.question.to} are bridged, not routed",
+               f"bridge fdb show br {bridge}")  # fmt: skip
+    yield from _bridge(leg, bridge)
+    ports = [one for one in _ports(leg, bridge) if one.port_state in (_OPEN, None)]
+    apart = [one.interface for one in ports if one.isolated]
+    if len(apart) > 1:
+        everyone = len(apart) == len(ports)
+        yield _apart(apart, bridge, STOPS if everyone else SUSPECT)
+
+
+def _apart(names: list[str], bridge: str, verdict: str) -> Step:
+    """Isolated ports: br_forward.c, should_deliver()."""
+    return Step(
+        "bridge", verdict, f"the ports {names[0]} and {', '.join(names[1:])} of the bridge "
+        f"{bridge} are isolated: no frame passes between them",
+        f"bridge -d link show dev {names[0]}", f"bridge link set dev {names[0]} isolated off",
+    )  # fmt: skip
+
+
 def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
-    """A frame from one port of a bridge to another: br_forward.c, should_deliver()."""
+    """A frame from one port of a bridge to another."""
     show = f"bridge -d link show dev {name}"
     port = leg.host.links[name]
     yield Step("bridge", PASSES, f"{name} is a port of the bridge {bridge}: frames to "
@@ -57,12 +80,8 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
         yield Step("bridge", STOPS, f"no other port of the bridge {bridge} forwards",
                    f"bridge link show master {bridge}")  # fmt: skip
     elif apart:
-        everyone = len(apart) == len(others)
-        yield Step(
-            "bridge", STOPS if everyone else SUSPECT, f"the ports {name} and {', '.join(apart)} of "
-            f"the bridge {bridge} are isolated: no frame passes between them", show,
-            f"bridge link set dev {name} isolated off",
-        )  # fmt: skip
+        verdict = STOPS if len(apart) == len(others) else SUSPECT
+        yield _apart([name, *apart], bridge, verdict)
 
 
 def _opened(port: LinkRow, bridge: str) -> str:
