@@ -18,8 +18,8 @@ _OPEN: Final = "forwarding"
 def look(leg: Leg) -> Iterator[Step]:
     """The bridge of the way out, and that of the way in."""
     if leg.role == BRIDGED:
-        name, bridge = leg.question.arrives or "", leg.hop.interface or ""
-        yield from _within(leg, name) if name == bridge else _crossed(leg, name, bridge)
+        port, bridge = leg.question.arrives or "", leg.hop.interface or ""
+        yield from _within(leg, port) if port == bridge else _crossed(leg, port, bridge)
         return
     names = [leg.hop.interface] if leg.hop.goes and leg.hop.kind == "unicast" else []
     names += [leg.question.arrives] if leg.role != OUT else []
