@@ -145,7 +145,8 @@ def test_a_refusal_is_an_answer_and_a_local_error_is_no_silence() -> None:
 def test_a_connection_that_gets_no_answer_any_more_is_in_trouble() -> None:
     known = {"protocol": "tcp", "namespace": None, "remote": "10.0.0.2", "remote_port": 5001,
              "process": "app", "pid": 7, "lost": 0, "send_q": 0, "tx_per_s": 0.0,
-             "id": "tcp:1", "window": 9000, "mss": 1448, "probes": 0, "backoff": 0}  # fmt: skip
+             "id": "tcp:1", "window": 9000, "mss": 1448, "probes": 0, "backoff": 0,
+             "local": "10.0.0.1", "local_port": 443}  # fmt: skip
     stalled = SimpleNamespace(**{**known, "backoff": 2})
     absent = [Neighbour("a0", "10.0.0.2", 4, "failed")]
     (one,) = build(frame(neighbour_states=absent), seen(flows=[stalled]))
@@ -154,6 +155,11 @@ def test_a_connection_that_gets_no_answer_any_more_is_in_trouble() -> None:
         "for 10.0.0.2 on a0"
     )
     assert one.explains[0] == "tcp:1"
+    (open_,) = troubles(frame(), seen(flows=[stalled]))
+    assert (open_.flow.origin, open_.flow.source_port) == ("10.0.0.1", 443)
+    failed = [call("10.0.0.2", "connect", "ETIMEDOUT", port="5001")]
+    (both,) = troubles(frame(failed_calls=failed), seen(flows=[stalled]))
+    assert (both.flow.origin, both.flow.source_port) == ("", 0)  # of a new connection as well
     for no in (
         {"probes": 1}, {"backoff": 1}, {"backoff": 3, "window": 0},
         {"backoff": 9, "protocol": "udp"}, {"backoff": 9, "namespace": "web"},

@@ -8,6 +8,7 @@ import pytest
 from folded import folded
 from way_tables import FAR, NEAR, frame, switches, went
 
+from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.xfrm_policies import Row as Policy
@@ -24,12 +25,15 @@ SET = (("payload", 1, 1, 16, 4), ("lookup",))
 ALL = ("output", "input", "forward")
 
 
-def ruled(*does: tuple[Any, ...], hook: str = "output", drops: bool = False, more: Any = ()) -> Any:
+def ruled(
+    *does: tuple[Any, ...], hook: str = "output", drops: bool = False, more: Any = (),
+    **tables: Any,
+) -> Any:  # fmt: skip
     """A frame with one base chain `c` of these rules, each a tuple of expressions."""
     rules = [Rule("inet", "t", "c", number, one) for number, one in enumerate(does, 2)]
     on = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
     hooks = [Hook("inet", "t", "c", hook, 0, "filter", drops)]
-    return frame(nft_hooks=hooks, nft_rules=[*rules, *more], interface_sysctls=on)
+    return frame(nft_hooks=hooks, nft_rules=[*rules, *more], interface_sysctls=on, **tables)
 
 
 @folded(
@@ -53,6 +57,41 @@ def test_a_rule_that_does_not_match_or_does_not_drop_lets_them_pass(rule: tuple[
     way = went(FAR, ruled(rule), port=80)
     assert (way.decider, way.of(HIDDEN)[1:]) == (None, ())
     assert went(FAR, ruled((*PORT80, DROP)), port=81).decider is None
+
+
+SOURCE443 = (("payload", 1, 2, 0, 2), ("cmp", 1, 0, "01bb"))
+
+
+@folded(("rule", "drops"), [
+    ((*SOURCE443, DROP), True),
+    ((*ESTABLISHED, DROP), True),
+    ((*PORT80, DROP), False),
+])  # fmt: skip
+def test_a_connection_that_is_open_has_its_port_and_state(
+    rule: tuple[Any, ...], *, drops: bool
+) -> None:
+    way = went(FAR, ruled(rule), port=40000, origin=NEAR, source_port=443)
+    assert (way.decider is not None) is drops
+
+
+@folded(("rows", "suspected"), [
+    ([("NETFILTER_DROP", "here", "tcp", "80", 9)], True),
+    ([("NETFILTER_DROP", "elsewhere", "tcp", "80", 9)], False),
+    ([("NETFILTER_DROP", "here", "udp", "80", 9)], False),
+    ([("NETFILTER_DROP", "here", "tcp", "81", 9)], False),
+    ([("NO_SOCKET", "here", "tcp", "80", 9)], False),
+])  # fmt: skip
+def test_a_rule_that_may_drop_is_suspected_where_the_filter_did(
+    rows: list[tuple[str, str, str, str, int]], *, suspected: bool
+) -> None:
+    """A quota, a limit or a set decides, which this walk does not know; the kernel counted it."""
+    counted = [Drop(reason, "nft_do_chain", where, "", protocol, port, packets)
+               for reason, where, protocol, port, packets in rows]  # fmt: skip
+    way = went(FAR, ruled((*PORT80, ("quota",), DROP), drop_reasons=counted), port=80)
+    assert way.decider is None
+    assert (way.suspect is not None) is suspected
+    if way.suspect is not None:
+        assert "rule 2 of chain c (hook output, inet t) may drop them" in way.suspect.saw
 
 
 def test_an_accept_ends_the_chain() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...frame.rates import Frame
 from ..flow_words import EVERYWHERE
-from .flow import Flow, Trouble
+from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
 from .steps.listener import listeners, misses
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..rows import DropReasonRow, LinkRow
 
 UNHEARD: Final = "NO_SOCKET"
-FILTERED: Final = "NETFILTER_DROP"
 SINGLE: Final = 32  # prefix length of a single address
 COMES: Final = 0.3  # packets/s: a host asks once a second
 LOOK: Final = 10.0  # s: as rules judge losses

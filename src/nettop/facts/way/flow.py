@@ -10,6 +10,7 @@ from ..flow_words import end
 PASSES: Final = "passes"
 STOPS: Final = "stops"
 HIDDEN: Final = "hidden"  # what is there cannot be judged from these tables
+FILTERED: Final = "NETFILTER_DROP"  # why the kernel says that it drops a packet
 SUSPECT: Final = "suspect"  # the host trusts it unseen: it decides if nothing else stops the flow
 
 
@@ -24,6 +25,7 @@ class Flow:
     mark: int = 0
     protocol: str = "tcp"
     user: int = 0  # who sends
+    source_port: int = 0  # of a connection that is open; 0: a new one
 
     @property
     def name(self) -> str:

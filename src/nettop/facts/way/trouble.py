@@ -44,6 +44,7 @@ class _Part:
     events: int = 0
     sockets: int = 0
     answered: int = 0
+    local: tuple[str, int] = "", 0  # address and port of a connection that is open
 
 
 def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
@@ -109,7 +110,8 @@ def _flows(facts: Facts) -> Iterator[_Part]:
             place = one.remote.removeprefix("::ffff:"), one.remote_port
             who = f"{one.process}[{one.pid}]" if one.pid is not None else "a process"
             said = f"the connection of {who} to {Flow(*place).name} gets no answer any more"
-            yield _Part(*place, said, one.id, sockets=1)
+            local = one.local.removeprefix("::ffff:"), one.local_port
+            yield _Part(*place, said, one.id, sockets=1, local=local)
 
 
 def _stuck(flow: Connection) -> bool:
@@ -138,8 +140,12 @@ def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
     said = dict.fromkeys(part.words for part in parts if part.words)
     ids = dict.fromkeys(part.id for part in parts if part.id)
     datagrams = any(CALLS.get(one.split("/")[-2]) == "udp" for one in ids if "/" in one)
+    flow = Flow(to, port, protocol="udp" if datagrams else "tcp")
+    if all(part.local[1] for part in parts):  # a new connection may take another way
+        origin, source_port = parts[0].local
+        flow = replace(flow, origin=origin, source_port=source_port)
     return Trouble(
-        Flow(to, port, protocol="udp" if datagrams else "tcp"), tuple(said), tuple(ids),
+        flow, tuple(said), tuple(ids),
         sum(part.events for part in parts), sum(part.sockets for part in parts),
         sum(part.answered for part in parts),
     )  # fmt: skip

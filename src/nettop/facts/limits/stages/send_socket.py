@@ -28,6 +28,9 @@ STAGES: Final = (
     Stage("nagle", "the small writes",
           "a part smaller than a segment waits for a delayed acknowledgement", "SOCKET",
           "one write a request, or TCP_NODELAY", precedence=165, sending=35),
+    Stage("refused", "a drop on this host",
+          "the packet filter or a queue of this host, which drops what the socket sends", "SOCKET",
+          "see `nettop why --to ADDRESS:PORT`", precedence=20, sending=38),
     Stage("pacing", "the pacing limit",
           "the rate that the program or the congestion control allows", "PACING",
           "the program or the qdisc paces it", precedence=100, sending=40),
@@ -52,6 +55,7 @@ SLACK: Final = 2.0  # a window that allows so many times the rate does not limit
 PART: Final = 2  # segments in flight: a request that was written in parts
 DELAYED: Final = 10_000  # us; a delayed acknowledgement comes after 40 ms (TCP_DELACK_MIN)
 NEAR: Final = 5_000  # us; the shortest round trip of a path that explains no such delay
+TRIED: Final = 2  # doublings of the timer: a full queue may refuse a segment once
 SET: Final = 0.9  # of the largest buffer that autotuning makes
 
 
@@ -62,6 +66,7 @@ def readings(look: Look) -> Iterator[Reading]:
     reader = _peer_reader.reading(look, _waits(look))
     yield _application(look)
     yield from _small(look)
+    yield from _refused(look)
     yield from _buffer(look, slow_reader=reader is not None)
     yield from _pacing(look)
     yield from _congestion(look, slow_reader=reader is not None)
@@ -102,6 +107,26 @@ def _small(look: Look) -> Iterator[Reading]:
         why += f"acknowledgement, which comes after {units.seconds(rtt / 1e6)}"
         yield Reading("nagle", "here", f"writes of {_program(look)}", "measured", why, held,
                       None, held)  # fmt: skip
+
+
+def _refused(look: Look) -> Iterator[Reading]:
+    """Segments that this host itself drops: nothing is in flight, and the window is open.
+
+    A local drop ends tcp_write_xmit(), so the timer for probes of a closed window tries again
+    (tcp_check_probe_timer() in include/net/tcp.h).
+    """
+    held = share(
+        bool(one.now.notsent)
+        and not one.now.unacked
+        and (one.now.backoff or 0) >= TRIED
+        and (one.now.snd_wnd or 0) >= (one.now.mss or 1)
+        for one in look.tcp
+    )
+    if held >= 0.5 and not look.rate:
+        why = f"in {units.share(held)} of the samples data waits, none is in flight, and the peer's"
+        why += " window is open: this host drops what is sent"
+        yield Reading("refused", "here", "packet filter or queue", "measured", why, held, None,
+                      held)  # fmt: skip
 
 
 def _room(row: Any) -> bool:

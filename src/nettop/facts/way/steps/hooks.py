@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...flow_words import end
 from ..chains import End, named, passed
-from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..packet import ESTABLISHED, NEW, Packet
@@ -58,10 +58,11 @@ def _packet(leg: Leg, hook: str) -> Packet:
     arrives = leg.hop.interface if leg.role == BRIDGED else asked.arrives
     return Packet(
         to, asked.source or leg.hop.address or "", flow.protocol,
-        port=0 if leg.back else flow.port, source_port=flow.port if leg.back else 0,
+        port=flow.source_port if leg.back else flow.port,
+        source_port=flow.port if leg.back else flow.source_port,
         arrives="lo" if loops else arrives or "",
         leaves=(leg.hop.interface or "") if hook in ("output", "forward", "postrouting") else "",
-        mark=asked.mark or None, state=ESTABLISHED if leg.back else NEW,
+        mark=asked.mark or None, state=ESTABLISHED if leg.back or flow.source_port else NEW,
     )  # fmt: skip
 
 
@@ -73,6 +74,14 @@ def _told(
     show = f"nft -a list chain {place}"
     for rule, what in doubts:
         does = {"drop": "drops", "nat": "changes the addresses of", "queue": "hands to a program"}
+        if what == "drop" and (packets := _dropped(leg)):
+            yield Step(
+                "hooks", SUSPECT, f"{named(rule, chain)} may drop them, and the packet filter "
+                f"dropped {packets} of this protocol and port", show,
+                f"correct it, or nft delete rule {rule.family} {rule.table} {rule.chain} "
+                f"handle {rule.handle}",
+            )  # fmt: skip
+            continue
         yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]} these packets",
                    show)  # fmt: skip
     who, by = ended.drops(chain), ended.rule
@@ -96,6 +105,16 @@ def _told(
                    "accepts these packets: its policy is drop", show)  # fmt: skip
     elif chain.kind == "filter" and not any(what == "drop" for _, what in doubts):
         yield Step("hooks", PASSES, f"chain {place} (hook {chain.hook}) lets {leg.what} pass", show)
+
+
+def _dropped(leg: Leg) -> int:
+    """How many packets of the protocol and a port of the flow the filter dropped meanwhile."""
+    ports = {str(leg.flow.port), str(leg.flow.source_port)} - {"0"}
+    return sum(
+        row.packets for row in leg.host.frame.rows("drop_reasons")
+        if row.where == "here" and row.reason == FILTERED and row.protocol == leg.flow.protocol
+        and str(row.port) in ports
+    )  # fmt: skip
 
 
 def _beside(leg: Leg) -> Iterator[Step]:
