@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, frame, link, listener, route, went
+from way_tables import FAR, NEAR, SOUND, frame, link, listener, qdisc, route, went
 
 from nettop.collect import link_stats
 from nettop.collect.addresses import Row as Address
@@ -15,6 +15,7 @@ from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.facts.kinds.way import WayFact, build
+from nettop.frame.pairs import entries
 from nettop.frame.rates import Entry
 
 SIX = "fd00:9::1"
@@ -162,3 +163,38 @@ def test_an_interface_that_only_receives(entry: Any, tables: Any, says: str | No
     found = build(replace(seen, tables={**seen.tables, "link_stats": (entry,)}), known)
     assert all((says or "") in one.decider and one.stops is bool(says) for one in found)
     assert bool(found) is (says is not None)
+
+
+@pytest.mark.parametrize(("reason", "index", "suspected"), [
+    ("XDP", "2", True), ("XDP", "3", False), ("NO_SOCKET", "2", False),
+])  # fmt: skip
+def test_an_xdp_program_that_drops_is_suspected(reason: str, index: str, suspected: bool) -> None:
+    links = [SOUND["links"][0], link("a0", 2, xdp=True), *SOUND["links"][2:]]
+    drops = [Drop(reason, "do_xdp_generic", "here", index, "tcp", "8443", 9)]
+    suspect = went(NEAR, frame(links=links, drop_reasons=drops), origin=FAR, arrives="a0").suspect
+    assert (suspect is not None) is suspected
+    assert suspect is None or suspect.saw == "the XDP program of a0 dropped 9 packets"
+
+
+MOST = "the filters of ingress on a0 drop most of what it receives"
+
+
+@pytest.mark.parametrize(("drops", "ifb", "saw"), [
+    (90, False, MOST), (90, True, f"{MOST} (ifb0, an ifb, is down)"), (20, True, None),
+])  # fmt: skip
+def test_filters_that_drop_most_of_what_arrives_are_suspected(
+    drops: int, ifb: bool, saw: str | None
+) -> None:
+    links = [*SOUND["links"], *([link("ifb0", 9, kind="ifb", up=False)] if ifb else [])]
+    seen = frame(links=links)
+
+    def counted(rows: Any) -> Any:
+        before, now = rows
+        return entries([now], entries([before], (), 0.0), 1.0)
+
+    none: dict[str, Any] = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
+    ports = [link_stats.Row(**{**none, "interface": "a0", "rx_packets": n}) for n in (0, 100)]
+    queues = [qdisc("a0", "ingress", root=False, drops=count) for count in (0, drops)]
+    tables = {**seen.tables, "link_stats": counted(ports), "qdiscs": counted(queues)}
+    found = went(NEAR, replace(seen, tables=tables), origin=FAR, arrives="a0")
+    assert (None if found.suspect is None else found.suspect.saw) == saw

@@ -35,8 +35,16 @@ def look(leg: Leg) -> Iterator[Step]:
                    "arrive, is down", f"ip link show {name}", f"ip link set {name} up")  # fmt: skip
         return
     if link.xdp:
-        yield Step("arrival", HIDDEN, f"the XDP program of {name} takes packets before all else",
-                   f"ip link show {name}")  # fmt: skip
+        dropped = sum(
+            row.packets for row in leg.host.frame.rows("drop_reasons")
+            if row.where == "here" and row.reason == "XDP" and row.interface == str(link.index)
+        )  # fmt: skip
+        told = f"the XDP program of {name} takes packets before all else"
+        show, change = f"ip link show {name}", ""
+        if dropped:
+            told = f"the XDP program of {name} dropped {dropped} packets"
+            change = f"correct it, or ip link set {name} xdp off"
+        yield Step("arrival", SUSPECT if dropped else HIDDEN, told, show, change)
     if leg.role == THROUGH:
         yield from _forwards(leg, name)
     if not leg.back:

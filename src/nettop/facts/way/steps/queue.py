@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import OUT, Leg
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 PLACE: Final = 60
 _SMALL: Final = 74  # bytes of a frame with a SYN and its options
 _HEADER: Final = 14  # bytes of an Ethernet header, which the MTU does not count
+MOST: Final = 0.5  # of the received packets
 _FILTERS: Final = ("clsact", "ingress")
 
 
@@ -29,10 +30,38 @@ def look(leg: Leg) -> Iterator[Step]:
     for row in rows:
         if row.interface in names and row.kind in _FILTERS:
             hook = "egress" if row.interface == name and row.kind == "clsact" else "ingress"
+            if (step := _drops(leg, row)) is not None:
+                yield step
+                continue
             yield Step(
                 "queue", HIDDEN, f"what the filters of {row.kind} on {row.interface} do (drop, "
                 "redirect, BPF)", f"tc filter show dev {row.interface} {hook}",
             )  # fmt: skip
+
+
+def _drops(leg: Leg, row: QdiscRow) -> Step | None:
+    """Filters that drop most of what their interface receives; None: they do not.
+
+    What is redirected to an interface that is down is dropped as well (net/sched/act_mirred.c).
+    """
+    name = row.interface
+    drops = _rate(leg, "qdiscs", lambda one: (one.interface, one.handle) == (name, row.handle))
+    comes = _rate(leg, "link_stats", lambda one: one.interface == name)
+    if drops is None or comes is None or drops.drops < MOST * comes.rx_packets or not drops.drops:
+        return None
+    down = [one.interface for one in leg.host.links.values() if one.kind == "ifb" and not one.up]
+    why, change = "", f"correct them, or tc qdisc del dev {name} {row.kind}"
+    if down:
+        why = f" ({down[0]}, an ifb, is down)"
+        change = f"ip link set {down[0]} up"
+    return Step("queue", SUSPECT, f"the filters of {row.kind} on {name} drop most of what it "
+                f"receives{why}", f"tc -s filter show dev {name} ingress", change)  # fmt: skip
+
+
+def _rate(leg: Leg, table: str, wanted: Callable[[Any], bool]) -> Any:
+    """The rates of the first row that is wanted; None if they are not known."""
+    rows = leg.host.frame.tables.get(table, ())
+    return next((one.per_s for one in rows if wanted(one.now)), None)
 
 
 def _queue(leg: Leg, row: QdiscRow) -> Iterator[Step]:
