@@ -36,6 +36,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--mark", type=_argument.mark, default=0, help="with --to: the mark of the packets"
     )
     parser.add_argument(
+        "--user", metavar="UID", type=_argument.whole(0), default=0,
+        help="with --to: who sends them, for rules with a range of users",
+    )  # fmt: skip
+    parser.add_argument(
         "--udp", action="store_true", help="with --to: datagrams, not TCP connections"
     )
 
@@ -66,7 +70,8 @@ def asked(args: argparse.Namespace) -> Flow:
             arrives = args.origin
         if origin and (":" in origin) != (":" in to):
             raise Refused(f"{origin} and {to} are of two address families", 2)
-    return Flow(to, port, origin, arrives, args.mark, "udp" if args.udp else "tcp")
+    protocol = "udp" if args.udp else "tcp"
+    return Flow(to, port, origin, arrives, args.mark, protocol, args.user)
 
 
 def document(source: Source, way: Way, frame: Frame) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,8 +12,10 @@ import way_tables as host
 from way_tables import FAR, SOUND, answer, frame, link, route, rule, went
 
 from nettop.collect import neighbour_states
+from nettop.collect.failed_calls import Row as Call
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.sysctls import Row as Sysctl
+from nettop.facts.kinds.way import build
 from nettop.facts.way import HIDDEN, PASSES, SUSPECT, Flow, walk
 
 ELSEWHERE = "198.51.100.7"
@@ -43,7 +46,8 @@ STOPS = {
         {"fib": [*SOUND["fib"], route("10.2.0.0/24", None, kind="blackhole")]},
     ),
     "an unreachable network of a table that a mark chooses": Case(
-        "10.2.0.5", "route", "route 0.0.0.0/0 of table 9 is unreachable",
+        "10.2.0.5", "route", "route 0.0.0.0/0 of table 9 is unreachable, where rule 10 from all to "
+        "10.2.0.0/16 looks",
         "ip route del unreachable 0.0.0.0/0 table 9",
         {
             "fib": [*SOUND["fib"], route("0.0.0.0/0", None, kind="unreachable", table=9)],
@@ -248,6 +252,20 @@ def test_a_rule_for_other_users_is_a_suspect_and_decides_what_they_send() -> Non
     theirs = walk(Flow(FAR, user=1500), frame(routing_rules=rules)).decider
     assert theirs is not None
     assert theirs.change == "ip rule del priority 30"
+
+
+def test_a_table_for_other_users_is_told_with_its_rule_and_the_question() -> None:
+    rules = [*SOUND["routing_rules"], rule(30, 200, users=(33, 33))]
+    routes = [*SOUND["fib"], route("0.0.0.0/0", None, table=200, kind="unreachable")]
+    failed = Call("connect", "EHOSTUNREACH", address=FAR, pid=7, where="here", port="443",
+                  process="app", events=4)  # fmt: skip
+    seen = frame(routing_rules=rules, fib=routes, failed_calls=[failed])
+    facts: Any = SimpleNamespace(more={}, flows=())
+    (one,) = build(seen, facts)
+    assert one.decider == (
+        "route 0.0.0.0/0 of table 200 is unreachable, where rule 30 from all users 33-33 looks"
+    )
+    assert one.asks == f"{FAR}:443 --user 33"
 
 
 def test_what_takes_packets_by_itself_is_not_visible() -> None:

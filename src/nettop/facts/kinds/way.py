@@ -107,6 +107,7 @@ def _nic(frame: Frame, way: Way) -> str | None:
 
 def _asks(flow: Flow) -> str:
     mark = f" --mark {flow.mark:#x}" if flow.mark else ""
+    mark += f" --user {flow.user}" if flow.user else ""
     udp = " --udp" if flow.arrives and flow.protocol == "udp" else ""
     return f"{flow.name}{f' --from {flow.arrives}' if flow.arrives else ''}{mark}{udp}"
 

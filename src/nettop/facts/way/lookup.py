@@ -31,6 +31,7 @@ class Found:
     routes: tuple[FibRow, ...] = ()  # the next hops of the route, those not used included
     rule: RuleRow | None = None  # that refuses by itself
     doubt: str = ""  # why the kernel may decide otherwise
+    by: RuleRow | None = None  # that led to the table of the routes
 
 
 def lookup(host: Host, question: Question) -> Found:
@@ -46,7 +47,7 @@ def lookup(host: Host, question: Question) -> Found:
         if rule is not None and rule.suppress is not None:
             routes = tuple(r for r in routes if network(r.to).prefixlen > rule.suppress)
         if routes and routes[0].kind != "throw":
-            return Found(routes[0].kind, routes, None, doubt)
+            return Found(routes[0].kind, routes, None, doubt, rule)
     return Found(doubt=doubt)
 
 
