@@ -106,6 +106,19 @@ def test_what_is_no_trouble_of_a_destination() -> None:
     assert build(frame("ways", failed_calls=[call()]), seen()) == ()
 
 
+def test_single_failures_at_many_destinations_are_one_trouble() -> None:
+    """Each destination of a server farm is tried once: the first stands for all."""
+    failed = [call(f"10.2.0.{n}", "connect", "EHOSTUNREACH", events=1, port="443")
+              for n in range(1, 7)]  # fmt: skip
+    opened = [call("10.3.0.1", "connection", "0", events=2, port="443"),
+              call("10.3.0.2", "connection", "0", events=9, process="other")]  # fmt: skip
+    alone = call("10.2.0.9", "connect", "EHOSTUNREACH", events=1, process="other")
+    (one, other) = troubles(frame(failed_calls=[*failed, *opened, alone]), seen())
+    assert (one.flow.name, one.events, one.answered) == ("10.2.0.1:443", 6, 2)
+    assert one.calls[0].endswith("fails with EHOSTUNREACH, and so do those to 5 others")
+    assert (other.flow.to, other.events, other.answered) == ("10.2.0.9", 1, 0)
+
+
 def test_attempts_that_were_answered_count() -> None:
     (one,) = facts(call(TO, "connection", "ETIMEDOUT", events=1), call(TO, "connection", "0",
                                                                       events=9))  # fmt: skip

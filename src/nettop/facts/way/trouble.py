@@ -44,6 +44,7 @@ class _Part:
     events: int = 0
     sockets: int = 0
     answered: int = 0
+    opened_by: str = ""  # process of connections that were answered
     local: tuple[str, int] = "", 0  # address and port of a connection that is open
 
 
@@ -52,9 +53,30 @@ def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
     found: dict[tuple[str, int], list[_Part]] = {}
     for part in (*_calls(frame), *_attempts(facts), *_flows(facts)):
         found.setdefault((part.to, part.port), []).append(part)
+    _gather(found)
     every = [_trouble(*place, parts) for place, parts in found.items()] + list(arrivals(frame))
     failed = [one for one in every if one.events or one.sockets]
     return tuple(sorted(failed, key=lambda one: (-one.events - one.sockets, one.flow.name))[:MOST])
+
+
+def _gather(found: dict[tuple[str, int], list[_Part]]) -> None:
+    """Join single failures of one process at many destinations: the first stands for all.
+
+    So does what opens of the same process meanwhile, which tells the share of its failures.
+    """
+    single: dict[str, list[tuple[str, int]]] = {}
+    for place, parts in found.items():
+        if len(parts) == 1 and parts[0].id and parts[0].events == 1:
+            single.setdefault(parts[0].id, []).append(place)
+    for known, places in single.items():
+        if len(places) >= RETRIES:
+            who = known.partition("/")[0]
+            opened = [one for parts in found.values() for one in parts
+                      if one.opened_by == who and one.answered]  # fmt: skip
+            (first,) = found[places[0]]
+            words = f"{first.words}, and so do those to {len(places) - 1} others"
+            rest = [replace(one, words="") for place in places[1:] for one in found.pop(place)]
+            found[places[0]] = [replace(first, words=words), *rest, *opened]
 
 
 def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
@@ -91,7 +113,8 @@ def _calls(frame: Frame) -> Iterator[_Part]:
             continue
         place = str(getattr(to, "ipv4_mapped", None) or to), port
         if row.error == failed_calls.OPENED:
-            yield _Part(*place, answered=row.events)
+            who = f"{row.process}[{row.pid}]"
+            yield _Part(*place, answered=row.events, opened_by=who)
         elif not words(row, frame).normal:
             who, name = f"{row.process}[{row.pid}]", Flow(*place).name
             call, ends = row.call, f"fails with {row.error}"
