@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from nettop.advice.rules.file import Table
 from nettop.advice.rules.rule import Rule
+from nettop.advice.rules.written import Table
 
 MOST: Final = 25  # ids that may stay out
 

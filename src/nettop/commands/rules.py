@@ -162,10 +162,12 @@ def _check(args: argparse.Namespace) -> int:
 
     faults: list[str] = []
     outcomes: list[RuleTestResult] = []
-    files = paths(args.names)
+    files, rules = paths(args.names), 0
     for path in files:
         try:
-            check_addresses(read(path))
+            for rule in read(path):
+                rules += 1
+                check_addresses(rule)
             outcomes += check(path, recorded(path.resolve()))
         except RuleError as error:
             faults.append(str(error))
@@ -187,7 +189,7 @@ def _check(args: argparse.Namespace) -> int:
             print(f"{one.rule}: test {one.number} ({one.name}): {one.why}")
         tests_text = f", {len(outcomes)} tests, {len(failed)} failed" if outcomes else ""
         tests_text += f", {absent} not run (recording not installed)" if absent else ""
-        print(f"{len(files)} rules, {len(faults)} wrong{tests_text}")
+        print(f"{rules} rules, {len(faults)} wrong{tests_text}")
     return 2 if faults else int(bool(failed))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 from ...facts.limits.stages import declared
@@ -216,7 +217,7 @@ def index(rules: Iterable[Rule]) -> str:
 
 def _row(rule: Rule) -> str:
     title = plain(rule.words.title.general(rule.limits)).replace("|", "\\|")
-    link = f"[{rule.id}]({rule.surface}/{rule.id}.toml)"
+    link = f"[{rule.id}]({rule.surface}/{Path(rule.path).name})"
     return f"| {link} | {rule.severity} | {title} | {', '.join(rule.encodes)} |"
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from ...facts import PROFILES
 from ...facts.kinds import kinds
@@ -20,9 +20,9 @@ from ..language.tunable import CPUS, type_of
 from ..language.vocabulary import ANY, FACT, NUMBER, TEXT, TUPLE
 from .rule import LINKS, Cite, Fix, Rule, Unless, Words
 from .severity import SEVERITIES
+from .written import RuleError, Table, Written, written
 
 T = TypeVar("T")
-Table: TypeAlias = Mapping[str, Any]  # of a TOML file: any key, any value
 _KEYS: Final = (
     "title", "severity", "critical", "over", "when", "why", "source", "links", "profiles", "hold",
     "unless", "yields", "after", "show", "encodes", "relieves", "expected", "gain", "safety",
@@ -34,18 +34,6 @@ _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
 
 
-class RuleError(ValueError):
-    """An error in a rule file; the sentence has file, line, key and reason."""
-
-
-def parsed(path: Path, text: str) -> Table:
-    """The TOML table of a rule file; RuleError with the line of a syntax error."""
-    try:
-        return bounds.tables(text)
-    except ValueError as error:
-        raise RuleError(f"{path}: {error}") from None
-
-
 def threshold(value: object) -> Limit | None:
     """The threshold: a number, or a tuple of texts for a list; None for any other value."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -54,29 +42,26 @@ def threshold(value: object) -> Limit | None:
 
 
 @lru_cache(maxsize=1024)
-def build(path: Path, text: str) -> Rule:
-    """The rule in the text of a file; RuleError if the text is wrong.
+def build(path: Path, text: str) -> tuple[Rule, ...]:
+    """The rules in the text of a file; RuleError if the text is wrong.
 
     Errors in the parts of `Rule.words` are raised at the first access to it. The same text gives
-    the same rule: parsing all of them takes longer than a sample.
+    the same rules: parsing all of them takes longer than a sample.
     """
-    return _Builder(path, text).rule()
+    return tuple(_Builder(one).rule() for one in written(path, text))
 
 
 class _Builder:
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
-        self.data = parsed(path, text)
+    def __init__(self, one: Written) -> None:
+        self.id = one.id
+        self.path = one.path
+        self.data = one.data
+        self.wrong = one.wrong
         self.over = ""
         self.limits: Limits = {}
 
-    def wrong(self, key: str, reason: str) -> RuleError:
-        line = _line(self.text, key)
-        return RuleError(f"{self.path}{f':{line}' if line else ''}: {key}: {reason}")
-
     def rule(self) -> Rule:
-        if not _NAME.fullmatch(self.path.stem):
+        if not _NAME.fullmatch(self.id):
             raise RuleError(f"{self.path}: a rule's name is lower-case words with dashes")
         self.keys("", self.data, _KEYS)
         self.required("title", "severity", "over", "when", "why", "source")
@@ -87,7 +72,7 @@ class _Builder:
         self.within("hold", 0.0, 86400.0)
         self.within("gain", 0.0, 1e6)
         return Rule(
-            id=self.path.stem,
+            id=self.id,
             surface=self.path.parent.name,
             path=str(self.path),
             severity=severity,
@@ -285,19 +270,3 @@ def _unwrapped(text: str) -> str:
     if "\n" not in text:
         return text
     return "\n\n".join(" ".join(part.split()) for part in _PARAGRAPH.split(text.strip()))
-
-
-def _line(text: str, key: str) -> int | None:
-    """The likely line of a key, by text search: `fix[1].to` is `to` after the second [[fix]]."""
-    first, _, last = key.rpartition(".")
-    table = re.fullmatch(r"(\w+)\[(\d+)\]", first or last)
-    start = 0
-    if table is not None:
-        heads = list(re.finditer(rf"^\[\[{table[1]}\]\]", text, re.MULTILINE))
-        if int(table[2]) >= len(heads):  # written inline
-            return _line(text, table[1])
-        start = heads[int(table[2])].start()
-        if not first:
-            return text.count("\n", 0, start) + 1
-    match = re.compile(rf"^[ \t]*{re.escape(last)}[ \t]*=", re.MULTILINE).search(text, start)
-    return None if match is None else text.count("\n", 0, match.start()) + 1

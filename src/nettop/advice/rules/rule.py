@@ -1,7 +1,8 @@
 """Rules, findings and silences; and the format of a rule file.
 
 A rule is one TOML file, `rules/<surface>/<problem>.toml`. The file name is its id: lower case words
-with dashes that name the *problem*, not the remedy. Keys (* marks required keys):
+with dashes that name the *problem*, not the remedy. Rules that share most of their keys are cases
+of one file (at the end). Keys (* marks required keys):
 
     title*    one line: the problem and its object; may contain {templates}
     severity* "critical" (loss or fault now) "warning" (costs now) "advice" (could be better) "info"
@@ -109,6 +110,13 @@ They work in title, why, expected, advice and say.
     after    = 3                the finding begins after these seconds, not after half of them
     name     = "…"              what the test shows
 A child implies its parent: queue = {…} alone also creates its nic.
+
+[[case]] A file with cases holds one rule for each; the tables before the first are common to all.
+    id       = "sack-refused-by-this-end"   the id of the rule; the name of the file is no id then
+    words    = { option = "SACK" }          $option in any text of the file is this word; $$ is $
+    title, severity, when …                 stand in place of the common text or number
+    limits, show, yields …                  come after the common ones, as do [[case.source]],
+                                            [[case.fix]], [[case.unless]] and [[case.test]]
 """
 
 from __future__ import annotations
