@@ -25,7 +25,7 @@ from .written import RuleError, Table, Written, written
 T = TypeVar("T")
 _KEYS: Final = (
     "title", "severity", "critical", "over", "when", "why", "source", "links", "profiles", "hold",
-    "unless", "yields", "after", "show", "encodes", "relieves", "expected", "gain", "safety",
+    "unless", "yields", "after", "show", "relieves", "expected", "gain", "safety",
     "limits", "competing", "fix", "test",
 )  # fmt: skip
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
@@ -90,7 +90,6 @@ class _Builder:
             unless=tuple(self.each("unless", self.unless)),
             yields=tuple(self.list_of("yields")),
             after=tuple(self.list_of("after")),
-            encodes=tuple(self.list_of("encodes")),
             relieves=self.stages(),
             gain=float(self.data.get("gain", 1)),
             safety=self.switch("safety", self.data),

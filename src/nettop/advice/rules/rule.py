@@ -10,7 +10,6 @@ of one file (at the end). Keys (* marks required keys):
     over*     kind of target, a module of `facts/kinds`: host nic queue core flow process …
     when*     a condition (below); there is a finding if it is TRUE, none if it is false or unknown
     why*      2 to 5 short sentences: what happens, what it costs, what the change does, its risk
-    encodes   ids of ids.txt; required in the rules of nettop
     links     kinds of interface: nic veth bond bridge vlan tunnel loopback wireless other.
               Default for nic, queue, path: ["nic"] (on a bus, real or paravirtual); for flow,
               process, capture: all but loopback
@@ -192,7 +191,6 @@ class Rule:
     unless: tuple[Unless, ...] = ()
     yields: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    encodes: tuple[str, ...] = ()
     relieves: tuple[str, ...] = ()  # names of stages of `facts.limits.stages`
     gain: float = 1.0
     safety: bool = False
@@ -202,6 +200,12 @@ class Rule:
     def words(self) -> Words:
         """Parsed at the first access: few rules have a finding, and parsing takes 0.8 ms each."""
         return self.later()
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The kinds of setting that its fixes change; none: it only says what to do."""
+        kinds = (fix.setting.form().partition("@")[0] for fix in self.words.fixes if fix.setting)
+        return tuple(dict.fromkeys(kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,6 @@ class Finding:
     evidence: tuple[Evidence, ...]
     sources: tuple[Cite, ...]
     competing: tuple[Cite, ...]
-    encodes: tuple[str, ...]
     wanted: tuple[Wanted, ...]
     advice: tuple[str, ...]
     expected: str
