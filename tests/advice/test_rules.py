@@ -218,13 +218,13 @@ def test_healthy_hosts_hear_nothing_loud(host: str) -> None:
 def test_the_mutation_script_finds_a_condition_that_no_test_needs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (PACK / "rings/rx-ring-overrun.toml").read_text()
-    weak = text.replace('when     = "', "when     = \"nic.kind != 'veth' and ")
+    text = (PACK / "rings/rx-ring-overruns.toml").read_text()
+    weak = text.replace('when     = "', "when     = \"nic.kind != 'veth' and ", 1)
     path = tmp_path / "weak-rule.toml"
     path.write_text(weak)
     (tmp_path / "hosts").symlink_to(Path(__file__).parents[1] / "hosts")
     monkeypatch.setattr(sys, "argv", ["rule_mutation.py", str(path)])
     assert rule_mutation.main() == 1
     out = capsys.readouterr().out
-    assert "weak-rule: without `nic.kind != 'veth'`" in out
-    assert "1 survivors" in out
+    assert "rx-ring-overrun: without `nic.kind != 'veth'`" in out
+    assert "2 survivors" in out  # both cases with this condition

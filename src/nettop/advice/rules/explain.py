@@ -206,10 +206,10 @@ def index(rules: Iterable[Rule]) -> str:
         "# The rules",
         "",
         f"{len(every)} rules in {len(places)} files: rules that share most of their keys are cases",
-        f"of one file. {able} of them change settings, named in the third column; the others say what",
-        "to do. `nettop rules show ID` prints a rule with its sources; `nettop rules test` runs the",
-        "tests of all rules. Generated with `nettop rules list --markdown > rules/README.md`; a test",
-        "checks that it is current.",
+        f"of one file. {able} of them change settings, named in the third column; the others say",
+        "what to do. `nettop rules show ID` prints a rule with its sources; `nettop rules test`",
+        "runs the tests of all rules. Made by `nettop rules list --markdown > rules/README.md`;",
+        "a test checks that it is current.",
     ]
     for surface, members in by_surface.items():
         lines += ["", f"## {surface}", "", "| rule | severity | changes | problem |"]
