@@ -123,7 +123,7 @@ def _list(args: argparse.Namespace) -> int:
                 print(f"\n{surface}" if surface else "")
             title = explain.plain(rule.words.title.general(rule.limits))
             change = "change" if rule.changes else "words"
-            print(f"  {rule.severity:<8} {change:<6} {rule.id:<34} {title}")
+            print(f"  {rule.severity:<8} {rule.id:<34} {change:<6} {title}")
         able = sum(bool(rule.changes) for rule in rules)
         print(
             f"\n{len(rules)} rules: {able} with a change for nettop to make, the others with words"
