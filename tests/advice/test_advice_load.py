@@ -59,6 +59,21 @@ def test_a_rule_is_read(tmp_path: Path) -> None:
     assert [outcome.why for outcome in check(tmp_path / "mtu/slow-nic.toml")] == ["", ""]
 
 
+def test_contrary_advice_is_a_source_with_its_because_and_older_keys_are_read(
+    tmp_path: Path,
+) -> None:
+    other = 'doc = "x"\nbecause = "an older kernel"\n'
+    keys = 'encodes = ["p-ring-grow"]\nsafety = true\nwhy      ='
+    older = GOOD.replace("[[fix]]", f"[[competing]]\n{other}[[fix]]").replace("why      =", keys)
+    newer = GOOD.replace("[[fix]]", f"[[source]]\n{other}[[fix]]").replace(
+        "why ", "gain = 0\nwhy ", 1
+    )
+    rules = [read(write(tmp_path, text))[0] for text in (older, newer)]
+    assert [(one.safety, one.gain) for one in rules] == [(True, 1.0)] * 2
+    assert {len(one.words.sources) for one in rules} == {1}
+    assert all(one.words.competing[0]["because"] == "an older kernel" for one in rules)
+
+
 def test_a_file_is_parsed_again_when_its_text_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,8 @@ def lacking(rule: Rule) -> Iterator[str]:
         yield "why: more than 150 characters: what happens, what it costs, what could go wrong"
     if not words.fixes:
         yield "add a [[fix]] that says what to do, if only with `advice`"
+    if not words.sources:
+        yield "add a [[source]] without `because`: one that agrees"
     if not all(source.get("figure") for source in words.sources):
         yield 'add a figure to each [[source]], or "no figure"'
     if not all(table.get("name") for table in own_tests(rule)):

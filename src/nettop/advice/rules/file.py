@@ -25,10 +25,10 @@ from .written import RuleError, Table, Written, written
 T = TypeVar("T")
 _KEYS: Final = (
     "title", "severity", "critical", "over", "when", "why", "source", "links", "profiles", "hold",
-    "unless", "yields", "after", "show", "relieves", "expected", "gain", "safety",
-    "limits", "competing", "fix", "test",
+    "unless", "yields", "after", "show", "relieves", "expected", "gain", "limits", "fix", "test",
 )  # fmt: skip
-_CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
+_OLDER: Final = ("encodes", "competing", "safety")  # no longer written, and still read
+_CITE: Final = ("paper", "doc", "place", "figure", "url", "note", "because")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
@@ -63,7 +63,7 @@ class _Builder:
     def rule(self) -> Rule:
         if not _NAME.fullmatch(self.id):
             raise RuleError(f"{self.path}: a rule's name is lower-case words with dashes")
-        self.keys("", self.data, _KEYS)
+        self.keys("", self.data, (*_KEYS, *_OLDER))
         self.required("title", "severity", "over", "when", "why", "source")
         severity, self.over = self.text_of("severity"), self.text_of("over")
         self.one_of("severity", severity, SEVERITIES)
@@ -91,19 +91,20 @@ class _Builder:
             yields=tuple(self.list_of("yields")),
             after=tuple(self.list_of("after")),
             relieves=self.stages(),
-            gain=float(self.data.get("gain", 1)),
-            safety=self.switch("safety", self.data),
+            gain=float(self.data.get("gain", 1)) or 1.0,
+            safety=self.data.get("gain") == 0 or self.switch("safety", self.data),
             limits=self.limits,
         )
 
     def words(self) -> Words:
+        cites = [*self.each("source", self.cite), *self.each("competing", self.cite)]
         return Words(
             title=self.template("title"),
             why=self.template("why"),
             expected=self.template("expected"),
             show=tuple(self.expression("show", text) for text in self.list_of("show")),
-            sources=tuple(self.each("source", self.cite)),
-            competing=tuple(self.each("competing", self.cite)),
+            sources=tuple(cite for cite in cites if "because" not in cite),
+            competing=tuple(cite for cite in cites if "because" in cite),
             fixes=tuple(self.each("fix", self.fix)),
         )
 
@@ -190,12 +191,11 @@ class _Builder:
         return [make(f"{key}[{index}]", table) for index, table in enumerate(tables)]
 
     def cite(self, where: str, table: Table) -> Cite:
-        competing = where.startswith("competing")
-        self.keys(where, table, (*_CITE, "because") if competing else _CITE)
+        self.keys(where, table, _CITE)
         cite = {key: self.text_of(key, table, where).strip() for key in table}
         if not (table.get("paper") or table.get("doc")):
             raise self.wrong(where, "a source has either paper or doc")
-        if competing and not table.get("because"):
+        if where.startswith("competing") and not table.get("because"):
             raise self.wrong(where, "because is missing: why this advice does not apply here")
         return cite
 

@@ -27,12 +27,12 @@ of one file (at the end). Keys (* marks required keys):
     relieves  stages of nettop/facts/limits that limit less after the fix: sndbuf, core, ring …
               While one of them limits the target, the finding predicts the rate after the fix, and
               is listed before findings of its severity that predict less
-    gain      the published effect as a ratio, 1.26 for +26 %; orders findings without a prediction
-    safety    true: concerns correctness or safety, not speed; a test cannot show it, so `tune`
-              names it and leaves it to `apply`
+    gain      the published effect as a ratio, 1.26 for +26 %; orders findings without a prediction.
+              0: concerns correctness or safety, not speed; a test cannot show it, so `tune` names
+              it and leaves it to `apply`
     [limits]  named numbers or lists of texts, used as limits.NAME; users can override them
-    [[source]]*     paper or doc, place, figure; url and note optional
-    [[competing]]   the same plus because: contrary advice, and why it does not apply
+    [[source]]*     paper or doc, place, figure; url and note optional. With because it is contrary
+                    advice: why it does not apply here
     [[fix]]         set + to, or advice; optional if, each, experiment
     [[test]]*       at least one with a finding and one without; tests are the LAST part of the file
 
