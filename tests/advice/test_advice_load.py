@@ -232,6 +232,9 @@ def test_cases_are_rules_that_share_a_file(tmp_path: Path) -> None:
         ("nic   = { mtu = 900 }\n", 'nic   = { mtu = 900 }\n[[case.fix]]\nadvice = "a"\n',
          ":26: all [[test]] must come last in the file or case"),
         ("mtu = 9001", "mtu = 8001", "does not find"),
+        ("mtu = 9001 }\n", "mtu = 9001 }\n" + 63 * "[[case]]\n", "more than 64 cases, the"),
+        (CASES, "case = []", "mtu-wrong.toml: case: write [[case]]"),
+        (CASES, "case = [3]", "mtu-wrong.toml: case: write [[case]]"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_case_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:

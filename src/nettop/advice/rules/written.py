@@ -11,7 +11,7 @@ from ...files import bounds
 from ...terms.dataclass import dataclass
 
 Table: TypeAlias = Mapping[str, Any]  # of a TOML file: any key, any value
-_CASE: Final = re.compile(r"^\[\[case\]\]", re.MULTILINE)
+_CASE: Final = "\n[[case]]"
 _COMMON: Final = re.compile(r"^\[(?!\[?case[].])", re.MULTILINE)
 _WORD: Final = re.compile(r"\$(\$|\w+)")
 
@@ -59,9 +59,11 @@ def written(path: Path, text: str) -> Iterator[Written]:
         yield Written(path.stem, path, data, text, {})
         return
     common = {key: value for key, value in data.items() if key != "case"}
-    starts = [match.start() for match in _CASE.finditer(text)]
-    if not isinstance(cases, list) or len(starts) != len(cases):
+    starts = [match.start() for match in re.finditer(re.escape(_CASE), f"\n{text}")]
+    if not isinstance(cases, list) or not cases or len(starts) != len(cases):
         raise RuleError(f"{path}: case: write [[case]]")
+    if len(cases) > (most := bounds.BOUNDS["cases"]).most:
+        raise RuleError(f"{path}: case: more than {most}, the bound of {most.what}")
     common_after = _COMMON.search(text, starts[0])
     if common_after is not None:
         line = text.count("\n", 0, common_after.start()) + 1
@@ -111,15 +113,20 @@ def _blank(text: str) -> str:
 
 def without_tests(path: Path, text: str) -> str:
     """The text with blank lines for its tests; RuleError if another table follows one of them."""
-    for part in _TESTS.finditer(text):
-        stray = _OTHER.search(part[0])
+    out, line = [], 1
+    for part in text.split(_CASE):
+        test = _TEST.search(part)
+        head = part if test is None else part[: test.start()]
+        stray = None if test is None else _OTHER.search(part, test.start())
         if stray is not None:
-            line = text.count("\n", 0, part.start() + stray.start()) + 2
+            line += part.count("\n", 0, stray.start()) + 1
             raise RuleError(f"{path}:{line}: all [[test]] must come last in the file or case")
-    return _TESTS.sub(lambda part: _blank(part[0]), text)
+        out.append(head + _blank(part[len(head) :]))
+        line += part.count("\n") + 1
+    return _CASE.join(out)
 
 
-_TESTS: Final = re.compile(r"\n\[\[(?:case\.)?test\]\].*?(?=\n\[\[case\]\]|\Z)", re.DOTALL)
+_TEST: Final = re.compile(r"\n\[\[(?:case\.)?test\]\]")
 _OTHER: Final = re.compile(r"\n\[(?!\[?(?:case\.)?test[].])")
 
 
