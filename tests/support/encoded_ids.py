@@ -1,11 +1,12 @@
 """Whether the rules cover every id of the knowledge base (`ids.txt`), and no unknown one.
 
-An id is encoded by a rule (tests/advice/encodes.toml), by a study (`studies/*.toml`), by a formula
+An id is encoded by a rule (tests/advice/encodes.txt), by a study (`studies/*.toml`), by a formula
 or check of the program (`formulas.toml`), or listed in `not-encoded.toml` with the reason.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Final
 from nettop.advice.rules.written import Table
 
 MOST: Final = 25  # ids that may stay out
-BY_RULES: Final = Path(__file__).parents[1] / "advice/encodes.toml"
+BY_RULES: Final = Path(__file__).parents[1] / "advice/encodes.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ def ids(pack: Path) -> list[str]:
 
 def by_rules() -> dict[str, list[str]]:
     """Id → the rules that encode it."""
-    return {one: names.split() for one, names in _toml(BY_RULES).items()}
+    entries = re.findall(r"^([\w-]+):((?:.|\n )*)", BY_RULES.read_text("utf-8"), re.MULTILINE)
+    return {one: names.split() for one, names in entries}
 
 
 def coverage(pack: Path, ruled: Mapping[str, Sequence[str]]) -> Coverage:
