@@ -18,7 +18,7 @@ from golden_text import same
 from sentences import no_fault
 
 from nettop.advice.judge.judge import Judge
-from nettop.advice.judge.rule_tests import moments, outcomes
+from nettop.advice.judge.rule_tests import moments, outcomes, verdict
 from nettop.advice.rules import explain, papers
 from nettop.advice.rules import settings as address
 from nettop.advice.rules.load import files, load
@@ -203,6 +203,18 @@ def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:
         and "walk(0" in code_of(rule.over, [Judged.of(rule)])
     ]
     assert slow == []
+
+
+@folded(("where", "names"), by_rules(Path(__file__).with_name("judged.txt")).items())
+def test_a_rule_that_is_judged_on_a_recorded_host_finds_nothing(
+    where: str, names: list[str]
+) -> None:
+    host, profile, reason = where.split()
+    facts = recorded(PACK / "here.toml")(f"hosts/{host}.host", None if profile == "-" else profile)
+    expected = {"finds": False} | ({"silent": reason} if reason != "silent" else {})
+    said = {rule.id: verdict(rule, expected, facts) for rule in RULES if rule.id in names}
+    assert said.keys() == set(names)
+    no_fault(f"{name}: {why}" for name, why in said.items() if why)
 
 
 @pytest.mark.parametrize("host", ["guest-idle", "guest-transfer", "netns-send"])

@@ -35,9 +35,9 @@ def ids(pack: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def by_rules() -> dict[str, list[str]]:
-    """Id → the rules that encode it."""
-    entries = re.findall(r"^([\w-]+):((?:.|\n )*)", BY_RULES.read_text("utf-8"), re.MULTILINE)
+def by_rules(path: Path = BY_RULES) -> dict[str, list[str]]:
+    """Id → the rules that encode it; of another list, what stands before its names."""
+    entries = re.findall(r"^([^#\s].*?):((?:.|\n )*)", path.read_text("utf-8"), re.MULTILINE)
     return {one: names.split() for one, names in entries}
 
 
