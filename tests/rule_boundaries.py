@@ -84,9 +84,9 @@ def shape(said: str) -> str:
     return re.sub(r"=\S+", "", said)
 
 
-def bases(path: Path) -> dict[str, Mapping[str, Any]]:
+def bases(rule: Rule) -> dict[str, Mapping[str, Any]]:
     """The tests that find on inline facts, by name."""
-    found = [table for table in own_tests(path) if table["finds"] and "recorded" not in table]
+    found = [table for table in own_tests(rule) if table["finds"] and "recorded" not in table]
     return {str(table["name"]): table for table in found[:BASES]}
 
 
@@ -218,11 +218,11 @@ def numeric(keys: Keys, value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and not named
 
 
-def search(rule: Rule, path: Path) -> list[str]:
+def search(rule: Rule) -> list[str]:
     """The points of a rule as lines: test, change, answer."""
     out: dict[str, None] = {}
     seen: set[tuple[Keys, str, str]] = set()  # by an earlier test
-    for name, table in bases(path).items():
+    for name, table in bases(rule).items():
         base = answer(rule, table)
         found: list[tuple[Keys, Any]] = [(("profile",), profile) for profile in PROFILES]
         numbers: list[tuple[Keys, Any]] = []
@@ -245,9 +245,9 @@ def search(rule: Rule, path: Path) -> list[str]:
     return list(out)
 
 
-def differences(rule: Rule, path: Path, lines: list[str]) -> dict[str, str]:
+def differences(rule: Rule, lines: list[str]) -> dict[str, str]:
     """The lines that are no longer so, each with the answer of now."""
-    tables, out = bases(path), {}
+    tables, out = bases(rule), {}
     for line in lines:
         name, keys, value, was = line.rsplit(" | ", 3)
         table = tables.get(name)
@@ -259,11 +259,11 @@ def differences(rule: Rule, path: Path, lines: list[str]) -> dict[str, str]:
     return out
 
 
-def needed(rule: Rule, path: Path) -> list[str]:
+def needed(rule: Rule) -> list[str]:
     """The fewest points that notice what the rule's own tests do not."""
-    points = search(rule, path)
-    changes = [one for _, _, one in mutants(rule) if not fails(one, path)]
-    left = [noticed for one in changes if (noticed := differences(one, path, points))]
+    points = search(rule)
+    changes = [one for _, _, one in mutants(rule) if not fails(one)]
+    left = [noticed for one in changes if (noticed := differences(one, points))]
     chosen: list[str] = []
     while left:
         count = Counter(point for noticed in left for point in noticed)
@@ -272,9 +272,9 @@ def needed(rule: Rule, path: Path) -> list[str]:
     return sorted(chosen)
 
 
-def golden(path: Path) -> Path:
-    """The file that has the points of the rules in this folder."""
-    return GOLDEN / f"{path.parent.name}.txt"
+def golden(rule: Rule) -> Path:
+    """The file that has the points of the rules in its folder."""
+    return GOLDEN / f"{rule.surface}.txt"
 
 
 def kept(file: Path) -> dict[str, list[str]]:
@@ -320,10 +320,10 @@ def mutants(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
             yield "> or >=", before, replace(rule, when=when)
 
 
-def fails(rule: Rule, path: Path) -> bool:
+def fails(rule: Rule) -> bool:
     """Whether a test of the rule itself notices that the rule was changed."""
-    hosts = recorded(path.resolve())
-    return any(verdict(rule, table, moments(rule, table, hosts)) for table in own_tests(path))
+    hosts = recorded(Path(rule.path).resolve())
+    return any(verdict(rule, table, moments(rule, table, hosts)) for table in own_tests(rule))
 
 
 def main() -> int:
@@ -331,12 +331,11 @@ def main() -> int:
     paths = [Path(name) for name in sys.argv[1:]] or files(PACK)
     noticed: Counter[str] = Counter()
     all_: Counter[str] = Counter()
-    for path in paths:
-        rule = read(path)
-        lines = kept(golden(path))[rule.id]
+    for rule in (rule for path in paths for rule in read(path)):
+        lines = kept(golden(rule))[rule.id]
         for kind, what, mutant in mutants(rule):
             all_[kind] += 1
-            if differences(mutant, path, lines) or fails(mutant, path):
+            if differences(mutant, lines) or fails(mutant):
                 noticed[kind] += 1
             else:
                 print(f"{rule.id}: {kind}: {what}")

@@ -100,12 +100,11 @@ def _changed(rule: Rule, number: int, new: ast.expr) -> Rule:
     return replace(rule, when=Expression(text, rule.over, swapped, rule.when.type))
 
 
-def survivors(path: Path) -> list[str]:
+def survivors(rule: Rule) -> list[str]:
     """The changes that no test of the rule notices."""
-    rule = read(path)
-    hosts = recorded(path.resolve())
-    tests = [(table, moments(rule, table, hosts)) for table in own_tests(path)]
-    looks = list(rule_shares.looks(rule, path))
+    hosts = recorded(Path(rule.path).resolve())
+    tests = [(table, moments(rule, table, hosts)) for table in own_tests(rule)]
+    looks = list(rule_shares.looks(rule))
     said = [bool(rule_shares.severity(rule, look)) for look in looks]
     return [
         f"{rule.id}: {mutant.change}"
@@ -118,10 +117,11 @@ def survivors(path: Path) -> list[str]:
 def main() -> int:
     """Print the survivors of the files named, or of the whole pack."""
     paths = [Path(name) for name in sys.argv[1:]] or files(PACK)
-    changes = sum(len(list(mutants(read(path)))) for path in paths)
-    alive = [line for path in paths for line in survivors(path)]
+    rules = [rule for path in paths for rule in read(path)]
+    changes = sum(len(list(mutants(rule))) for rule in rules)
+    alive = [line for rule in rules for line in survivors(rule)]
     print("\n".join(alive))
-    print(f"{len(paths)} rules, {changes} mutants, {len(alive)} survivors")
+    print(f"{len(rules)} rules, {changes} mutants, {len(alive)} survivors")
     return int(bool(alive))
 
 

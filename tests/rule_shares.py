@@ -11,7 +11,6 @@ import ast
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from nettop.advice.judge.judge import Judge
@@ -40,7 +39,7 @@ class Look:
     total: bool = False  # nothing gets through
 
 
-def looks(rule: Rule, path: Path) -> Iterator[Look]:
+def looks(rule: Rule) -> Iterator[Look]:
     """The looks at each share of the rule, on the first of its tests that the share decides."""
     seen: set[str] = set()
     for call in rule.when.calls("share"):
@@ -48,7 +47,7 @@ def looks(rule: Rule, path: Path) -> Iterator[Look]:
         if ast.unparse(lost) in seen:
             continue
         seen.add(ast.unparse(lost))
-        base = _base(rule, path, lost, through)
+        base = _base(rule, lost, through)
         for rate in TOTAL:
             name = f"{ast.unparse(lost)}: {rate:g}/s, nothing gets through"
             yield Look(name, _facts(rule, base, lost, through, rate, 0.0), True, total=True)
@@ -65,8 +64,8 @@ def severity(rule: Rule, look: Look) -> str:
     return found[0].severity if found else ""
 
 
-def _base(rule: Rule, path: Path, lost: ast.expr, through: ast.expr) -> Mapping[str, Any]:
-    for table in own_tests(path):
+def _base(rule: Rule, lost: ast.expr, through: ast.expr) -> Mapping[str, Any]:
+    for table in own_tests(rule):
         if table["finds"] and "recorded" not in table and "before" not in table:
             tries = ((0.0, BUSY), (0.0, 0.0), (TOTAL[-1], 0.0))
             said = [

@@ -192,7 +192,7 @@ def _fault(name: str, error: Exception) -> Refused:
 
 def _of_a_file(error: Exception) -> bool:
     """Whether the error is in a configuration or rule file; its message names the file."""
-    from .advice.rules.file import RuleError
+    from .advice.rules.written import RuleError
     from .config import ConfigError
 
     return isinstance(error, (ConfigError, RuleError))

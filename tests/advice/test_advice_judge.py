@@ -28,7 +28,7 @@ def rule(tmp_path: Path) -> Any:
             f'{head}severity = "{severity}"\nover = "{over}"\nwhy = "w"\n'
             f"{top}\n{mark}{tables}{source}"
         )
-        return read(path)
+        return read(path)[0]
 
     return make
 

@@ -51,12 +51,27 @@ def write(folder: Path, text: str, name: str = "slow-nic.toml") -> Path:
 
 
 def test_a_rule_is_read(tmp_path: Path) -> None:
-    rule = read(write(tmp_path / "mtu", GOOD))
+    (rule,) = read(write(tmp_path / "mtu", GOOD))
     assert (rule.id, rule.surface, rule.severity) == ("slow-nic", "mtu", "warning")
     assert rule.links == frozenset({"nic"})
     assert rule.profiles is None
     assert rule.limits == {"least": 1000}
     assert [outcome.why for outcome in check(tmp_path / "mtu/slow-nic.toml")] == ["", ""]
+
+
+def test_contrary_advice_is_a_source_with_its_because_and_older_keys_are_read(
+    tmp_path: Path,
+) -> None:
+    other = 'doc = "x"\nbecause = "an older kernel"\n'
+    keys = 'encodes = ["p-ring-grow"]\nsafety = true\nwhy      ='
+    older = GOOD.replace("[[fix]]", f"[[competing]]\n{other}[[fix]]").replace("why      =", keys)
+    newer = GOOD.replace("[[fix]]", f"[[source]]\n{other}[[fix]]").replace(
+        "why ", "gain = 0\nwhy ", 1
+    )
+    rules = [read(write(tmp_path, text))[0] for text in (older, newer)]
+    assert [(one.safety, one.gain) for one in rules] == [(True, 1.0)] * 2
+    assert {len(one.words.sources) for one in rules} == {1}
+    assert all(one.words.competing[0]["because"] == "an older kernel" for one in rules)
 
 
 def test_a_file_is_parsed_again_when_its_text_changed(
@@ -70,7 +85,7 @@ def test_a_file_is_parsed_again_when_its_text_changed(
     assert read(path) is first
     parse.assert_not_called()
     path.write_text(GOOD.replace("1000", "1001"))
-    assert read(path).limits == {"least": 1001}
+    assert read(path)[0].limits == {"least": 1001}
     parse.assert_called_once()
 
 
@@ -131,6 +146,106 @@ def test_tests_stand_last(tmp_path: Path) -> None:
     text = GOOD + '\n[[fix]]\nadvice = "late"\n'
     with pytest.raises(RuleError, match=r":26: all \[\[test\]\] must come last"):
         read(write(tmp_path, text))
+
+
+CASES = """\
+severity = "warning"
+over     = "nic"
+title    = "{nic} is $how"
+why      = "why"
+
+[limits]
+least = 1000
+
+[[source]]
+doc   = "a book"
+place = "page 1"
+
+[[test]]
+finds = false
+nic   = { mtu = 1500 }
+
+[[case]]
+id    = "slow-nic"
+words = { how = "slow" }
+when  = "nic.mtu < limits.least"
+[[case.fix]]
+advice = "Pay $$5: it is $how."
+[[case.test]]
+finds = true
+nic   = { mtu = 900 }
+
+[[case]]
+id       = "long-nic"
+words    = { how = "long" }
+severity = "info"
+when     = "nic.mtu > limits.most"
+[case.limits]
+most = 9000
+[[case.source]]
+doc = "another book"
+[[case.fix]]
+set = "link.mtu@{nic}"
+to  = "9000"
+[[case.test]]
+finds = true
+title = "eth0 is long"
+nic   = { mtu = 9001 }
+"""
+
+
+def test_cases_are_rules_that_share_a_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "mtu", CASES, "mtu-wrong.toml")
+    long, slow = load([tmp_path])
+    assert [(one.id, one.surface, one.path) for one in (slow, long)] == [
+        ("slow-nic", "mtu", str(path)), ("long-nic", "mtu", str(path))
+    ]  # fmt: skip
+    assert (slow.severity, long.severity) == ("warning", "info")
+    assert (slow.limits, long.limits) == ({"least": 1000}, {"least": 1000, "most": 9000})
+    assert [one["doc"] for one in long.words.sources] == ["a book", "another book"]
+    assert slow.words.title.form() == "{nic} is slow"
+    assert str(slow.words.fixes[0].advice.form()) == "Pay $5: it is slow."  # type: ignore[union-attr]
+    assert [(one.rule, one.finds, one.why) for one in check(path)] == [
+        ("slow-nic", False, ""), ("slow-nic", True, ""),
+        ("long-nic", False, ""), ("long-nic", True, ""),
+    ]  # fmt: skip
+    (mine,) = load([tmp_path], {"long-nic": {"most": 1}})[:1]
+    assert mine.limits["most"] == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("nic.mtu > limits", "nic.mtuu > limits", ":31: case long-nic: when: unknown field"),
+        ("most = 9000", 'most = "x"', ":33: case long-nic: limits.most: neither number"),
+        ('to  = "9000"', "to  = 9000", ":38: case long-nic: fix[0].to: must be"),
+        ('doc = "another book"', "", ":34: case long-nic: source[1]: a source has either"),
+        ("why      =", "whi      =", ":4: case slow-nic: whi: unknown key"),
+        ("over     =", 'id = "x"\nover =', "case slow-nic: id: unknown key"),
+        ('id    = "slow-nic"', "", "case None: id: a case has the id of its rule"),
+        ('id    = "slow-nic"', 'id = "Slow"', "lower-case words with dashes"),
+        ('id    = "slow-nic"', 'id = "long-nic"', "case long-nic: id: a case has the id"),
+        ('how = "long"', "hew = 5", ":29: case long-nic: words: must be a table of texts"),
+        ('how = "long"', 'hew = "x"', ":29: case long-nic: words: $how has no word"),
+        ("[[case]]", "[case]", "mtu-wrong.toml:17: "),
+        ("[[case.source]]", "[[source]]", ":34: what is common stands before the first [[case]]"),
+        ("nic   = { mtu = 900 }\n", 'nic   = { mtu = 900 }\n[[case.fix]]\nadvice = "a"\n',
+         ":26: all [[test]] must come last in the file or case"),
+        ("mtu = 9001", "mtu = 8001", "does not find"),
+        ("mtu = 9001 }\n", "mtu = 9001 }\n" + 63 * "[[case]]\n", "more than 64 cases, the"),
+        (CASES, "case = []", "mtu-wrong.toml: case: write [[case]]"),
+        (CASES, "case = [3]", "mtu-wrong.toml: case: write [[case]]"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_case_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in CASES
+    path = write(tmp_path, CASES.replace(old, new, 1), "mtu-wrong.toml")
+    try:
+        told = [one.why for one in check(path) if one.why]
+        load([tmp_path])
+    except RuleError as error:
+        told = [str(error)]
+    assert said in " ".join(told)
 
 
 def test_a_name_is_words_with_dashes(tmp_path: Path) -> None:
@@ -238,7 +353,7 @@ def test_a_reason_for_silence_is_compared(tmp_path: Path) -> None:
 )
 def test_prose_in_any_form_moves_no_line(tmp_path: Path, why: str) -> None:
     text = GOOD.replace('"why"', why)
-    assert read(write(tmp_path, text)).over == "nic"
+    assert read(write(tmp_path, text))[0].over == "nic"
     path = write(tmp_path, text.replace("least = 1000", "least = {}"))
     line = path.read_text().split("\n").index("least = {}") + 1
     with pytest.raises(RuleError, match=f":{line}: limits.least"):

@@ -12,7 +12,7 @@ import pytest
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.judge import Judge
 from nettop.advice.rules.explain import data, page, verdict
-from nettop.advice.rules.load import RuleError, files, read
+from nettop.advice.rules.load import RuleError, load, read
 from nettop.advice.rules.rule import Finding, Rule
 from nettop.facts import Facts
 from nettop.facts.limits import Limit, Reading
@@ -40,7 +40,7 @@ def rule(tmp_path: Path) -> Make:
             f'why = "w"\nrelieves = {relieves}\ngain = {more.get("gain", "1")}'
             f'{more.get("fix", FIX)}\n[[source]]\ndoc = "a book"\n'
         )  # fmt: skip
-        return read(path)
+        return read(path)[0]
 
     return make
 
@@ -225,5 +225,5 @@ def test_a_rule_lists_what_it_relieves(rule: Make) -> None:
 
 def test_every_stage_is_relieved_by_a_rule() -> None:
     """But what cannot be seen."""
-    known = {stage for path in files(RULES) for stage in read(path).relieves}
+    known = {stage for rule in load([RULES]) for stage in rule.relieves}
     assert known == set(declared()) - {"unknown"}

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
+from folded import folded
 
+from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Rule
 from nettop.facts.kinds import kinds
 
-RULES = Path(__file__).parents[2] / "rules"
-OVER = {path: tomllib.loads(path.read_text("utf-8")) for path in sorted(RULES.glob("*/*.toml"))}
+RULES = load([Path(__file__).parents[2] / "rules"])
 # fields of a fact, by the word that stands for their value
 VALUES = {"IF": "nic", "ADDRESS": "address", "PORT": "port", "PID": "pid"}
 
 
-@pytest.mark.parametrize("path", OVER, ids=lambda path: path.stem)
-def test_a_command_has_no_gap_where_the_fact_has_the_value(path: Path) -> None:
-    rule = OVER[path]
-    known = {one.name for one in fields(kinds()[rule["over"]].type)} if "over" in rule else set()
-    texts = " ".join(one.get("advice", "") for one in rule.get("fix", ()))
+@folded("rule", RULES, ids=lambda rule: rule.id)
+def test_a_command_has_no_gap_where_the_fact_has_the_value(rule: Rule) -> None:
+    known = {one.name for one in fields(kinds()[rule.over].type)}
+    advice = [one.advice.form() for one in rule.words.fixes if one.advice]
+    texts = " ".join(advice)
     for command in re.findall(r"`([^`]*)`", texts):
         for word, name in VALUES.items():
             gap = name in known and re.search(rf"\b{word}\b", command)

@@ -66,7 +66,7 @@ def judged(tmp_path: Path, when: str) -> Judge:
     path = tmp_path / "surface" / "loses.toml"
     path.parent.mkdir()
     path.write_text(RULE.replace("nic.per_s.rx_dropped > 10 and host.cpus > 4", when))
-    return Judge([read(path)])
+    return Judge(read(path))
 
 
 def test_values_of_what_rests_are_kept_and_those_of_what_is_gone_are_not(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_the_worst_value_of_what_rests_is_kept_when_others_change(tmp_path: Path
     path.parent.mkdir()
     path.write_text(RULE.replace("nic.per_s.rx_dropped > 10", "worst(nic.per_s.rx_dropped, 5) > 10")
                     .replace("host.cpus > 4", "nic.mtu == 9000"))  # fmt: skip
-    judge = Judge([read(path)])
+    judge = Judge(read(path))
     every = nics(MANY + 6)  # v7 loses
     assert judge.judge(at(0.0, every)).findings == ()
     for second in (1.0, 2.0):

@@ -40,9 +40,9 @@ to  = "1500"
 def wanted() -> list[Any]:
     """Each setting and value that a rule's own test expects it to want."""
     found = {
-        (setting, value): path.stem
-        for path in load.files(RULES)
-        for test in load.tests(path)
+        (setting, value): rule.id
+        for rule in load.load([RULES])
+        for test in load.tests(rule)
         for setting, value in test.get("wanted", ())
     }
     return [pytest.param(*key, id=f"{rule}: {key[0]}") for key, rule in found.items()]
@@ -56,27 +56,27 @@ def test_a_wanted_setting_exists_and_takes_its_value(setting: str, value: str) -
 
 
 def test_a_rule_that_sets_something_says_in_a_test_what() -> None:
-    silent = []
-    for path in load.files(RULES):
-        sets = "\nset " in path.read_text().partition("[[test]]")[0]
-        if sets and not any(test.get("wanted") for test in load.tests(path)):
-            silent.append(path.stem)
-    assert silent == []
+    assert [
+        rule.id
+        for rule in load.load([RULES])
+        if any(fix.setting for fix in rule.words.fixes)
+        and not any(test.get("wanted") for test in load.tests(rule))
+    ] == []
 
 
 def _rule(name: str) -> Rule:
     return next(rule for rule in load.load([RULES]) if rule.id == name)
 
 
-@folded(
-    "path",
-    [one for one in load.files(RULES) if '"process.affinity@' in one.read_text()],
-    ids=lambda one: one.stem,
-)
-def test_no_process_is_confined_to_fewer_cpus_than_it_has_threads(path: Path) -> None:
+def _confines(rule: Rule) -> bool:
+    settings = [fix.setting.form() for fix in rule.words.fixes if fix.setting]
+    return any(one.startswith("process.affinity@") for one in settings)
+
+
+@folded("rule", [one for one in load.load([RULES]) if _confines(one)], ids=lambda one: one.id)
+def test_no_process_is_confined_to_fewer_cpus_than_it_has_threads(rule: Rule) -> None:
     """The rule's own cases, each with a process of a thousand threads."""
-    rule = _rule(path.stem)
-    tests = [test for test in load.tests(path) if test["finds"] and "process" in test]
+    tests = [test for test in load.tests(rule) if test["finds"] and "process" in test]
     assert tests
     for test in tests:
         many = {**test, "process": {**test["process"], "threads": 1000}}

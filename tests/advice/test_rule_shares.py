@@ -11,12 +11,12 @@ from sentences import no_fault
 
 from nettop.advice.language.syntax import path_of
 from nettop.advice.language.words import Phraser
-from nettop.advice.rules.load import files, read
+from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Rule
 
 PACK = Path(__file__).parents[2] / "rules"
-PATHS = files(PACK)
-SHARED = [path for path in PATHS if any(True for _ in read(path).when.calls("share"))]
+RULES = load([PACK])
+SHARED = [rule for rule in RULES if any(True for _ in rule.when.calls("share"))]
 
 # rules that compare a rate with a fixed number, and why that is no share of anything
 FIXED = {
@@ -50,10 +50,9 @@ FIXED = {
 }
 
 
-@pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
-def test_a_total_failure_is_found_and_one_in_ten_thousand_is_not(path: Path) -> None:
-    rule = read(path)
-    for look in rule_shares.looks(rule, path):
+@pytest.mark.parametrize("rule", SHARED, ids=lambda rule: rule.id)
+def test_a_total_failure_is_found_and_one_in_ten_thousand_is_not(rule: Rule) -> None:
+    for look in rule_shares.looks(rule):
         said = rule_shares.severity(rule, look)
         assert bool(said) is look.finds, look.name
         if look.total and rule.critical is not None:
@@ -85,6 +84,6 @@ def _value(rule: Rule, node: ast.expr) -> float:
 
 def test_every_rate_beside_a_fixed_number_has_a_reason() -> None:
     known = {name for names in FIXED.values() for name in names.split()}
-    found = {rule.id for rule in map(read, PATHS) if _fixed(rule)}
+    found = {rule.id for rule in RULES if _fixed(rule)}
     no_fault(f"{name}: judge it by share(lost, through)" for name in sorted(found - known))
     no_fault(f"{name}: it has no fixed rate now" for name in sorted(known - found))

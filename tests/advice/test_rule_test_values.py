@@ -9,7 +9,7 @@ import pytest
 from nettop.advice.judge.rule_tests import check
 from nettop.advice.rules.load import RuleError
 
-RULE = Path(__file__).parents[2] / "rules" / "flow-control" / "port-discards.toml"
+RULE = Path(__file__).parents[2] / "rules" / "flow-control" / "pause-stops-the-port.toml"
 
 
 def changed(folder: Path, lines: str) -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from nettop import config
+from nettop.advice.rules.load import load
 from nettop.collect import drop_reasons, failed_calls
 from nettop.host.bpf import calls, drops
 
@@ -79,7 +80,7 @@ def test_each_advice_on_a_lost_or_refused_packet_names_a_command() -> None:
 
 
 def test_each_rule_that_explains_a_reason_better_exists() -> None:
-    rules = {path.stem for path in config.rules_folder().glob("*/*.toml")}
+    rules = {rule.id for rule in load([config.rules_folder()])}
     assert not {e["rule"] for e in _entries("drop-reasons.toml") if "rule" in e} - rules
 
 

@@ -54,7 +54,7 @@ COUNT = {"queue": 40, "nic": 40, "core": 20, "flow": 20}
 
 
 def rules(folder: Path) -> list[Rule]:
-    made = []
+    made: list[Rule] = []
     for over, when in WHEN.items():
         for number in range(COUNT[over]):
             path = folder / f"{over}-{number}.toml"
@@ -62,7 +62,7 @@ def rules(folder: Path) -> list[Rule]:
                 f'title = "t"\nseverity = "info"\nover = "{over}"\nwhen = "{when}"\nwhy = "w"\n'
                 f'[limits]\nmost = {100 + number}\n[[source]]\ndoc = "d"\n'
             )
-            made.append(read(path))
+            made += read(path)
     return made
 
 

@@ -74,7 +74,7 @@ figures = iter([0, 0] + [1, 2] * 5)
 experiment.sample = lambda result, metric: experiment.Sample(1e6 * (1 + next(figures)))
 experiment.STEADY = 1.0
 one = Finding("offloads-off@va", "offloads-off", "va", "warning", "TSO is off", "", 3.0,
-              *[()] * 6, "")
+              *[()] * 5, "")
 one = dataclasses.replace(one, wanted=(Wanted(SETTING, "on"),))
 source = behind(host)
 scene = Scene(findings=(one,))

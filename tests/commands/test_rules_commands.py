@@ -121,8 +121,8 @@ def test_check_and_test_of_own_files(capsys: pytest.CaptureFixture[str], tmp_pat
 
 def test_a_copied_rule_runs_what_it_can(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A rule taken home to be changed leaves the recorded hosts of its tests behind."""
-    mine = tmp_path / "rx-ring-overrun.toml"
-    mine.write_text((Path(__file__).parents[2] / "rules/rings/rx-ring-overrun.toml").read_text())
+    mine = tmp_path / "rx-ring-overruns.toml"
+    mine.write_text((Path(__file__).parents[2] / "rules/rings/rx-ring-overruns.toml").read_text())
     code, out, err = run(capsys, "rules", "test", str(mine))
     assert (code, err) == (0, "")
     assert "0 failed, 2 not run (recording not installed)" in out

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from limited import Limited
 
-from nettop.advice.rules.file import RuleError, build
+from nettop.advice.rules.file import build
 from nettop.advice.rules.load import load, read
+from nettop.advice.rules.written import RuleError
 from nettop.changes.journal import Journal
 from nettop.files import bounds
 from nettop.trials import results

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nettop.advice.rules.file import RuleError, build
+from nettop.advice.rules.file import build
+from nettop.advice.rules.written import RuleError
 from nettop.collect import _drivers as drivers
 from nettop.collect import interrupts, sysctl_files
 from nettop.files import bounds

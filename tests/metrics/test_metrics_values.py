@@ -40,8 +40,7 @@ FLOW = "tcp 10.1.2.3:5201-10.9.8.7:40000"
 
 def finding(rule: Rule, target: str) -> Finding:
     return Finding(
-        f"{rule.id}@{target}", rule.id, target, rule.severity, "", "", 3.0, (), (), (), (), (), (),
-        "",
+        f"{rule.id}@{target}", rule.id, target, rule.severity, "", "", 3.0, (), (), (), (), (), "",
     )  # fmt: skip
 
 

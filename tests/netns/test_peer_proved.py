@@ -60,7 +60,7 @@ experiment.sample = sample
 experiment.STEADY = 1.0
 SETTING = "feature.tx-tcp-segmentation@va"
 one = named(Finding("offloads-off@va", "offloads-off", "va", "warning", "TSO is off", "", 3.0,
-                    *[()] * 6, ""), "web2")
+                    *[()] * 5, ""), "web2")
 one = dataclasses.replace(one, wanted=(Wanted(SETTING, "on"),))
 source = behind(near) if near else Live()
 source_there = behind(far)

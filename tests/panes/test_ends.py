@@ -88,7 +88,7 @@ def test_a_flow_behind_nat_is_named_and_not_joined() -> None:
 
 
 def finding(name: str, severity: str, host: str = "") -> Finding:
-    return Finding(f"{name}@eth0", name, "eth0", severity, name, "", 1.0, (), (), (), (), (), (),
+    return Finding(f"{name}@eth0", name, "eth0", severity, name, "", 1.0, (), (), (), (), (),
                    "", host=host)  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def fill(ring: Ring, begin: int, end: int, *, boot: str = "one", every: int = 10
 def finding(rule: str, target: str = "eth0", severity: str = "critical") -> Finding:
     return Finding(
         id=f"{rule}@{target}", rule=rule, target=target, severity=severity, title=f"{rule} holds",
-        why="", held=0.0, evidence=(), sources=(), competing=(), encodes=(), wanted=(), advice=(),
+        why="", held=0.0, evidence=(), sources=(), competing=(), wanted=(), advice=(),
         expected="",
     )  # fmt: skip
 

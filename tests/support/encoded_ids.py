@@ -1,21 +1,22 @@
 """Whether the rules cover every id of the knowledge base (`ids.txt`), and no unknown one.
 
-An id is encoded by a rule, by a study (`studies/*.toml`), by a formula or check of the program
-(`formulas.toml`), or listed in `not-encoded.toml` with the reason.
+An id is encoded by a rule (tests/advice/encodes.txt), by a study (`studies/*.toml`), by a formula
+or check of the program (`formulas.toml`), or listed in `not-encoded.toml` with the reason.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from nettop.advice.rules.file import Table
-from nettop.advice.rules.rule import Rule
+from nettop.advice.rules.written import Table
 
 MOST: Final = 25  # ids that may stay out
+BY_RULES: Final = Path(__file__).parents[1] / "advice/encodes.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,16 @@ def ids(pack: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def coverage(pack: Path, rules: Iterable[Rule]) -> Coverage:
-    """The coverage of the ids by the rules, studies and formulas in the folder `pack`."""
-    where: dict[str, list[str]] = {}
-    for name, encodes in (*_of_rules(rules), *_of_files(pack)):
+def by_rules(path: Path = BY_RULES) -> dict[str, list[str]]:
+    """Id → the rules that encode it; of another list, what stands before its names."""
+    entries = re.findall(r"^([^#\s].*?):((?:.|\n )*)", path.read_text("utf-8"), re.MULTILINE)
+    return {one: names.split() for one, names in entries}
+
+
+def coverage(pack: Path, ruled: Mapping[str, Sequence[str]]) -> Coverage:
+    """The coverage of the ids by rules, and by the studies and formulas in the folder `pack`."""
+    where = {one: list(names) for one, names in ruled.items()}
+    for name, encodes in _of_files(pack):
         for one in encodes:
             where.setdefault(one, []).append(name)
     left_out = {entry["id"]: entry["because"] for entry in entries(pack / "not-encoded.toml", "id")}
@@ -46,11 +53,6 @@ def coverage(pack: Path, rules: Iterable[Rule]) -> Coverage:
     invented = [one for one in (*where, *left_out) if one not in known]
     places = {one: tuple(names) for one, names in where.items()}
     return Coverage(places, tuple(nowhere), tuple(invented), left_out)
-
-
-def _of_rules(rules: Iterable[Rule]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for rule in rules:
-        yield rule.id, rule.encodes
 
 
 def _of_files(pack: Path) -> Iterator[tuple[str, tuple[str, ...]]]:

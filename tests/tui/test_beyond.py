@@ -36,7 +36,7 @@ def finding(*, experiment: bool = False) -> Finding:
     wanted = (Wanted(SACK, "1", experiment=experiment),)
     known = Finding(
         "tcp-sack-off@host", "tcp-sack-off", "host", "warning", "SACK is off", "", 3.0, (), (), (),
-        (), (), (), "",
+        (), (), "",
     )  # fmt: skip
     known = replace(known, wanted=wanted)
     return named(known, HOST)

@@ -123,7 +123,7 @@ def test_without_the_option_nothing_is_started() -> None:
 
 def finding(**changes: Any) -> Finding:
     known = Finding(
-        "rule@eth0", "rule", "eth0", "warning", "A ring is small", "", 3.0, (), (), (), (), (), (),
+        "rule@eth0", "rule", "eth0", "warning", "A ring is small", "", 3.0, (), (), (), (), (),
         "", cause="other@eth0",
     )  # fmt: skip
     return replace(known, **changes)

@@ -9,9 +9,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final
 
-from ..advice.rules.file import RuleError, build
+from ..advice.rules.file import build
 from ..advice.rules.rule import LINKS, Finding, Rule
 from ..advice.rules.severity import SEVERITIES
+from ..advice.rules.written import RuleError
 from ..facts.kinds import kinds
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
@@ -50,7 +51,7 @@ def _rule(text: str, number: int) -> Rule:
     links = "" if over in ("host", "core") else f"links = {json.dumps(LINKS)}"
     toml = _RULE.format(title=json.dumps(title), over=over, when=json.dumps(text), links=links)
     try:
-        rule = build(Path(f"on/{name}.toml"), toml)
+        (rule,) = build(Path(f"on/{name}.toml"), toml)
         rule.words  # noqa: B018 - an error in them is raised at the first access
     except RuleError as error:
         raise ValueError(f"--on {text!r}: {str(error).partition(': ')[2]}") from None

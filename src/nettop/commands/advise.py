@@ -276,7 +276,6 @@ def finding_json(source: Source, finding: Finding) -> dict[str, object]:
         "evidence": list(finding.evidence),
         "sources": list(finding.sources),
         "competing": list(finding.competing),
-        "encodes": list(finding.encodes),
         "changes": changes_of(source, finding),
         "advice": list(finding.advice),
         "expected": finding.expected,

@@ -122,7 +122,12 @@ def _list(args: argparse.Namespace) -> int:
                 surface = rule.surface
                 print(f"\n{surface}" if surface else "")
             title = explain.plain(rule.words.title.general(rule.limits))
-            print(f"  {rule.severity:<8} {rule.id:<34} {title}")
+            change = "change" if rule.changes else "words"
+            print(f"  {rule.severity:<8} {rule.id:<34} {change:<6} {title}")
+        able = sum(bool(rule.changes) for rule in rules)
+        print(
+            f"\n{len(rules)} rules: {able} with a change for nettop to make, the others with words"
+        )
     return 0
 
 
@@ -162,10 +167,12 @@ def _check(args: argparse.Namespace) -> int:
 
     faults: list[str] = []
     outcomes: list[RuleTestResult] = []
-    files = paths(args.names)
+    files, rules = paths(args.names), 0
     for path in files:
         try:
-            check_addresses(read(path))
+            for rule in read(path):
+                rules += 1
+                check_addresses(rule)
             outcomes += check(path, recorded(path.resolve()))
         except RuleError as error:
             faults.append(str(error))
@@ -187,7 +194,7 @@ def _check(args: argparse.Namespace) -> int:
             print(f"{one.rule}: test {one.number} ({one.name}): {one.why}")
         tests_text = f", {len(outcomes)} tests, {len(failed)} failed" if outcomes else ""
         tests_text += f", {absent} not run (recording not installed)" if absent else ""
-        print(f"{len(files)} rules, {len(faults)} wrong{tests_text}")
+        print(f"{rules} rules, {len(faults)} wrong{tests_text}")
     return 2 if faults else int(bool(failed))
 
 

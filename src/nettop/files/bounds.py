@@ -124,7 +124,11 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     ),
     "rule": Bound(
         64 * 1024, "bytes", "a rule, a study, or a table of rules/",
-        "the longest packaged file is 15 KiB",
+        "the longest packaged file is 19 KiB",
+    ),
+    "cases": Bound(
+        64, "cases", "a rule file",
+        "each repeats what is common; packaged files have at most six",
     ),
     "rules": Bound(
         2000, "files", "a folder of rules",

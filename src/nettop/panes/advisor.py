@@ -23,7 +23,7 @@ TITLE = "Advisor"
 KEY = "5"
 LEGEND: Final = (
     "✗ loss or fault now · ! costs performance now · ▸ could be better · · information; ✓ done, "
-    "○ ended, ◇ muted. CHECKS: rules without a finding, with the reason."
+    "○ ended, ◇ muted; keys: a change. CHECKS: rules without a finding, with the reason."
 )
 NEEDS: tuple[str, ...] = ()
 LAZY = ("silent",)
@@ -345,7 +345,10 @@ def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: i
     cursor = under(tuple(one.id for one in rows), view.spot)
     longest = max(len(one.id) for one in rows)
     shared = listed.alike(rows)
-    table = [listed.row(one, width, held(one), longest, shared) for one in rows]
+    right = [f"{listed.keys_of(scene, one, 0)}{held(one):>7}" for one in rows]
+    table = [
+        listed.row(one, width, keys, longest, shared) for one, keys in zip(rows, right, strict=True)
+    ]
     head = section("FINDINGS", listed.count(rows), width)
     folded = _folded(scene, view)
     return [head, *listing(table, cursor, width, height - 1 - len(folded)), *folded]

@@ -186,7 +186,7 @@ def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: 
     longest = max((len(one.id) for one in every), default=0)
     shared = alike(every)
     rows = [
-        row(one, inner, keys_of(scene, one, inner) if at == cursor else "", longest, shared)
+        row(one, inner, keys_of(scene, one, inner if at == cursor else 0), longest, shared)
         for at, one in enumerate(every)
     ]
     if not rows:

@@ -11,7 +11,7 @@ from flow_tables import Tables, frames, socket
 from limit_frames import GAUGES, RECEIVES, SENDS, every, limits, moment
 
 from nettop.advice.judge.judge import Judge
-from nettop.advice.rules.load import files, read
+from nettop.advice.rules.load import load
 from nettop.collect import (
     namespaces,
     netns_links,
@@ -168,7 +168,7 @@ def test_rules_do_not_judge_them() -> None:
     alone, beside = every(pods)[-1], every(lambda s: pods(s, POD, OTHER))[-1]
     assert len(beside.flows) == len(alone.flows) + 2
     assert beside.here().flows == alone.flows
-    rules = [read(path) for path in files(RULES)]
+    rules = load([RULES])
     silent, loud = (Judge(rules, window=0.0).judge(facts) for facts in (alone, beside))
     targets = {one.target for one in loud.findings} | {one.target for one in loud.silent()}
     assert not [target for target in targets if "@" in str(target) or "web-7f" in str(target)]

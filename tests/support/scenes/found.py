@@ -30,7 +30,6 @@ def Found(  # noqa: N802
     evidence: tuple[Evidence, ...] = (),
     sources: tuple[dict[str, str], ...] = (),
     competing: tuple[dict[str, str], ...] = (),
-    encodes: tuple[str, ...] = (),
     wanted: tuple[Wanted, ...] = (),
     advice: tuple[str, ...] = (),
     expected: str = "",
@@ -47,7 +46,6 @@ def Found(  # noqa: N802
         evidence,
         sources,
         competing,
-        encodes,
         wanted,
         advice,
         expected,
@@ -80,7 +78,6 @@ RING = Found(
             "one lossless LAN stream; here the ring overflows",
         ),
     ),
-    ("p-ring-grow", "n-ring-wan"),
     (Wanted("ring.rx@eth0", "512"),),
     (),
     "drops stop; perfSONAR saw +30 % with 4096",
@@ -94,7 +91,6 @@ FAR = Found(
     31,
     (Seen("process.cpu", 2), Seen("process.irq_cpu", 6), Seen("process.distance", "other node")),
     (Cited("Boscia & Sidhu, NASA NAS", "Table 4", "7.1 → 19 Gbit/s with both on the NIC's node"),),
-    (),
     (),
     (Wanted("process.affinity@3391", "4,5,7"),),
     (),
@@ -110,7 +106,6 @@ PAUSE = Found(
     (Seen("nic.pause.rx", False), Seen("nic.pause.tx", False)),
     (Cited("Wu & Crawford, Fermilab", "section 4.2", "receive loss 1.3 % → 0 with pause"),),
     (),
-    (),
     (Wanted("pause.tx@eth0", "on", True),),
 )
 SACK = Found(
@@ -121,7 +116,6 @@ SACK = Found(
     31,
     (Seen("sysctl net.ipv4.tcp_sack", 0),),
     (Cited("ESnet fasterdata", "host tuning", "leave SACK on"),),
-    (),
     (),
     (Wanted("sysctl.net.ipv4.tcp_sack", "1"),),
 )

@@ -16,7 +16,7 @@ from ...facts.kinds.nic import Feature
 from ...facts.kinds.path import PathStage
 from ...terms.errors import nearest
 from ..language.vocabulary import ANY, NUMBER, SWITCH, TEXT, TUPLE, Word, words
-from ..rules.file import Table
+from ..rules.written import Table
 
 PLURALS: Final = {name: kind.plural for name, kind in kinds().items() if name != "host"}
 FACT_KEYS: Final = ("host", *PLURALS, *PLURALS.values(), "sysctls", "missing")

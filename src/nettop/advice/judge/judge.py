@@ -307,7 +307,6 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
         evidence=tuple(_evidence(reads)),
         sources=rule.words.sources,
         competing=rule.words.competing,
-        encodes=rule.encodes,
         wanted=wanted,
         advice=advice,
         expected=rule.words.expected.prose(scope),

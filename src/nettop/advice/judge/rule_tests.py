@@ -10,9 +10,9 @@ from typing import Final, TypeAlias
 from ...facts import PROFILES, Facts
 from ...terms.dataclass import dataclass
 from ...terms.errors import nearest
-from ..rules.file import Table
 from ..rules.load import RuleError, read, tests
 from ..rules.rule import Finding, Rule
+from ..rules.written import Table
 from . import inline_facts as inline
 from .judge import Judge, Judgement
 
@@ -43,18 +43,23 @@ class RuleTestResult:
 
 
 def check(path: Path, recorded: Recorded | None = None) -> list[RuleTestResult]:
-    """Load a rule file and run its tests; RuleError when the file is wrong.
+    """Load a rule file and run the tests of each rule; RuleError when the file is wrong.
 
     `recorded(name, profile)` gives the facts of a recorded host, moment by moment.
     """
-    rule = read(path)
+    return [outcome for rule in read(path) for outcome in outcomes(rule, recorded)]
+
+
+def outcomes(rule: Rule, recorded: Recorded | None = None) -> list[RuleTestResult]:
+    """Run the tests of one rule, as `check` does."""
     rule.words  # noqa: B018 - raises RuleError where it is wrong
-    tables = enumerate(tests(path), start=1)
-    outcomes = [_outcome(rule, number, table, recorded) for number, table in tables]
+    tables = enumerate(tests(rule), start=1)
+    found = [_outcome(rule, number, table, recorded) for number, table in tables]
     for finds in (True, False):
-        if not any(outcome.finds is finds for outcome in outcomes):
-            raise RuleError(f"{path}: add a [[test]] with `finds = {str(finds).lower()}`")
-    return outcomes
+        if not any(one.finds is finds for one in found):
+            said = f"{rule.id}: add a [[test]] with `finds = {str(finds).lower()}`"
+            raise RuleError(f"{rule.path}: {said}")
+    return found
 
 
 def moments(rule: Rule, table: Table, recorded: Recorded | None) -> list[Facts]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 from ...facts.limits.stages import declared
@@ -104,12 +105,12 @@ def data(rule: Rule) -> dict[str, object]:
         "after": list(rule.after),
         "hold": rule.hold,
         "limits": dict(rule.limits),
-        "encodes": list(rule.encodes),
         "relieves": list(rule.relieves),
         "expected": plain(rule.words.expected.general(rule.limits)),
         "sources": list(rule.words.sources),
         "competing": list(rule.words.competing),
         "fixes": [_fix(fix, rule.limits) for fix in rule.words.fixes],
+        "changes": list(rule.changes),
         "path": rule.path,
     }
 
@@ -199,16 +200,19 @@ def index(rules: Iterable[Rule]) -> str:
     by_surface: dict[str, list[Rule]] = {}
     for rule in sorted(rules, key=lambda one: (one.surface, one.id)):
         by_surface.setdefault(rule.surface, []).append(rule)
-    count = sum(map(len, by_surface.values()))
+    every = [rule for members in by_surface.values() for rule in members]
+    able, places = sum(bool(rule.changes) for rule in every), {rule.path for rule in every}
     lines = [
         "# The rules",
         "",
-        f"{count} rules, one file for each. `nettop rules show ID` prints a rule with its sources;",
-        "`nettop rules test` runs the tests of all rules. Generated with",
-        "`nettop rules list --markdown > rules/README.md`; a test checks that it is current.",
+        f"{len(every)} rules in {len(places)} files: rules that share most of their keys are cases",
+        f"of one file. {able} of them change settings, named in the third column; the others say",
+        "what to do. `nettop rules show ID` prints a rule with its sources; `nettop rules test`",
+        "runs the tests of all rules. Made by `nettop rules list --markdown > rules/README.md`;",
+        "a test checks that it is current.",
     ]
     for surface, members in by_surface.items():
-        lines += ["", f"## {surface}", "", "| rule | severity | problem | knowledge |"]
+        lines += ["", f"## {surface}", "", "| rule | severity | changes | problem |"]
         lines += ["|---|---|---|---|"]
         lines += [_row(rule) for rule in members]
     return "\n".join(lines) + "\n"
@@ -216,8 +220,8 @@ def index(rules: Iterable[Rule]) -> str:
 
 def _row(rule: Rule) -> str:
     title = plain(rule.words.title.general(rule.limits)).replace("|", "\\|")
-    link = f"[{rule.id}]({rule.surface}/{rule.id}.toml)"
-    return f"| {link} | {rule.severity} | {title} | {', '.join(rule.encodes)} |"
+    link = f"[{rule.id}]({rule.surface}/{Path(rule.path).name})"
+    return f"| {link} | {rule.severity} | {', '.join(rule.changes)} | {title} |"
 
 
 def summary(rule: Rule) -> Mapping[str, object]:
@@ -228,5 +232,6 @@ def summary(rule: Rule) -> Mapping[str, object]:
         "severity": rule.severity,
         "over": rule.over,
         "title": plain(rule.words.title.general(rule.limits)),
+        "changes": list(rule.changes),
         "path": rule.path,
     }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from ...facts import PROFILES
 from ...facts.kinds import kinds
@@ -20,30 +20,18 @@ from ..language.tunable import CPUS, type_of
 from ..language.vocabulary import ANY, FACT, NUMBER, TEXT, TUPLE
 from .rule import LINKS, Cite, Fix, Rule, Unless, Words
 from .severity import SEVERITIES
+from .written import RuleError, Table, Written, written
 
 T = TypeVar("T")
-Table: TypeAlias = Mapping[str, Any]  # of a TOML file: any key, any value
 _KEYS: Final = (
     "title", "severity", "critical", "over", "when", "why", "source", "links", "profiles", "hold",
-    "unless", "yields", "after", "show", "encodes", "relieves", "expected", "gain", "safety",
-    "limits", "competing", "fix", "test",
+    "unless", "yields", "after", "show", "relieves", "expected", "gain", "limits", "fix", "test",
 )  # fmt: skip
-_CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
+_OLDER: Final = ("encodes", "competing", "safety")  # no longer written, and still read
+_CITE: Final = ("paper", "doc", "place", "figure", "url", "note", "because")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
-
-
-class RuleError(ValueError):
-    """An error in a rule file; the sentence has file, line, key and reason."""
-
-
-def parsed(path: Path, text: str) -> Table:
-    """The TOML table of a rule file; RuleError with the line of a syntax error."""
-    try:
-        return bounds.tables(text)
-    except ValueError as error:
-        raise RuleError(f"{path}: {error}") from None
 
 
 def threshold(value: object) -> Limit | None:
@@ -54,31 +42,28 @@ def threshold(value: object) -> Limit | None:
 
 
 @lru_cache(maxsize=1024)
-def build(path: Path, text: str) -> Rule:
-    """The rule in the text of a file; RuleError if the text is wrong.
+def build(path: Path, text: str) -> tuple[Rule, ...]:
+    """The rules in the text of a file; RuleError if the text is wrong.
 
     Errors in the parts of `Rule.words` are raised at the first access to it. The same text gives
-    the same rule: parsing all of them takes longer than a sample.
+    the same rules: parsing all of them takes longer than a sample.
     """
-    return _Builder(path, text).rule()
+    return tuple(_Builder(one).rule() for one in written(path, text))
 
 
 class _Builder:
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
-        self.data = parsed(path, text)
+    def __init__(self, one: Written) -> None:
+        self.id = one.id
+        self.path = one.path
+        self.data = one.data
+        self.wrong = one.wrong
         self.over = ""
         self.limits: Limits = {}
 
-    def wrong(self, key: str, reason: str) -> RuleError:
-        line = _line(self.text, key)
-        return RuleError(f"{self.path}{f':{line}' if line else ''}: {key}: {reason}")
-
     def rule(self) -> Rule:
-        if not _NAME.fullmatch(self.path.stem):
+        if not _NAME.fullmatch(self.id):
             raise RuleError(f"{self.path}: a rule's name is lower-case words with dashes")
-        self.keys("", self.data, _KEYS)
+        self.keys("", self.data, (*_KEYS, *_OLDER))
         self.required("title", "severity", "over", "when", "why", "source")
         severity, self.over = self.text_of("severity"), self.text_of("over")
         self.one_of("severity", severity, SEVERITIES)
@@ -87,7 +72,7 @@ class _Builder:
         self.within("hold", 0.0, 86400.0)
         self.within("gain", 0.0, 1e6)
         return Rule(
-            id=self.path.stem,
+            id=self.id,
             surface=self.path.parent.name,
             path=str(self.path),
             severity=severity,
@@ -105,21 +90,21 @@ class _Builder:
             unless=tuple(self.each("unless", self.unless)),
             yields=tuple(self.list_of("yields")),
             after=tuple(self.list_of("after")),
-            encodes=tuple(self.list_of("encodes")),
             relieves=self.stages(),
-            gain=float(self.data.get("gain", 1)),
-            safety=self.switch("safety", self.data),
+            gain=float(self.data.get("gain", 1)) or 1.0,
+            safety=self.data.get("gain") == 0 or self.switch("safety", self.data),
             limits=self.limits,
         )
 
     def words(self) -> Words:
+        cites = [*self.each("source", self.cite), *self.each("competing", self.cite)]
         return Words(
             title=self.template("title"),
             why=self.template("why"),
             expected=self.template("expected"),
             show=tuple(self.expression("show", text) for text in self.list_of("show")),
-            sources=tuple(self.each("source", self.cite)),
-            competing=tuple(self.each("competing", self.cite)),
+            sources=tuple(cite for cite in cites if "because" not in cite),
+            competing=tuple(cite for cite in cites if "because" in cite),
             fixes=tuple(self.each("fix", self.fix)),
         )
 
@@ -206,12 +191,11 @@ class _Builder:
         return [make(f"{key}[{index}]", table) for index, table in enumerate(tables)]
 
     def cite(self, where: str, table: Table) -> Cite:
-        competing = where.startswith("competing")
-        self.keys(where, table, (*_CITE, "because") if competing else _CITE)
+        self.keys(where, table, _CITE)
         cite = {key: self.text_of(key, table, where).strip() for key in table}
         if not (table.get("paper") or table.get("doc")):
             raise self.wrong(where, "a source has either paper or doc")
-        if competing and not table.get("because"):
+        if where.startswith("competing") and not table.get("because"):
             raise self.wrong(where, "because is missing: why this advice does not apply here")
         return cite
 
@@ -285,19 +269,3 @@ def _unwrapped(text: str) -> str:
     if "\n" not in text:
         return text
     return "\n\n".join(" ".join(part.split()) for part in _PARAGRAPH.split(text.strip()))
-
-
-def _line(text: str, key: str) -> int | None:
-    """The likely line of a key, by text search: `fix[1].to` is `to` after the second [[fix]]."""
-    first, _, last = key.rpartition(".")
-    table = re.fullmatch(r"(\w+)\[(\d+)\]", first or last)
-    start = 0
-    if table is not None:
-        heads = list(re.finditer(rf"^\[\[{table[1]}\]\]", text, re.MULTILINE))
-        if int(table[2]) >= len(heads):  # written inline
-            return _line(text, table[1])
-        start = heads[int(table[2])].start()
-        if not first:
-            return text.count("\n", 0, start) + 1
-    match = re.compile(rf"^[ \t]*{re.escape(last)}[ \t]*=", re.MULTILINE).search(text, start)
-    return None if match is None else text.count("\n", 0, match.start()) + 1

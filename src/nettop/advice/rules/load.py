@@ -1,14 +1,14 @@
 """Read rule files from folders; a rule of the user replaces the packaged one of the same id.
 
-Only the text before the first `[[test]]` is read; `tests` reads the rest.
+Of a file only what stands before the tests is read; `tests` reads the rest.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final
@@ -18,13 +18,12 @@ from ...files.bounds import read as bounds_read
 from ...files.trust import UNTRUSTED, trusted
 from ...terms.errors import nearest
 from ..language.syntax import Limit, Limits
-from .file import RuleError, Table, build, parsed, threshold
+from .file import build, threshold
 from .rule import Rule
+from .written import RuleError, Table, Written, without_tests, written
 
 PACK: Final = "ids.txt"  # this file marks the folder that came with nettop
 OTHERS: Final = ("studies",)  # folders of the pack that hold no rules
-_TESTS: Final = re.compile(r"\n\[\[test\]\]")
-_OTHER: Final = re.compile(r"\n\[(?!\[?test[].])")
 
 
 def load(
@@ -76,17 +75,19 @@ def _of_folder(folder: Path, errors: list[RuleError]) -> dict[str, Rule]:
         try:
             if not shipped and not trusted(path):
                 raise RuleError(f"{path}: {UNTRUSTED}")
-            rule = read(path)
-            if not shipped:
-                _check_whole(rule)
-            if rule.id in rules:
-                raise RuleError(f"{path}: the id {rule.id} is taken by {rules[rule.id].path}")
-            rules[rule.id] = rule
+            found = read(path)
+            for rule in found:
+                if not shipped:
+                    _check_whole(rule)
+                if rule.id in rules:
+                    raise RuleError(f"{path}: the id {rule.id} is taken by {rules[rule.id].path}")
+            rules.update({rule.id: rule for rule in found})
         except RuleError as error:
             if shipped:
                 raise
             errors.append(error)
-    return rules
+    by_place = sorted(rules.values(), key=lambda rule: (os.path.dirname(rule.path), rule.id))
+    return {rule.id: rule for rule in by_place}
 
 
 def _check_whole(rule: Rule) -> None:
@@ -117,24 +118,24 @@ def files(folder: Path) -> list[Path]:
     return [*own, *below]
 
 
-def read(path: Path) -> Rule:
-    """One rule without its tests; RuleError if the file is wrong or cannot be read."""
-    text = _text(path)
-    start = _TESTS.search(text)
-    head = text if start is None else text[: start.start()]
-    stray = None if start is None else _OTHER.search(text, start.start())
-    if stray is not None:
-        line = text.count("\n", 0, stray.start()) + 2
-        raise RuleError(f"{path}:{line}: all [[test]] must come last in the file")
-    return build(path, head)
+def read(path: Path) -> tuple[Rule, ...]:
+    """The rules of a file without their tests; RuleError if it is wrong or cannot be read."""
+    return build(path, without_tests(path, _text(path)))
 
 
-def tests(path: Path) -> list[Table]:
+def tests(rule: Rule) -> list[Table]:
     """The rule's own tests, as written; RuleError as `read`."""
-    found = list(parsed(path, _text(path)).get("test", []))
+    path = Path(rule.path)
+    data = next(one.data for one in _whole(path, _text(path)) if one.id == rule.id)
+    found = list(data.get("test", []))
     if not numbers(found):
         raise RuleError(f"{path}: [[test]] has a number above {BOUNDS['number']} or not finite")
     return found
+
+
+@lru_cache(maxsize=32)
+def _whole(path: Path, text: str) -> tuple[Written, ...]:
+    return tuple(written(path, text))
 
 
 def _text(path: Path) -> str:

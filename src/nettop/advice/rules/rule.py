@@ -1,7 +1,8 @@
 """Rules, findings and silences; and the format of a rule file.
 
 A rule is one TOML file, `rules/<surface>/<problem>.toml`. The file name is its id: lower case words
-with dashes that name the *problem*, not the remedy. Keys (* marks required keys):
+with dashes that name the *problem*, not the remedy. Rules that share most of their keys are cases
+of one file (at the end). Keys (* marks required keys):
 
     title*    one line: the problem and its object; may contain {templates}
     severity* "critical" (loss or fault now) "warning" (costs now) "advice" (could be better) "info"
@@ -9,7 +10,6 @@ with dashes that name the *problem*, not the remedy. Keys (* marks required keys
     over*     kind of target, a module of `facts/kinds`: host nic queue core flow process …
     when*     a condition (below); there is a finding if it is TRUE, none if it is false or unknown
     why*      2 to 5 short sentences: what happens, what it costs, what the change does, its risk
-    encodes   ids of ids.txt; required in the rules of nettop
     links     kinds of interface: nic veth bond bridge vlan tunnel loopback wireless other.
               Default for nic, queue, path: ["nic"] (on a bus, real or paravirtual); for flow,
               process, capture: all but loopback
@@ -27,12 +27,12 @@ with dashes that name the *problem*, not the remedy. Keys (* marks required keys
     relieves  stages of nettop/facts/limits that limit less after the fix: sndbuf, core, ring …
               While one of them limits the target, the finding predicts the rate after the fix, and
               is listed before findings of its severity that predict less
-    gain      the published effect as a ratio, 1.26 for +26 %; orders findings without a prediction
-    safety    true: concerns correctness or safety, not speed; a test cannot show it, so `tune`
-              names it and leaves it to `apply`
+    gain      the published effect as a ratio, 1.26 for +26 %; orders findings without a prediction.
+              0: concerns correctness or safety, not speed; a test cannot show it, so `tune` names
+              it and leaves it to `apply`
     [limits]  named numbers or lists of texts, used as limits.NAME; users can override them
-    [[source]]*     paper or doc, place, figure; url and note optional
-    [[competing]]   the same plus because: contrary advice, and why it does not apply
+    [[source]]*     paper or doc, place, figure; url and note optional. With because it is contrary
+                    advice: why it does not apply here
     [[fix]]         set + to, or advice; optional if, each, experiment
     [[test]]*       at least one with a finding and one without; tests are the LAST part of the file
 
@@ -109,6 +109,13 @@ They work in title, why, expected, advice and say.
     after    = 3                the finding begins after these seconds, not after half of them
     name     = "…"              what the test shows
 A child implies its parent: queue = {…} alone also creates its nic.
+
+[[case]] A file with cases holds one rule for each; the tables before the first are common to all.
+    id       = "sack-refused-by-this-end"   the id of the rule; the name of the file is no id then
+    words    = { option = "SACK" }          $option in any text of the file is this word; $$ is $
+    title, severity, when …                 stand in place of the common text or number
+    limits, show, yields …                  come after the common ones, as do [[case.source]],
+                                            [[case.fix]], [[case.unless]] and [[case.test]]
 """
 
 from __future__ import annotations
@@ -184,7 +191,6 @@ class Rule:
     unless: tuple[Unless, ...] = ()
     yields: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    encodes: tuple[str, ...] = ()
     relieves: tuple[str, ...] = ()  # names of stages of `facts.limits.stages`
     gain: float = 1.0
     safety: bool = False
@@ -194,6 +200,12 @@ class Rule:
     def words(self) -> Words:
         """Parsed at the first access: few rules have a finding, and parsing takes 0.8 ms each."""
         return self.later()
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The kinds of setting that its fixes change; none: it only says what to do."""
+        kinds = (fix.setting.form().partition("@")[0] for fix in self.words.fixes if fix.setting)
+        return tuple(dict.fromkeys(kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +239,6 @@ class Finding:
     evidence: tuple[Evidence, ...]
     sources: tuple[Cite, ...]
     competing: tuple[Cite, ...]
-    encodes: tuple[str, ...]
     wanted: tuple[Wanted, ...]
     advice: tuple[str, ...]
     expected: str

@@ -10,8 +10,8 @@ from ...terms.errors import nearest
 from ..language.expression import Expression
 from ..language.syntax import literal
 from ..language.template import Template
-from .file import RuleError
 from .rule import Rule
+from .written import RuleError
 
 
 def check(rule: Rule) -> None:
