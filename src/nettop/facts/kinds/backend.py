@@ -89,8 +89,7 @@ def _full(rows: list[UnixRow], longest: int | None) -> bool:
 
 
 KIND = Kind(
-    name="backend", type=Backend, plural="backends", key=attrgetter("id"), target=attrgetter("id"),
+    Backend, "backends", needs=("sockets_unix", "socket_owners", "sysctls"), build=build,
     parents={"process": attrgetter("pid"), "program": attrgetter("pid")},
-    names={"backend": "backend.id"}, example={"id": "rsyslogd[640]", "type": "dgram"},
-    tables={"": "sockets_unix"}, needs=("sockets_unix", "socket_owners", "sysctls"), build=build,
+    example={"id": "rsyslogd[640]", "type": "dgram"},
 )  # fmt: skip

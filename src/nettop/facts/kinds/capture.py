@@ -66,11 +66,9 @@ class Capture:
 
 
 KIND = Kind(
-    name="capture", type=Capture, plural="captures", key=attrgetter("inode"),
-    target=lambda capture: f"{capture.nic or 'any'}/{capture.inode}", owner=attrgetter("process"),
-    parents={"nic": attrgetter("nic"), "process": attrgetter("pid")},
-    names={"capture": "capture.inode"}, example={"inode": 7001, "nic": "eth0"},
-    tables={"": "packet_sockets"},
+    Capture, "captures", target=lambda capture: f"{capture.nic or 'any'}/{capture.inode}",
+    owner=attrgetter("process"), parents={"nic": attrgetter("nic"), "process": attrgetter("pid")},
+    example={"inode": 7001, "nic": "eth0"}, tables={"": "packet_sockets"},
 )  # fmt: skip
 
 

@@ -260,6 +260,6 @@ class HostFact:
 
 
 KIND = Kind(
-    name="host", type=HostFact, plural="hosts", key=lambda _host: "host",
-    target=lambda _host: "host", names={"host": "host.name"}, example={"name": "host"},
+    HostFact, "hosts", name="host", key=lambda _host: "host", target=lambda _host: "host",
+    example={"name": "host"},
 )  # fmt: skip

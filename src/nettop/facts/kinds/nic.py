@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from ...collect.channels import Row as Channels
 from ...collect.coalesce import Row as Coalesce
 from ...collect.eee import Row as Eee
@@ -259,8 +257,7 @@ class Nic:
 
 
 KIND = Kind(
-    name="nic", type=Nic, plural="nics", key=attrgetter("name"), target=attrgetter("name"),
-    names={"nic": "nic.name"}, spread=True, example={"name": "eth0", "kind": "nic"},
+    Nic, "nics", spread=True, example={"name": "eth0", "kind": "nic"},
     tables={
         "ring": "rings", "coalesce": "coalesce", "pause": "pause", "eee": "eee",
         "channels": "channels", "per_s": "nicstats", "pcie": "netclass", "rss_": "rss",

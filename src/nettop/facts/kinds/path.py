@@ -61,9 +61,8 @@ class Path:
 
 
 KIND = Kind(
-    name="path", type=Path, plural="paths", key=attrgetter("nic", "direction"),
-    target=lambda path: f"{path.nic}/{path.direction}", parents={"nic": attrgetter("nic")},
-    needs_nic=True, names={"path": "path.direction"}, example={"nic": "eth0", "direction": "rx"},
+    Path, "paths", parents={"nic": attrgetter("nic")}, needs_nic=True,
+    names={"path": "path.direction"}, example={"nic": "eth0", "direction": "rx"},
 )  # fmt: skip
 
 

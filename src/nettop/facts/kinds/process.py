@@ -68,11 +68,10 @@ class Process:
 
 
 KIND = Kind(
-    name="process", type=Process, plural="processes", key=attrgetter("pid"),
-    target=lambda process: str(process.pid), owner=attrgetter("name"),
+    Process, "processes", owner=attrgetter("name"),
     parents={"nic": attrgetter("nic"), "program": attrgetter("pid")},
-    names={"pid": "process.pid", "process": "process.name"},
-    example={"pid": 3391, "name": "app"}, tables={"": "processes"},
+    names={"pid": "process.pid", "process": "process.name"}, example={"pid": 3391, "name": "app"},
+    tables={"": "processes"},
 )  # fmt: skip
 
 

@@ -89,8 +89,7 @@ def _busy(one: Process) -> float | None:
 
 
 KIND = Kind(
-    name="sharing", type=Sharing, plural="sharings", key=attrgetter("id"), target=attrgetter("id"),
+    Sharing, "sharings", needs=("sockets_udp", "socket_owners", "processes"), build=build,
     parents={"process": attrgetter("pid"), "program": attrgetter("pid")},
-    names={"sharing": "sharing.id"}, example={"id": "0.0.0.0:9000", "sockets": 4},
-    tables={"": "sockets_udp"}, needs=("sockets_udp", "socket_owners", "processes"), build=build,
+    example={"id": "0.0.0.0:9000", "sockets": 4},
 )  # fmt: skip
