@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
-from operator import attrgetter
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
@@ -25,26 +24,10 @@ if TYPE_CHECKING:
     from .flows import Full
     from .rows import ConntrackRow, IpvsRow, KernelRow, NftablesRow, ServiceRow, SnmpRow
 
-# counters and gauges of the snmp table that Host has under the same names
-RATES: Final = (
-    "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_passive", "tcp_timeouts",
-    "listen_overflows",
-    "listen_drops", "rcvq_drops", "socket_backlog_drops", "zero_windows", "prune_called",
-    "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
-    "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
-    "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
-    "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
-    "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
-    "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts", "tcp_cut", "tcp_given_up",
-    "tcp_silent", "ip_header_errors", "ip_expired", "tcp_failed", "tcp_twice",
-    "tcp_unsigned", "ip_unreachable",
-)  # fmt: skip
-NOW: Final = ("tcp_mem_pages", "tcp_inuse", "tcp_orphan", "time_wait", "frag_waiting",
-              "frag_memory")  # fmt: skip
-_RATES: Final = attrgetter(*RATES)
-_NOW: Final = attrgetter(*NOW)
-_NO_RATES: Final = (None,) * len(RATES)
-_NO_NOW: Final = (None,) * len(NOW)
+# what the host has of the table snmp
+_SNMP: Final = {f.name: f.metadata["of"] for f in fields(HostFact) if "of" in f.metadata}
+RATES: Final = tuple(name for name, of in _SNMP.items() if of.metadata["kind"] == "counter")
+NOW: Final = tuple(name for name in _SNMP if name not in RATES)
 _GROWN: Final = 0.9  # of the maximum: the kernel rounds the size of a buffer
 NAMED: Final = 8  # rules of the firewall that are named
 STILL: Final = ("kernel", "services", "sysctls", "cpufreq", "sysctl_files")
@@ -133,11 +116,9 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     """The host in this frame; `load` by CPU."""
     snmp = next(iter(frame.tables.get("snmp", ())), None)
     now, rate = (snmp.now, snmp.per_s) if snmp is not None else (None, None)
-    values: dict[str, float | None] = dict(
-        zip(RATES, _RATES(rate) if rate is not None else _NO_RATES, strict=True)
-    )
+    values: dict[str, float | None] = {name: getattr(rate, name, None) for name in RATES}
+    values |= {name: getattr(now, name, None) for name in NOW}
     values["ip_no_way_out"] = _no_way_out(frame, rate)
-    values |= zip(NOW, _NOW(now) if now is not None else _NO_NOW, strict=True)
     sent, again = values["tcp_out"], values["tcp_retrans"]
     idle = [one.idle for one in load.values()]
     track: Entry[ConntrackRow] | None = next(iter(frame.tables.get("conntrack", ())), None)
