@@ -8,7 +8,6 @@ import pytest
 from flow_tables import HOST, Tables, frames, joined, lines, task
 from folded import folded
 
-from nettop.collect import _legacy as legacy
 from nettop.collect import (
     conntrack,
     cpu,
@@ -20,6 +19,7 @@ from nettop.collect import (
     softnet,
     sysctl_files,
 )
+from nettop.collect import sysctl_files as legacy
 from nettop.facts import distance, profile
 from nettop.facts.counters import middle
 from nettop.facts.joined import Joiner
@@ -193,7 +193,7 @@ def test_harmful_sysctl_lines() -> None:
     ],
 )
 def test_which_sysctl_lines_harm(key: str, value: str, entry: str | None) -> None:
-    found = legacy.harmful(key, value)
+    found = legacy.first_harmful(key, value)
     assert (found.entry if found else None) == entry
 
 

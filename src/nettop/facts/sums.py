@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields, replace
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
-from .answers import from_another
 from .counters import middle, total
+from .flow_words import EVERYWHERE
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
 from .kinds.drop import FILTER
@@ -23,6 +24,7 @@ from .single import triple
 if TYPE_CHECKING:
     from .flows import Full
     from .rows import ConntrackRow, IpvsRow, KernelRow, NftablesRow, ServiceRow, SnmpRow
+
 
 # what the host has of the table snmp
 _SNMP: Final = {f.name: f.metadata["of"] for f in fields(HostFact) if "of" in f.metadata}
@@ -334,3 +336,26 @@ def version(release: str) -> tuple[int, int] | None:
 def whole(text: str | None) -> int | None:
     """The integer of a sysctl; None for any other text."""
     return int(text) if text is not None and re.fullmatch(r"-?\d{1,18}", text, re.ASCII) else None
+
+
+def from_another(frame: Frame) -> tuple[str, ...]:
+    """UDP services that answer from another address than the one that was asked.
+
+    `PORT at ADDRESS@INTERFACE` for each port and second address of a network of IPv4. A socket that
+    is bound to all addresses sends from the first address of the route, unless the program sets the
+    source (IP_PKTINFO in ip(7)): net/ipv4/devinet.c, inet_select_addr().
+    """
+    seen: set[tuple[str, object]] = set()
+    second = []
+    for row in frame.rows("addresses"):
+        if row.family == 4 and row.scope == "global":
+            place = row.interface, ip_interface(f"{row.address}/{row.prefix}").network
+            second += [f"{row.address}@{row.interface}"] if place in seen else []
+            seen.add(place)
+    if not second:
+        return ()
+    ports = sorted(
+        {row.local_port for row in frame.rows("sockets_udp")
+         if row.local in EVERYWHERE and not row.remote_port}
+    )  # fmt: skip
+    return tuple(f"{port} at {address}" for port in ports for address in second)
