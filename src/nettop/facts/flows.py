@@ -14,7 +14,7 @@ from ..frame.pairs import SLOW, Calm
 from ..frame.rates import Entry
 from ..terms import formulas
 from ..terms.dataclass import dataclass
-from . import crowd, distance
+from . import crowd, place
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.nic import Nic
@@ -284,7 +284,7 @@ def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
 def _place(
     site: Landed, rx: float | None, nic: Nic | None, around: FlowInputs, pid: int | None
 ) -> tuple[str | None, str, int | None, int | None, str | None, bool | None]:
-    """Queue, how the queue is known, interrupt CPU, process CPU, distance, whether it is far."""
+    """Queue, how the queue is known, interrupt CPU, process CPU, place, whether it is far."""
     queue, why = _believed(site, around)
     queues = around.queues.get(site.port or "")
     if queue is None and nic is not None and queues:
@@ -297,8 +297,8 @@ def _place(
         irq_cpu = nic.irq_top_cpu
     task = around.tasks.by_pid.get(pid) if pid is not None else None
     app_cpu = task.cpu if task is not None else None
-    step = distance.between(around.cores, irq_cpu, app_cpu)
-    return queue, why, irq_cpu, app_cpu, step, None if step is None else step == distance.STEPS[-1]
+    step = place.between(around.cores, irq_cpu, app_cpu)
+    return queue, why, irq_cpu, app_cpu, step, None if step is None else step == place.STEPS[-1]
 
 
 def _udp(entry: Entry[UdpRow], sockets: Sockets, around: FlowInputs) -> Flow:

@@ -40,11 +40,12 @@ from .queuematrix import (
     head_lines,
     label_of,
     matrix_row,
+    one_each,
+    queue_table,
     spread,
     titles,
     whole,
 )
-from .queuetable import one_each, queue_table
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core

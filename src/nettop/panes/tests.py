@@ -12,7 +12,7 @@ from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable, values, wrong
 from ..views.scene import Paper, RunningTest, Scene, StoredResult
 from ..views.view import View, under
-from . import outcome, plots
+from . import outcome
 from .cursor import among, target
 from .frame import abreast, enclosed, inside, roomy
 from .parts import (
@@ -240,7 +240,7 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     out.append((*begin, (filled, "accent"), (rest, "faint"), *end))
     if progress.proof is not None and progress.proof.after:
         out += outcome.so_far(progress.proof, width, height - 3)
-    out += plots.rates(progress.intervals, width, max(1, min(6, height - len(out) - 2)))
+    out += outcome.rates(progress.intervals, width, max(1, min(6, height - len(out) - 2)))
     for name, cores in (("here", progress.here), ("there", progress.there)):
         if cores:
             out.append(loads(name, cores, width))

@@ -4,6 +4,11 @@ A collector with `MAY_REST` is read every other second unless the visible pane n
 NEEDS, and every `QUIET` seconds while no interface moves data. Interfaces, cores and the counters
 of the driver are read in each sample, so the first data ends the rest. The search of /proc for the
 owners of sockets pauses while all sockets have known processes.
+
+A quiet host is looked at every `QUIET_LOOK` seconds. A transfer that begins between two looks would
+be seen late, so /proc/net/dev is read at the interval (`Moves`) and the next look is taken at once
+if bytes move. Traffic between other network namespaces that passes no interface of this one is seen
+at the next look.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from typing import Final
 
 from .. import collect
 from ..frame.rates import Frame
+from ..host.source import Source
 
 UNSEEN: Final = 2.0  # seconds between readings of a table with MAY_REST that no pane shows
 QUIET: Final = 5.0  # the same, while no interface moves data
@@ -83,3 +89,45 @@ class RefreshPolicy:
             new = set[int]().union(*used) - owned - {0}
             self._met = {inode: self._met.get(inode, frame.at) for inode in new}
         return any(frame.at - at < UNKNOWN for at in self._met.values())
+
+
+QUIET_LOOK: Final = 2.0  # seconds between two looks while no interface moves data
+
+
+class Moves:
+    """The bytes of each interface at the last reading."""
+
+    def __init__(self, source: Source) -> None:
+        """Nothing is read yet."""
+        self._source = source
+        self._at = 0.0
+        self._lines: frozenset[str] = frozenset()
+        self._bytes: dict[str, tuple[int, int]] = {}
+
+    def begin(self) -> bool:
+        """Whether an interface moved data since the last call; True if that cannot be known.
+
+        As `RefreshPolicy` judges: more than `MOVES` bytes a second in one direction. An interface
+        that is new, or whose counters were reset, has moved none.
+        """
+        try:
+            changed = self._changed()
+        except (OSError, ValueError):
+            return True
+        now, before = self._source.now(), self._bytes
+        most, self._at = MOVES * (now - self._at), now
+        self._bytes = before | changed if len(before) <= 2 * len(self._lines) else changed
+        return any(
+            count - old > most
+            for name, pair in changed.items()
+            for count, old in zip(pair, before.get(name, pair), strict=True)
+        )
+
+    def _changed(self) -> dict[str, tuple[int, int]]:
+        """Bytes received and sent of the interfaces whose line is new; most lines are not."""
+        from ..collect import netdev  # not needed for the first paint
+
+        lines = self._source.text("/proc/net/dev").splitlines()
+        before, self._lines = self._lines, frozenset(lines)
+        new = [*lines[:2], *(line for line in lines[2:] if line not in before)]
+        return {row.name: (row.rx_bytes, row.tx_bytes) for row in netdev.parse("\n".join(new))}

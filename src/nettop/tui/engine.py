@@ -17,7 +17,7 @@ from ..host.descendants import running
 from ..host.source import HostLostError, Source
 from ..panes import journey, pane
 from ..sampling.budget import LOOK
-from ..sampling.moves import QUIET_LOOK, Moves
+from ..sampling.refresh import QUIET_LOOK, Moves
 from ..views.build import Plans, scene_of
 from ..views.own import without
 from ..views.past import History
