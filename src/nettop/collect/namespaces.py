@@ -19,11 +19,10 @@ from ..host.request import Space
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _pids, _sysfs
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 10.0
-MEMORY: Final = _pids.MEMORY  # `netns_tcp` and `netns_udp` read those
-OPTIONAL = True
+# `netns_tcp` and `netns_udp` read those
+TABLE: Final = Table(every=10.0, optional=True, memory=_pids.MEMORY)
 
 MOST: Final = 64  # namespaces that are read, those with the most processes
 NEW: Final = 8_000  # processes that are looked up for the first time in one reading

@@ -9,12 +9,10 @@ from ..frame.fields import gauge, label
 from ..host.netlink import route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
 from ._neighbours import STATES, entries
+from ._table import Memory, Table, parsed
 
-EVERY: Final = 2.0
-ASKED = True
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 
 @dataclass(frozen=True, slots=True)

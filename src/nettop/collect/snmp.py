@@ -18,18 +18,14 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from ._memory import Memory, parsed, recall
 from ._pairs import Figures, by_line, sections, singles
+from ._table import Memory, Table, parsed, recall
 
-KEEP_OPEN = (
-    "/proc/net/netstat",
-    "/proc/net/snmp",
-    "/proc/net/snmp6",
-    "/proc/net/sockstat",
-    "/proc/net/sockstat6",
-)
-MAY_REST = True
-NEEDED = "losses and errors of TCP, UDP and IP"
+TABLE: Final = Table(
+    needed="losses and errors of TCP, UDP and IP", may_rest=True,
+    keep_open=("/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6", "/proc/net/sockstat",
+               "/proc/net/sockstat6"),
+)  # fmt: skip
 
 # What each field adds up, as `Section.Name`.
 _SUMS: Final[Mapping[str, str]] = {

@@ -20,9 +20,9 @@ from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 60.0
-ABSENT: Final = True
+TABLE: Final = Table(every=60.0, absent=True)
 
 _FOLDERS: Final = (
     "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d",

@@ -1,6 +1,6 @@
 """How long each table may go without a new reading.
 
-A collector with `MAY_REST` is read every other second unless the visible pane names its table in
+A collector that may rest is read every other second unless the visible pane names its table in
 NEEDS, and every `QUIET` seconds while no interface moves data. Interfaces, cores and the counters
 of the driver are read in each sample, so the first data ends the rest. The search of /proc for the
 owners of sockets pauses while all sockets have known processes.
@@ -22,7 +22,7 @@ from .. import collect
 from ..frame.rates import Frame
 from ..host.source import Source
 
-UNSEEN: Final = 2.0  # seconds between readings of a table with MAY_REST that no pane shows
+UNSEEN: Final = 2.0  # seconds between readings of a table that may rest and that no pane shows
 QUIET: Final = 5.0  # the same, while no interface moves data
 MOVES: Final = 125_000.0  # bytes/s of one interface and direction that are data (1 Mb/s)
 SINCE: Final = 10.0  # seconds without data before a host is quiet
@@ -36,10 +36,8 @@ _SOCKETS: Final = (
 
 @cache
 def _slow() -> frozenset[str]:
-    """The collectors that rest on a quiet host: those with `MAY_REST`, and those of two seconds."""
-    own = {
-        name for name in collect.names() if getattr(collect.collector(name), "EVERY", 0) >= UNSEEN
-    }
+    """The collectors that rest on a quiet host: those that may, and those of two seconds."""
+    own = {name for name in collect.names() if collect.table(name).every >= UNSEEN}
     return collect.resting() | own
 
 
