@@ -23,7 +23,8 @@ from .kinds.queue import Queue
 from .landing import COMPUTED, Landed, Sites, identity, seen
 
 if TYPE_CHECKING:
-    from .rows import TcpRow, UdpRow
+    from ..collect.sockets_tcp import Row as TcpRow
+    from ..collect.sockets_udp import Row as UdpRow
 
 MOST: Final = 256  # flows shown: the busiest; sums are of all
 FEW: Final = 64  # … of those that move little, of which a large host has thousands

@@ -35,7 +35,7 @@ from .wiring import Routes
 from .witness import Verdict
 
 if TYPE_CHECKING:
-    from .rows import InterruptRow
+    from ..collect.interrupts import Row as InterruptRow
 
 _Result = TypeVar("_Result")
 

@@ -15,7 +15,7 @@ from ..terms.dataclass import dataclass
 from .kinds.core import CpuPlace
 
 if TYPE_CHECKING:
-    from .rows import TopologyRow
+    from ..collect.topology import Row as TopologyRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,13 @@ from .place import OnlineCpus
 from .single import triple
 
 if TYPE_CHECKING:
+    from ..collect.conntrack import Row as ConntrackRow
+    from ..collect.ipvs import Row as IpvsRow
+    from ..collect.kernel import Row as KernelRow
+    from ..collect.nftables import Row as NftablesRow
+    from ..collect.services import Row as ServiceRow
+    from ..collect.snmp import Row as SnmpRow
     from .flows import Full
-    from .rows import ConntrackRow, IpvsRow, KernelRow, NftablesRow, ServiceRow, SnmpRow
 
 
 # what the host has of the table snmp

@@ -20,8 +20,8 @@ from .metric import prefixes, route
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from ...collect.routes import Row as RouteRow
     from .. import Facts
-    from ..rows import RouteRow
     from .metric import Network
 
 MOST: Final = 16  # destinations: those with most sockets

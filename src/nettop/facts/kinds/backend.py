@@ -19,8 +19,8 @@ from ..kind import Kind
 from ..single import triple
 
 if TYPE_CHECKING:
+    from ...collect.sockets_unix import Row as UnixRow
     from .. import Facts
-    from ..rows import UnixRow
 
 _LONGEST: Final = "net.unix.max_dgram_qlen"
 

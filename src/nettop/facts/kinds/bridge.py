@@ -21,8 +21,8 @@ from ..kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...collect.links import Row as LinkRow
     from .. import Facts
-    from ..rows import LinkRow
 
 
 @dataclass(frozen=True, slots=True)

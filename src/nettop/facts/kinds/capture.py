@@ -18,7 +18,7 @@ from .process import Tasks
 from .queue import Queue
 
 if TYPE_CHECKING:
-    from ..rows import PacketSocketRow
+    from ...collect.packet_sockets import Row as PacketSocketRow
 
 
 @light

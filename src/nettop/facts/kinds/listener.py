@@ -12,7 +12,7 @@ from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 
 @dataclass(frozen=True, slots=True)

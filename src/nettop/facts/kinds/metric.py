@@ -22,8 +22,8 @@ from ..kind import Kind
 from .flow import Flow
 
 if TYPE_CHECKING:
+    from ...collect.routes import Row as RouteRow
     from .. import Facts
-    from ..rows import RouteRow
 
 Network: TypeAlias = IPv4Network | IPv6Network
 NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average

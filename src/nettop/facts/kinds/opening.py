@@ -16,7 +16,7 @@ from ..flow_words import end, owners
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 MOST: Final = 16  # destinations: those with most fresh connections
 LEAST: Final = 2  # fresh connections: fewer are not listed

@@ -18,8 +18,8 @@ from .nic import Counters, Nic
 from .process import Process
 
 if TYPE_CHECKING:
+    from ...collect.snmp import Row as SnmpRow
     from ..limits.stage import Stage
-    from ..rows import SnmpRow
 
     Ways = Mapping[str, Sequence[Stage]]  # by direction
 Reasons = tuple[tuple[str, float], ...]

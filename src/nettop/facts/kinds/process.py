@@ -15,7 +15,7 @@ from .. import place
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import ProcessRow
+    from ...collect.processes import Row as ProcessRow
 
 BUSIEST: Final = 24  # processes without sockets that are listed for their CPU time
 SITS: Final = 1.0  # percent of a CPU; a process with more is listed at the core

@@ -18,7 +18,7 @@ from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import ClassRow
+    from ...collect.classes import Row as ClassRow
 
 FULL: Final = 0.9  # of its rate: then a leaf is its own limit
 

@@ -12,7 +12,8 @@ from ..kind import Kind
 from ..lines import IrqLine, Lines
 
 if TYPE_CHECKING:
-    from ..rows import IrqRow, QueueRow
+    from ...collect.irqs import Row as IrqRow
+    from ...collect.queues import Row as QueueRow
 
 
 @light

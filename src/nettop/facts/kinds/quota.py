@@ -12,7 +12,7 @@ from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import ThreadRow
+    from ...collect.threads import Row as ThreadRow
 
 
 @dataclass(frozen=True, slots=True)

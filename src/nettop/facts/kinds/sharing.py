@@ -19,8 +19,8 @@ from ..flow_words import end
 from ..kind import Kind
 
 if TYPE_CHECKING:
+    from ...collect.sockets_udp import Row as UdpRow
     from .. import Facts
-    from ..rows import UdpRow
     from .process import Process
 
 LEAST: Final = 2  # processes that share the port

@@ -15,7 +15,7 @@ from ..kinds.pair import Pair, PairEnd
 from .match import Tuple4
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 
 def pairs(

@@ -21,7 +21,7 @@ from .match import Tuple4
 from .verdict import Returns, verdict
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 
 LEAST: Final = 1.0  # seconds between two looks that are compared

@@ -24,9 +24,10 @@ from .host import Host, address
 from .steps.listener import listeners, misses
 
 if TYPE_CHECKING:
+    from ...collect.drop_reasons import Row as DropReasonRow
+    from ...collect.links import Row as LinkRow
     from .. import Facts
     from ..kinds.flow import Flow as Connection
-    from ..rows import DropReasonRow, LinkRow
 
 
 MOST: Final = 4  # destinations
