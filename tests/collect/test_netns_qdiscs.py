@@ -10,8 +10,7 @@ from netlink_bytes import link, message, text
 
 from nettop.collect import Memory, namespaces, netns_qdiscs, netns_tcp
 from nettop.host.netlink.codec import attribute
-from nettop.host.request import Request, Space
-from nettop.host.source import Live
+from nettop.host.source import Live, Request, Space
 
 POD, STILL = 4026532179, 4026532180
 ROOT = 0xFFFFFFFF

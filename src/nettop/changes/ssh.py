@@ -7,8 +7,7 @@ import struct
 
 from ..host.netlink.codec import attribute, attributes, messages
 from ..host.netlink.route import names
-from ..host.request import Request
-from ..host.source import Source
+from ..host.source import Request, Source
 from ..settings.route import packed
 from ..terms.errors import absent
 

@@ -15,8 +15,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label
 from ..frame.rates import Partly, Unfinished
-from ..host.request import Space
-from ..host.source import Source
+from ..host.source import Source, Space
 from ..terms.dataclass import dataclass
 from . import _pids, _sysfs
 from ._table import Memory, Table, recall

@@ -17,8 +17,7 @@ from typing import Final
 from ..frame.fields import gauge, label
 from ..host.netlink.codec import attributes
 from ..host.netlink.diag import BY_FAMILY
-from ..host.request import Request
-from ..host.source import Source
+from ..host.source import Request, Source
 from ..terms.dataclass import dataclass
 from . import _sock_diag
 from ._table import Memory, Table, recall

@@ -22,8 +22,7 @@ from .far import mirror, wire
 from .far.wire import Ask
 from .netlink import codec, route
 from .patterns import FILE, FOLDER, IOCTL, LINK, NETLINK
-from .request import Request
-from .source import HostLostError, Lead
+from .source import HostLostError, Lead, Request
 
 Connect = Callable[[bytes, bool], Connection]  # a first batch; whether it is the first attempt
 CLOSING: Final = 0.5  # seconds to wait for an answer at the end

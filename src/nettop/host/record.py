@@ -13,8 +13,7 @@ from typing import TypeVar
 from ..files import bounds
 from ..terms.dataclass import dataclass
 from . import ages
-from .request import Request
-from .source import Batches, Source
+from .source import Batches, Request, Source
 
 _LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
 COUNTED = "bpf/"

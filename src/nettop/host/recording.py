@@ -28,8 +28,7 @@ from ..files import bounds
 from . import ages
 from .archive import RecordedMoment, RecordingError, load, parse
 from .record import COUNTED, Record
-from .request import Request
-from .source import UNRECORDED
+from .source import UNRECORDED, Request
 
 _ERROR = re.compile(r"!(\d{1,4}) (.*)\n?", re.ASCII)
 LONGEST = 2.0  # seconds: the longest that a paced replay waits at a moment

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from ...frame.both import Close
-from ...frame.rates import Frame
+from ...frame.rates import Close, Frame
 from .. import Facts, single
 from ..kinds.flow import Flow
 from ..kinds.nic import Nic

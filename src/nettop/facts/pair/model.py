@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
-from ...frame.both import Both
+from ...frame.rates import Both
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..kinds.flow import Flow

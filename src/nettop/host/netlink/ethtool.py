@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from ...terms.dataclass import dataclass
-from ..request import Request
-from ..source import Source
+from ..source import Request, Source
 from . import codec
 from .codec import NESTED, Attributes, Field, Table, attribute, decode, encode, messages, numbered
 from .kernel import Kernel

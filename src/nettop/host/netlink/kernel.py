@@ -20,10 +20,9 @@ from typing import Final
 
 from ...files import descriptors
 from ...files.bounds import BOUNDS, exceeded
-from ..request import Request
-from .announced import Announced
+from ..source import Request
+from .announced import Announced, Uncounted
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
-from .uncounted import Uncounted
 
 # every other family is generic netlink
 PROTOCOLS: Final = {"route": 0, "sock_diag": 4, "xfrm": 6, "netfilter": 12}

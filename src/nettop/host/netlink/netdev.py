@@ -12,8 +12,7 @@ import struct
 from contextlib import suppress
 from typing import Final
 
-from ..request import Request
-from ..source import Source
+from ..source import Request, Source
 from .codec import Attributes, Table, attribute, decode, messages, numbered
 from .ethtool import NO_LIST
 from .route import names

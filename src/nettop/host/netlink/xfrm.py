@@ -6,8 +6,7 @@ import struct
 from socket import AF_INET
 from typing import Final
 
-from ..request import Request
-from ..source import Source
+from ..source import Request, Source
 from .codec import Field, Table
 
 NEWPOLICY, GETPOLICY, GETSADINFO = 0x13, 0x15, 0x23
