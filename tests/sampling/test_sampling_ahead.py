@@ -66,7 +66,8 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Callable[[Asked], None]:
 
     def use(batches: Asked) -> None:
         made = {
-            name: SimpleNamespace(read=lambda _s, n=name: batches.ask(n)) for name in batches.needs
+            name: SimpleNamespace(read=lambda _s, n=name: batches.ask(n), TABLE=Table())
+            for name in batches.needs
         }
         monkeypatch.setattr(collect, "collector", made.__getitem__)
 
