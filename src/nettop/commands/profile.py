@@ -23,14 +23,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..terms.errors import Refused
-from . import (
-    duration_argument,
-    emit,
-    json_argument,
-    open_source,
-    print_lines,
-    source_arguments,
-)
+from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
 
 if TYPE_CHECKING:
     from ..collect.profiles import Samples, Stack

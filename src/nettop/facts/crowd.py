@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Landed]"
 
 
-def split(
-    tcp: Iterable[Entry[TcpRow]],
-) -> tuple[list[Entry[TcpRow]], list[Entry[TcpRow]]]:
+def split(tcp: Iterable[Entry[TcpRow]]) -> tuple[list[Entry[TcpRow]], list[Entry[TcpRow]]]:
     """The sockets that are joined one by one, and the connections that move little or nothing.
 
     So do those of a first reading, which have no rates yet.

@@ -310,11 +310,7 @@ class Joiner:
 
     def _duty(self, frame: Frame, moment: traffic.Interfaces, tasks: Tasks) -> Duty:
         tables = frame.tables
-        clocks = self.memo.get(
-            "clocks",
-            (tables.get("cpufreq"),),
-            lambda: _clocks(frame),
-        )
+        clocks = self.memo.get("clocks", (tables.get("cpufreq"),), lambda: _clocks(frame))
         deep = {
             e.now.cpu: min(100.0, 100.0 * e.per_s.deep)
             for e in tables.get("cpuidle", ())

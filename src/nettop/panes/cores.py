@@ -22,17 +22,7 @@ from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
 from . import corelist, corepage, grid, interfaces, loads
 from .frame import drawn_inside, enclosed
-from .parts import (
-    Order,
-    core_load,
-    listing,
-    marked,
-    matches,
-    ordered,
-    section,
-    waiting,
-    window,
-)
+from .parts import Order, core_load, listing, marked, matches, ordered, section, waiting, window
 from .queuematrix import (
     CELL,
     HOT,

@@ -231,9 +231,7 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     retr = "" if retransmits is None else f"   {retransmits:,.0f} {word}"
     begin = line((" now ", "dim"), (scaled(last, "b/s"), "strong"), "  ")
     end = line(
-        (left, "strong"),
-        (retr, "warn" if retransmits else "dim"),
-        ("   Ctrl-X stops", "key"),
+        (left, "strong"), (retr, "warn" if retransmits else "dim"), ("   Ctrl-X stops", "key")
     )
     room = width - line_cells(begin + end) - 1  # for the bar
     filled, rest = bar(done, max(0, min(8 if left else 20, room)))

@@ -42,8 +42,7 @@ class Capture:
         "packets dropped, capture buffer full", "packets/s", default=None
     )
     unread: bool | None = gauge(
-        "nobody reads it: all packets of the interface are dropped at its full buffer",
-        default=None,
+        "nobody reads it: all packets of the interface are dropped at its full buffer", default=None
     )
     fanout: int | None = gauge("fanout group; None: no group", default=None)
     fanout_size: int | None = gauge("sockets in the fanout group", "sockets", default=None)

@@ -163,9 +163,7 @@ class HostFact:
     )
     drops_told: bool = gauge("the kernel gives the reasons of its drops now", default=False)
     beyond_ip: float | None = gauge(
-        "packets received where XDP is generic, minus all that IP received",
-        "packets",
-        default=None,
+        "packets received where XDP is generic, minus all that IP received", "packets", default=None
     )
     udp_unasked: float | None = _SNMP.udp_unasked
     syn_retrans: float | None = _SNMP.syn_retrans
