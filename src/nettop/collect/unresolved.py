@@ -15,8 +15,8 @@ from ..frame.fields import gauge, label
 from ..host.netlink import route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._neighbours import entries
 from ._table import Memory, Table, parsed
+from .neighbour_states import entries
 
 TABLE: Final = Table(every=2.0, optional=True)
 

@@ -14,10 +14,9 @@ from typing import Final, NamedTuple
 from ...terms import units
 from .. import Facts
 from ..limits import Limit, Reading
-from ..limits.bounds import bounded
 from ..limits.following import BINDS
 from ..limits.interfaces import as_flow
-from ..limits.ladder import labelled
+from ..limits.ladder import bounded, labelled
 from ..limits.stages import having
 from . import BETWEEN, HERE, THERE, Joined, Losses
 

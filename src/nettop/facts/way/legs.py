@@ -12,8 +12,8 @@ from ...collect.ways import Question
 from ...terms.dataclass import dataclass
 from .chains import named, passed
 from .flow import Flow
-from .hop import Hop, routed
 from .host import Host, address, inside, network
+from .lookup import Hop, routed
 from .packet import Packet
 
 if TYPE_CHECKING:

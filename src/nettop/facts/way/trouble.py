@@ -19,8 +19,8 @@ from ..flow_words import EVERYWHERE
 from ..kinds.call import words
 from . import questions
 from .flow import Flow, Trouble
-from .hop import REFUSED
 from .host import Host, address
+from .lookup import REFUSED
 from .steps.listener import listeners, misses
 
 if TYPE_CHECKING:
