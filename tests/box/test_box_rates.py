@@ -16,7 +16,7 @@ from nettop.box.past import Past
 from nettop.box.stretch import stretch
 from nettop.host.archive import written
 from nettop.host.recording import Record, Replay
-from nettop.host.source import Request
+from nettop.host.request import Request
 from nettop.sampling.sampler import Sampler
 
 RATE: Final = 700.0  # interrupts/s of each queue of the host

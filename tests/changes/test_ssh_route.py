@@ -10,7 +10,7 @@ import pytest
 from netlink_bytes import Fake, message, number
 
 from nettop.changes import ssh
-from nettop.host.source import Request
+from nettop.host.request import Request
 
 
 class Asked(Fake):

@@ -11,7 +11,7 @@ from netlink_bytes import message
 
 from nettop.collect import half_open
 from nettop.host.netlink import diag
-from nettop.host.source import Request
+from nettop.host.request import Request
 
 SYN_RECV = 3
 

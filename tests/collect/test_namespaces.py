@@ -8,7 +8,8 @@ import pytest
 
 from nettop.collect import Memory, namespaces, netns_tcp, netns_udp
 from nettop.frame.rates import Partly
-from nettop.host.source import Live, Request, Space
+from nettop.host.request import Request, Space
+from nettop.host.source import Live
 
 HOST, POD, NAMED = 4026531833, 4026532179, 4026532250
 CONTAINER = "3f2a91b0c1d2" + "e" * 52

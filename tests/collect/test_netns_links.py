@@ -11,7 +11,8 @@ from netlink_bytes import link, message, number
 from nettop.collect import Memory, namespaces, netns_links
 from nettop.frame.rates import Partly
 from nettop.host.netlink.codec import attribute
-from nettop.host.source import Live, Request, Space
+from nettop.host.request import Request, Space
+from nettop.host.source import Live
 
 POD = 4026532179
 STEP = 1_000_000  # bytes that a namespace moves from one reading to the next

@@ -10,7 +10,8 @@ from netlink_bytes import link, message, text
 
 from nettop.collect import Memory, namespaces, netns_qdiscs, netns_tcp
 from nettop.host.netlink.codec import attribute
-from nettop.host.source import Live, Request, Space
+from nettop.host.request import Request, Space
+from nettop.host.source import Live
 
 POD, STILL = 4026532179, 4026532180
 ROOT = 0xFFFFFFFF

@@ -12,7 +12,8 @@ from nettop.collect import classes, qdiscs
 from nettop.collect._shaping import hfsc, htb, largest, qdisc
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import attribute
-from nettop.host.source import Request, Source
+from nettop.host.request import Request
+from nettop.host.source import Source
 
 SPEC = struct.Struct("=8xI")
 

@@ -11,7 +11,7 @@ from netlink_bytes import message
 
 from nettop.collect import time_wait
 from nettop.host.netlink import diag
-from nettop.host.source import Request
+from nettop.host.request import Request
 
 
 def waits(number: int, remote: str = "10.0.0.2", port: int = 443, state: int = 6) -> bytes:

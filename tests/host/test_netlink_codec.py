@@ -13,7 +13,7 @@ from netlink_bytes import bitset, device, message, nest, number, text, u8
 
 from nettop.host.netlink import codec, ethtool, kernel, route
 from nettop.host.netlink.codec import Bits, Field, attribute, decode, encode, messages, numbered
-from nettop.host.source import Request
+from nettop.host.request import Request
 
 TABLE = {
     **numbered(1, "small:B short:H word long:Q signed:i"),

@@ -13,7 +13,8 @@ import pytest
 from nettop.host.netlink import kernel
 from nettop.host.netlink.codec import HEADER
 from nettop.host.netlink.kernel import Kernel
-from nettop.host.source import Live, Request
+from nettop.host.request import Request
+from nettop.host.source import Live
 
 PORT = 4242
 ASK = Request("route", 18, b"", "route/links", dump=True)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from nettop.files import bounds
 from nettop.host.recording import LONGEST, Record, RecordingError, Replay, load, parse
-from nettop.host.source import Live, Request
+from nettop.host.request import Request
+from nettop.host.source import Live
 from nettop.host.tape import Tape
 
 

@@ -14,7 +14,7 @@ from golden_text import same
 from nettop import collect
 from nettop.collect.ways import Question
 from nettop.host.recording import Replay, load
-from nettop.host.source import Request
+from nettop.host.request import Request
 from nettop.sampling.sampler import Sampler
 
 ASKED = (

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from nettop.host.pseudonyms import Names
 from nettop.host.recording import Replay
+from nettop.host.request import Request
 from nettop.host.scrub import DAMAGED, scrub
 from nettop.host.scrub_netlink import scrubbed
-from nettop.host.source import Request
 
 KEY = b"k" * 32
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nettop.host.netlink.codec import attributes, messages
 from nettop.host.recording import Replay, load
-from nettop.host.source import Request
+from nettop.host.request import Request
 
 HOST = Path(__file__).parents[2] / "rules/demo.host.gz"
 LASTS = 3  # moments for which a name exists

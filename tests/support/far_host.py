@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from nettop.host.distant import Distant, _message
 from nettop.host.far.reader import Reader
-from nettop.host.source import Request, Source
+from nettop.host.request import Request
+from nettop.host.source import Source
 
 
 class Recorded:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from nettop.host.ages import NONE
 from nettop.host.netlink.codec import HEADER, NESTED, attribute
-from nettop.host.source import Request
+from nettop.host.request import Request
 
 u8 = struct.Struct("=B").pack
 u32 = struct.Struct("=I").pack

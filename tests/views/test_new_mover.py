@@ -10,7 +10,8 @@ import struct
 import pytest
 from tcp_bytes import socket, tcp_info
 
-from nettop.host.source import Live, Request
+from nettop.host.request import Request
+from nettop.host.source import Live
 from nettop.panes import flows
 from nettop.sampling.refresh import SOCKETS_REST, RefreshPolicy
 from nettop.terms.text import text_of

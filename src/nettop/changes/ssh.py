@@ -7,7 +7,8 @@ import struct
 
 from ..host.netlink.codec import attribute, attributes, messages
 from ..host.netlink.route import names
-from ..host.source import Request, Source
+from ..host.request import Request
+from ..host.source import Source
 from ..settings.route import packed
 from ..terms.errors import absent
 

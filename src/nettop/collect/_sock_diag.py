@@ -8,7 +8,7 @@ from typing import Final
 
 from ..host.netlink.codec import messages
 from ..host.netlink.diag import BY_FAMILY
-from ..host.source import Request
+from ..host.request import Request
 
 # struct packet_diag_msg: family, type, protocol, inode, then a cookie; xdp_diag_msg is alike
 HEADER: Final = struct.Struct("=BBHI8x")

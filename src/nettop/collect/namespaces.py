@@ -15,7 +15,8 @@ from typing import Final
 
 from ..frame.fields import gauge, label
 from ..frame.rates import Partly, Unfinished
-from ..host.source import Source, Space
+from ..host.request import Space
+from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _pids, _sysfs
 from ._table import Memory, Table, recall

@@ -13,7 +13,8 @@ from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import route
-from ..host.source import Request, Source, Space
+from ..host.request import Request, Space
+from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import addresses, classes, namespaces, netns_tcp, qdiscs
 from ._table import Memory, Table, recall

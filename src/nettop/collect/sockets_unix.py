@@ -17,7 +17,8 @@ from typing import Final
 from ..frame.fields import gauge, label
 from ..host.netlink.codec import attributes
 from ..host.netlink.diag import BY_FAMILY
-from ..host.source import Request, Source
+from ..host.request import Request
+from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sock_diag
 from ._table import Memory, Table, recall

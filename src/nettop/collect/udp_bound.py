@@ -13,7 +13,8 @@ from typing import Final
 from ..frame.fields import gauge, label
 from ..host.netlink import diag, route
 from ..host.netlink.codec import attributes, messages
-from ..host.source import Request, Source
+from ..host.request import Request
+from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table
 

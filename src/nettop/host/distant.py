@@ -22,7 +22,8 @@ from .far import mirror, wire
 from .far.wire import Ask
 from .netlink import codec, route
 from .patterns import FILE, FOLDER, IOCTL, LINK, NETLINK
-from .source import HostLostError, Lead, Request
+from .request import Request
+from .source import HostLostError, Lead
 
 Connect = Callable[[bytes, bool], Connection]  # a first batch; whether it is the first attempt
 CLOSING: Final = 0.5  # seconds to wait for an answer at the end

@@ -13,7 +13,8 @@ from typing import TypeVar
 from ..files import bounds
 from ..terms.dataclass import dataclass
 from . import ages
-from .source import Batches, Request, Source
+from .request import Request
+from .source import Batches, Source
 
 _LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
 COUNTED = "bpf/"

@@ -28,7 +28,8 @@ from ..files import bounds
 from . import ages
 from .archive import RecordedMoment, RecordingError, load, parse
 from .record import COUNTED, Record
-from .source import UNRECORDED, Request
+from .request import Request
+from .source import UNRECORDED
 
 _ERROR = re.compile(r"!(\d{1,4}) (.*)\n?", re.ASCII)
 LONGEST = 2.0  # seconds: the longest that a paced replay waits at a moment

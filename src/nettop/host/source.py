@@ -15,41 +15,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ..files import bounds, descriptors
-from ..terms.dataclass import dataclass
 from ..terms.errors import Refused
 from .ages import NONE
+from .request import Request
 
 if TYPE_CHECKING:
     from .bpf import Counter
     from .netlink.kernel import Kernel
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """Another network namespace: the file that opens it (/proc/PID/ns/net), and its inode."""
-
-    path: str
-    inode: int
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One netlink question.
-
-    `family` is `route`, `sock_diag`, `netfilter` or a generic-netlink family such as `ethtool`;
-    `kind` the message type (or the generic command); `body` everything after the netlink header
-    (for a generic family: after the generic header); `name` what a recording calls the answer, e.g.
-    `ethtool/rings/eth0`. With `space` the question is asked in that namespace. The kernel announces
-    changes of the answer if `announced`: see `netlink.announced`.
-    """
-
-    family: str
-    kind: int
-    body: bytes
-    name: str
-    dump: bool = False
-    space: Space | None = None
-    announced: bool = False
 
 
 class HostLostError(Refused):

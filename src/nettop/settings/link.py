@@ -13,7 +13,8 @@ from typing import Any
 
 from ..host.netlink.codec import Field, attribute, decode, encode, messages, numbered
 from ..host.netlink.route import IFINFO
-from ..host.source import Request, Source
+from ..host.request import Request
+from ..host.source import Source
 from . import Address, Command, Host, Keep, Limits
 from ._text import interface, number, switch, text
 

@@ -12,7 +12,8 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
-from ..source import Request, Source, Space
+from ..request import Request, Space
+from ..source import Source
 
 BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
 EVERY_FAMILY: Final = 18  # TCPDIAG_GETSOCK

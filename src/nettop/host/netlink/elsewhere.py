@@ -12,7 +12,7 @@ import errno
 import os
 import threading
 
-from ..source import Request, Space
+from ..request import Request, Space
 from .kernel import Kernel
 
 _NEWNET = 0x40000000  # include/uapi/linux/sched.h

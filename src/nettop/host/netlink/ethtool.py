@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from ...terms.dataclass import dataclass
-from ..source import Request, Source
+from ..request import Request
+from ..source import Source
 from . import codec
 from .codec import NESTED, Attributes, Field, Table, attribute, decode, encode, messages, numbered
 from .kernel import Kernel

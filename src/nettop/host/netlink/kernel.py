@@ -20,7 +20,7 @@ from typing import Final
 
 from ...files import descriptors
 from ...files.bounds import BOUNDS, exceeded
-from ..source import Request
+from ..request import Request
 from .announced import Announced, Uncounted
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
 

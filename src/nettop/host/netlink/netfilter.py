@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..source import Request, Source
+from ..request import Request
+from ..source import Source
 from .codec import Field, Table
 
 _SUBSYSTEM: Final = 10 << 8  # NFNL_SUBSYS_NFTABLES

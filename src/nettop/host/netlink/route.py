@@ -12,7 +12,8 @@ from functools import lru_cache
 from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final, Protocol
 
-from ..source import Request, Source
+from ..request import Request
+from ..source import Source
 from .codec import Field, attribute, attributes, messages, numbered, text
 
 GETLINK, GETADDR, GETROUTE, GETNEIGH, GETQDISC, GETCLASS, GETSTATS = 18, 22, 26, 30, 38, 42, 94

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
-from ..source import Request, Source
+from ..request import Request
+from ..source import Source
 from .codec import NESTED, Field, attribute, attributes, decode, encode, numbered
 from .ethtool import NO_LIST, by_device
 from .route import names

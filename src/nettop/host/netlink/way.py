@@ -14,7 +14,7 @@ from socket import AF_INET, AF_INET6, inet_pton
 from typing import Final
 
 from ...terms.dataclass import dataclass
-from ..source import Request
+from ..request import Request
 from . import route
 from .codec import Attributes, attribute, decode, messages
 

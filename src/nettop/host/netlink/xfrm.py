@@ -6,7 +6,8 @@ import struct
 from socket import AF_INET
 from typing import Final
 
-from ..source import Request, Source
+from ..request import Request
+from ..source import Source
 from .codec import Field, Table
 
 NEWPOLICY, GETPOLICY, GETSADINFO = 0x13, 0x15, 0x23
