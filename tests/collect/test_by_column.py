@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.collect import cpu, softnet
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.frame.columns import columns
 from nettop.frame.fields import altered, values
 from nettop.frame.pairs import entries

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.collect import cpu, interrupts, netdev, softirqs, softnet
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.files import bounds
 from nettop.frame.columns import Columns
 from nettop.host.recording import Replay

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettop import collect
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Entry
 from nettop.host.recording import Record, Replay, parse

@@ -19,7 +19,7 @@ from nettop.collect import (
     vmstat,
     xfrm,
 )
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 
 NETSTAT = "TcpExt: ListenDrops TCPRcvQDrop NewInLinux99\nTcpExt: 5 6 1\n"
 

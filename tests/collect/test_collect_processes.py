@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.collect import processes
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.host.source import Live
 
 

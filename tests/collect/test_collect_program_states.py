@@ -6,7 +6,7 @@ import pytest
 from host_files import host
 
 from nettop.collect import program_states, threads
-from nettop.collect._memory import Memory, recall
+from nettop.collect._table import Memory, recall
 
 CG = "/sys/fs/cgroup"
 V1 = "9:pids:/web/a\n7:freezer:/box/one\n4:memory:/\n0::/box\n"

@@ -15,7 +15,7 @@ from nettop.collect import (
     sockets_udp,
     xdp_sockets,
 )
-from nettop.collect._memory import Memory, recall
+from nettop.collect._table import Memory, recall
 from nettop.host.recording import Replay
 from nettop.host.scrub import scrub
 

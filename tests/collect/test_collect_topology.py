@@ -9,7 +9,7 @@ import pytest
 from host_files import Counting, host
 
 from nettop.collect import irqs, netclass, queues, topology
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.host.recording import Replay
 from nettop.terms import cpulist
 

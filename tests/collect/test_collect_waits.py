@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nettop.collect import _calls, socket_owners, threads, waits
-from nettop.collect._memory import Memory, recall
+from nettop.collect._table import Memory, recall
 from nettop.frame.rates import Partly
 from nettop.host.source import Live
 

@@ -14,7 +14,7 @@ from netlink_bytes import Fake, link, message, nest, number, text, u64
 
 from nettop.collect import ethstats, nicstats, nicstats_raw
 from nettop.collect._drivers import Plan
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.frame.rates import Entry, Frame
 from nettop.host.netlink import statistics
 from nettop.host.netlink.codec import attribute

@@ -12,7 +12,7 @@ from net_files import host
 
 from nettop import config
 from nettop.collect import _words, drop_reasons, failures, snmp
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 
 NETSTAT = "TcpExt: PAWSEstab TSEcrRejected TCPMinTTLDrop\nTcpExt: {} {} 0\n"
 SNMP6 = "Ip6FragFails                    \t4\nIp6InUnknownProtos              \t3\n"

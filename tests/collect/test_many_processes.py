@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nettop.collect import Memory, _pids, _resting, namespaces, processes, services, socket_owners
-from nettop.collect._memory import recall
+from nettop.collect._table import recall
 from nettop.frame.rates import Partly, Unfinished
 from nettop.host.source import Live
 from nettop.sampling.sampler import Sampler

@@ -25,7 +25,7 @@ from nettop.collect import (
     qdiscs,
     routes,
 )
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.host.netlink.codec import attribute
 from nettop.sampling.sampler import Sampler
 

@@ -13,7 +13,7 @@ from netlink_bytes import Fake, link, message, number, u64
 
 from nettop.collect import _drivers as drivers
 from nettop.collect import drvinfo, irqs, nicqueues, nicstats, nicstats_raw
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.host.netlink import driver, netdev
 from nettop.host.netlink.codec import attribute
 from nettop.sampling.sampler import Sampler

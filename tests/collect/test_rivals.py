@@ -9,7 +9,7 @@ import pytest
 from netlink_bytes import Fake, link, message
 
 from nettop.collect import rivals
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.host.netlink.codec import attribute
 
 REACHABLE, STALE, FAILED, PERMANENT = 0x02, 0x04, 0x20, 0x80

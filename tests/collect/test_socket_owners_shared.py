@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from nettop.collect import socket_owners
-from nettop.collect._memory import Memory, recall
+from nettop.collect._table import Memory, recall
 from nettop.collect.socket_owners import Known
 from nettop.facts.single import socket_owners as owners_of
 from nettop.host.recording import Replay

@@ -12,7 +12,7 @@ from packed_sockets import Sites, read
 from tcp_bytes import socket, tcp_info
 
 from nettop.collect import _tcp_row, sockets_tcp
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.collect._tcp_row import PackedRow
 from nettop.facts import flows
 from nettop.facts.limits.window import Track, _moves

@@ -12,7 +12,7 @@ from netlink_bytes import Fake, link
 from tcp_bytes import socket, tcp_info
 
 from nettop.collect import sockets_tcp
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.sampling.sampler import Sampler
 
 

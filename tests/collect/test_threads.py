@@ -16,7 +16,7 @@ from nettop.collect import (
     threads,
     throttling,
 )
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.collect.socket_owners import _ProcessSockets
 from nettop.collect.sockets_udp import Row as Datagrams
 

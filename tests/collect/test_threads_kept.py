@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.collect import netns_tcp, socket_owners, sockets_tcp, threads
-from nettop.collect._memory import Memory, recall
+from nettop.collect._table import Memory, recall
 from nettop.collect.socket_owners import _ProcessSockets
 
 PIDS = range(1, 5)

@@ -9,7 +9,7 @@ import pytest
 from netlink_bytes import Fake, link, message, number
 
 from nettop.collect import addresses, routes, unresolved
-from nettop.collect._memory import Memory
+from nettop.collect._table import Memory
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import NESTED, attribute
 

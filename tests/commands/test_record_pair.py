@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nettop.cli import main
-from nettop.commands import _ends
+from nettop.commands import record
 from nettop.host.recording import Replay, load
 from nettop.sampling.sampler import Sampler
 
@@ -44,7 +44,7 @@ def test_the_clock_of_the_other_end_is_told_with_its_error() -> None:
     there: Any = SimpleNamespace(
         wall=lambda: 97.5, batches=SimpleNamespace(fetch=lambda _asks: None)
     )
-    one, other = _ends.pair(here, there)
+    one, other = record.pair(here, there)
     assert "other host is 2.5000 s behind, within 0.00" in one
     assert "other host is 2.5000 s ahead, within 0.00" in other
 

@@ -8,7 +8,6 @@ import pytest
 from flow_tables import HOST, Tables, frames, joined, lines, task
 from folded import folded
 
-from nettop.collect import _legacy as legacy
 from nettop.collect import (
     conntrack,
     cpu,
@@ -20,7 +19,8 @@ from nettop.collect import (
     softnet,
     sysctl_files,
 )
-from nettop.facts import distance, profile
+from nettop.collect import sysctl_files as legacy
+from nettop.facts import place, profile
 from nettop.facts.counters import middle
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.core import Core
@@ -100,7 +100,7 @@ def test_distances() -> None:
         5: Core(5, 1, 1, (), (5,), (0, 5)),
         6: Core(6),
     }
-    steps = [distance.between(cores, 0, other) for other in (0, 1, 2, 4, 5, 6, 7, None)]
+    steps = [place.between(cores, 0, other) for other in (0, 1, 2, 4, 5, 6, 7, None)]
     assert steps == [
         "same core",
         "SMT sibling",
@@ -111,8 +111,8 @@ def test_distances() -> None:
         None,
         None,
     ]
-    assert distance.between(cores, 2, 3) == "shared L2"
-    assert [distance.far(cores, 0, other) for other in (0, 5, 6)] == [False, True, None]
+    assert place.between(cores, 2, 3) == "shared L2"
+    assert [place.far(cores, 0, other) for other in (0, 5, 6)] == [False, True, None]
 
 
 def guessed(frame: float, rtt: float | None, packets: float = 50_000.0) -> profile.Guess:
@@ -193,7 +193,7 @@ def test_harmful_sysctl_lines() -> None:
     ],
 )
 def test_which_sysctl_lines_harm(key: str, value: str, entry: str | None) -> None:
-    found = legacy.harmful(key, value)
+    found = legacy.first_harmful(key, value)
     assert (found.entry if found else None) == entry
 
 

@@ -14,7 +14,7 @@ from nettop.facts.joined import Joiner
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.limits import looks, window
 from nettop.facts.limits.looks import Look
-from nettop.facts.limits.stages import _kernel_threads
+from nettop.facts.limits.stages import _budget
 from nettop.frame.fields import altered
 
 IDLE: dict[str, Any] = {
@@ -99,13 +99,13 @@ def test_a_socket_that_is_read_seldom_stays_in_the_window() -> None:
 
 def test_kernel_threads_are_read_once_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
-    ours = _kernel_threads._threads
+    ours = _budget._threads
 
     def counted(past: window.Window) -> object:
         calls.append(past)
         return ours(past)
 
-    monkeypatch.setattr(_kernel_threads, "_threads", counted)
+    monkeypatch.setattr(_budget, "_threads", counted)
     joiner = Joiner()
     for frame in frames(*[idle(2)] * 5):
         joiner.build(frame)

@@ -7,7 +7,7 @@ from typing import Any
 from folded import folded
 
 from nettop.collect import socket_owners, sockets_udp, threads, udp_questions
-from nettop.collect._memory import Memory, recall
+from nettop.collect._table import Memory, recall
 from nettop.facts.kinds import resolver
 from nettop.frame.rates import Entry, Frame
 

@@ -24,9 +24,8 @@ from nettop.commands import watch
 from nettop.commands.why import look
 from nettop.files import bounds
 from nettop.frame.rates import Frame
-from nettop.host import clock
-from nettop.host.clock import FarClock
-from nettop.host.connection import Connection
+from nettop.host import connection
+from nettop.host.connection import Connection, FarClock
 from nettop.host.distant import Distant
 from nettop.host.far.wire import UnreadableError
 from nettop.terms.errors import Refused
@@ -93,7 +92,7 @@ def said_of(mode: str, seed: int, seconds: float = 0.4) -> str:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_hostile_host_ends_in_one_sentence(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "SLACK", 0.2)
+    monkeypatch.setattr(connection, "SLACK", 0.2)
     monkeypatch.setitem(bounds.BOUNDS, "far", replace(bounds.BOUNDS["far"], most=40 << 20))
     said = said_of(mode, 1)
     assert re.search(LOST.get(mode, NOT_LOST), said), said
@@ -112,7 +111,7 @@ def test_the_command_says_so_and_has_exit_code_3(mode: str, warm: Warm) -> None:
 
 @pytest.mark.parametrize("seed", thinned(range(12), 3))
 def test_mixtures_of_hostile_answers(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "SLACK", 0.2)
+    monkeypatch.setattr(connection, "SLACK", 0.2)
     assert re.search(NOT_LOST, said_of("mixed", seed))
 
 

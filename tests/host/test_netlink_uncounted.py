@@ -12,9 +12,9 @@ from netlink_bytes import Fake, link, nest, number, text
 from nettop.collect import Memory, links
 from nettop.collect._turns import by_turns
 from nettop.host.netlink import announced, route
+from nettop.host.netlink.announced import Uncounted
 from nettop.host.netlink.codec import attribute, attributes, messages
 from nettop.host.netlink.kernel import Kernel
-from nettop.host.netlink.uncounted import Uncounted
 
 
 def answer(counts: int, mtus: dict[int, int], reachable: int = 0) -> bytes:

@@ -61,7 +61,7 @@ def test_the_sampler_keeps_open_what_collectors_declare(monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "open", counted)
     for _ in range(3):
         sampler.take(["cpu", "softirqs"])
-    assert sorted(opened) == sorted((*cpu.KEEP_OPEN, *softirqs.KEEP_OPEN))
+    assert sorted(opened) == sorted((*cpu.TABLE.keep_open, *softirqs.TABLE.keep_open))
 
 
 def test_what_needs_more_than_one_read_is_opened_each_time() -> None:

@@ -10,8 +10,7 @@ from scenes import big
 
 from nettop.facts.kinds.queue import Queue
 from nettop.panes.cores import lines
-from nettop.panes.queuematrix import cell
-from nettop.panes.queuetable import one_each
+from nettop.panes.queuematrix import cell, one_each
 from nettop.terms.text import text_of
 from nettop.views.view import View
 

@@ -12,7 +12,7 @@ from pane_text import bare, words
 from scenes import WALL, big, lossy, storied
 
 from nettop import panes
-from nettop.panes import cores, flowlist, history, journal, loads, outcome, page, tests
+from nettop.panes import cores, history, journal, loads, outcome, page, tests
 from nettop.terms.text import line, text_of
 from nettop.tui.keys import KEYS, shown_as
 from nettop.tui.palette import PAIRS, help_lines
@@ -248,13 +248,6 @@ def test_busy_cores_that_serve_nothing_are_shown_too() -> None:
     shown = [core.cpu for core in columns]
     assert movers <= set(shown)
     assert shown.index(min(movers)) > 0  # behind the hot cores that serve queues
-
-
-def test_the_process_list_has_a_process_below_its_heading_or_nothing() -> None:
-    scene = storied()
-    assert flowlist.process_lines(scene, 100, 1) == []
-    heading, process = flowlist.process_lines(scene, 100, 2)
-    assert text_of(heading) != text_of(process)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])

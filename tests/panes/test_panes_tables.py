@@ -122,19 +122,6 @@ def test_the_columns_of_a_table_are_those_chosen_in_that_order(pane: str) -> Non
     assert not others & set(heads.split("│")[0].lower().replace("▼", "").split())
 
 
-def test_a_process_that_takes_datagrams_is_not_said_to_receive_nothing() -> None:
-    scene = lossy()
-    assert scene.facts is not None
-    facts = scene.facts
-    (first, *rest) = facts.processes
-    for udp, shown in ((0, "0 b/s"), (2, "–")):
-        one = replace(first, name="taker", rx_per_s=0.0, tx_per_s=0.0, udp=udp, networked=True)
-        busy = replace(scene, facts=replace(facts, processes=(one, *rest)))
-        told = words(panes.pane("overview").lines(busy, View(), 120, 38)).splitlines()
-        row = next(line for line in told if line.startswith("│ taker"))
-        assert row.split("%")[2].strip().startswith(shown), row
-
-
 def test_long_names_leave_the_matrix_in_its_columns() -> None:
     scene = lossy()
     assert scene.facts is not None

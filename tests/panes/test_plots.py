@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pane_text import words
 
-from nettop.panes import outcome, plots
+from nettop.panes import outcome
 from nettop.terms.text import line_cells, text_of
 from nettop.views import kept
 from nettop.views.scene import StoredResult
@@ -15,7 +15,10 @@ LATENCY = tuple((float(value), 100 - value) for value in range(10, 60))
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_plots_fit_and_have_scales(width: int) -> None:
-    rows = [*plots.rates([1e9, 9e8, 2e8], width, 4), *plots.distribution("t", LATENCY, width, 6)]
+    rows = [
+        *outcome.rates([1e9, 9e8, 2e8], width, 4),
+        *outcome.distribution("t", LATENCY, width, 6),
+    ]
     assert len(rows) == 10
     assert all(line_cells(row) <= width for row in rows)
     text = words(rows)
@@ -25,17 +28,17 @@ def test_plots_fit_and_have_scales(width: int) -> None:
 
 
 def test_a_rate_of_each_second_is_as_high_as_its_share() -> None:
-    rows = [text_of(row)[plots.SCALE + 1 :] for row in plots.rates([4e8, 8e8], 80, 4)]
+    rows = [text_of(row)[outcome.SCALE + 1 :] for row in outcome.rates([4e8, 8e8], 80, 4)]
     half = [sum(char not in " ⠀" for char in row) for row in rows]
     assert abs(half[0] * 2 - half[-1]) <= 1  # the upper half has the larger rate only
 
 
 def test_a_curve_has_a_bar_for_each_point_and_counts_the_rest() -> None:
     points = tuple((f"{size} B", size * 1e6, "") for size in (64, 512, 1472))
-    rows = [text_of(row) for row in plots.curve(points, "bit/s", 80, 3)]
+    rows = [text_of(row) for row in outcome.curve(points, "bit/s", 80, 3)]
     assert [row.count("█") for row in rows] == sorted(row.count("█") for row in rows)
     assert "1.47 Gb/s" in rows[2]
-    assert "… 2 more points" in text_of(plots.curve(points, "bit/s", 80, 2)[1])
+    assert "… 2 more points" in text_of(outcome.curve(points, "bit/s", 80, 2)[1])
 
 
 def test_a_stored_latency_is_drawn_as_a_histogram() -> None:
@@ -79,7 +82,7 @@ def test_a_stored_sweep_of_a_setting_is_a_curve_with_intervals() -> None:
 
 
 def test_a_result_without_figures_draws_nothing() -> None:
-    assert plots.rates((), 80, 5) == []
-    assert plots.distribution("t", (), 80, 8) == []
-    assert plots.curve((), "bit/s", 80, 5) == []
+    assert outcome.rates((), 80, 5) == []
+    assert outcome.distribution("t", (), 80, 8) == []
+    assert outcome.curve((), "bit/s", 80, 5) == []
     assert len(outcome.result(StoredResult("1", 0.0, "x", "y"), 80, 10)) == 2

@@ -87,22 +87,6 @@ def test_flows_of_an_unknown_rate_add_nothing_to_the_sum_and_come_last() -> None
     assert f"together {scene.units.rate(0.2)}" in remark
 
 
-def test_processes_are_sorted_by_sockets_rate_and_the_sum_of_both_cpu_times() -> None:
-    scene = lossy()
-    facts = facts_of(scene)
-    one = replace(facts.processes[0], networked=False, rx_per_s=None, tx_per_s=None)
-    rows = (
-        replace(one, pid=1, user=10.0, system=None),
-        replace(one, pid=2, user=2.0, system=20.0),
-        replace(one, pid=3, user=None, system=15.0),
-        replace(one, pid=4, user=2.0, system=2.0),
-        replace(one, pid=5, user=0.0, system=0.0, networked=True),
-        replace(one, pid=6, user=0.0, system=0.0, networked=True, tx_per_s=1.0),
-    )
-    shown = flowlist.busiest_processes(replace(scene, facts=replace(facts, processes=rows)))
-    assert [each.pid for each in shown] == [6, 5, 2, 3, 1]
-
-
 def test_the_longest_span_is_the_last() -> None:
     view = View()
     for _ in range(40):

@@ -27,7 +27,7 @@ SRC = REPO / "src/nettop"
 OF_PANES = {field.name: field.default is MISSING for field in fields(Pane)}
 # required and optional names of a part, by folder; of a list in a docstring the first words
 REQUIRED = {
-    "collect": {"Row"},
+    "collect": {"Row", "TABLE"},
     "settings": {"RISK", "read"},
     "panes": {name for name, required in OF_PANES.items() if required} | {"hints"},
     "commands": {"HELP", "arguments", "run"},
@@ -37,9 +37,7 @@ REQUIRED = {
     "facts/limits/stages": {"STAGES", "readings"},
 }
 OPTIONAL = {
-    "collect": {
-        "read", "update", *re.findall(r"^    ([A-Z_]+) = ", collect.__doc__ or "", re.MULTILINE)
-    },
+    "collect": {"read", "update"},
     "settings": set(re.findall(r"^    (\w+)(?:\(| {2})", settings.__doc__ or "", re.MULTILINE)),
     "panes": set(OF_PANES),
     "commands": {"GROUP"},
@@ -47,7 +45,7 @@ OPTIONAL = {
 }  # fmt: skip
 # of each of these a kind of setting declares one
 EITHER = ({"write", "file"}, {"commands", "COMMAND", "file"}, {"limits", "CHOICES"})
-# read in each frame: they have no EVERY, and the budget of a frame allows no more of them
+# read in each frame: they have no interval, and the budget of a frame allows no more of them
 EACH_FRAME = {
     "cpu", "interrupts", "link_stats", "meself", "netdev", "snmp", "sockets_tcp",
     "sockets_tcp_multipath", "softirqs", "softnet",
@@ -115,7 +113,6 @@ def test_a_part_has_the_required_names_and_none_that_nothing_reads(folder: str) 
 
 
 def test_the_lists_of_names_are_found() -> None:
-    assert {"EVERY", "OPTIONAL", "KEEP_OPEN"} <= OPTIONAL["collect"]
     assert {"NIC", "keep", "side_effects"} <= OPTIONAL["settings"]
 
 
@@ -140,8 +137,8 @@ def test_a_part_says_what_it_is(folder: str) -> None:
 
 def of_collector(name: str) -> Iterator[str]:
     module, where = collect.collector(name), f"src/nettop/collect/{name}.py"
-    if not hasattr(module, "EVERY") and name not in EACH_FRAME:
-        yield f"{where} has no interval: declare EVERY = 10.0 (seconds between readings)"
+    if not module.TABLE.every and name not in EACH_FRAME:
+        yield f"{where} has no interval: declare Table(every=10.0) (seconds between readings)"
     if not hasattr(module, "read") and not hasattr(module, "update"):
         yield f"{where} lacks `read(source)`"
     if not ORIGIN.search(module.__doc__ or ""):

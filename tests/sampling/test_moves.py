@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nettop.sampling.moves import Moves
+from nettop.sampling.refresh import Moves
 
 HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets|bytes packets\n"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nettop import collect
+from nettop.collect import Table
 from nettop.host.patterns import NETLINK
 from nettop.host.source import Ask, HostLostError
 from nettop.sampling import ahead
@@ -65,7 +66,8 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Callable[[Asked], None]:
 
     def use(batches: Asked) -> None:
         made = {
-            name: SimpleNamespace(read=lambda _s, n=name: batches.ask(n)) for name in batches.needs
+            name: SimpleNamespace(read=lambda _s, n=name: batches.ask(n), TABLE=Table())
+            for name in batches.needs
         }
         monkeypatch.setattr(collect, "collector", made.__getitem__)
 
@@ -152,7 +154,9 @@ def test_a_lost_host_ends_a_rehearsal(
     def read(_source: object) -> None:
         raise error
 
-    monkeypatch.setattr(collect, "collector", lambda _name: SimpleNamespace(read=read))
+    monkeypatch.setattr(
+        collect, "collector", lambda _name: SimpleNamespace(read=read, TABLE=Table())
+    )
     batches = Asked()
     with pytest.raises(type(error)):
         Ahead().fetch(batches, ["x"], batches)  # type: ignore[arg-type]
@@ -166,9 +170,9 @@ def test_what_stands_in_for_a_table_is_rehearsed_once(monkeypatch: pytest.Monkey
             read.append(name)
             raise OSError(name)
 
-        return SimpleNamespace(update=fails, ELSE="z") if name != "z" else SimpleNamespace(
-            read=fails
-        )  # fmt: skip
+        if name == "z":
+            return SimpleNamespace(read=fails, TABLE=Table())
+        return SimpleNamespace(update=fails, TABLE=Table(instead="z"))
 
     monkeypatch.setattr(collect, "collector", collector)
     monkeypatch.setattr(ahead, "_ROUNDS", 1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nettop import collect
-from nettop.sampling import sampler
+from nettop.collect import Table
 from nettop.sampling.sampler import Sampler
 
 
@@ -47,14 +47,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                 raise PermissionError(13, "Permission denied")
             return []
 
-        return SimpleNamespace(read=rows, **more)
+        return SimpleNamespace(read=rows, TABLE=Table(**more))
 
-    made = {"fast": module("fast"), "slow": module("slow", EVERY=5.0),
-            "odd": module("odd", EVERY=2.0, ELSE="fast", KEEP_OPEN=("/f",))}  # fmt: skip
+    made = {"fast": module("fast"), "slow": module("slow", every=5.0),
+            "odd": module("odd", every=2.0, instead="fast", keep_open=("/f",))}  # fmt: skip
     monkeypatch.setattr(collect, "collector", made.__getitem__)
     monkeypatch.setattr(collect, "names", lambda: frozenset(made))
-    sampler._plan.cache_clear()
-    monkeypatch.setattr(sampler, "_plan", sampler._plan.__wrapped__)
     return read
 
 

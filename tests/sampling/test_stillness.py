@@ -9,9 +9,9 @@ import pytest
 
 from nettop.frame.rates import Frame
 from nettop.sampling.budget import LONGEST, Budget
-from nettop.sampling.stillness import FEW, OWNERS, REST, RISE, SOCKETS, Stillness
+from nettop.sampling.refresh import FEW, OWNERS, RISE, SOCKETS, SOCKETS_REST, Stillness
 
-REST_NOW = dict.fromkeys((SOCKETS, OWNERS), REST)
+REST_NOW = dict.fromkeys((SOCKETS, OWNERS), SOCKETS_REST)
 
 
 def frame(sockets: Any, rx: float | None, tx: float | None = 0.0) -> Frame:
@@ -52,7 +52,7 @@ def test_only_expensive_sockets_wait_for_a_minute() -> None:
     for _ in range(2):
         budget.read({SOCKETS: 9.0, "processes": 9.0})
     pace = {SOCKETS: 1.0, "processes": 1.0}
-    assert budget.stretched(pace, REST_NOW) == {SOCKETS: REST, "processes": LONGEST}
+    assert budget.stretched(pace, REST_NOW) == {SOCKETS: SOCKETS_REST, "processes": LONGEST}
     cheap = Budget()
     for _ in range(2):
         cheap.read({SOCKETS: 0.02})

@@ -45,5 +45,5 @@ def test_only_the_layout_is_loaded_before_the_first_paint(
              "nettop.facts.limits.looks", "nettop.host.distant", "nettop.host.recording",
              "nettop.collect.")  # fmt: skip
     early = [name for name in loaded if name.startswith(heavy)]
-    assert [name for name in early if name != "nettop.collect._memory"] == []
+    assert [name for name in early if name != "nettop.collect._table"] == []
     assert len(loaded) <= 174  # 153 when this was written; some were split since

@@ -19,7 +19,7 @@ from nettop.changes import Change
 from nettop.changes.remote import Remote
 from nettop.facts.limits import Limit
 from nettop.facts.pair import Joined
-from nettop.host.held import Held
+from nettop.host.once import Held
 from nettop.host.source import HostLostError
 from nettop.terms.text import text_of
 from nettop.trials import lever, prove

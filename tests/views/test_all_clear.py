@@ -16,7 +16,6 @@ from generated.archive import archive
 
 from nettop import collect
 from nettop.cli import main
-from nettop.collect import collector
 from nettop.facts.joined import Joiner, needs
 from nettop.frame.rates import Frame
 from nettop.host.recording import Replay
@@ -49,7 +48,7 @@ def said(frame: Frame) -> str:
     return shortfall(frame, live=False) or all_clear(frame)
 
 
-READ = sorted(name for name in needs() if not getattr(collector(name), "OPTIONAL", False))
+READ = sorted(name for name in needs() if not collect.table(name).optional)
 
 
 def test_a_host_of_which_all_was_read_may_be_called_sound() -> None:

@@ -13,8 +13,7 @@ from tcp_bytes import socket, tcp_info
 from nettop.host.request import Request
 from nettop.host.source import Live
 from nettop.panes import flows
-from nettop.sampling.refresh import RefreshPolicy
-from nettop.sampling.stillness import REST
+from nettop.sampling.refresh import SOCKETS_REST, RefreshPolicy
 from nettop.terms.text import text_of
 from nettop.views.build import Plans, scene_of
 from nettop.views.observer import Observation, Observer
@@ -89,8 +88,8 @@ def test_a_new_mover_is_seen_within_twenty_seconds_and_the_age_is_shown(host: Ho
     seen = look(120, each=5)
     before = host.dumps
     seen = look(180, each=5)
-    assert host.dumps - before == 180 / REST
-    assert seen.stretched["sockets_tcp"] == REST
+    assert host.dumps - before == 180 / SOCKETS_REST
+    assert seen.stretched["sockets_tcp"] == SOCKETS_REST
     assert not moves(seen)
     assert seen.facts.host.tcp_flows == CONNECTIONS
     while observer.sampler.taken["sockets_tcp"][0] < host.at - 2.0:

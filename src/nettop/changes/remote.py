@@ -16,7 +16,7 @@ from typing import Final
 from .. import SCHEMA
 from ..files.bounds import BOUNDS
 from ..host import once
-from ..host.held import Held
+from ..host.once import Held
 from ..host.prefix import ROOTS
 from ..host.source import HostLostError
 from ..terms.errors import Refused

@@ -16,7 +16,7 @@ from ..host.netlink import driver, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _drivers as drivers
-from ._memory import Memory, recall
+from ._table import Memory, recall
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

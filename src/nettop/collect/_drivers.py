@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..config import rules_folder
 from ..files import bounds
 from ..terms.dataclass import dataclass
-from . import _families as families
 
 COUNTS: Final = (
     "ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards", "pause_rx",
@@ -73,7 +72,7 @@ class Plan:
 def plan(driver: Driver, names: Sequence[str]) -> Plan:
     """The sums for these names. A name may occur several times (vmxnet3: once for each queue)."""
     if driver == Driver(driver.name):  # the table lacks it
-        return Plan(families.counts(names), {})
+        return Plan(counts_by_words(names), {})
     counts = {}
     for what, patterns in driver.count.items():
         for pattern in patterns:
@@ -209,3 +208,66 @@ def _driver(name: str, values: bounds.Table) -> Driver:
 
 def _patterns(texts: Iterable[str]) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(text) for text in texts)
+
+
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+[a-z]*")
+
+
+class Family(NamedTuple):
+    """The statistics of one count: of each kind the first name that has its words."""
+
+    sent: bool
+    kinds: tuple[re.Pattern[str], ...]
+
+
+class Families(NamedTuple):
+    """The table `rules/statistic-families.toml`."""
+
+    apart: re.Pattern[str]
+    sent: re.Pattern[str]
+    counts: Mapping[str, Family]
+
+
+def words(name: str) -> str:
+    """The words of a name: `RxFcsErr` is `rx fcs err`."""
+    return " ".join(_PARTS.findall(name)).lower()
+
+
+def counts_by_words(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The places of the statistics whose sum is each count, by words in their names.
+
+    For a driver that the driver table lacks; a count without any is absent.
+    """
+    table = _table()
+    spoken = [(place, words(name)) for place, name in enumerate(names)]
+    spoken = [(place, text) for place, text in spoken if not table.apart.search(text)]
+    ways = {
+        sent: [(place, text) for place, text in spoken if bool(table.sent.search(text)) is sent]
+        for sent in (False, True)
+    }
+    found = {}
+    for what, family in table.counts.items():
+        firsts: dict[int, int] = {}  # the first place of each kind
+        for place, text in ways[family.sent]:
+            kind = next((n for n, one in enumerate(family.kinds) if one.search(text)), None)
+            if kind is not None:
+                firsts.setdefault(kind, place)
+        if firsts:
+            found[what] = tuple(sorted(firsts.values()))
+    return found
+
+
+@cache
+def _table() -> Families:
+    import tomllib
+
+    text = (rules_folder() / "statistic-families.toml").read_text("utf-8")
+    table = tomllib.loads(text)
+    return Families(
+        re.compile(table.pop("not")),
+        re.compile(table.pop("sent")),
+        {
+            what: Family(one.get("sent", False), tuple(map(re.compile, one["kinds"])))
+            for what, one in table.items()
+        },
+    )

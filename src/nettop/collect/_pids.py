@@ -13,7 +13,7 @@ from typing import Final
 
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, recall
+from ._table import Memory, recall
 
 MEMORY: Final = "sockets"  # of all collectors that read processes: they share this list
 MANY: Final = 2_000  # processes: up to this number all are listed and read each time

@@ -12,7 +12,7 @@ from dataclasses import field
 from ..host.netlink import statistics
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, recall
+from ._table import Memory, recall
 
 _MOMENT = 0.05  # seconds: collectors of one frame run one after the other
 _LOOK = 10.0  # seconds between requests to all interfaces

@@ -17,7 +17,7 @@ from ..host.netlink import route
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, recall
+from ._table import Memory, recall
 
 MANY: Final = 64  # software interfaces: up to this number all are read each time
 PART: Final = 16  # readings until each was read again

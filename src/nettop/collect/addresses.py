@@ -11,9 +11,9 @@ from ..host.netlink import route
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-EVERY = 5.0
+TABLE: Final = Table(every=5.0)
 
 _HEAD: Final = struct.Struct("=BBBBI")  # ifaddrmsg
 _DADFAILED, _TENTATIVE = 0x08, 0x40

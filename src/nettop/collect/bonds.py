@@ -14,9 +14,9 @@ from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 5.0
-OPTIONAL = True
+TABLE: Final = Table(every=5.0, optional=True)
 
 _FOLDER: Final = "/proc/net/bonding"
 _MODES: Final = {

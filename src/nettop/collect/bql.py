@@ -14,11 +14,9 @@ from ..frame.fields import gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 0.45
-MAY_REST = True
-OPTIONAL = True
+TABLE: Final = Table(every=0.45, optional=True, may_rest=True)
 
 QUEUES: Final = 64  # of one interface that are read
 _NETS: Final = "/sys/class/net"

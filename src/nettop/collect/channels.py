@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
 from ._settings import every
+from ._table import Memory, Table, parsed
 
-EVERY = 10.0
+TABLE: Final = Table(every=10.0)
 
 
 @dataclass(frozen=True, slots=True)

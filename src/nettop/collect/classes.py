@@ -16,12 +16,11 @@ from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _shaping
+from ._table import Table
 from .qdiscs import number
 
-MAY_REST = True
+TABLE: Final = Table(every=0.9, optional=True, may_rest=True)
 
-EVERY = 0.9
-OPTIONAL = True
 
 _KINDS: Final = ("htb", "hfsc")
 _HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg

@@ -10,8 +10,9 @@ from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._settings import every, flag
+from ._table import Table
 
-EVERY = 10.0
+TABLE: Final = Table(every=10.0)
 
 _DIRECT: Final = (
     "rx_usecs", "tx_usecs", "rx_usecs_irq", "tx_usecs_irq", "rx_usecs_low", "tx_usecs_low",

@@ -16,9 +16,9 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 2.0
-ABSENT: Final = True
+TABLE: Final = Table(every=2.0, absent=True)
 
 _SYSCTL: Final = "/proc/sys/net/netfilter/nf_conntrack_"
 _STAT: Final = "/proc/net/stat/nf_conntrack"

@@ -21,11 +21,9 @@ from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
 from . import _lines
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-KEEP_OPEN = ("/proc/stat",)
-PROMPT = True
-NEEDED = "the load of the CPUs"
+TABLE: Final = Table(needed="the load of the CPUs", prompt=True, keep_open=("/proc/stat",))
 
 USER_HZ: Final = 100
 _WORDS: Final = 11  # of a line since Linux 2.6.33

@@ -12,9 +12,9 @@ from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 10.0
-ABSENT: Final = True
+TABLE: Final = Table(every=10.0, absent=True)
 
 _POLICIES: Final = "/sys/devices/system/cpu/cpufreq"
 

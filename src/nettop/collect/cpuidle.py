@@ -14,10 +14,9 @@ from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
 from . import _sysfs
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 5.0
-ABSENT: Final = True
+TABLE: Final = Table(every=5.0, absent=True)
 
 DEEP: Final = 10  # us; a longer exit latency exceeds the cost of the interrupt itself
 _CPUS: Final = "/sys/devices/system/cpu"

@@ -15,10 +15,9 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted, _words
+from ._table import Table
 
-EVERY: Final = 0.9
-ABSENT: Final = True
-COUNTED: Final = "drops"
+TABLE: Final = Table(every=0.9, counted="drops", absent=True)
 
 
 @light
@@ -40,7 +39,7 @@ class Row:
 
 def read(source: Source) -> Sequence[Row]:
     """The drops since the first call; OSError as in `bpf.drops`."""
-    return parse(source.counted(COUNTED))
+    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

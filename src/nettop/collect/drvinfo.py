@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import driver, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _drivers as drivers
-from ._memory import Memory
+from ._table import Memory, Table
 from ._turns import by_turns
 
-EVERY = 30.0
+TABLE: Final = Table(every=30.0)
 
 
 @dataclass(frozen=True, slots=True)

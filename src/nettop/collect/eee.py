@@ -7,14 +7,15 @@ before 5.7 answers ETHTOOL_GEEE.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._settings import every, flag
+from ._table import Table
 
-EVERY = 10.0
-OPTIONAL = True
+TABLE: Final = Table(every=10.0, optional=True)
 
 
 @dataclass(frozen=True, slots=True)

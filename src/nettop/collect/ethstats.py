@@ -7,15 +7,15 @@ all drivers. mlx5, bnxt, ice and a few others provide them, most drivers do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory
 from ._standard_statistics import readings
+from ._table import Memory, Table
 
-EVERY = 0.9
-MEMORY = "statistics"
+TABLE: Final = Table(every=0.9, memory="statistics")
 
 
 @light

@@ -16,10 +16,9 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted, _words
+from ._table import Table
 
-EVERY: Final = 0.9
-ABSENT: Final = True
-COUNTED: Final = "calls"
+TABLE: Final = Table(every=0.9, counted="calls", absent=True)
 OPENED: Final = "0"  # error of an attempt to connect that succeeded
 
 
@@ -41,7 +40,7 @@ class Row:
 
 def read(source: Source) -> Sequence[Row]:
     """The failed calls since the first call; OSError as in `bpf.calls`."""
-    return parse(source.counted(COUNTED))
+    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

@@ -18,12 +18,12 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
-from ._memory import Memory, parsed
 from ._pairs import sections, singles
+from ._table import Memory, Table, parsed
 
-EVERY: Final = 2.0
-MAY_REST = True
-KEEP_OPEN = ("/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6")
+TABLE: Final = Table(
+    every=2.0, may_rest=True, keep_open=("/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6")
+)
 _KEYS: Final = {"names", "means", "cause", "advice", "least", "rests"}
 _MAY: Final = {"reasons"}
 _FILES: Final = {"snmp": sections, "netstat": sections, "snmp6": singles}

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
+from typing import Final
 
 from ..frame.fields import gauge, label, light
 from ..host.netlink import legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, recall
 from ._settings import every
+from ._table import Memory, Table, recall
 
-EVERY = 10.0
+TABLE: Final = Table(every=10.0)
 
 
 @light

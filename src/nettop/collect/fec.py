@@ -8,15 +8,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import ethtool
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-EVERY = 10.0
+TABLE: Final = Table(every=10.0)
 
 
 @dataclass(frozen=True, slots=True)

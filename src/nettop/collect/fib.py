@@ -14,12 +14,10 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
 from ._routes import IPV4, Head, answers, entries, gateway, hops, network
+from ._table import Memory, Table, parsed
 
-EVERY: Final = 2.0
-ASKED = True
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 # RTN_*, include/uapi/linux/rtnetlink.h
 KINDS: Final = {

@@ -16,9 +16,9 @@ from ..host.netlink import diag, route
 from ..host.netlink.codec import messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from ._table import Table
 
-EVERY: Final = 2.0
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True)
 
 _COUNTERS: Final = "/proc/net/netstat"
 _FULL: Final = ("TCPReqQFullDoCookies", "TCPReqQFullDrop")

@@ -11,10 +11,9 @@ from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 2.0
-ASKED = True
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 MOST: Final = 256  # interfaces
 _IPV4, _IPV6 = "/proc/sys/net/ipv4/conf", "/proc/sys/net/ipv6/conf"

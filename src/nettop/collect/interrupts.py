@@ -28,12 +28,10 @@ from ..frame.fields import counter, gauge, label, light, vector
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-KEEP_OPEN = ("/proc/interrupts",)
-MAY_REST = True
+TABLE: Final = Table(may_rest=True, keep_open=("/proc/interrupts",), timeless=True)
 
-TIMELESS: Final = True
 
 _WIDTH: Final = 11  # of a count, with the space before it
 _MOST: Final = 1 << 64

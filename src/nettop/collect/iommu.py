@@ -14,8 +14,9 @@ from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 300.0
+TABLE: Final = Table(every=300.0)
 
 _NETS: Final = "/sys/class/net"
 

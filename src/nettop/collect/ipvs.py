@@ -13,9 +13,9 @@ from ..files.bounds import count
 from ..frame.fields import counter
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from ._table import Table
 
-EVERY: Final = 2.0
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True)
 
 _FILE: Final = "/proc/net/ip_vs_stats"
 _HEADINGS: Final = 2

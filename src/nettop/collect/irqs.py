@@ -19,8 +19,9 @@ from ..host.netlink import netdev, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 5.0
+TABLE: Final = Table(every=5.0)
 
 _NETS: Final = "/sys/class/net"
 

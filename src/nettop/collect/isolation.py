@@ -11,9 +11,9 @@ from ..frame.fields import gauge
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 300.0
-OPTIONAL = True
+TABLE: Final = Table(every=300.0, optional=True)
 
 _CPUS: Final = "/sys/devices/system/cpu"
 

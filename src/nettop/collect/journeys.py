@@ -17,11 +17,9 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted
+from ._table import Table
 
-EVERY: Final = 0.9
-ABSENT: Final = True
-COUNTED: Final = "journey"
-ON_REQUEST: Final = True
+TABLE: Final = Table(every=0.9, counted="journey", on_request=True, absent=True)
 SOFTIRQS: Final = ("softirq-rx", "softirq-tx")
 STAGES: Final = (*SOFTIRQS, "socket", "woken", "queue", "again")
 _LAST: Final = 255  # bucket
@@ -57,7 +55,7 @@ class Journey(NamedTuple):
 
 def read(source: Source) -> Sequence[Row]:
     """The times since the first call; OSError as in `bpf.journey`."""
-    return parse(source.counted(COUNTED))
+    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

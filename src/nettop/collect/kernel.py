@@ -13,8 +13,9 @@ from ..frame.fields import gauge
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 1e9
+TABLE: Final = Table(every=1000000000.0)
 
 # /sys/class/dmi/id sys_vendor and product_name, as systemd-detect-virt(1) tells them apart.
 _VENDORS: Final = (

@@ -17,11 +17,9 @@ from ..host.netlink import route
 from ..host.netlink.codec import attributes, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-ELSE = "netdev"
-PROMPT = True
-NEEDED = "the counters of the interfaces"
+TABLE: Final = Table(needed="the counters of the interfaces", instead="netdev", prompt=True)
 
 _RENAMED: Final = 10.0  # seconds until the names are read again
 _BASE: Final = 23  # rtnl_link_stats64 of the first kernels; 4.6 added a 24th word, 5.19 a 25th

@@ -15,10 +15,10 @@ from ..host.netlink import ethtool, legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed, recall
 from ._settings import every
+from ._table import Memory, Table, parsed, recall
 
-EVERY = 5.0
+TABLE: Final = Table(every=5.0)
 
 _UNKNOWN_SPEED: Final = 0xFFFFFFFF
 _DUPLEX: Final = {0: "half", 1: "full"}

@@ -14,12 +14,10 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed, recall
+from ._table import Memory, Table, parsed, recall
 
-MAY_REST = True
-NEEDED = "the state of the interfaces"
+TABLE: Final = Table(every=0.9, needed="the state of the interfaces", may_rest=True)
 
-EVERY = 0.9
 
 _UP, _LOOPBACK, _RUNNING, _NOARP, _PROMISC = 0x1, 0x8, 0x40, 0x80, 0x100
 _OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")

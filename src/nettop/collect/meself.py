@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs, processes
+from ._table import Table
 
-ABSENT = True
-
-KEEP_OPEN = ("/proc/self/stat", "/proc/self/statm")
-MAY_REST = True
+TABLE: Final = Table(absent=True, may_rest=True, keep_open=("/proc/self/stat", "/proc/self/statm"))
 
 
 @dataclass(frozen=True, slots=True)

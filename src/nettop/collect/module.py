@@ -8,16 +8,16 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import ethtool, optics, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory
+from ._table import Memory, Table
 from ._turns import by_turns
 
-EVERY = 30.0
-ABSENT = True
+TABLE: Final = Table(every=30.0, absent=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ cgroup.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
@@ -17,12 +18,11 @@ from ..frame.rates import Partly, Unfinished
 from ..host.request import Space
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _namespace_names, _pids, _sysfs
-from ._memory import Memory, recall
+from . import _pids, _sysfs
+from ._table import Memory, Table, recall
 
-EVERY: Final = 10.0
-MEMORY: Final = _pids.MEMORY  # `netns_tcp` and `netns_udp` read those
-OPTIONAL = True
+# `netns_tcp` and `netns_udp` read those
+TABLE: Final = Table(every=10.0, optional=True, memory=_pids.MEMORY)
 
 MOST: Final = 64  # namespaces that are read, those with the most processes
 NEW: Final = 8_000  # processes that are looked up for the first time in one reading
@@ -88,15 +88,14 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         return []
     spaces.pop(own, None)
     most = sorted(spaces.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST]
-    mounts = _namespace_names.mounts(_sysfs.word(source, "/proc/self/mountinfo")) if most else {}
+    mounts = mounted_names(_sysfs.word(source, "/proc/self/mountinfo")) if most else {}
     rows = []
     for inode, members in most:
         old, first = known.rows.get(inode), min(members)
         same = old is not None and old.pid == first
-        name = old.name if old is not None and same else _namespace_names.name(
-            source, first, mounts.get(inode)
-        )  # fmt: skip
-        mounted = bool(name) and name == mounts.get(inode)
+        mount = mounts.get(inode)
+        name = old.name if old is not None and same else name_of(source, first, mount)
+        mounted = bool(name) and name == mount
         rows.append(Row(inode, name or f"net:[{inode}]", first, len(members), mounted))
     known.rows = {row.inode: row for row in rows}
     known.spaces = [Space(f"/proc/{row.pid}/ns/net", row.inode) for row in rows]
@@ -146,3 +145,47 @@ def _outermost(own: int, spaces: dict[int, list[int]], closed: int, first: int) 
         return own == first
     others = (len(members) for inode, members in spaces.items() if inode != own)
     return len(spaces.get(own, ())) + closed >= max(others, default=0)
+
+
+_MADE: Final = re.compile(r"cni-[0-9a-f-]+|[0-9a-f]{8,}|netns-[0-9a-f-]+|default")
+_CONTAINER: Final = re.compile(r"(?:^|[/:-])([0-9a-f]{12})[0-9a-f]{20,}(?:\.scope)?$")
+_LXC: Final = re.compile(r"/lxc(?:\.payload\.|/)([^/]+)")
+_UNIT: Final = re.compile(r"([^/]+)\.(?:service|scope)$")
+
+
+def mounted_names(mountinfo: str | None) -> Mapping[int, str]:
+    """Names by inode of /proc/self/mountinfo (proc(5)): the root of such a mount is `net:[N]`."""
+    names = {}
+    for line in (mountinfo or "").splitlines():
+        words = line.split(" ")
+        if len(words) > 4 and words[3].startswith("net:[") and words[3][5:-1].isdecimal():
+            name = words[4].rpartition("/")[2]
+            if not _MADE.fullmatch(name):
+                names[int(words[3][5:-1])] = name
+    return names
+
+
+def name_of(source: Source, pid: int, mount: str | None) -> str | None:
+    """The name of the namespace of this process; None if it has no name.
+
+    A mount below /run/netns has the name that somebody gave (ip-netns(8)); those of container
+    engines are identifiers. A container has its own /etc/hostname, which Kubernetes makes the name
+    of the pod. A cgroup has the identifier of its container, or the name of its service.
+    """
+    if mount is not None:
+        return mount
+    own = _sysfs.word(source, "/proc/self/cgroup") or ""  # nettop may be in a container itself
+    text = _sysfs.word(source, f"/proc/{pid}/cgroup") or ""
+    paths = [line.split(":", 2)[2] for line in text.splitlines() if line.count(":") >= 2]
+    found = [match for path in paths for match in (_LXC.search(path),) if match]
+    if found:
+        return found[0][1]
+    for path in paths:
+        container = _CONTAINER.search(path)
+        if container is not None and container[1] not in own:
+            return _sysfs.word(source, f"/proc/{pid}/root/etc/hostname") or container[1]
+    for path in paths:
+        unit = _UNIT.search(path)
+        if unit is not None and not unit[1].startswith(("session-", "init")):
+            return unit[1]
+    return None

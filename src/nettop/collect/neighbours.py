@@ -14,10 +14,10 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 from .conntrack import totals
 
-EVERY: Final = 2.0
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True)
 
 _FAMILIES: Final = ("arp", "ndisc")
 

@@ -14,10 +14,10 @@ from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
-from ._memory import Memory
+from ._table import Memory, Table
 from ._turns import by_turns
 
-EVERY: Final = 10.0
+TABLE: Final = Table(every=10.0)
 
 _NETS: Final = "/sys/class/net"
 

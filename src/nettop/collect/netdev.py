@@ -8,14 +8,16 @@ carrier, aborted, window and heartbeat errors.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..files.bounds import counts
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines
+from ._table import Table
 
-PROMPT = True
+TABLE: Final = Table(prompt=True)
 
 
 @light

@@ -18,13 +18,10 @@ from ..host.netlink import route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import link_stats, namespaces
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 from .netns_qdiscs import Inside
 
-EVERY: Final = 0.9
-MAY_REST = True
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=0.9, optional=True, may_rest=True, memory="sockets")
 
 MOST: Final = 32  # namespaces that are asked in a reading, those that move most
 SECONDS: Final = 0.05  # seconds of a reading after which no further namespace is asked

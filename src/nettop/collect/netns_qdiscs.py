@@ -17,12 +17,9 @@ from ..host.request import Request, Space
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import addresses, classes, namespaces, netns_tcp, qdiscs
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 0.9
-MAY_REST = True
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=0.9, optional=True, may_rest=True, memory="sockets")
 
 MOST: Final = 16  # namespaces to ask: those with the highest rates
 MOVED: Final = 100_000  # bytes between two readings: less needs no queue

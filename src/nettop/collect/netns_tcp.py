@@ -15,15 +15,12 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import namespaces, sockets_tcp
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 from .sockets_tcp import Row
 
 __all__ = ["Row"]
 
-EVERY: Final = 0.45
-MAY_REST = True
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=0.45, optional=True, may_rest=True, memory="sockets")
 
 _REST: Final = 3  # readings in which a namespace without connections is not asked
 

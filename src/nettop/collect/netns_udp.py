@@ -15,12 +15,9 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines, namespaces, sockets_udp
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 1.0
-MAY_REST = True
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=1.0, optional=True, may_rest=True, memory="sockets")
 
 
 @light

@@ -16,10 +16,9 @@ from ..host.netlink import netfilter
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import nftables
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-OPTIONAL = True
-EVERY: Final = 10.0
+TABLE: Final = Table(every=10.0, optional=True)
 
 LEAST: Final = 64  # rules: a shorter chain has no row
 

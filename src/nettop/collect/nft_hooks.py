@@ -10,11 +10,9 @@ from ..host.netlink import netfilter
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import nftables
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-EVERY: Final = 2.0
-ASKED = True
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..frame.fields import gauge, label
-from ..host.netlink import netfilter
-from ..host.netlink.codec import Attributes, Field, Table, decode
+from ..host.netlink import codec, netfilter
+from ..host.netlink.codec import Attributes, Field, decode
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import nftables
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-EVERY: Final = 2.0
-ASKED = True
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 Words = tuple[str | int, ...]
 _VALUE: Final = {1: Field("value", "raw")}
@@ -28,7 +26,7 @@ _VERDICT: Final = {
 }
 _RAW: Final = "raw"
 # the attributes of an expression, in the order of its words
-_KNOWN: Final[dict[str, Table]] = {
+_KNOWN: Final[dict[str, codec.Table]] = {
     "meta": {2: Field("key", _RAW), 1: Field("register", _RAW)},
     "ct": {2: Field("key", _RAW), 1: Field("register", _RAW)},
     "payload": {1: Field("register", _RAW), 2: Field("base", _RAW), 3: Field("offset", _RAW),

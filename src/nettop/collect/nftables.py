@@ -13,21 +13,20 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
-from ..host.netlink import netfilter
-from ..host.netlink.codec import Attributes, Field, Table, decode, messages
+from ..host.netlink import codec, netfilter
+from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-OPTIONAL = True
-EVERY = 2.0
+TABLE: Final = Table(every=2.0, optional=True)
 
 _FAMILIES: Final = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: "ip6"}
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
 _OF_ARP: Final = ("input", "output", "forward")  # NF_ARP_IN, NF_ARP_OUT, NF_ARP_FORWARD
 DROP: Final = b"\0\0\0\0"  # NFDROP
 _STATES: Final = {1: "invalid", 2: "established", 4: "related", 8: "new", 64: "untracked"}
-_TESTED: Final[dict[str, Table]] = {
+_TESTED: Final[dict[str, codec.Table]] = {
     "ct": {2: Field("key", "raw")},
     "bitwise": {4: Field("mask", "nest", {1: Field("value", "raw")})},
     "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
@@ -142,7 +141,7 @@ def tested(expressions: Sequence[Attributes]) -> str:
     return ", ".join(found)
 
 
-def _values(expression: Attributes, table: Table) -> Attributes:
+def _values(expression: Attributes, table: codec.Table) -> Attributes:
     """The attributes of an expression; none of one that is damaged: a scrubbed one has zeros."""
     data = expression.get("data", b"")
     try:
@@ -151,7 +150,7 @@ def _values(expression: Attributes, table: Table) -> Attributes:
         return {}
 
 
-def entries(reply: bytes, wanted: int, table: Table) -> Iterator[tuple[str, Attributes]]:
+def entries(reply: bytes, wanted: int, table: codec.Table) -> Iterator[tuple[str, Attributes]]:
     """Family and attributes of each message of the kind `wanted`; ValueError if one is cut off."""
     for kind, start, end in messages(reply):
         if kind == wanted:

@@ -18,12 +18,10 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._driver_statistics import DriverStatistics, readings, with_unread
 from ._drivers import QUEUE_COUNTS
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-MAY_REST = True
+TABLE: Final = Table(every=0.2, may_rest=True, memory="statistics")
 
-EVERY = 0.2
-MEMORY = "statistics"
 _ABSENT: Final = frozenset({errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES})
 _LATER: Final = 10.0  # seconds until a request that timed out is sent again
 

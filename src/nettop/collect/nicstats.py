@@ -16,12 +16,10 @@ from . import _drivers as drivers
 from . import _standard_statistics
 from ._driver_statistics import DriverStatistics, readings, with_unread
 from ._drivers import COUNTS, LEVELS
-from ._memory import Memory
+from ._table import Memory, Table
 
-PROMPT = True
+TABLE: Final = Table(every=0.2, prompt=True, memory="statistics")
 
-EVERY = 0.2
-MEMORY = "statistics"
 
 _STANDARD: Final = {
     "phy_errors": ("eth-mac-FrameCheckSequenceErrors", "eth-mac-AlignmentErrors"),

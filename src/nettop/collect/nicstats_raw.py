@@ -7,15 +7,15 @@ A few of them are not counters (`peer_ifindex` of veth, a temperature); the driv
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._driver_statistics import readings, with_unread
-from ._memory import Memory
+from ._table import Memory, Table
 
-EVERY = 0.9
-MEMORY = "statistics"
+TABLE: Final = Table(every=0.9, memory="statistics")
 
 
 @light

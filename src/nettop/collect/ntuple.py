@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..frame.rates import Partly
 from ..host.netlink import driver, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from ._table import Table
 
-EVERY = 30.0
+TABLE: Final = Table(every=30.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines, _sock_diag
+from ._table import Table
 
-MAY_REST = True
+TABLE: Final = Table(every=1.0, may_rest=True)
 
-EVERY: Final = 1.0
 
 _AF_PACKET: Final = 17
 _SHOW: Final = 0x1 | 0x4 | 0x8 | 0x10  # info, rings, fanout, memory

@@ -6,13 +6,15 @@ With autoneg on, rx and tx are the offered values with some drivers, the negotia
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._settings import every, flag
+from ._table import Table
 
-EVERY = 5.0
+TABLE: Final = Table(every=5.0)
 
 
 @dataclass(frozen=True, slots=True)

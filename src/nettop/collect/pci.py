@@ -19,8 +19,10 @@ from ..host.source import Source
 from ..terms import formulas
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 2.0  # errors of the bus are judged by those counted during a look of 5 s
+# errors of the bus are judged by those counted during a look of 5 s
+TABLE: Final = Table(every=2.0)
 
 _NETS: Final = "/sys/class/net"
 _BUS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

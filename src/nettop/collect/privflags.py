@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import ethtool
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY = 10.0
-ABSENT = True
+TABLE: Final = Table(every=10.0, absent=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
 from . import _pids, _sysfs, socket_owners
-from ._memory import Memory, recall
 from ._resting import Resting
+from ._table import Memory, Table, recall
 from .cpu import USER_HZ
 
-EVERY: Final = 2.0
-MEMORY: Final = _pids.MEMORY  # with `socket_owners`, which knows the processes with sockets
+# with `socket_owners`, which knows the processes with sockets
+TABLE: Final = Table(every=2.0, memory=_pids.MEMORY)
 
 BUSIEST: Final = 16  # processes whose threads are read
 THREADS: Final = 512  # threads that are read, of the busiest processes first
@@ -265,7 +265,7 @@ def _works(before: bytes, line: bytes, turns: int) -> bool:
     """Whether this kernel thread is the same as before and used CPU time in between."""
     old, new = parse(before), parse(line)
     spent = new.user + new.system - old.user - old.system
-    return old.started == new.started and spent >= _WORKED * turns * EVERY
+    return old.started == new.started and spent >= _WORKED * turns * TABLE.every
 
 
 def parse(line: bytes, pid: int | None = None, waited: float | None = None) -> Row:

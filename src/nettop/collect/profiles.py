@@ -19,10 +19,9 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted, _words
+from ._table import Table
 
-EVERY: Final = 0.9
-ABSENT: Final = True
-COUNTED: Final = "profile"
+TABLE: Final = Table(every=0.9, counted="profile", absent=True)
 IDLE: Final = "idle"
 PROGRAM: Final = "program"
 OTHER: Final = "other"  # functions that no class has
@@ -73,7 +72,7 @@ class Samples(NamedTuple):
 
 def read(source: Source) -> Sequence[Row]:
     """The samples by class and function; OSError as in `bpf.profile`."""
-    return parse(source.counted(COUNTED))
+    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

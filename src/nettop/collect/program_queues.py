@@ -16,9 +16,9 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines
+from ._table import Table
 
-EVERY: Final = 2.0
-OPTIONAL: Final = True
+TABLE: Final = Table(every=2.0, optional=True)
 
 _NFQUEUE: Final = "/proc/net/netfilter/nfnetlink_queue"
 _NETLINK: Final = "/proc/net/netlink"

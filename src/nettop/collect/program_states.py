@@ -15,11 +15,9 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs, threads, throttling
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 2.0
-MEMORY: Final = threads.MEMORY
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True, memory=threads.TABLE.memory)
 
 PROCESSES: Final = 32  # that are looked at, those that move data first
 _TASKS: Final = "Max processes"  # of /proc/PID/limits

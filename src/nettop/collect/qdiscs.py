@@ -12,12 +12,10 @@ from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _shaping
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-MAY_REST = True
-NEEDED = "drops of the queues"
+TABLE: Final = Table(every=0.9, needed="drops of the queues", may_rest=True)
 
-EVERY = 0.9
 
 _HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg
 _ROOT, _INGRESS = 0xFFFFFFFF, 0xFFFFFFF1

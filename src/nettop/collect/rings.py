@@ -9,8 +9,9 @@ from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._settings import every, flag
+from ._table import Table
 
-EVERY = 10.0
+TABLE: Final = Table(every=10.0)
 
 _SPLIT: Final = {0: None, 1: False, 2: True}  # ETHTOOL_TCP_DATA_SPLIT_*
 

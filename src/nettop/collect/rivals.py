@@ -16,11 +16,10 @@ from ..frame.fields import gauge, label
 from ..host.netlink import route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed, recall
-from ._neighbours import entries
+from ._table import Memory, Table, parsed, recall
+from .neighbour_states import entries
 
-EVERY: Final = 1.0
-OPTIONAL = True
+TABLE: Final = Table(every=1.0, optional=True)
 
 _LEARNT: Final = 0x02 | 0x04 | 0x08 | 0x10  # NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE
 _LARGEST: Final = 1 << 18  # bytes of answer: some 2,500 entries

@@ -13,10 +13,10 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
 from ._routes import IPV4, Head, answers, entries, gateway, hops, network
+from ._table import Memory, Table, parsed
 
-EVERY = 10.0
+TABLE: Final = Table(every=10.0)
 
 _UNICAST, _LOCAL_TABLE = 1, 255
 _CWND: Final = 7  # RTAX_CWND: its bit in the locked metrics

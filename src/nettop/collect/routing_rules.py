@@ -12,11 +12,9 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-EVERY: Final = 2.0
-ASKED = True
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 _IPV4, _IPV6 = 2, 10  # AF_INET, AF_INET6
 # FRA_*, include/uapi/linux/fib_rules.h

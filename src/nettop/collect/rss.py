@@ -15,10 +15,10 @@ from ..frame.fields import gauge, label
 from ..host.netlink import driver, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory
+from ._table import Memory, Table
 from ._turns import by_turns
 
-EVERY = 10.0
+TABLE: Final = Table(every=10.0)
 
 _FUNCTIONS: Final = {1: "toeplitz", 2: "xor", 4: "crc32"}  # ETH_RSS_HASH_*_BIT
 _TRANSFORMS: Final = {0: None, 1: "symmetric-xor", 2: "symmetric-or-xor"}  # RXH_XFRM_*

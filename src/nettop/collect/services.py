@@ -14,10 +14,9 @@ from ..frame.rates import Unfinished
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _pids, _sysfs, processes
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 30.0
-MEMORY: Final = _pids.MEMORY  # `processes` knows the names of many
+TABLE: Final = Table(every=30.0, memory=_pids.MEMORY)  # `processes` knows the names of many
 
 PART: Final = 50  # one of so many processes may have ended since the list
 

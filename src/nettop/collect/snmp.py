@@ -18,18 +18,14 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from ._memory import Memory, parsed, recall
 from ._pairs import Figures, by_line, sections, singles
+from ._table import Memory, Table, parsed, recall
 
-KEEP_OPEN = (
-    "/proc/net/netstat",
-    "/proc/net/snmp",
-    "/proc/net/snmp6",
-    "/proc/net/sockstat",
-    "/proc/net/sockstat6",
-)
-MAY_REST = True
-NEEDED = "losses and errors of TCP, UDP and IP"
+TABLE: Final = Table(
+    needed="losses and errors of TCP, UDP and IP", may_rest=True,
+    keep_open=("/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6", "/proc/net/sockstat",
+               "/proc/net/sockstat6"),
+)  # fmt: skip
 
 # What each field adds up, as `Section.Name`.
 _SUMS: Final[Mapping[str, str]] = {
@@ -98,11 +94,11 @@ class Row:
     """The one row. None: the kernel lacks this counter or file."""
 
     tcp_in: int | None = counter("TCP segments received (merged segments count once)", "segments")
-    tcp_out: int | None = counter("TCP segments sent, with retransmissions", "segments")
+    tcp_out: int | None = counter("TCP segments sent", "segments")
     tcp_retrans: int | None = counter("retransmitted TCP segments", "segments")
     tcp_errors: int | None = counter("TCP segments received with errors", "segments")
     tcp_checksum_errors: int | None = counter("TCP segments with a wrong checksum", "segments")
-    tcp_resets: int | None = counter("resets sent", "segments")
+    tcp_resets: int | None = counter("TCP resets sent", "segments")
     tcp_aborts: int | None = counter("connections aborted by this host", "connections")
     tcp_cut: int | None = counter(
         "connections that this host ended by a reset with data left", "connections"
@@ -120,7 +116,7 @@ class Row:
     )
     tcp_twice: int | None = counter("TCP segments received a second time (DSACK)", "segments")
     tcp_unsigned: int | None = counter(
-        "segments dropped, TCP MD5 or TCP-AO signature absent or wrong", "segments"
+        "TCP segments dropped, MD5 or TCP-AO signature absent or wrong", "segments"
     )
     tcp_timeouts: int | None = counter("retransmission timeouts", "events")
     tcp_lost_retransmit: int | None = counter("retransmissions lost again", "segments")
@@ -128,12 +124,16 @@ class Row:
     tcp_fast_retransmits: int | None = counter("fast retransmissions", "segments")
     listen_overflows: int | None = counter("connections dropped, accept queue full", "events")
     listen_drops: int | None = counter("SYNs dropped", "events")
-    rcvq_drops: int | None = counter("packets dropped, no socket memory", "packets")
-    socket_backlog_drops: int | None = counter("packets dropped, socket backlog full", "packets")
+    rcvq_drops: int | None = counter("packets dropped, no socket memory (TCPRcvQDrop)", "packets")
+    socket_backlog_drops: int | None = counter(
+        "packets dropped, socket backlog full (TCPBacklogDrop)", "packets"
+    )
     zero_windows: int | None = counter("zero windows advertised", "events")
     zero_window_drops: int | None = counter("packets dropped, window zero", "packets")
     prune_called: int | None = counter("receive queues pruned", "events")
-    rcv_pruned: int | None = counter("packets dropped by pruning", "packets")
+    rcv_pruned: int | None = counter(
+        "packets dropped, receive buffer of the socket full", "packets"
+    )
     ofo_pruned: int | None = counter("out-of-order queues pruned", "events")
     memory_pressures: int | None = counter("TCP memory pressure events", "events")
     mtup_fail: int | None = counter("failed MTU probes", "events")
@@ -156,14 +156,14 @@ class Row:
     delayed_acks: int | None = counter("delayed ACKs sent by the timer", "events")
     udp_in: int | None = counter("datagrams delivered", "packets")
     udp_out: int | None = counter("datagrams sent", "packets")
-    udp_errors: int | None = counter("datagrams not delivered", "packets")
-    udp_no_ports: int | None = counter("datagrams to a closed port", "packets")
+    udp_errors: int | None = counter("datagrams not delivered to their socket", "packets")
+    udp_no_ports: int | None = counter("datagrams to a port that no socket has", "packets")
     udp_rcvbuf_errors: int | None = counter("datagrams dropped, receive buffer full", "packets")
     udp_sndbuf_errors: int | None = counter("datagrams dropped, send buffer full", "packets")
     udp_memory_errors: int | None = counter("datagrams dropped, UDP memory limit", "packets")
     udp_checksum_errors: int | None = counter("datagrams with a wrong checksum", "packets")
-    syn_cookies: int | None = counter("SYN queue full: SYN cookies sent", "events")
-    syn_drops: int | None = counter("SYN queue full: SYNs dropped", "events")
+    syn_cookies: int | None = counter("SYN cookies sent, SYN queue full", "events")
+    syn_drops: int | None = counter("SYNs dropped, SYN queue full", "events")
     time_wait_overflows: int | None = counter(
         "sockets closed without TIME_WAIT, too many of them", "events"
     )

@@ -17,13 +17,11 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 from .threads import Moving
 from .throttling import ancestors, counts, folders, roots_of
 
-EVERY: Final = 2.0
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True, memory="sockets")
 
 _NONE: Final = 1 << 62  # bytes: a limit of v1 that is none, PAGE_COUNTER_MAX
 

@@ -20,10 +20,9 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _pids, _sysfs, sockets_tcp
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 5.0
-MEMORY: Final = _pids.MEMORY  # `threads` reads it too
+TABLE: Final = Table(every=5.0, memory=_pids.MEMORY)  # `threads` reads it too
 
 LISTS: Final = 400  # processes whose descriptors are listed in one reading
 LINKS: Final = 4000  # links followed in one reading, before the last process of it

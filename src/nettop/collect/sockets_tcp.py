@@ -19,7 +19,7 @@ from ..host.netlink import diag, route
 from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 from ._tcp_row import (
     INFO_PIECES,
     MEMORY_PIECE,
@@ -38,10 +38,10 @@ from ._tcp_runs import Behind, new
 
 __all__ = ["Row"]
 
-MAY_REST = True
-NEEDED = "what limits TCP flows"
-MAY_BE_EMPTY = True
-MEMORY = "sockets"  # `threads` looks at the processes whose sockets move data
+# `threads` looks at the processes whose sockets move data
+TABLE: Final = Table(
+    needed="what limits TCP flows", may_be_empty=True, may_rest=True, memory="sockets"
+)
 
 MANY: Final = 400_000  # bytes of an answer, about a thousand sockets: the rows of more are packed
 

@@ -18,11 +18,9 @@ from ..host.netlink.codec import attributes, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import namespaces, netns_tcp, sockets_tcp
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-MAY_REST = True
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(optional=True, may_rest=True, memory="sockets")
 
 _COOKIE_AT, _INODE_AT, _SIZE = 44, 68, 72  # struct inet_diag_msg
 _MEMORY: Final = struct.Struct("=6I")  # SK_MEMINFO, the first six

@@ -18,15 +18,13 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines
-from ._memory import Memory, parsed, recall
+from ._table import Memory, Table, parsed, recall
 
-KEEP_OPEN = ("/proc/net/udp", "/proc/net/udp6")
-MAY_REST = True
-NEEDED = "drops of UDP sockets"
-MAY_BE_EMPTY = True
-MEMORY = "sockets"  # `threads` looks at the processes whose sockets lose data
-
-EVERY: Final = 1.0
+# `threads` looks at the processes whose sockets lose data
+TABLE: Final = Table(
+    every=1.0, needed="drops of UDP sockets", may_be_empty=True, may_rest=True,
+    keep_open=("/proc/net/udp", "/proc/net/udp6"), memory="sockets",
+)  # fmt: skip
 
 
 @light

@@ -21,12 +21,11 @@ from ..host.request import Request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sock_diag
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 2.0
-MEMORY: Final = "sockets"  # `threads` looks at the programs that are behind
-MAY_REST: Final = True
-OPTIONAL: Final = True  # the module unix_diag is not everywhere
+# `threads` looks at the programs that are behind
+# the module unix_diag is not everywhere
+TABLE: Final = Table(every=2.0, optional=True, may_rest=True, memory="sockets")
 
 _AF_UNIX: Final = 1
 _SHOW: Final = 0x4 | 0x10 | 0x20  # UDIAG_SHOW_PEER, _RQLEN, _MEMINFO

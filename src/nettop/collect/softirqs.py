@@ -17,10 +17,9 @@ from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
 from . import _lines
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-KEEP_OPEN = ("/proc/softirqs",)
-MAY_REST = True
+TABLE: Final = Table(may_rest=True, keep_open=("/proc/softirqs",))
 
 _KINDS: Final = ("NET_RX", "NET_TX", "TASKLET", "TIMER", "SCHED", "RCU")
 

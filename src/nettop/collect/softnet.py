@@ -22,12 +22,10 @@ from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
 from . import _lines
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
 _FILE: Final = "/proc/net/softnet_stat"
-KEEP_OPEN = (_FILE,)
-PROMPT = True
-NEEDED = "drops of the backlogs"
+TABLE: Final = Table(needed="drops of the backlogs", prompt=True, keep_open=(_FILE,))
 
 _LEAST: Final = 9  # columns, since before 2.6.32
 _NAMED: Final = 12  # columns before the one that names the CPU

@@ -7,17 +7,22 @@ the order of their names, and a later line for a key wins. /etc/sysctl.conf is a
 
 from __future__ import annotations
 
+import operator
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
+from .. import config
 from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _legacy, _sysfs
+from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 60.0
-ABSENT: Final = True
+TABLE: Final = Table(every=60.0, absent=True)
 
 _FOLDERS: Final = (
     "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d",
@@ -78,7 +83,7 @@ def parse(text: str, file: str) -> list[Row]:
         if not equals or plain.startswith(("#", ";")):
             continue
         known, text = name(key.strip().lstrip("-").strip()), " ".join(value.split())
-        harmful = _legacy.harmful(known, text) is not None
+        harmful = first_harmful(known, text) is not None
         rows.append(Row(file, number, known, text, harmful=harmful))
     return rows
 
@@ -90,3 +95,60 @@ def name(key: str) -> str:
     """
     first = next((sign for sign in key if sign in "./"), ".")
     return key.translate(_SWAP) if first == "/" else key
+
+
+_COMPARISON: Final = re.compile(r"(?:\[(\d)\] *)?(==|!=|>=|<=|>|<) *(\d+)")
+_OPERATORS: Final = {
+    "==": operator.eq, "!=": operator.ne, ">=": operator.ge, "<=": operator.le,
+    ">": operator.gt, "<": operator.lt,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class HarmfulSetting:
+    """A harmful value of a parameter: the condition, the id of its source, and the reason."""
+
+    key: str
+    bad: str
+    entry: str
+    why: str
+
+    def holds(self, value: str) -> bool:
+        """Whether this value is harmful; False for text that is not a number."""
+        words = value.split()
+        if self.bad == "always":
+            return True
+        if self.bad == "equal":
+            return len(words) == 3 and len(set(words)) == 1
+        found = _COMPARISON.fullmatch(self.bad)
+        if found is None:
+            raise ValueError(f"legacy-sysctls.toml: {self.key}: no comparison: {self.bad!r}")
+        place, sign, limit = int(found[1] or 0), found[2], int(found[3])
+        if place >= len(words) or not re.fullmatch(r"-?\d{1,18}", words[place], re.ASCII):
+            return False
+        return bool(_OPERATORS[sign](int(words[place]), limit))
+
+
+@cache
+def lines() -> Mapping[str, Sequence[HarmfulSetting]]:
+    """The harmful values by key; ValueError with the name of the file for a wrong table."""
+    import tomllib
+
+    path = config.rules_folder() / "legacy-sysctls.toml"
+    out: dict[str, list[HarmfulSetting]] = {}
+    try:
+        for entry in tomllib.loads(path.read_text())["line"]:
+            line = HarmfulSetting(**entry)
+            line.holds("0")
+            out.setdefault(line.key, []).append(line)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    return out
+
+
+def first_harmful(key: str, value: str) -> HarmfulSetting | None:
+    """The first entry of `rules/legacy-sysctls.toml` by which this setting is harmful."""
+    for line in lines().get(key.replace("/", "."), ()):
+        if line.holds(value):
+            return line
+    return None

@@ -18,10 +18,9 @@ from ..frame.fields import gauge, label
 from ..frame.rates import Partly
 from ..host.source import UNRECORDED, Source
 from ..terms.dataclass import dataclass
+from ._table import Table
 
-EVERY: Final = 10.0
-NEEDED = "the network settings"
-WHOLE = True
+TABLE: Final = Table(every=10.0, needed="the network settings", whole=True)
 
 _SWAP: Final = str.maketrans("./", "/.")
 

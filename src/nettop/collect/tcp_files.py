@@ -13,11 +13,9 @@ from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs, socket_owners, sockets_tcp
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 5.0  # as `socket_owners`
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=5.0, optional=True, memory="sockets")  # as `socket_owners`
 
 PROCESSES: Final = 64  # processes that are read, those with most descriptors first
 _LINE: Final = "Max open files"

@@ -27,12 +27,10 @@ from . import (
     sockets_udp,
     sockets_unix,
 )
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 from ._tcp_row import PackedRow
 
-EVERY: Final = 0.45
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=0.45, optional=True, memory="sockets")
 
 PROCESSES: Final = 32  # processes that are read
 THREADS: Final = 256  # threads that are read, of all processes together

@@ -16,12 +16,10 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 from .threads import Moving
 
-EVERY: Final = 0.45
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=0.45, optional=True, memory="sockets")
 
 MOUNT: Final = "/sys/fs/cgroup"
 

@@ -18,9 +18,9 @@ from ..host.netlink import diag, route
 from ..host.netlink.codec import messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from ._table import Table
 
-EVERY: Final = 10.0
-OPTIONAL = True
+TABLE: Final = Table(every=10.0, optional=True)
 
 LEAST: Final = 100  # sockets of one server: fewer are not listed
 SHARE: Final = 4  # … unless they hold 1/SHARE of the port range

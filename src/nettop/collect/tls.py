@@ -13,9 +13,9 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines, _sysfs
+from ._table import Table
 
-EVERY: Final = 2.0
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True)
 
 _FILE: Final = "/proc/net/tls_stat"
 

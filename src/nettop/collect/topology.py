@@ -17,10 +17,9 @@ from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
 from . import _sysfs
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-EVERY: Final = 30.0
-TIMELESS: Final = True
+TABLE: Final = Table(every=30.0, timeless=True)
 
 _CPUS: Final = "/sys/devices/system/cpu"
 _NODES: Final = "/sys/devices/system/node"

@@ -16,11 +16,9 @@ from ..host.netlink.codec import attributes, messages
 from ..host.request import Request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory
+from ._table import Memory, Table
 
-EVERY: Final = 2.0
-ASKED: Final = True
-OPTIONAL: Final = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 _UDP: Final = 17  # IPPROTO_UDP
 _UNCONNECTED: Final = 1 << diag.STATES.index("close")

@@ -18,11 +18,9 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import socket_owners, sockets_udp, threads
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 1.0
-MEMORY: Final = "sockets"
-OPTIONAL = True
+TABLE: Final = Table(every=1.0, optional=True, memory="sockets")
 
 PORT: Final = 53
 LATE: Final = 2.0  # seconds: a question whose socket is seen for so long got no answer
@@ -63,7 +61,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     """The name servers of this namespace. OSError where the sockets cannot be read."""
     known, sockets = recall(memory, Known), recall(memory, sockets_udp.Known)
     if sockets.at is None:
-        source.text(sockets_udp.KEEP_OPEN[0])
+        source.text(sockets_udp.TABLE.keep_open[0])
     elif sockets.at != known.at:
         _follow(known, sockets.rows, sockets.at)
     holders, held = recall(memory, threads.Moving).holders, recall(memory, socket_owners.Known).held

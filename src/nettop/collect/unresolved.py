@@ -15,11 +15,10 @@ from ..frame.fields import gauge, label
 from ..host.netlink import route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
-from ._neighbours import entries
+from ._table import Memory, Table, parsed
+from .neighbour_states import entries
 
-EVERY: Final = 2.0
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True)
 
 _TIMES: Final = struct.Struct("=IIII")  # nda_cacheinfo: confirmed, used, updated (ticks ago), users
 _TICKS: Final = 100  # a second, USER_HZ

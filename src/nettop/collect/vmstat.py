@@ -11,8 +11,9 @@ from ..frame.fields import counter, gauge
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
+from ._table import Table
 
-EVERY: Final = 2.0
+TABLE: Final = Table(every=2.0)
 
 
 @dataclass(frozen=True, slots=True)

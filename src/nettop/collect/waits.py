@@ -24,11 +24,9 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import _calls, _locks, _sysfs, processes, socket_owners, sockets_unix, threads, throttling
-from ._memory import Memory, recall
+from ._table import Memory, Table, recall
 
-EVERY: Final = 0.45
-MEMORY: Final = threads.MEMORY
-OPTIONAL = True
+TABLE: Final = Table(every=0.45, optional=True, memory=threads.TABLE.memory)
 
 PROCESSES: Final = 16  # that are looked at
 THREADS: Final = 32  # of a process

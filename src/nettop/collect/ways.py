@@ -16,15 +16,13 @@ from ..host.netlink.codec import Attributes
 from ..host.netlink.way import Question, answered, request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, recall
 from ._routes import gateway
+from ._table import Memory, Table, recall
 from .fib import KINDS
 
 __all__ = ["Asked", "Question", "Row"]
 
-EVERY: Final = 2.0
-ASKED = True
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 UNASKED: Final = "unasked"  # in place of an errno: nobody could ask the kernel
 

@@ -15,9 +15,9 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines, _sysfs
+from ._table import Table
 
-EVERY: Final = 2.0
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True)
 
 _FILE: Final = "/proc/net/wireless"
 _FIELDS: Final = 10  # of a line after the name

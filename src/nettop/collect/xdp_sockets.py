@@ -13,9 +13,9 @@ from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sock_diag
+from ._table import Table
 
-EVERY: Final = 2.0
-OPTIONAL: Final = True  # few kernels have the module xsk_diag
+TABLE: Final = Table(every=2.0, optional=True)  # few kernels have the module xsk_diag
 
 _AF_XDP: Final = 44
 _SHOW: Final = 0x1 | 0x10  # XDP_SHOW_INFO, XDP_SHOW_STATS

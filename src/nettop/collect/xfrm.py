@@ -14,9 +14,9 @@ from ..frame.fields import counter, label
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines
+from ._table import Table
 
-EVERY: Final = 2.0
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, optional=True)
 
 
 _FILE: Final = "/proc/net/xfrm_stat"

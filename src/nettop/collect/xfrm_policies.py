@@ -14,11 +14,9 @@ from ..host.netlink import route, xfrm
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._memory import Memory, parsed
+from ._table import Memory, Table, parsed
 
-EVERY: Final = 2.0
-ASKED = True
-OPTIONAL = True
+TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 _DIRECTIONS: Final = ("in", "out", "fwd")
 

@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ..files import interrupt, own
 from ..host import systemd
 from ..terms.errors import Refused, sentence
-from . import (
-    _argument,
-    duration_argument,
-    emit,
-    print_lines,
-    report_faults,
-)
+from . import _argument, duration_argument, emit, print_lines, report_faults
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Rule

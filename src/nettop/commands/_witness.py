@@ -51,10 +51,7 @@ def _told(facts: Facts) -> tuple[list[Any], list[Any]]:
 
     drops = [one for one in facts.more.get("drop", ()) if one.kind != NORMAL]
     calls = list(facts.more.get("call", ()))
-    return (
-        sorted(drops, key=lambda one: -one.packets),
-        sorted(calls, key=lambda one: -one.events),
-    )
+    return (sorted(drops, key=lambda one: -one.packets), sorted(calls, key=lambda one: -one.events))
 
 
 def lines(facts: Facts, bursts: Sequence[Rhythm] = ()) -> list[str]:

@@ -104,17 +104,17 @@ def look(source: Source, seconds: float, nics: Mapping[str, str]) -> Seen:
     """Count for that time; of a recording, what it has. Refused (3) where nothing is counted."""
     from ..collect import drop_reasons, journeys
 
-    counted = (journeys.COUNTED, drop_reasons.COUNTED)
+    counted = (journeys.TABLE.counted, drop_reasons.TABLE.counted)
     try:
-        answer, drops = source.counted(journeys.COUNTED), _dropped(source)
+        answer, drops = source.counted(journeys.TABLE.counted), _dropped(source)
         until = source.now() + seconds
         while source.ends or source.now() < until:
             if not source.wait(min(STEP, until - source.now()) if source.live else STEP):
                 break
-            answer = source.counted(journeys.COUNTED)
+            answer = source.counted(journeys.TABLE.counted)
         if drops is not None:
             drops = _dropped(source)
-        bursts = _witness.rhythms(source, drop_reasons.COUNTED) if drops is not None else []
+        bursts = _witness.rhythms(source, drop_reasons.TABLE.counted) if drops is not None else []
         return Seen(journeys.journey(answer), drops, bursts, nics)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)

@@ -23,14 +23,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..terms.errors import Refused
-from . import (
-    duration_argument,
-    emit,
-    json_argument,
-    open_source,
-    print_lines,
-    source_arguments,
-)
+from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
 
 if TYPE_CHECKING:
     from ..collect.profiles import Samples, Stack
@@ -101,7 +94,7 @@ def sample(source: Source, seconds: float) -> tuple[Samples, Cost | None]:
 
     def read() -> str:
         begun = time.thread_time()
-        answer = source.counted(profiles.COUNTED)
+        answer = source.counted(profiles.TABLE.counted)
         spent.append(time.thread_time() - begun)
         return answer
 
@@ -116,7 +109,7 @@ def sample(source: Source, seconds: float) -> tuple[Samples, Cost | None]:
     except (OSError, ValueError) as error:
         raise Refused(f"the cores cannot be sampled: {_why(error)}", 3) from None
     finally:
-        source.end_counting(profiles.COUNTED)
+        source.end_counting(profiles.TABLE.counted)
     if not known.stacks:
         raise Refused("no sample was taken: sample for longer (--seconds)", 3)
     first, *others = spent

@@ -21,13 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..host.source import HostLostError, Live
 from ..terms.errors import Refused, nearest, sentence
-from . import (
-    duration_argument,
-    enter_netns_of,
-    netns_argument,
-    profile_argument,
-    report_faults,
-)
+from . import duration_argument, enter_netns_of, netns_argument, profile_argument, report_faults
 from ._argument import assignment, assigns, change, whole
 from ._report import format_argument, format_of, print_report
 from .test import clear_progress, options_of, show_progress, stopper, trial_arguments

@@ -19,14 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
-from . import (
-    duration_argument,
-    emit,
-    enter_netns_of,
-    interface_argument,
-    netns_argument,
-    pause,
-)
+from . import duration_argument, emit, enter_netns_of, interface_argument, netns_argument, pause
 from ._argument import amount, host, prefix, whole
 from ._report import format_argument, format_of, print_report
 

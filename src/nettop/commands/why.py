@@ -114,7 +114,7 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     """Print what both hosts see."""
     from ..facts.joined import needs
     from ..facts.pair import words
-    from ..facts.pair.seen import with_ends
+    from ..facts.pair.verdict import with_ends
     from ..views import both
 
     observers = both.Observers(here, there)

@@ -11,7 +11,7 @@ from ..terms.dataclass import dataclass
 from .kinds.queue import CountedRates
 
 if TYPE_CHECKING:
-    from .rows import NicStatsRow
+    from ..collect.nicstats import Row as NicStatsRow
 
 _TABLES: Final = {
     "link_stats": "interface", "netdev": "name", "nicstats": "interface", "pause": "interface",

@@ -20,16 +20,14 @@ from ..terms.dataclass import dataclass
 from .kinds.nic import Counters, Nic
 
 if TYPE_CHECKING:
-    from .rows import (
-        FecRow,
-        LinkRow,
-        LinkStatsRow,
-        NetDevRow,
-        NicStatsRow,
-        PauseRow,
-        QdiscRow,
-        QueueRow,
-    )
+    from ..collect.fec import Row as FecRow
+    from ..collect.link_stats import Row as LinkStatsRow
+    from ..collect.links import Row as LinkRow
+    from ..collect.netdev import Row as NetDevRow
+    from ..collect.nicstats import Row as NicStatsRow
+    from ..collect.pause import Row as PauseRow
+    from ..collect.qdiscs import Row as QdiscRow
+    from ..collect.queues import Row as QueueRow
 
 SHORT: Final = 10.0  # seconds of a look at what nettop's programs count
 MARGIN: Final = 1.1  # counters are read and updated at different times
@@ -103,10 +101,7 @@ def _errors(row: LinkStatsRow | NetDevRow | None, known: float) -> dict[str, flo
         return {}
     names = _ERRORS if hasattr(row, "rx_crc_errors") else ("rx_frame", "rx_fifo", "rx_drop")
     kinds = sum(getattr(row, name) or 0.0 for name in names)
-    return {
-        "rx_errors": max(0.0, row.rx_errors - max(kinds, known)),
-        "tx_errors": row.tx_errors,
-    }
+    return {"rx_errors": max(0.0, row.rx_errors - max(kinds, known)), "tx_errors": row.tx_errors}
 
 
 _ERRORS: Final = ("rx_length_errors", "rx_over_errors", "rx_crc_errors", "rx_frame_errors",

@@ -20,16 +20,15 @@ from ..frame.rates import Entry
 from .kinds.process import Use
 
 if TYPE_CHECKING:
+    from ..collect.sockets_tcp import Row as TcpRow
+    from ..collect.sockets_udp import Row as UdpRow
     from .landing import Landed, Sites
-    from .rows import TcpRow, UdpRow
 
 # bytes a second in both directions, received, acknowledged; None: unknown
 Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Landed]"
 
 
-def split(
-    tcp: Iterable[Entry[TcpRow]],
-) -> tuple[list[Entry[TcpRow]], list[Entry[TcpRow]]]:
+def split(tcp: Iterable[Entry[TcpRow]]) -> tuple[list[Entry[TcpRow]], list[Entry[TcpRow]]]:
     """The sockets that are joined one by one, and the connections that move little or nothing.
 
     So do those of a first reading, which have no rates yet.

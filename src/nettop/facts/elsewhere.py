@@ -20,7 +20,8 @@ from .memo import Memo
 from .port import Port
 
 if TYPE_CHECKING:
-    from .rows import TcpRow, UdpRow
+    from ..collect.sockets_tcp import Row as TcpRow
+    from ..collect.sockets_udp import Row as UdpRow
 
 SHOWN: Final = 4  # namespaces that are named
 WHY: Final = "of another network namespace"

@@ -14,7 +14,7 @@ from ..frame.pairs import SLOW, Calm
 from ..frame.rates import Entry
 from ..terms import formulas
 from ..terms.dataclass import dataclass
-from . import crowd, distance
+from . import crowd, place
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.nic import Nic
@@ -23,7 +23,8 @@ from .kinds.queue import Queue
 from .landing import COMPUTED, Landed, Sites, identity, seen
 
 if TYPE_CHECKING:
-    from .rows import TcpRow, UdpRow
+    from ..collect.sockets_tcp import Row as TcpRow
+    from ..collect.sockets_udp import Row as UdpRow
 
 MOST: Final = 256  # flows shown: the busiest; sums are of all
 FEW: Final = 64  # … of those that move little, of which a large host has thousands
@@ -284,7 +285,7 @@ def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
 def _place(
     site: Landed, rx: float | None, nic: Nic | None, around: FlowInputs, pid: int | None
 ) -> tuple[str | None, str, int | None, int | None, str | None, bool | None]:
-    """Queue, how the queue is known, interrupt CPU, process CPU, distance, whether it is far."""
+    """Queue, how the queue is known, interrupt CPU, process CPU, place, whether it is far."""
     queue, why = _believed(site, around)
     queues = around.queues.get(site.port or "")
     if queue is None and nic is not None and queues:
@@ -297,8 +298,8 @@ def _place(
         irq_cpu = nic.irq_top_cpu
     task = around.tasks.by_pid.get(pid) if pid is not None else None
     app_cpu = task.cpu if task is not None else None
-    step = distance.between(around.cores, irq_cpu, app_cpu)
-    return queue, why, irq_cpu, app_cpu, step, None if step is None else step == distance.STEPS[-1]
+    step = place.between(around.cores, irq_cpu, app_cpu)
+    return queue, why, irq_cpu, app_cpu, step, None if step is None else step == place.STEPS[-1]
 
 
 def _udp(entry: Entry[UdpRow], sockets: Sockets, around: FlowInputs) -> Flow:

@@ -11,7 +11,7 @@ from .flows import Full, name_of
 
 if TYPE_CHECKING:
     from ..collect.half_open import Row as HalfOpenRow
-    from .rows import TcpRow
+    from ..collect.sockets_tcp import Row as TcpRow
 
 
 def full(

@@ -35,7 +35,7 @@ from .wiring import Routes
 from .witness import Verdict
 
 if TYPE_CHECKING:
-    from .rows import InterruptRow
+    from ..collect.interrupts import Row as InterruptRow
 
 _Result = TypeVar("_Result")
 
@@ -310,11 +310,7 @@ class Joiner:
 
     def _duty(self, frame: Frame, moment: traffic.Interfaces, tasks: Tasks) -> Duty:
         tables = frame.tables
-        clocks = self.memo.get(
-            "clocks",
-            (tables.get("cpufreq"),),
-            lambda: _clocks(frame),
-        )
+        clocks = self.memo.get("clocks", (tables.get("cpufreq"),), lambda: _clocks(frame))
         deep = {
             e.now.cpu: min(100.0, 100.0 * e.per_s.deep)
             for e in tables.get("cpuidle", ())

@@ -13,7 +13,9 @@ from .toeplitz import TRANSFORMS, Packet, key_bytes, queue_of
 from .wiring import Routes
 
 if TYPE_CHECKING:
-    from .rows import RssRow, TcpRow, UdpRow
+    from ..collect.rss import Row as RssRow
+    from ..collect.sockets_tcp import Row as TcpRow
+    from ..collect.sockets_udp import Row as UdpRow
 
 COMPUTED: Final = "computed from RSS"
 ALMOST: Final = 0.8  # of a NIC's traffic: a flow with this share uses the queue with this share

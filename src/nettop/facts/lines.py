@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from ..collect.interrupts import Row as InterruptRow
+    from ..collect.irqs import Row as IrqRow
+    from ..collect.netclass import Row as NetClassRow
     from .port import Port
-    from .rows import InterruptRow, IrqRow, NetClassRow
 
 # a CPU with a smaller share of a NIC's interrupts, and of its even share, is ignored
 SHARE: Final = 0.02

@@ -20,7 +20,11 @@ from .place import OnlineCpus
 from .toeplitz import key_bytes, symmetric
 
 if TYPE_CHECKING:
-    from .rows import FeatureRow, LinkRow, NetClassRow, QueueRow, RssRow
+    from ..collect.features import Row as FeatureRow
+    from ..collect.links import Row as LinkRow
+    from ..collect.netclass import Row as NetClassRow
+    from ..collect.queues import Row as QueueRow
+    from ..collect.rss import Row as RssRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,12 @@ from .kinds.queue import CountedRates
 from .port import Port
 
 if TYPE_CHECKING:
-    from .rows import (
-        DropReasonRow,
-        NicQueueRow,
-        PacketSocketRow,
-        RdmaRow,
-        SocketOwnerRow,
-        SysctlLineRow,
-    )
+    from ..collect.drop_reasons import Row as DropReasonRow
+    from ..collect.nicqueues import Row as NicQueueRow
+    from ..collect.packet_sockets import Row as PacketSocketRow
+    from ..collect.rdma import Row as RdmaRow
+    from ..collect.socket_owners import Row as SocketOwnerRow
+    from ..collect.sysctl_files import Row as SysctlLineRow
 
 DIGITS: Final = 20  # of the largest number of 64 bits
 

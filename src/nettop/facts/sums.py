@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
-from operator import attrgetter
+from dataclasses import field, fields, replace
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
-from .answers import from_another
 from .counters import middle, total
+from .flow_words import EVERYWHERE
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
 from .kinds.drop import FILTER
@@ -22,29 +22,19 @@ from .place import OnlineCpus
 from .single import triple
 
 if TYPE_CHECKING:
+    from ..collect.conntrack import Row as ConntrackRow
+    from ..collect.ipvs import Row as IpvsRow
+    from ..collect.kernel import Row as KernelRow
+    from ..collect.nftables import Row as NftablesRow
+    from ..collect.services import Row as ServiceRow
+    from ..collect.snmp import Row as SnmpRow
     from .flows import Full
-    from .rows import ConntrackRow, IpvsRow, KernelRow, NftablesRow, ServiceRow, SnmpRow
 
-# counters and gauges of the snmp table that Host has under the same names
-RATES: Final = (
-    "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_passive", "tcp_timeouts",
-    "listen_overflows",
-    "listen_drops", "rcvq_drops", "socket_backlog_drops", "zero_windows", "prune_called",
-    "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
-    "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
-    "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
-    "udp_memory_errors", "ip_forwarded", "tcp_checksum_errors", "udp_checksum_errors", "udp_errors",
-    "reasm_needed", "reasm_done", "delayed_acks", "ip_in", "ip_wire", "ip_no_routes", "ip_foreign",
-    "udp_unasked", "syn_retrans", "tcp_resets", "tcp_aborts", "tcp_cut", "tcp_given_up",
-    "tcp_silent", "ip_header_errors", "ip_expired", "tcp_failed", "tcp_twice",
-    "tcp_unsigned", "ip_unreachable",
-)  # fmt: skip
-NOW: Final = ("tcp_mem_pages", "tcp_inuse", "tcp_orphan", "time_wait", "frag_waiting",
-              "frag_memory")  # fmt: skip
-_RATES: Final = attrgetter(*RATES)
-_NOW: Final = attrgetter(*NOW)
-_NO_RATES: Final = (None,) * len(RATES)
-_NO_NOW: Final = (None,) * len(NOW)
+
+# what the host has of the table snmp
+_SNMP: Final = {f.name: f.metadata["of"] for f in fields(HostFact) if "of" in f.metadata}
+RATES: Final = tuple(name for name, of in _SNMP.items() if of.metadata["kind"] == "counter")
+NOW: Final = tuple(name for name in _SNMP if name not in RATES)
 _GROWN: Final = 0.9  # of the maximum: the kernel rounds the size of a buffer
 NAMED: Final = 8  # rules of the firewall that are named
 STILL: Final = ("kernel", "services", "sysctls", "cpufreq", "sysctl_files")
@@ -133,11 +123,9 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     """The host in this frame; `load` by CPU."""
     snmp = next(iter(frame.tables.get("snmp", ())), None)
     now, rate = (snmp.now, snmp.per_s) if snmp is not None else (None, None)
-    values: dict[str, float | None] = dict(
-        zip(RATES, _RATES(rate) if rate is not None else _NO_RATES, strict=True)
-    )
+    values: dict[str, float | None] = {name: getattr(rate, name, None) for name in RATES}
+    values |= {name: getattr(now, name, None) for name in NOW}
     values["ip_no_way_out"] = _no_way_out(frame, rate)
-    values |= zip(NOW, _NOW(now) if now is not None else _NO_NOW, strict=True)
     sent, again = values["tcp_out"], values["tcp_retrans"]
     idle = [one.idle for one in load.values()]
     track: Entry[ConntrackRow] | None = next(iter(frame.tables.get("conntrack", ())), None)
@@ -353,3 +341,26 @@ def version(release: str) -> tuple[int, int] | None:
 def whole(text: str | None) -> int | None:
     """The integer of a sysctl; None for any other text."""
     return int(text) if text is not None and re.fullmatch(r"-?\d{1,18}", text, re.ASCII) else None
+
+
+def from_another(frame: Frame) -> tuple[str, ...]:
+    """UDP services that answer from another address than the one that was asked.
+
+    `PORT at ADDRESS@INTERFACE` for each port and second address of a network of IPv4. A socket that
+    is bound to all addresses sends from the first address of the route, unless the program sets the
+    source (IP_PKTINFO in ip(7)): net/ipv4/devinet.c, inet_select_addr().
+    """
+    seen: set[tuple[str, object]] = set()
+    second = []
+    for row in frame.rows("addresses"):
+        if row.family == 4 and row.scope == "global":
+            place = row.interface, ip_interface(f"{row.address}/{row.prefix}").network
+            second += [f"{row.address}@{row.interface}"] if place in seen else []
+            seen.add(place)
+    if not second:
+        return ()
+    ports = sorted(
+        {row.local_port for row in frame.rows("sockets_udp")
+         if row.local in EVERYWHERE and not row.remote_port}
+    )  # fmt: skip
+    return tuple(f"{port} at {address}" for port in ports for address in second)

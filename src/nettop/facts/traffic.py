@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -26,7 +26,9 @@ from .refreshed import Links, Refreshed
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from .rows import FecRow, LinkRow, PauseRow
+    from ..collect.fec import Row as FecRow
+    from ..collect.links import Row as LinkRow
+    from ..collect.pause import Row as PauseRow
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _NOTHING: Final = CountedRates()
@@ -151,44 +153,18 @@ def build(
         if old is not None and not mine and old[0] == inputs:  # true of most interfaces
             out.append(old[1])
             continue
-        hardware = port.kind == "nic"
         lost, lost_per_s = around.queue_drops.get(name, (None, None))
         fifo = counters.fifo(port.nic, port.ring_drops_unless, _rate(driver))
-        per_s = counters.combine(
-            Parts(
-                _rate(link),
-                _rate(dev),
-                _rate(driver),
-                fifo,
-                _rate(pause),
-                _rate(flag),
-                qdisc_drops=qdisc.drops_per_s if qdisc is not None else None,
-                interrupts=_sum(rates[line.place] for line in mine),
-                timeouts=watchdog_rates.get(name),
-                queue_drops=lost_per_s,
-                fec=_rate(fec),
-            ),
-            hardware=hardware,
-            link_ring=port.link_ring,
-        )
-        per_s = _carried(port.nic, per_s)
-        total = counters.combine(
-            Parts(
-                _now(link),
-                _now(dev),
-                _now(driver),
-                fifo,
-                _now(pause),
-                _now(flag),
-                qdisc_drops=qdisc.drops if qdisc is not None else None,
-                interrupts=counters.total(entries[line.place].now.total for line in mine),
-                timeouts=watchdog.get(name),
-                queue_drops=lost,
-                fec=_now(fec),
-            ),
-            hardware=hardware,
-            link_ring=port.link_ring,
-        )
+        rows = link, dev, driver, pause, flag, fec
+        per_s = _carried(port.nic, _combined(
+            port, _rate, rows, fifo, qdisc.drops_per_s if qdisc is not None else None,
+            _sum(rates[line.place] for line in mine), watchdog_rates.get(name), lost_per_s,
+        ))  # fmt: skip
+        total = _combined(
+            port, _now, rows, fifo, qdisc.drops if qdisc is not None else None,
+            counters.total(entries[line.place].now.total for line in mine), watchdog.get(name),
+            lost,
+        )  # fmt: skip
         if old is not None and not mine and old[0][2:] == inputs[2:]:  # only packets moved
             nic = altered(old[1], **_loads(port, per_s), per_s=per_s, total=total)
             memory.still[name] = inputs, nic
@@ -234,6 +210,20 @@ def _ports_down(port: Port, ports: Mapping[str, Port]) -> int | None:
         return None
     below = [ports[name].nic for name in port.lower if name in ports]
     return sum(one.up is not False and one.carrier is False for one in below)
+
+
+def _combined(
+    port: Port, of: Callable[[Entry[Any] | None], Any], entries: Iterable[Entry[Any] | None],
+    fifo: str, qdisc_drops: float | None, interrupts: float | None, timeouts: float | None,
+    queue_drops: float | None,
+) -> Counters:  # fmt: skip
+    """The counters of an interface: `of` takes the present rows or their rates from the entries."""
+    link, dev, driver, pause, flag, fec = map(of, entries)
+    return counters.combine(
+        Parts(link, dev, driver, fifo, pause, flag, qdisc_drops, interrupts, timeouts, queue_drops,
+              fec),
+        hardware=port.kind == "nic", link_ring=port.link_ring,
+    )  # fmt: skip
 
 
 def _now(entry: Entry[_Row] | None) -> _Row | None:

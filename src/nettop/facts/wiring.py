@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from .rows import AddressRow, RouteRow
+    from ..collect.addresses import Row as AddressRow
+    from ..collect.routes import Row as RouteRow
 
 _SAME: Final = {"veth": "veth", "bond": "bond", "team": "bond", "bridge": "bridge", "vlan": "vlan",
                 "openvswitch": "bridge"}  # fmt: skip

@@ -42,6 +42,29 @@ def gauge(help: str, unit: str = "", *, default: _Value = _REQUIRED) -> _Value: 
     return field(default=default, metadata={"kind": "gauge", "help": help, "unit": unit})
 
 
+class Repeated:
+    """The fields of a row as those of a fact: its attribute of a name is that field, as a gauge.
+
+    So help and unit are said once, by the table; `of` in the metadata is the field of the row.
+    """
+
+    def __init__(self, row: type[DataclassInstance], *, rates: bool = False) -> None:
+        """With `rates` a counter is repeated per second."""
+        self._fields = {one.name: one for one in fields(row)}
+        self._rates = rates
+
+    def __getattr__(self, name: str) -> Any:
+        """The field; AttributeError if the row has none of that name."""
+        if name not in self._fields:
+            raise AttributeError(name)
+        of = self._fields[name]
+        unit = of.metadata["unit"]
+        if self._rates and of.metadata["kind"] == "counter":
+            unit += "/s"
+        metadata = {"kind": "gauge", "help": of.metadata["help"], "unit": unit, "of": of}
+        return field(default=None, metadata=metadata)
+
+
 def light(kind: type[_Row]) -> type[_Row]:
     """Turn a row class declared as a dataclass into a named tuple, for tables of thousands of rows.
 

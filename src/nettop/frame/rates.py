@@ -21,6 +21,7 @@ from .fields import Packed, whole
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+
 _Row = TypeVar("_Row", bound="DataclassInstance")
 
 
@@ -348,3 +349,25 @@ def _by_column(
         return list(map(truediv, steps, repeat(seconds)))
     steps = list(map(_step, new, old, repeat(None) if older is None else older))
     return [None if step is None else step / seconds for step in steps]
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The TCP sockets of both hosts; the other host was read between `before` and `after`.
+
+    No clock is compared: what this host counted at the moment of `there` lies between what it
+    counted in `before` and in `after`.
+    """
+
+    before: Frame
+    there: Frame
+    after: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The frames of this host (`here`) and of the other (`there`)."""
+
+    here: Frame
+    there: Frame
+    close: Close

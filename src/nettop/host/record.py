@@ -6,8 +6,9 @@ import base64
 import errno
 import re
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
+from typing import TypeVar
 
 from ..files import bounds
 from ..terms.dataclass import dataclass
@@ -17,6 +18,7 @@ from .source import Batches, Source
 
 _LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
 COUNTED = "bpf/"
+_T = TypeVar("_T")
 
 
 def _lines(data: bytes) -> str:
@@ -148,67 +150,42 @@ class Record:
 
     def text(self, path: str) -> str:
         """The file's text."""
-        try:
-            body = self.inner.text(path)
-        except OSError as error:
-            self._fail(path, error)
-            raise
-        self._keep(path, body)
-        return body
+        return self._asked(path, lambda: self.inner.text(path), str)
 
     def listing(self, path: str) -> list[str]:
         """The names in a directory."""
-        folder = path.rstrip("/") + "/"
-        try:
-            names = self.inner.listing(path)
-        except OSError as error:
-            self._fail(folder, error)
-            raise
-        self._keep(folder, "".join(f"{name}\n" for name in names))
-        return names
+        return self._asked(
+            path.rstrip("/") + "/", lambda: self.inner.listing(path),
+            lambda names: "".join(f"{name}\n" for name in names),
+        )  # fmt: skip
 
     def link(self, path: str) -> str:
         """Where a symbolic link points."""
-        try:
-            target = self.inner.link(path)
-        except OSError as error:
-            self._fail(path + "@", error)
-            raise
-        self._keep(path + "@", target)
-        return target
+        return self._asked(path + "@", lambda: self.inner.link(path), str)
 
     def netlink(self, request: Request) -> bytes:
         """The kernel's answer."""
-        name = f"netlink/{request.name}"
-        try:
-            answer = self.inner.netlink(request)
-        except OSError as error:
-            self._fail(name, error)
-            raise
-        self._keep(name, _lines(answer))
-        return answer
+        return self._asked(f"netlink/{request.name}", lambda: self.inner.netlink(request), _lines)
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
         """The driver's answer."""
-        entry = f"ioctl/{name}"
-        try:
-            answer = self.inner.statistics(interface, request, name)
-        except OSError as error:
-            self._fail(entry, error)
-            raise
-        self._keep(entry, _lines(answer))
-        return answer
+        return self._asked(
+            f"ioctl/{name}", lambda: self.inner.statistics(interface, request, name), _lines
+        )
 
     def counted(self, what: str) -> str:
         """The kernel's counts."""
-        entry = COUNTED + what
+        return self._asked(COUNTED + what, lambda: self.inner.counted(what), str)
+
+    def _asked(self, name: str, ask: Callable[[], _T], written: Callable[[_T], str]) -> _T:
+        """The answer, kept as an entry of that name; so is an error. OSError."""
         try:
-            counts = self.inner.counted(what)
+            answer = ask()
         except OSError as error:
-            self._fail(entry, error)
+            self._fail(name, error)
             raise
-        self._keep(entry, counts)
-        return counts
+        self._keep(name, written(answer))
+        return answer
 
     def end_counting(self, what: str) -> None:
         """End the counting of the recorded source."""

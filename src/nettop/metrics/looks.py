@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from .. import __version__
+from .. import __version__, collect
 from ..changes import matching, status
 from ..changes.entry import OPEN, JournaledChange
 from ..changes.journal import Journal
-from ..collect import collector
 from ..frame.rates import Frame
 from ..host.source import Source
 from ..settings import Host
@@ -89,7 +88,7 @@ class Looks:
 
 def _unread(frame: Frame) -> int:
     """The tables that could not be read, without those that most hosts lack."""
-    return sum(not getattr(collector(name), "OPTIONAL", False) for name in frame.missing)
+    return sum(not collect.table(name).optional for name in frame.missing)
 
 
 def journaled() -> Iterator[Sample]:

@@ -137,13 +137,7 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
     out: list[Line] = []
     steps = scene.steps(finding.id)
     if steps or finding.advice:
-        out.append(
-            section(
-                "WHAT TO DO",
-                keys_of(finding, scene) if steps else "",
-                width,
-            )
-        )
+        out.append(section("WHAT TO DO", keys_of(finding, scene) if steps else "", width))
     for step in steps:
         out.append(
             line(("  # " if not step.because else "  ", "dim"), (step.shell or step.setting, "key"))

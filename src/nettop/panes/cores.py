@@ -22,17 +22,7 @@ from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
 from . import corelist, corepage, grid, interfaces, loads
 from .frame import drawn_inside, enclosed
-from .parts import (
-    Order,
-    core_load,
-    listing,
-    marked,
-    matches,
-    ordered,
-    section,
-    waiting,
-    window,
-)
+from .parts import Order, core_load, listing, marked, matches, ordered, section, waiting, window
 from .queuematrix import (
     CELL,
     HOT,
@@ -40,11 +30,12 @@ from .queuematrix import (
     head_lines,
     label_of,
     matrix_row,
+    one_each,
+    queue_table,
     spread,
     titles,
     whole,
 )
-from .queuetable import one_each, queue_table
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core

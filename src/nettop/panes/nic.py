@@ -235,11 +235,7 @@ def identity(nic: Nic, scene: Scene) -> list[tuple[str, str, str]]:
     rows = [
         ("driver", " ".join(filter(None, (nic.driver or nic.kind, nic.driver_version))), ""),
         ("firmware", nic.firmware or "", ""),
-        (
-            "link",
-            state(nic),
-            "bad" if nic.carrier is False else "",
-        ),
+        ("link", state(nic), "bad" if nic.carrier is False else ""),
         ("FEC", nic.fec or "", ""),
         ("optics", power or "", ""),
         ("bus", nic.bus or "", ""),

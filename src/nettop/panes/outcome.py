@@ -1,14 +1,16 @@
-"""One result of a test, proof or study in full; a comparison of two results."""
+"""One result of a test, proof or study in full, with its plots; a comparison of two results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from ..terms.text import Line, bar, fit, fit_line, line
+from ..terms import braille
+from ..terms.text import Line, bar, cells, fit, fit_line, line
 from ..terms.units import UNKNOWN, scaled
+from ..terms.units import seconds as duration
 from ..views.kept import BITS
 from ..views.scene import Paper, StoredResult
-from . import plots
 from .parts import Column, flow_words, heading, row, section, when, widths
 
 
@@ -105,12 +107,12 @@ def result(one: StoredResult, width: int, height: int) -> list[Line]:
         out += table(one.rows, one.unit, width, left)
     elif one.points:
         shown = min(len(one.points), left if not one.spread[1] else max(1, left - 7))
-        out += plots.curve(one.points, one.unit or BITS, width, shown)
-        out += plots.distribution(*one.spread, width, height - len(out))
+        out += curve(one.points, one.unit or BITS, width, shown)
+        out += distribution(*one.spread, width, height - len(out))
     else:
         rate_rows = min(8, left if not one.spread[1] else left // 2)
-        out += plots.rates(one.intervals, width, rate_rows)
-        out += plots.distribution(*one.spread, width, min(10, height - len(out)))
+        out += rates(one.intervals, width, rate_rows)
+        out += distribution(*one.spread, width, min(10, height - len(out)))
     return [fit_line(one, width) for one in out[:height]]
 
 
@@ -175,6 +177,66 @@ def compare(a: StoredResult, b: StoredResult, width: int, height: int) -> list[L
     left = height - len(out)
     each = left // 2 if a.intervals and b.intervals else left
     if each >= 2:
-        out += plots.rates(a.intervals, width, each)
-        out += plots.rates(b.intervals, width, left - each)
+        out += rates(a.intervals, width, each)
+        out += rates(b.intervals, width, left - each)
     return [fit_line(one, width) for one in out[:height]]
+
+
+SCALE: Final = 11  # columns of the scale at the left
+_LABEL: Final = 22  # columns of the name of a point, at the most
+
+
+def rates(values: Sequence[float], width: int, rows: int) -> list[Line]:
+    """A graph of the rate of each second, in bit/s, with its scale; time goes to the right."""
+    if not values or rows < 1:
+        return []
+    top = max(values) or 1.0
+    room = max(1, width - SCALE - 2)
+    shown = values[-2 * room :]
+    each = max(1, 2 * room // max(10, len(shown)))  # dots of a second
+    drawn = braille.area([value for value in shown for _ in range(each)], rows, top)
+    marks = {0: scaled(top, "b/s")} | ({rows - 1: "0 b/s"} if rows > 1 else {})
+    return [
+        line((fit(marks.get(at, ""), SCALE, ">") + " ", "dim"), (text, "good"))
+        for at, text in enumerate(drawn)
+    ]
+
+
+def distribution(
+    title: str, pairs: Sequence[tuple[float, int]], width: int, rows: int
+) -> list[Line]:
+    """The histogram of (µs, count) pairs in `rows` lines: title, plot, and the range below it."""
+    room = width - SCALE - 2
+    if rows < 3 or room < 10:
+        return []
+    drawn = braille.histogram(pairs, room, rows - 2)
+    if not drawn:
+        return []
+    least, most = (duration(pairs[at][0] / 1e6) for at in (0, -1))
+    out = [line((f" {title}", "head"))]
+    top = f"{max(count for _, count in pairs):,}"
+    for at, text in enumerate(drawn):
+        out.append(line((fit(top if not at else "", SCALE, ">") + " ", "dim"), (text, "accent")))
+    gap = " " * max(1, room - cells(least) - cells(most))
+    return [*out, line(" " * (SCALE + 1), (f"{least}{gap}{most}", "dim"))]
+
+
+def curve(points: Sequence[tuple[str, float, str]], unit: str, width: int, rows: int) -> list[Line]:
+    """A bar for each (label, value, remark): throughput against spacing, size or a setting."""
+    if not points or rows < 1:
+        return []
+    top = max(value for _, value, _ in points) or 1.0
+    wide = min(_LABEL, max(cells(label) for label, _, _ in points))
+    remarks = max(cells(remark) for _, _, remark in points)
+    room = max(4, width - wide - remarks - 18)
+    out = []
+    for label, value, remark in points[:rows]:
+        filled, rest = bar(value / top, room)
+        text = scaled(value, "b/s") if unit.startswith("bit/s") else f"{value:.4g} {unit}".strip()
+        out.append(
+            line((f" {fit(label, wide)} ", "head"), (filled, "accent"), (rest, "faint"),
+                 (fit(text, 12, ">"), "strong"), (f"  {remark}", "dim"))
+        )  # fmt: skip
+    if len(points) > rows:
+        out[-1] = line((f" … {len(points) - rows + 1} more points", "dim"))
+    return out

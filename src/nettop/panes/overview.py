@@ -192,22 +192,18 @@ def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
 
 
 def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
-    """The busiest flows in `height` lines and their title, then processes if there is room."""
+    """The busiest flows in `height` lines and their title."""
     inner = inside(width, framed=framed)
     known = flowlist.busiest(scene)
     rows = flowlist.lines(scene, known, inner, height, view.spot.on.removeprefix(FLOW))
-    left = height - len(rows) - bool(rows)
-    others = flowlist.process_lines(scene, inner, left)
-    name = "FLOWS" if rows else "PROCESSES"
-    rows += [line()] * bool(rows and others) + others
     if not rows:
         why = scene.facts.missing.get("sockets_tcp") if scene.facts is not None else None
         text = f" flows cannot be read: {why}" if why else " no flow carries data"
-        rows, name = [line((text, "dim"))], "FLOWS"
+        rows = [line((text, "dim"))]
     total = together(known)
     summed = "rates unknown" if total is None else f"together {scene.units.rate(total)}"
     remark = f"{len(known)}, {summed}" if known else ""
-    return part(name, remark, filled(rows, height, framed), width, framed=framed)
+    return part("FLOWS", remark, filled(rows, height, framed), width, framed=framed)
 
 
 def unread(scene: Scene, width: int) -> list[Line]:
@@ -306,10 +302,9 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def _lists(scene: Scene) -> int:
-    """The lines inside the frame of flows and processes."""
-    flows, processes = len(flowlist.busiest(scene)), len(flowlist.busiest_processes(scene))
-    rows = (flows + 1) * bool(flows) + bool(flows and processes) + (processes + 1) * bool(processes)
-    return _steady(rows, 5)
+    """The lines inside the frame of flows."""
+    flows = len(flowlist.busiest(scene))
+    return _steady(flows + bool(flows), 5)
 
 
 def _steady(rows: int, step: int) -> int:

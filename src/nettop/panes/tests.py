@@ -12,7 +12,7 @@ from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable, values, wrong
 from ..views.scene import Paper, RunningTest, Scene, StoredResult
 from ..views.view import View, under
-from . import outcome, plots
+from . import outcome
 from .cursor import among, target
 from .frame import abreast, enclosed, inside, roomy
 from .parts import (
@@ -231,16 +231,14 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     retr = "" if retransmits is None else f"   {retransmits:,.0f} {word}"
     begin = line((" now ", "dim"), (scaled(last, "b/s"), "strong"), "  ")
     end = line(
-        (left, "strong"),
-        (retr, "warn" if retransmits else "dim"),
-        ("   Ctrl-X stops", "key"),
+        (left, "strong"), (retr, "warn" if retransmits else "dim"), ("   Ctrl-X stops", "key")
     )
     room = width - line_cells(begin + end) - 1  # for the bar
     filled, rest = bar(done, max(0, min(8 if left else 20, room)))
     out.append((*begin, (filled, "accent"), (rest, "faint"), *end))
     if progress.proof is not None and progress.proof.after:
         out += outcome.so_far(progress.proof, width, height - 3)
-    out += plots.rates(progress.intervals, width, max(1, min(6, height - len(out) - 2)))
+    out += outcome.rates(progress.intervals, width, max(1, min(6, height - len(out) - 2)))
     for name, cores in (("here", progress.here), ("there", progress.there)):
         if cores:
             out.append(loads(name, cores, width))

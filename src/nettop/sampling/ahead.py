@@ -103,19 +103,14 @@ class Ahead:
         """Read tables as in a first frame; those that are read instead of one are added."""
         memories: dict[str, Memory] = {}
         for name in todo:
-            module = collect.collector(name)
             try:
-                if hasattr(module, "update"):
-                    key = getattr(module, "MEMORY", name)
-                    module.update(source, memories.setdefault(key, {}))
-                else:
-                    module.read(source)
+                collect.rows(name, source, memories)
             except HostLostError:
                 raise
             except Exception as error:
                 if interrupt.replaced(error):
                     raise KeyboardInterrupt from error
-                todo += {getattr(module, "ELSE", name)}.difference(todo)
+                todo += {collect.table(name).instead or name}.difference(todo)
             self._tables.setdefault(name, {}).update(
                 dict.fromkeys(batches.asked(), _Made(0, self._at))
             )

@@ -11,8 +11,7 @@ from collections.abc import Collection
 from dataclasses import field, replace
 from typing import Final
 
-from ..frame.both import Both, Close
-from ..frame.rates import Frame
+from ..frame.rates import Both, Close, Frame
 from ..host.apart import AFTER, BEFORE, THERE, apart
 from ..host.source import Source
 from ..terms.dataclass import dataclass

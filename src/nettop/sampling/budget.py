@@ -3,7 +3,7 @@
 The cost of a table is the CPU time of its readings, also that of the kernel in the system call; to
 that of an expensive table is added what facts and rules take more in a frame that has read it.
 Expensive tables share what the others leave; none is read less often than every `LONGEST` seconds,
-but for sockets that rest (`stillness`).
+but for sockets that rest (`refresh.Stillness`).
 Facts, rules and drawing get the other half of the budget, or more if they need more. If looks and
 expensive tables together cost more than twice the budget, looks are taken less often.
 """

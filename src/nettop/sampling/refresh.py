@@ -1,9 +1,14 @@
 """How long each table may go without a new reading.
 
-A collector with `MAY_REST` is read every other second unless the visible pane names its table in
+A collector that may rest is read every other second unless the visible pane names its table in
 NEEDS, and every `QUIET` seconds while no interface moves data. Interfaces, cores and the counters
 of the driver are read in each sample, so the first data ends the rest. The search of /proc for the
 owners of sockets pauses while all sockets have known processes.
+
+A quiet host is looked at every `QUIET_LOOK` seconds. A transfer that begins between two looks would
+be seen late, so /proc/net/dev is read at the interval (`Moves`) and the next look is taken at once
+if bytes move. Traffic between other network namespaces that passes no interface of this one is seen
+at the next look.
 """
 
 from __future__ import annotations
@@ -15,8 +20,10 @@ from typing import Final
 
 from .. import collect
 from ..frame.rates import Frame
+from ..host.source import Source
+from ..terms.dataclass import dataclass
 
-UNSEEN: Final = 2.0  # seconds between readings of a table with MAY_REST that no pane shows
+UNSEEN: Final = 2.0  # seconds between readings of a table that may rest and that no pane shows
 QUIET: Final = 5.0  # the same, while no interface moves data
 MOVES: Final = 125_000.0  # bytes/s of one interface and direction that are data (1 Mb/s)
 SINCE: Final = 10.0  # seconds without data before a host is quiet
@@ -30,10 +37,8 @@ _SOCKETS: Final = (
 
 @cache
 def _slow() -> frozenset[str]:
-    """The collectors that rest on a quiet host: those with `MAY_REST`, and those of two seconds."""
-    own = {
-        name for name in collect.names() if getattr(collect.collector(name), "EVERY", 0) >= UNSEEN
-    }
+    """The collectors that rest on a quiet host: those that may, and those of two seconds."""
+    own = {name for name in collect.names() if collect.table(name).every >= UNSEEN}
     return collect.resting() | own
 
 
@@ -83,3 +88,89 @@ class RefreshPolicy:
             new = set[int]().union(*used) - owned - {0}
             self._met = {inode: self._met.get(inode, frame.at) for inode in new}
         return any(frame.at - at < UNKNOWN for at in self._met.values())
+
+
+QUIET_LOOK: Final = 2.0  # seconds between two looks while no interface moves data
+
+
+class Moves:
+    """The bytes of each interface at the last reading."""
+
+    def __init__(self, source: Source) -> None:
+        """Nothing is read yet."""
+        self._source = source
+        self._at = 0.0
+        self._lines: frozenset[str] = frozenset()
+        self._bytes: dict[str, tuple[int, int]] = {}
+
+    def begin(self) -> bool:
+        """Whether an interface moved data since the last call; True if that cannot be known.
+
+        As `RefreshPolicy` judges: more than `MOVES` bytes a second in one direction. An interface
+        that is new, or whose counters were reset, has moved none.
+        """
+        try:
+            changed = self._changed()
+        except (OSError, ValueError):
+            return True
+        now, before = self._source.now(), self._bytes
+        most, self._at = MOVES * (now - self._at), now
+        self._bytes = before | changed if len(before) <= 2 * len(self._lines) else changed
+        return any(
+            count - old > most
+            for name, pair in changed.items()
+            for count, old in zip(pair, before.get(name, pair), strict=True)
+        )
+
+    def _changed(self) -> dict[str, tuple[int, int]]:
+        """Bytes received and sent of the interfaces whose line is new; most lines are not."""
+        from ..collect import netdev  # not needed for the first paint
+
+        lines = self._source.text("/proc/net/dev").splitlines()
+        before, self._lines = self._lines, frozenset(lines)
+        new = [*lines[:2], *(line for line in lines[2:] if line not in before)]
+        return {row.name: (row.rx_bytes, row.tx_bytes) for row in netdev.parse("\n".join(new))}
+
+
+FEW: Final = 20.0  # segments/s, both directions: a host with more moves data
+RISE: Final = 5.0  # segments/s above the least rate since the sockets were read: one moves data
+SOCKETS_REST: Final = 60.0  # seconds between readings of costly sockets that rest, or of owners
+SOCKETS: Final = "sockets_tcp"
+OWNERS: Final = "socket_owners"
+
+
+@dataclass(slots=True)
+class Stillness:
+    """The host's segments since the sockets were read last: whether the sockets rest.
+
+    To look at 100,000 connections takes a quarter of a second, and the search for their processes
+    as long again. While the host sends and receives almost no segment, none of them moves data:
+    then both may be repeated less often. More segments than before end that at once, whatever
+    socket they belong to.
+    """
+
+    sockets: object = None  # the table that was read last
+    least: float | None = None  # segments/s
+    risen: bool = False
+
+    def longest(self, frame: Frame | None) -> dict[str, float]:
+        """How many seconds the budget may let tables wait after this frame, if not as usual."""
+        if frame is None or not self._rests(frame):
+            return {}
+        return dict.fromkeys((SOCKETS, OWNERS), SOCKETS_REST)
+
+    def _rests(self, frame: Frame) -> bool:
+        sockets = frame.tables.get(SOCKETS)
+        if sockets is None:
+            return False
+        if sockets is not self.sockets:
+            self.sockets, self.least, self.risen = sockets, None, False
+        counts = frame.tables.get("snmp", ())
+        rates = [entry.rate(name) for entry in counts for name in ("tcp_in", "tcp_out")]
+        known = [rate for rate in rates if rate is not None]
+        if not rates or len(known) < len(rates):
+            return False
+        rate = sum(known)
+        self.least = rate if self.least is None else min(rate, self.least)
+        self.risen = self.risen or rate >= FEW or rate >= self.least + RISE
+        return not self.risen

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cache
-from types import MappingProxyType, ModuleType
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final
 
 from .. import collect
 from ..collect import Memory
-from ..collect._memory import recall
+from ..collect._table import recall
 from ..collect.ways import Asked, Question
 from ..files import interrupt
 from ..frame.pairs import entries, kept
@@ -40,7 +39,7 @@ class Sampler:
     memory: dict[str, Memory] = field(default_factory=dict)
     ahead: Ahead = field(default_factory=Ahead)
     spent: dict[str, float] = field(default_factory=dict)  # CPU seconds of the last frame's tables
-    questions: tuple[Question, ...] = ()  # about ways: the tables with `ASKED` are read for them
+    questions: tuple[Question, ...] = ()  # about ways: what a way needs is read for them
     asks: bool = True  # False: the sampler of a larger frame has asked for what this one reads
 
     def refresh(self, names: Collection[str] = ()) -> None:
@@ -55,8 +54,11 @@ class Sampler:
         recall(self.memory.setdefault("ways", {}), Asked).questions = questions
 
     def anew(self) -> Sampler:
-        """A sampler for a recording that restarts: no rates, only memory of `TIMELESS` tables."""
-        timeless = {n: m for n, m in self.memory.items() if collect.timeless(n)}
+        """A sampler for a recording that restarts: no rates, only memory of timeless tables."""
+        timeless = {
+            name: memory for name, memory in self.memory.items()
+            if name in collect.names() and collect.table(name).timeless
+        }  # fmt: skip
         return Sampler(self.source, memory=timeless)
 
     def take(
@@ -95,7 +97,7 @@ class Sampler:
                     tables[name] = old.tables[name]
                     continue
                 if name in old.missing:
-                    todo += {_plan(name).instead}.difference(todo)
+                    todo += {_instead(name)}.difference(todo)
                     continue
             started = source.now()  # per table: on a large host reading a frame takes long
             worked = time.thread_time()
@@ -108,7 +110,7 @@ class Sampler:
                 if interrupt.replaced(error):
                     raise KeyboardInterrupt from error
                 missing[name] = sentence(error)
-                todo += {_plan(name).instead}.difference(todo)
+                todo += {_instead(name)}.difference(todo)
                 self.memory.pop(name, None)
             if batches is not None:
                 self.ahead.keep(name, batches.asked())
@@ -126,12 +128,12 @@ class Sampler:
         if batches is None or not self.asks:
             return at
         failed = self.last.missing if self.last is not None else {}
-        stand_ins = {_plan(name).instead for name in due if name in failed}
+        stand_ins = {_instead(name) for name in due if name in failed}
         return self.ahead.fetch(batches, sorted({*due, *stand_ins}), self.source, first)
 
     def every(self, name: str, waits: Mapping[str, float] = _NONE) -> float:
         """Seconds between two readings of a table, as declared and in `waits`."""
-        return max(_plan(name).every, waits.get(name, 0.0))
+        return max(collect.table(name).every, waits.get(name, 0.0))
 
     def _due(
         self, name: str, at: float, waits: Mapping[str, float], rested: Mapping[str, float]
@@ -152,44 +154,25 @@ class Sampler:
         self, name: str, at: float, begun: float, missing: dict[str, str]
     ) -> Sequence[Entry[Any]]:
         """The rows of a table, read at `begun`; any exception of its collector."""
-        module, every, _, memory, kept_open = _plan(name)
-        _, since = self.taken.get(name, _NEVER)
-        if since is _NEVER[1] and kept_open:
-            self.source.keep_open(kept_open)
+        table, (_, since) = collect.table(name), self.taken.get(name, _NEVER)
+        if since is _NEVER[1] and table.keep_open:
+            self.source.keep_open(table.keep_open)
         self.stale.discard(name)
         self.taken[name] = at, begun
-        if memory is not None:
-            rows = module.update(self.source, self.memory.setdefault(memory, {}))
-        else:
-            rows = module.read(self.source)
+        rows = collect.rows(name, self.source, self.memory)
         if isinstance(rows, Partly):
             missing[name] = rows.why
             if isinstance(rows, Unfinished):
                 self.stale.add(name)
         past = self.last.tables.get(name, ()) if self.last is not None else ()
-        if every >= SETTINGS:
+        if table.every >= SETTINGS:
             rows = kept(rows, past)
         return entries(rows, past, max(0.0, begun - since))
 
 
-class _Declaration(NamedTuple):
-    """What a collector declares (see `nettop.collect`)."""
-
-    module: ModuleType
-    every: float  # seconds
-    instead: str
-    memory: str | None  # its key; None for a collector without `update`
-    kept_open: tuple[str, ...]
-
-
-@cache
-def _plan(name: str) -> _Declaration:
-    """Cached, because looking up absent attributes costs as much as reading a small table."""
-    module = collect.collector(name)
-    own = getattr(module, "MEMORY", name) if hasattr(module, "update") else None
-    files = getattr(module, "KEEP_OPEN", ())
-    every: float = getattr(module, "EVERY", 0.0)
-    return _Declaration(module, every, getattr(module, "ELSE", name), own, files)
+def _instead(name: str) -> str:
+    """The table to read if this one fails; itself for none."""
+    return collect.table(name).instead or name
 
 
 def frames(

@@ -22,7 +22,7 @@ from .lever import LeverError, pause, row
 
 if TYPE_CHECKING:
     from ..host.distant import Distant
-    from ..host.held import Held
+    from ..host.once import Held
     from .documents import ChangeRow
 
 _MADE: Final = frozenset({"applied", "rounded", "unchanged", "pending"})

@@ -50,10 +50,6 @@ def _text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def _whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -111,43 +107,27 @@ def _state(value: object) -> bool:
 
 
 _PAIRS: Final = _list(_list(_whole, 2))
-_FAILURES: Final[tuple[Mapping[str, Check], ...]] = ({"error": _text}, {"absent": _text})
-_FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
-    "udp_source": (
-        {"point": _count, "size": _count, "sent": _count, "lasted": _real, "busy": _real},
-    ),
-    "bulk": (
-        {"port": _port},
-        {"start": _real, "seconds": _real, "received": _count, "retransmits": _whole,
-         "states": _list(_state)},
-        {"zero_copied": _count, "copied": _count},
-        {"total": _count, "poured": _count, "lasted": _real},
-    ),
-    "capture": (
-        {"capturing": _text},
-        {"packets": _count, "bytes": _count, "lasted": _real, "seen": _count, "dropped": _count,
-         "frozen": _count},
-    ),
-    "program": ({"out": _text}, {"err": _text}, {"port": _port, "pid": _count}, {"exit": _whole}),
-    "neighbour": ({"walking": _count},),
-    "pktgen": ({"running": _text}, {"result": _text}),
-    "sample": (
-        {"links": _table(_link), "kernel": _text, "host": _text, "pid": _count},
-        {"at": _real, "cores": _cores, "interfaces": _table(_list(_count, 10)),
-         "softnet": _list(_list(_count, 3)), "totals": _table(_whole),
-         "interrupts": _list(_count)},
-    ),
-    "udp_latency": (
-        {"port": _port},
-        {"size": _count, "requests": _count, "lost": _count, "histogram": _PAIRS,
-         "stamped": _list(_real)},
-        {"copying": _real},
-    ),
-    "udp_sink": (
-        {"port": _port, "room": _count},
-        {"point": _count, "received": _count, "reordered": _count, "lasted": _real,
-         "gaps": _PAIRS, "busy": _real},
-    ),
+_FIELDS: Final[Mapping[str, Check]] = {  # the others are counts
+    **dict.fromkeys("absent capturing err error host kernel out result running".split(), _text),
+    **dict.fromkeys("at busy copying lasted seconds start".split(), _real),
+    **dict.fromkeys("exit retransmits".split(), _whole),
+    "port": _port, "states": _list(_state), "stamped": _list(_real),
+    "gaps": _PAIRS, "histogram": _PAIRS,
+    "links": _table(_link), "cores": _cores, "interfaces": _table(_list(_count, 10)),
+    "softnet": _list(_list(_count, 3)), "totals": _table(_whole), "interrupts": _list(_count),
+}  # fmt: skip
+_FAILURES: Final = ("error", "absent")
+_FORMS: Final[Mapping[str, tuple[str, ...]]] = {  # by program: the fields of each message
+    "udp_source": ("point size sent lasted busy",),
+    "bulk": ("port", "start seconds received retransmits states", "zero_copied copied",
+             "total poured lasted"),
+    "capture": ("capturing", "packets bytes lasted seen dropped frozen"),
+    "program": ("out", "err", "port pid", "exit"),
+    "neighbour": ("walking",),
+    "pktgen": ("running", "result"),
+    "sample": ("links kernel host pid", "at cores interfaces softnet totals interrupts"),
+    "udp_latency": ("port", "size requests lost histogram stamped", "copying"),
+    "udp_sink": ("port room", "point received reordered lasted gaps busy"),
 }  # fmt: skip
 
 
@@ -163,8 +143,8 @@ def message(script: str, line: bytes) -> Message | None:
     for form in (*_FORMS[script], *_FAILURES):
         if (
             isinstance(value, dict)
-            and value.keys() == form.keys()
-            and all(check(value[key]) for key, check in form.items())
+            and value.keys() == {*form.split()}
+            and all(_FIELDS.get(key, _count)(value[key]) for key in value)
         ):
             return cast("Message", value)
     raise ValueError("it is not a message of this program")

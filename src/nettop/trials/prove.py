@@ -247,11 +247,7 @@ def combinations(
 
 
 def _row(row: experiment.Row) -> SweepRow:
-    document: SweepRow = {
-        "value": row.name,
-        "figures": list(row.figures),
-        "median": row.median,
-    }
+    document: SweepRow = {"value": row.name, "figures": list(row.figures), "median": row.median}
     c = row.comparison
     if c is not None:
         document |= {

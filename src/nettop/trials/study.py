@@ -29,51 +29,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import field, fields
 from pathlib import Path
-from typing import Final, TypedDict, cast
+from typing import Any, Final
 
 from ..terms.dataclass import dataclass
 from .result import Options
 
 REQUIRED: Final = ("title", "paper", "place", "tool", "figure", "unit", "scale", "encodes", "point")
-
-
-class _PointTable(TypedDict, total=False):
-    """The keys of `[[point]]`."""
-
-    name: str
-    against: str
-    published: object
-    suspect: bool
-    options: Mapping[str, object]
-    mtu: int
-    set: Mapping[str, str]
-    rtt_ms: float
-    skip: str
-    harmful: str
-    interrupts: bool
-    figure: str
-    scale: float
-    unit: str
-    of: str
-
-
-class _StudyTable(TypedDict, total=False):
-    """The keys of a study file."""
-
-    title: str
-    paper: str
-    place: str
-    tool: str
-    figure: str
-    unit: str
-    scale: float
-    encodes: list[str]
-    requires: list[str]
-    baseline: str
-    conditions: Mapping[str, object]
-    options: Mapping[str, object]
-    point: list[_PointTable]
-    notes: list[str]
 
 
 class StudyError(ValueError):
@@ -147,30 +108,25 @@ def load(name: str, where: Path | None = None) -> Study:
     return parse(name, table)
 
 
-def parse(name: str, document: Mapping[str, object]) -> Study:
+def parse(name: str, document: Mapping[str, Any]) -> Study:
     """A study from the table of its file; StudyError names an unknown or missing key."""
-    _known(name, document, _StudyTable.__annotations__)
+    _known(
+        name, document, ({f.name for f in fields(Study)} | {"point", "baseline"}) - {"id", "points"}
+    )
     for key in REQUIRED:
         if key not in document:
             raise StudyError(f"{name}: {key} is missing")
-    table = cast("_StudyTable", document)
-    points = tuple(_point(name, entry, table.get("baseline", "")) for entry in table["point"])
+    points = tuple(_point(name, one, document.get("baseline", "")) for one in document["point"])
     for point in points:
         if point.against and point.against not in {one.name for one in points}:
             raise StudyError(f"{name}: there is no point {point.against!r}")
     for number, point in enumerate(points):
         if point.of and point.of not in {one.name for one in points[:number] if not one.of}:
             raise StudyError(f"{name}: there is no earlier trial {point.of!r}")
-    return Study(
-        name, table["title"], table["paper"], table["place"], table["tool"], table["figure"],
-        table["unit"], float(table["scale"]),
-        encodes=tuple(table["encodes"]),
-        points=points,
-        requires=tuple(table.get("requires", ())),
-        conditions=dict(table.get("conditions", {})),
-        options=_options(name, table.get("options", {})),
-        notes=tuple(table.get("notes", ())),
-    )  # fmt: skip
+    texts = {key: value for key, value in document.items() if key not in ("point", "baseline")}
+    texts |= {key: tuple(texts[key]) for key in ("encodes", "requires", "notes") if key in texts}
+    texts["options"] = _options(name, texts.get("options", {}))
+    return Study(name, points=points, **{**texts, "scale": float(document["scale"])})
 
 
 def _known(where: str, table: Iterable[str], known: Container[str]) -> None:
@@ -184,18 +140,12 @@ def _options(where: str, table: Mapping[str, object]) -> dict[str, object]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
 
 
-def _point(where: str, table: _PointTable, baseline: str) -> Point:
-    name = str(table.get("name", ""))
-    place = f"{where}: point {name!r}"
-    _known(place, table, _PointTable.__annotations__)
-    if not name or "published" not in table:
+def _point(where: str, table: Mapping[str, Any], baseline: str) -> Point:
+    place = f"{where}: point {table.get('name', '')!r}"
+    _known(place, table, ({f.name for f in fields(Point)} | {"set"}) - {"settings"})
+    if not table.get("name") or "published" not in table:
         raise StudyError(f"{place}: name and published are needed")
-    return Point(
-        name, table["published"], _options(place, table.get("options", {})),
-        dict(table.get("set", {})), table.get("mtu"), table.get("rtt_ms"),
-        str(table.get("skip", "")), bool(table.get("suspect", False)),
-        str(table.get("figure", "")), table.get("scale"),
-        str(table.get("against", "" if name == baseline else baseline)),
-        str(table.get("unit", "")), bool(table.get("interrupts", False)),
-        str(table.get("harmful", "")), str(table.get("of", "")),
-    )  # fmt: skip
+    values = {"settings" if key == "set" else key: value for key, value in table.items()}
+    values["options"] = _options(place, table.get("options", {}))
+    values.setdefault("against", "" if table["name"] == baseline else baseline)
+    return Point(**values)

@@ -17,7 +17,7 @@ from ..host.descendants import running
 from ..host.source import HostLostError, Source
 from ..panes import journey, pane
 from ..sampling.budget import LOOK
-from ..sampling.moves import QUIET_LOOK, Moves
+from ..sampling.refresh import QUIET_LOOK, Moves
 from ..views.build import Plans, scene_of
 from ..views.own import without
 from ..views.past import History
@@ -310,7 +310,7 @@ class Engine(threading.Thread):
                 observation = replace(observation, judgement=replace(judgement, findings=kept))
         peer = self.peering.shown if self.peering is not None else None
         if peer is not None and peer.joined and not peer.message:
-            from ..facts.pair.seen import with_ends
+            from ..facts.pair.verdict import with_ends
 
             observation = replace(observation, facts=with_ends(observation.facts, peer.joined))
         return replace(

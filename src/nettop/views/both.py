@@ -11,8 +11,7 @@ from ..facts.joined import Joiner
 from ..facts.pair import Losses
 from ..facts.pair.model import Model, Sides
 from ..facts.pair.words import called
-from ..frame.both import Both
-from ..frame.rates import Frame
+from ..frame.rates import Both, Frame
 from ..host.source import Source
 from ..sampling.both import BothSampler
 from ..sampling.sampler import Sampler

@@ -1,6 +1,6 @@
 """Whether what was read of a host is enough to judge it by.
 
-Tables without which a class of faults cannot be seen are needed (`NEEDED` in `collect`); the others
+Tables without which a class of faults cannot be seen are needed (`Table` in `collect`); the others
 are witnesses. Rules need rates. A copy of /proc and /sys does not change, a single sample has
 nothing to compare with, and half a recording lacks counters. A host without findings is then not
 known to be healthy.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from ..collect import collector, needed, title
+from ..collect import collector, needed, table, title
 from ..frame.rates import Entry, Frame
 from ..host.source import UNRECORDED
 
@@ -62,12 +62,11 @@ def _lacks(frame: Frame, name: str) -> bool:
 
     An older recording lacks a part of a table that nobody read then; what it has can be judged.
     """
-    module = collector(name)
-    why = frame.missing.get(name)
-    if why is not None and getattr(module, "WHOLE", False) and UNRECORDED not in why:
+    declared, why = table(name), frame.missing.get(name)
+    if why is not None and declared.whole and UNRECORDED not in why:
         return True
-    tables = {name, getattr(module, "ELSE", name)}
-    if getattr(module, "MAY_BE_EMPTY", False):
+    tables = {name, declared.instead or name}
+    if declared.may_be_empty:
         return not tables & frame.tables.keys()
     return not any(frame.tables.get(one) for one in tables)
 
@@ -79,9 +78,9 @@ def unread(frame: Frame) -> dict[str, str]:
     """
     return {
         name: why for name, why in sorted(frame.missing.items())
-        if getattr(collector(name), "ELSE", None) not in frame.tables
-        and not getattr(collector(name), "OPTIONAL", False)
-        and not (getattr(collector(name), "ABSENT", False) and any(one in why for one in _ABSENT))
+        if table(name).instead not in frame.tables
+        and not table(name).optional
+        and not (table(name).absent and any(one in why for one in _ABSENT))
     }  # fmt: skip
 
 

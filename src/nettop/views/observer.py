@@ -20,10 +20,9 @@ from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
 from ..sampling.budget import BUDGET, LONGEST, Budget
-from ..sampling.refresh import UNSEEN, RefreshPolicy
+from ..sampling.refresh import UNSEEN, RefreshPolicy, Stillness
 from ..sampling.sampler import Sampler
 from ..sampling.short_look import ShortLook
-from ..sampling.stillness import Stillness
 from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.bounds import ABOUT, bounded
 from nettop.facts.limits.interfaces import SHARE, Interfaces, flow_key, foremost
 from nettop.facts.limits.judge import _rank
+from nettop.facts.limits.ladder import ABOUT, bounded
 
 G = 1e9
 

@@ -13,7 +13,7 @@ from verdicts import broken
 from nettop.cli import main
 from nettop.facts.joined import Joiner, needs
 from nettop.facts.limits import words
-from nettop.facts.pair.seen import with_ends
+from nettop.facts.pair.verdict import with_ends
 from nettop.host.abreast import mark_of, other_end
 from nettop.host.recording import Replay, load
 from nettop.panes import limit as band

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nettop.facts.pair.ends import clock_ahead
-from nettop.frame.both import Close
-from nettop.frame.rates import Frame
+from nettop.frame.rates import Close, Frame
 
 
 def close(before: float, there: float, after: float) -> Close:

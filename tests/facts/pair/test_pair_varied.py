@@ -21,9 +21,8 @@ from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.pair import words
 from nettop.facts.pair.model import Model, Sides
-from nettop.frame.both import Both, Close
 from nettop.frame.pairs import entries
-from nettop.frame.rates import Frame
+from nettop.frame.rates import Both, Close, Frame
 
 GOLDEN = Path(__file__).parents[2] / "golden/pair"
 HOSTS = ("db1", "web2")

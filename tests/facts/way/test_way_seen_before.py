@@ -11,10 +11,10 @@ import way_tables as host
 from way_tables import FAR, SOUND, answer, frame, link, rule, switches, went
 
 from nettop.collect import addresses, drop_reasons, failed_calls, neighbour_states, sockets_udp
-from nettop.facts.answers import from_another
 from nettop.facts.kinds.call import build as calls
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.way import build
+from nettop.facts.sums import from_another
 from nettop.facts.way import PASSES
 
 FAR6, OWN6 = "2001:db8:9::1", addresses.Row("a0", "2001:db8:1::2", 64, 6, "global")

@@ -27,8 +27,7 @@ from live.plays.ends import files, flow
 
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
-from nettop.frame.both import Close
-from nettop.frame.rates import Frame
+from nettop.frame.rates import Close, Frame
 from nettop.sampling import both as sampling
 from nettop.views import both as views
 

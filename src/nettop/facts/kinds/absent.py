@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
@@ -80,8 +79,6 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
 
 
 KIND = Kind(
-    name="absent", type=Absent, plural="absent_neighbours", key=attrgetter("id"),
-    target=attrgetter("id"), names={"absent": "absent.id"},
-    example={"id": "192.0.2.1@eth0"}, tables={"": "unresolved"}, needs=("unresolved", "routes"),
-    build=build,
+    Absent, "absent_neighbours", needs=("unresolved", "routes"), build=build,
+    example={"id": "192.0.2.1@eth0"},
 )  # fmt: skip

@@ -8,7 +8,6 @@ tcp_retransmit_timer()). A refused connection is closed at once and is not liste
 from __future__ import annotations
 
 from collections import defaultdict
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
@@ -21,8 +20,8 @@ from .metric import prefixes, route
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from ...collect.routes import Row as RouteRow
     from .. import Facts
-    from ..rows import RouteRow
     from .metric import Network
 
 MOST: Final = 16  # destinations: those with most sockets
@@ -86,8 +85,6 @@ def _neighbour(
 
 
 KIND = Kind(
-    name="attempt", type=Attempt, plural="attempts", key=attrgetter("id"),
-    target=attrgetter("id"), names={"attempt": "attempt.id"},
-    example={"id": "192.0.2.7:443"}, tables={"": "sockets_tcp"},
-    needs=("sockets_tcp", "socket_owners"), build=build, lasts=True,
+    Attempt, "attempts", needs=("sockets_tcp", "socket_owners"), build=build, lasts=True,
+    example={"id": "192.0.2.7:443"},
 )  # fmt: skip

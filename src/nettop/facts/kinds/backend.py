@@ -19,8 +19,8 @@ from ..kind import Kind
 from ..single import triple
 
 if TYPE_CHECKING:
+    from ...collect.sockets_unix import Row as UnixRow
     from .. import Facts
-    from ..rows import UnixRow
 
 _LONGEST: Final = "net.unix.max_dgram_qlen"
 
@@ -89,8 +89,7 @@ def _full(rows: list[UnixRow], longest: int | None) -> bool:
 
 
 KIND = Kind(
-    name="backend", type=Backend, plural="backends", key=attrgetter("id"), target=attrgetter("id"),
+    Backend, "backends", needs=("sockets_unix", "socket_owners", "sysctls"), build=build,
     parents={"process": attrgetter("pid"), "program": attrgetter("pid")},
-    names={"backend": "backend.id"}, example={"id": "rsyslogd[640]", "type": "dgram"},
-    tables={"": "sockets_unix"}, needs=("sockets_unix", "socket_owners", "sysctls"), build=build,
+    example={"id": "rsyslogd[640]", "type": "dgram"},
 )  # fmt: skip

@@ -55,8 +55,6 @@ def build(frame: Frame, facts: Facts) -> tuple[Bond, ...]:
 
 
 KIND = Kind(
-    name="bond", type=Bond, plural="bonds", key=attrgetter("nic"), target=attrgetter("nic"),
-    parents={"nic": attrgetter("nic")}, names={"bond": "bond.nic"},
-    example={"nic": "bond0", "mode": "802.3ad"}, tables={"": "bonds"}, needs=("bonds",),
-    build=build,
+    Bond, "bonds", needs=("bonds",), build=build, parents={"nic": attrgetter("nic")},
+    example={"nic": "bond0", "mode": "802.3ad"},
 )  # fmt: skip

@@ -11,7 +11,6 @@ port arrive at the bridge, and ARP ignores them.
 from __future__ import annotations
 
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
@@ -22,8 +21,8 @@ from ..kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...collect.links import Row as LinkRow
     from .. import Facts
-    from ..rows import LinkRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +91,4 @@ def _held(ports: Sequence[LinkRow]) -> tuple[str, ...]:
     )
 
 
-KIND = Kind(
-    name="bridge", type=Bridge, plural="bridges", key=attrgetter("name"),
-    target=attrgetter("name"), names={"bridge": "bridge.name"}, example={"name": "br0"},
-    tables={"": "links"}, needs=("links", "addresses"), build=build,
-)  # fmt: skip
+KIND = Kind(Bridge, "bridges", needs=("links", "addresses"), build=build, example={"name": "br0"})

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from functools import cache
 from ipaddress import IPv6Network, ip_address
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import failed_calls
@@ -141,7 +140,6 @@ def _exact(advice: str, pid: int, ends: Counter[tuple[str, str]]) -> str:
 
 
 KIND = Kind(
-    name="call", type=Call, plural="calls", key=attrgetter("id"), target=attrgetter("id"),
-    names={"call": "call.id"}, example={"id": "curl[812]/connect/ENETUNREACH"},
-    tables={"": "failed_calls"}, build=build,
+    Call, "calls", build=build, example={"id": "curl[812]/connect/ENETUNREACH"},
+    tables={"": "failed_calls"},
 )  # fmt: skip

@@ -18,7 +18,7 @@ from .process import Tasks
 from .queue import Queue
 
 if TYPE_CHECKING:
-    from ..rows import PacketSocketRow
+    from ...collect.packet_sockets import Row as PacketSocketRow
 
 
 @light
@@ -42,8 +42,7 @@ class Capture:
         "packets dropped, capture buffer full", "packets/s", default=None
     )
     unread: bool | None = gauge(
-        "nobody reads it: all packets of the interface are dropped at its full buffer",
-        default=None,
+        "nobody reads it: all packets of the interface are dropped at its full buffer", default=None
     )
     fanout: int | None = gauge("fanout group; None: no group", default=None)
     fanout_size: int | None = gauge("sockets in the fanout group", "sockets", default=None)
@@ -66,11 +65,9 @@ class Capture:
 
 
 KIND = Kind(
-    name="capture", type=Capture, plural="captures", key=attrgetter("inode"),
-    target=lambda capture: f"{capture.nic or 'any'}/{capture.inode}", owner=attrgetter("process"),
-    parents={"nic": attrgetter("nic"), "process": attrgetter("pid")},
-    names={"capture": "capture.inode"}, example={"inode": 7001, "nic": "eth0"},
-    tables={"": "packet_sockets"},
+    Capture, "captures", target=lambda capture: f"{capture.nic or 'any'}/{capture.inode}",
+    owner=attrgetter("process"), parents={"nic": attrgetter("nic"), "process": attrgetter("pid")},
+    example={"inode": 7001, "nic": "eth0"}, tables={"": "packet_sockets"},
 )  # fmt: skip
 
 

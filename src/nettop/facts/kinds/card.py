@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
@@ -71,7 +70,6 @@ def _bits(octets: list[float | None]) -> float | None:
 
 
 KIND = Kind(
-    name="card", type=Card, plural="cards", key=attrgetter("bus"), target=attrgetter("bus"),
-    names={"card": "card.bus"}, example={"bus": "0000:41:00", "ports": ("eth0", "eth1")},
-    tables={"": "pci"}, needs=("pci",), build=build,
+    Card, "cards", needs=("pci",), build=build,
+    example={"bus": "0000:41:00", "ports": ("eth0", "eth1")},
 )  # fmt: skip

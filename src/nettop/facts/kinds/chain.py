@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
@@ -28,7 +26,6 @@ def build(frame: Frame, facts: object) -> tuple[Chain, ...]:  # noqa: ARG001
 
 
 KIND = Kind(
-    name="chain", type=Chain, plural="chains", key=attrgetter("id"), target=attrgetter("id"),
-    names={"chain": "chain.id"}, example={"id": "inet/filter/input", "hook": "input"},
-    tables={"": "nft_chains"}, needs=("nft_chains",), build=build,
+    Chain, "chains", needs=("nft_chains",), build=build,
+    example={"id": "inet/filter/input", "hook": "input"},
 )  # fmt: skip

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import repeat
-from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...frame.fields import gauge, label, light
@@ -73,9 +72,9 @@ class Core:
 
 
 KIND = Kind(
-    name="core", type=Core, plural="cores", key=attrgetter("cpu"),
-    target=lambda core: f"cpu{core.cpu}", names={"cpu": "core.cpu", "core": "core.cpu"},
-    spread=True, example={"cpu": 0}, tables={"": "cpu"},
+    Core, "cores", target=lambda core: f"cpu{core.cpu}",
+    names={"cpu": "core.cpu", "core": "core.cpu"}, spread=True, example={"cpu": 0},
+    tables={"": "cpu"},
 )  # fmt: skip
 
 

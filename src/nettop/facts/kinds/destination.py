@@ -121,10 +121,7 @@ def _ports(text: str) -> list[tuple[int, int]]:
 
 
 KIND = Kind(
-    name="destination", type=Destination, plural="destinations",
-    key=attrgetter("local", "id", "datagrams"),
-    target=lambda one: f"{one.local}-{one.id}", names={"destination": "destination.id"},
-    example={"id": "10.0.0.2:443", "local": "10.0.0.1"}, tables={"": "sockets_tcp"},
-    needs=("sockets_tcp", "sockets_udp", "time_wait", "sysctls"), build=build,
-    lasts=True,
+    Destination, "destinations", needs=("sockets_tcp", "sockets_udp", "time_wait", "sysctls"),
+    build=build, lasts=True, key=attrgetter("local", "id", "datagrams"),
+    target=lambda one: f"{one.local}-{one.id}", example={"id": "10.0.0.2:443", "local": "10.0.0.1"},
 )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import drop_reasons
@@ -91,7 +90,5 @@ def most(counts: Counter[str]) -> str:
 
 
 KIND = Kind(
-    name="drop", type=Drop, plural="drops", key=attrgetter("id"), target=attrgetter("id"),
-    names={"drop": "drop.id"}, example={"id": "NO_SOCKET/tcp_v4_rcv"},
-    tables={"": "drop_reasons"}, build=build,
-)  # fmt: skip
+    Drop, "drops", build=build, example={"id": "NO_SOCKET/tcp_v4_rcv"}, tables={"": "drop_reasons"}
+)

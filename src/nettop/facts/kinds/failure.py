@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...collect._words import NORMAL
@@ -50,8 +49,4 @@ def build(frame: Frame, facts: Facts) -> tuple[Failure, ...]:
     )
 
 
-KIND = Kind(
-    name="failure", type=Failure, plural="failures", key=attrgetter("name"),
-    target=attrgetter("name"), names={"failure": "failure.name"}, example={"name": "PAWSEstab"},
-    tables={"": "failures"}, needs=("failures",), build=build,
-)  # fmt: skip
+KIND = Kind(Failure, "failures", needs=("failures",), build=build, example={"name": "PAWSEstab"})

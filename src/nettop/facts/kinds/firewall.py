@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
@@ -45,8 +44,6 @@ def build(frame: Frame, facts: Facts) -> tuple[Firewall, ...]:
 
 
 KIND = Kind(
-    name="firewall", type=Firewall, plural="firewalls", key=attrgetter("id"),
-    target=attrgetter("id"), names={"firewall": "firewall.id"},
-    example={"id": "inet/filter/input/7", "hook": "input"}, tables={"": "nftables"},
-    needs=("nftables",), build=build,
+    Firewall, "firewalls", needs=("nftables",), build=build,
+    example={"id": "inet/filter/input/7", "hook": "input"},
 )  # fmt: skip

@@ -156,13 +156,9 @@ class Flow:
 
 
 KIND = Kind(
-    name="flow", type=Flow, plural="flows", key=attrgetter("id"), target=attrgetter("id"),
-    owner=attrgetter("process"),
-    parents={
-        "nic": attrgetter("nic"), "queue": attrgetter("nic", "queue"), "process": attrgetter("pid"),
-        "program": attrgetter("pid"),
-    },
-    names={"flow": "flow.id"},
+    Flow, "flows", owner=attrgetter("process"),
+    parents={"nic": attrgetter("nic"), "queue": attrgetter("nic", "queue"),
+             "process": attrgetter("pid"), "program": attrgetter("pid")},
     example={"id": "tcp 10.0.0.1:5201-10.0.0.2:40000", "protocol": "tcp", "nic": "eth0"},
     tables={"": "sockets_tcp"},
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
@@ -56,8 +55,6 @@ def build(frame: Frame, facts: Facts) -> tuple[Handover, ...]:
 
 
 KIND = Kind(
-    name="handover", type=Handover, plural="handovers", key=attrgetter("id"),
-    target=attrgetter("id"), names={"handover": "handover.id"},
-    example={"id": "NFQUEUE 0", "type": "nfqueue"}, tables={"": "program_queues"},
-    needs=("program_queues", "socket_owners", "processes"), build=build,
+    Handover, "handovers", needs=("program_queues", "socket_owners", "processes"), build=build,
+    example={"id": "NFQUEUE 0", "type": "nfqueue"},
 )  # fmt: skip

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from ...frame.fields import gauge, label, light
+from typing import Final
+
+from ...collect.snmp import Row as Snmp
+from ...frame.fields import Repeated, gauge, label, light
 from ...terms.dataclass import dataclass
 from ..kind import Kind
+
+_SNMP: Final = Repeated(Snmp, rates=True)
 
 
 @light
@@ -29,18 +34,14 @@ class HostFact:
     cmdline: str = gauge("kernel command line", default="")
     busiest_cpu: int | None = gauge("busiest CPU", default=None)
     idle: float | None = gauge("mean idle time", "%", default=None)
-    tcp_out: float | None = gauge("TCP segments sent", "segments/s", default=None)
-    tcp_in: float | None = gauge(
-        "TCP segments received (merged segments count once)", "segments/s", default=None
-    )
-    tcp_retrans: float | None = gauge("retransmitted TCP segments", "segments/s", default=None)
+    tcp_out: float | None = _SNMP.tcp_out
+    tcp_in: float | None = _SNMP.tcp_in
+    tcp_retrans: float | None = _SNMP.tcp_retrans
     retransmit_ratio: float | None = gauge("retransmit ratio", "ratio", default=None)
-    tcp_active: float | None = gauge("outgoing connections opened", "connections/s", default=None)
-    tcp_passive: float | None = gauge("incoming connections opened", "connections/s", default=None)
-    tcp_timeouts: float | None = gauge("retransmission timeouts", "events/s", default=None)
-    listen_overflows: float | None = gauge(
-        "connections dropped, accept queue full", "events/s", default=None
-    )
+    tcp_active: float | None = _SNMP.tcp_active
+    tcp_passive: float | None = _SNMP.tcp_passive
+    tcp_timeouts: float | None = _SNMP.tcp_timeouts
+    listen_overflows: float | None = _SNMP.listen_overflows
     full_listener: str | None = gauge("listening socket with a full accept queue", default=None)
     full_backlog: int | None = gauge("backlog of that socket", "connections", default=None)
     full_waiting: int | None = gauge(
@@ -52,39 +53,29 @@ class HostFact:
     syn_backlog: int | None = gauge(
         "backlog of the socket with a full SYN queue", "connections", default=None
     )
-    listen_drops: float | None = gauge("SYNs dropped", "events/s", default=None)
-    rcvq_drops: float | None = gauge(
-        "packets dropped, no socket memory (TCPRcvQDrop)", "packets/s", default=None
-    )
-    socket_backlog_drops: float | None = gauge(
-        "packets dropped, socket backlog full (TCPBacklogDrop)", "packets/s", default=None
-    )
-    zero_windows: float | None = gauge("zero windows advertised", "events/s", default=None)
-    prune_called: float | None = gauge("receive queues pruned", "events/s", default=None)
-    memory_pressures: float | None = gauge("TCP memory pressure events", "events/s", default=None)
-    mtup_fail: float | None = gauge("failed MTU probes", "events/s", default=None)
-    mtup_success: float | None = gauge("successful MTU probes", "events/s", default=None)
-    reno_recovery: float | None = gauge("recoveries without SACK", "events/s", default=None)
-    udp_in: float | None = gauge("datagrams delivered", "packets/s", default=None)
-    udp_out: float | None = gauge("datagrams sent", "packets/s", default=None)
-    udp_rcvbuf_errors: float | None = gauge(
-        "datagrams dropped, receive buffer full", "packets/s", default=None
-    )
-    udp_no_ports: float | None = gauge(
-        "datagrams to a port that no socket has", "packets/s", default=None
-    )
-    udp_sndbuf_errors: float | None = gauge(
-        "datagrams dropped, send buffer full", "packets/s", default=None
-    )
-    frag_creates: float | None = gauge("IP fragments created", "fragments/s", default=None)
-    reasm_fails: float | None = gauge("failed reassemblies", "events/s", default=None)
-    reasm_needed: float | None = gauge("IP fragments received", "fragments/s", default=None)
-    reasm_done: float | None = gauge("packets reassembled", "packets/s", default=None)
-    delayed_acks: float | None = gauge("delayed ACKs sent by the timer", "events/s", default=None)
-    tcp_mem_pages: int | None = gauge("memory of all TCP sockets", "pages", default=None)
-    tcp_orphan: int | None = gauge("orphaned TCP sockets", "sockets", default=None)
-    tcp_inuse: int | None = gauge("TCP sockets", "sockets", default=None)
-    time_wait: int | None = gauge("sockets in TIME_WAIT", "sockets", default=None)
+    listen_drops: float | None = _SNMP.listen_drops
+    rcvq_drops: float | None = _SNMP.rcvq_drops
+    socket_backlog_drops: float | None = _SNMP.socket_backlog_drops
+    zero_windows: float | None = _SNMP.zero_windows
+    prune_called: float | None = _SNMP.prune_called
+    memory_pressures: float | None = _SNMP.memory_pressures
+    mtup_fail: float | None = _SNMP.mtup_fail
+    mtup_success: float | None = _SNMP.mtup_success
+    reno_recovery: float | None = _SNMP.reno_recovery
+    udp_in: float | None = _SNMP.udp_in
+    udp_out: float | None = _SNMP.udp_out
+    udp_rcvbuf_errors: float | None = _SNMP.udp_rcvbuf_errors
+    udp_no_ports: float | None = _SNMP.udp_no_ports
+    udp_sndbuf_errors: float | None = _SNMP.udp_sndbuf_errors
+    frag_creates: float | None = _SNMP.frag_creates
+    reasm_fails: float | None = _SNMP.reasm_fails
+    reasm_needed: float | None = _SNMP.reasm_needed
+    reasm_done: float | None = _SNMP.reasm_done
+    delayed_acks: float | None = _SNMP.delayed_acks
+    tcp_mem_pages: int | None = _SNMP.tcp_mem_pages
+    tcp_orphan: int | None = _SNMP.tcp_orphan
+    tcp_inuse: int | None = _SNMP.tcp_inuse
+    time_wait: int | None = _SNMP.time_wait
     cpu_backlog_drops: float | None = gauge(
         "packets dropped, backlogs of all CPUs", "packets/s", default=None
     )
@@ -146,38 +137,20 @@ class HostFact:
     flow_limited: float | None = gauge(
         "packets dropped by the flow limit, all CPUs", "packets/s", default=None
     )
-    syn_cookies: float | None = gauge("SYN cookies sent, SYN queue full", "events/s", default=None)
-    syn_drops: float | None = gauge("SYNs dropped, SYN queue full", "events/s", default=None)
-    time_wait_overflows: float | None = gauge(
-        "sockets closed without TIME_WAIT, too many of them", "events/s", default=None
-    )
-    reverse_path_drops: float | None = gauge(
-        "packets dropped, reverse path filter", "packets/s", default=None
-    )
-    rcv_pruned: float | None = gauge(
-        "packets dropped, receive buffer of the socket full", "packets/s", default=None
-    )
-    udp_memory_errors: float | None = gauge(
-        "datagrams dropped, UDP memory limit", "packets/s", default=None
-    )
-    ip_forwarded: float | None = gauge("IP packets forwarded", "packets/s", default=None)
-    tcp_checksum_errors: float | None = gauge(
-        "TCP segments with a wrong checksum", "segments/s", default=None
-    )
-    udp_checksum_errors: float | None = gauge(
-        "datagrams with a wrong checksum", "packets/s", default=None
-    )
-    udp_errors: float | None = gauge(
-        "datagrams not delivered to their socket", "packets/s", default=None
-    )
-    ip_in: float | None = gauge("IP packets received", "packets/s", default=None)
-    ip_wire: float | None = gauge(
-        "IP packets received; each of a merged packet counts", "packets/s", default=None
-    )
-    ip_no_routes: float | None = gauge("IP packets received, no route", "packets/s", default=None)
-    ip_foreign: float | None = gauge(
-        "IP packets received for another host", "packets/s", default=None
-    )
+    syn_cookies: float | None = _SNMP.syn_cookies
+    syn_drops: float | None = _SNMP.syn_drops
+    time_wait_overflows: float | None = _SNMP.time_wait_overflows
+    reverse_path_drops: float | None = _SNMP.reverse_path_drops
+    rcv_pruned: float | None = _SNMP.rcv_pruned
+    udp_memory_errors: float | None = _SNMP.udp_memory_errors
+    ip_forwarded: float | None = _SNMP.ip_forwarded
+    tcp_checksum_errors: float | None = _SNMP.tcp_checksum_errors
+    udp_checksum_errors: float | None = _SNMP.udp_checksum_errors
+    udp_errors: float | None = _SNMP.udp_errors
+    ip_in: float | None = _SNMP.ip_in
+    ip_wire: float | None = _SNMP.ip_wire
+    ip_no_routes: float | None = _SNMP.ip_no_routes
+    ip_foreign: float | None = _SNMP.ip_foreign
     ip_vanished: float | None = gauge(
         "IP packets received that no counter explains", "packets/s", default=None
     )
@@ -190,38 +163,22 @@ class HostFact:
     )
     drops_told: bool = gauge("the kernel gives the reasons of its drops now", default=False)
     beyond_ip: float | None = gauge(
-        "packets received where XDP is generic, minus all that IP received",
-        "packets",
-        default=None,
+        "packets received where XDP is generic, minus all that IP received", "packets", default=None
     )
-    udp_unasked: float | None = gauge(
-        "broadcast and multicast datagrams that no socket takes", "packets/s", default=None
-    )
-    syn_retrans: float | None = gauge("SYN segments sent again", "segments/s", default=None)
-    tcp_resets: float | None = gauge("TCP resets sent", "segments/s", default=None)
-    tcp_aborts: float | None = gauge(
-        "connections aborted by this host", "connections/s", default=None
-    )
-    tcp_cut: float | None = gauge(
-        "connections that this host ended by a reset with data left",
-        "connections/s",
-        default=None,
-    )
-    tcp_given_up: float | None = gauge(
-        "connections ended without an answer", "connections/s", default=None
-    )
-    tcp_silent: float | None = gauge(
-        "handshakes without data, for a listener with TCP_DEFER_ACCEPT", "events/s", default=None
-    )
+    udp_unasked: float | None = _SNMP.udp_unasked
+    syn_retrans: float | None = _SNMP.syn_retrans
+    tcp_resets: float | None = _SNMP.tcp_resets
+    tcp_aborts: float | None = _SNMP.tcp_aborts
+    tcp_cut: float | None = _SNMP.tcp_cut
+    tcp_given_up: float | None = _SNMP.tcp_given_up
+    tcp_silent: float | None = _SNMP.tcp_silent
     ip_no_way_out: float | None = gauge(
         "IP packets not sent, no route; of IPv6 with a global address only",
         "packets/s",
         default=None,
     )
-    ip_header_errors: float | None = gauge(
-        "IP packets received with a wrong header or an expired TTL", "packets/s", default=None
-    )
-    ip_expired: float | None = gauge("ICMP messages sent: time exceeded", "packets/s", default=None)
+    ip_header_errors: float | None = _SNMP.ip_header_errors
+    ip_expired: float | None = _SNMP.ip_expired
     duplicates: tuple[str, ...] = gauge(
         "IPv6 addresses that another host has, as address@interface", default=()
     )
@@ -239,27 +196,15 @@ class HostFact:
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )
-    frag_waiting: int | None = gauge(
-        "packets that wait for the rest of their fragments", "packets", default=None
-    )
-    frag_memory: int | None = gauge(
-        "memory of the fragments that wait, of IPv4", "bytes", default=None
-    )
-    tcp_failed: float | None = gauge(
-        "connections refused, or given up, before they were open", "connections/s", default=None
-    )
-    tcp_twice: float | None = gauge(
-        "TCP segments received a second time (DSACK)", "segments/s", default=None
-    )
-    tcp_unsigned: float | None = gauge(
-        "TCP segments dropped, MD5 or TCP-AO signature absent or wrong", "segments/s", default=None
-    )
-    ip_unreachable: float | None = gauge(
-        "ICMP messages received: destination unreachable", "packets/s", default=None
-    )
+    frag_waiting: int | None = _SNMP.frag_waiting
+    frag_memory: int | None = _SNMP.frag_memory
+    tcp_failed: float | None = _SNMP.tcp_failed
+    tcp_twice: float | None = _SNMP.tcp_twice
+    tcp_unsigned: float | None = _SNMP.tcp_unsigned
+    ip_unreachable: float | None = _SNMP.ip_unreachable
 
 
 KIND = Kind(
-    name="host", type=HostFact, plural="hosts", key=lambda _host: "host",
-    target=lambda _host: "host", names={"host": "host.name"}, example={"name": "host"},
+    HostFact, "hosts", name="host", key=lambda _host: "host", target=lambda _host: "host",
+    example={"name": "host"},
 )  # fmt: skip

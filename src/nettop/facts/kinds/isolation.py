@@ -42,6 +42,6 @@ def build(frame: Frame, facts: Facts) -> tuple[Isolation, ...]:
 
 
 KIND = Kind(
-    name="isolation", type=Isolation, plural="isolations", key=lambda _one: "cpus",
-    target=lambda _one: "cpus", tables={"": "isolation"}, needs=("isolation",), build=build,
+    Isolation, "isolations", needs=("isolation",), build=build, key=lambda _one: "cpus",
+    target=lambda _one: "cpus",
 )  # fmt: skip

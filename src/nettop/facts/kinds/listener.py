@@ -12,7 +12,7 @@ from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,10 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
 
 
 KIND = Kind(
-    name="listener", type=Listener, plural="listeners", key=attrgetter("inode"),
-    target=lambda listener: f"{listener.port}/{listener.inode}", owner=attrgetter("process"),
+    Listener, "listeners", needs=("sockets_tcp", "socket_owners", "tcp_files"), build=build,
+    lasts=True, target=lambda listener: f"{listener.port}/{listener.inode}",
+    owner=attrgetter("process"),
     parents={"process": attrgetter("pid"), "program": attrgetter("pid")},
     names={"port": "listener.port", "owner": "listener.pid", "limit": "listener.files_max"},
     example={"inode": 7001, "port": 443, "pid": 3391, "process": "app"},
-    tables={"": "sockets_tcp"}, needs=("sockets_tcp", "socket_owners", "tcp_files"), build=build,
-    lasts=True,
 )  # fmt: skip

@@ -72,8 +72,6 @@ def _small(flow: Flow, sysctls: Mapping[str, str]) -> bool:
 
 
 KIND = Kind(
-    name="memcg", type=Memcg, plural="memcgs", key=attrgetter("cgroup"),
-    target=attrgetter("cgroup"), names={"memcg": "memcg.cgroup"},
-    example={"cgroup": "/system.slice/app.service"}, tables={"": "socket_memory"},
-    needs=("socket_memory", "threads"), build=build,
+    Memcg, "memcgs", needs=("socket_memory", "threads"), build=build,
+    example={"cgroup": "/system.slice/app.service"},
 )  # fmt: skip

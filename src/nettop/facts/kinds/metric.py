@@ -22,8 +22,8 @@ from ..kind import Kind
 from .flow import Flow
 
 if TYPE_CHECKING:
+    from ...collect.routes import Row as RouteRow
     from .. import Facts
-    from ..rows import RouteRow
 
 Network: TypeAlias = IPv4Network | IPv6Network
 NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average
@@ -128,8 +128,6 @@ def _at(flow: Flow, row: RouteRow) -> bool:
 
 
 KIND = Kind(
-    name="metric", type=Metric, plural="metrics", key=attrgetter("to"), target=attrgetter("to"),
-    parents={"nic": attrgetter("nic")}, names={"metric": "metric.to"},
-    example={"to": "192.0.2.0/24", "nic": "eth0"}, tables={"": "routes"},
-    needs=("routes", "sockets_tcp"), build=build,
+    Metric, "metrics", needs=("routes", "sockets_tcp"), build=build,
+    parents={"nic": attrgetter("nic")}, example={"to": "192.0.2.0/24", "nic": "eth0"},
 )  # fmt: skip

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from ipaddress import ip_address
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
@@ -71,8 +70,6 @@ def _plain(address: str) -> str:
 
 
 KIND = Kind(
-    name="multipath", type=Multipath, plural="multipaths", key=attrgetter("to"),
-    target=attrgetter("to"), names={"multipath": "multipath.to"},
-    example={"to": "192.0.2.0/24"}, tables={"": "routes"}, needs=("routes", "sockets_tcp"),
-    build=build,
+    Multipath, "multipaths", needs=("routes", "sockets_tcp"), build=build,
+    example={"to": "192.0.2.0/24"},
 )  # fmt: skip

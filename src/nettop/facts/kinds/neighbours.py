@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
@@ -46,8 +45,6 @@ def build(frame: Frame, facts: Facts) -> tuple[Neighbours, ...]:
 
 
 KIND = Kind(
-    name="neighbours", type=Neighbours, plural="neighbour_tables", key=attrgetter("family"),
-    target=attrgetter("family"), names={"family": "neighbours.family"},
-    example={"family": "arp"}, tables={"": "neighbours"}, needs=("neighbours", "sysctls"),
-    build=build,
+    Neighbours, "neighbour_tables", needs=("neighbours", "sysctls"), build=build,
+    names={"family": "neighbours.family"}, example={"family": "arp"},
 )  # fmt: skip

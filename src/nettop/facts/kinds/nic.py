@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+from typing import Final
 
 from ...collect.channels import Row as Channels
 from ...collect.coalesce import Row as Coalesce
 from ...collect.eee import Row as Eee
+from ...collect.nicstats import Row as NicStats
 from ...collect.pause import Row as Pause
 from ...collect.pci import Row as Pcie
 from ...collect.rings import Row as Ring
-from ...frame.fields import gauge, label, light
+from ...frame.fields import Repeated, gauge, label, light
 from ...terms.dataclass import dataclass
 from ..kind import Kind
+
+_DRIVER: Final = Repeated(NicStats)
 
 
 @light
@@ -32,56 +35,32 @@ class Counters:
     )
     tx_dropped: float | None = gauge("packets dropped on transmit", "packets", default=None)
     rx_missed: float | None = gauge("packets missed by the NIC, no buffer", "packets", default=None)
-    ring_drops: float | None = gauge("packets dropped, receive ring full", "packets", default=None)
-    alloc_fails: float | None = gauge("receive buffer allocation failures", "buffers", default=None)
-    phy_errors: float | None = gauge("frames with CRC or symbol errors", "frames", default=None)
-    length_errors: float | None = gauge("frames with length errors", "frames", default=None)
-    phy_discards: float | None = gauge(
-        "packets discarded at the port, before the ring", "packets", default=None
-    )
+    ring_drops: float | None = _DRIVER.ring_drops
+    alloc_fails: float | None = _DRIVER.alloc_fails
+    phy_errors: float | None = _DRIVER.phy_errors
+    length_errors: float | None = _DRIVER.length_errors
+    phy_discards: float | None = _DRIVER.phy_discards
     rx_errors: float | None = gauge(
         "receive errors whose kind is not counted", "frames", default=None
     )
     tx_errors: float | None = gauge("transmit errors", "packets", default=None)
-    pause_rx: float | None = gauge("pause frames received", "frames", default=None)
-    pause_tx: float | None = gauge("pause frames sent", "frames", default=None)
-    pfc_rx: float | None = gauge("priority pause frames received (PFC)", "frames", default=None)
-    pfc_tx: float | None = gauge("priority pause frames sent (PFC)", "frames", default=None)
-    tx_timeouts: float | None = gauge("transmit queue timeouts", "events", default=None)
-    tx_stops: float | None = gauge("stops of transmit queues, ring full", "events", default=None)
-    allowance_bw_in: float | None = gauge(
-        "packets above the provider's inbound bandwidth", "packets", default=None
-    )
-    allowance_bw_out: float | None = gauge(
-        "packets above the provider's outbound bandwidth", "packets", default=None
-    )
-    allowance_pps: float | None = gauge(
-        "packets above the provider's packet rate", "packets", default=None
-    )
-    allowance_conntrack: float | None = gauge(
-        "packets above the provider's connection limit", "packets", default=None
-    )
-    allowance_linklocal: float | None = gauge(
-        "packets above the provider's limit for DNS, metadata and time services",
-        "packets",
-        default=None,
-    )
-    xdp_drops: float | None = gauge("packets dropped by the XDP program", "packets", default=None)
-    xdp_fails: float | None = gauge(
-        "packets that XDP_TX or XDP_REDIRECT could not send", "packets", default=None
-    )
-    bus_overflows: float | None = gauge(
-        "packets dropped by the card, its buffer to PCI Express full", "packets", default=None
-    )
-    bus_stalls: float | None = gauge(
-        "times that PCI Express did not take what the card received", "events", default=None
-    )
-    port_rx_bytes: float | None = gauge(
-        "bytes received by the port, also those that pass the kernel by", "bytes", default=None
-    )
-    port_tx_bytes: float | None = gauge(
-        "bytes sent by the port, also those that pass the kernel by", "bytes", default=None
-    )
+    pause_rx: float | None = _DRIVER.pause_rx
+    pause_tx: float | None = _DRIVER.pause_tx
+    pfc_rx: float | None = _DRIVER.pfc_rx
+    pfc_tx: float | None = _DRIVER.pfc_tx
+    tx_timeouts: float | None = _DRIVER.tx_timeouts
+    tx_stops: float | None = _DRIVER.tx_stops
+    allowance_bw_in: float | None = _DRIVER.allowance_bw_in
+    allowance_bw_out: float | None = _DRIVER.allowance_bw_out
+    allowance_pps: float | None = _DRIVER.allowance_pps
+    allowance_conntrack: float | None = _DRIVER.allowance_conntrack
+    allowance_linklocal: float | None = _DRIVER.allowance_linklocal
+    xdp_drops: float | None = _DRIVER.xdp_drops
+    xdp_fails: float | None = _DRIVER.xdp_fails
+    bus_overflows: float | None = _DRIVER.bus_overflows
+    bus_stalls: float | None = _DRIVER.bus_stalls
+    port_rx_bytes: float | None = _DRIVER.port_rx_bytes
+    port_tx_bytes: float | None = _DRIVER.port_tx_bytes
     fec_lost: float | None = gauge("blocks that FEC could not correct", "blocks", default=None)
     interrupts: float | None = gauge("interrupts of all its lines", "interrupts", default=None)
     qdisc_drops: float | None = gauge(
@@ -259,8 +238,7 @@ class Nic:
 
 
 KIND = Kind(
-    name="nic", type=Nic, plural="nics", key=attrgetter("name"), target=attrgetter("name"),
-    names={"nic": "nic.name"}, spread=True, example={"name": "eth0", "kind": "nic"},
+    Nic, "nics", spread=True, example={"name": "eth0", "kind": "nic"},
     tables={
         "ring": "rings", "coalesce": "coalesce", "pause": "pause", "eee": "eee",
         "channels": "channels", "per_s": "nicstats", "pcie": "netclass", "rss_": "rss",

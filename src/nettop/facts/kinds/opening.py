@@ -7,7 +7,6 @@ of them carries little before it is closed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
@@ -17,7 +16,7 @@ from ..flow_words import end, owners
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 MOST: Final = 16  # destinations: those with most fresh connections
 LEAST: Final = 2  # fresh connections: fewer are not listed
@@ -65,8 +64,6 @@ def build(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG001
 
 
 KIND = Kind(
-    name="opening", type=Opening, plural="openings", key=attrgetter("id"),
-    target=attrgetter("id"), names={"opening": "opening.id"},
-    example={"id": "192.0.2.7:443"}, tables={"": "sockets_tcp"},
-    needs=("sockets_tcp", "socket_owners"), build=build, lasts=True,
+    Opening, "openings", needs=("sockets_tcp", "socket_owners"), build=build, lasts=True,
+    example={"id": "192.0.2.7:443"},
 )  # fmt: skip

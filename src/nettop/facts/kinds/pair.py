@@ -77,8 +77,6 @@ def build(frame: Frame, facts: Facts) -> tuple[Pair, ...]:  # noqa: ARG001
 
 
 KIND = Kind(
-    name="pair", type=Pair, plural="pairs", key=attrgetter("id"), target=attrgetter("id"),
-    parents={"nic": attrgetter("nic")}, names={"pair": "pair.id"},
-    example={"id": "10.0.0.1:5001>10.0.0.2:40001", "nic": "eth0"},
-    tables={"": "sockets_tcp"}, build=build,
+    Pair, "pairs", build=build, parents={"nic": attrgetter("nic")},
+    example={"id": "10.0.0.1:5001>10.0.0.2:40001", "nic": "eth0"}, tables={"": "sockets_tcp"},
 )  # fmt: skip

@@ -18,8 +18,8 @@ from .nic import Counters, Nic
 from .process import Process
 
 if TYPE_CHECKING:
+    from ...collect.snmp import Row as SnmpRow
     from ..limits.stage import Stage
-    from ..rows import SnmpRow
 
     Ways = Mapping[str, Sequence[Stage]]  # by direction
 Reasons = tuple[tuple[str, float], ...]
@@ -61,9 +61,8 @@ class Path:
 
 
 KIND = Kind(
-    name="path", type=Path, plural="paths", key=attrgetter("nic", "direction"),
-    target=lambda path: f"{path.nic}/{path.direction}", parents={"nic": attrgetter("nic")},
-    needs_nic=True, names={"path": "path.direction"}, example={"nic": "eth0", "direction": "rx"},
+    Path, "paths", parents={"nic": attrgetter("nic")}, needs_nic=True,
+    names={"path": "path.direction"}, example={"nic": "eth0", "direction": "rx"},
 )  # fmt: skip
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ...frame.fields import gauge, label, light
 from ...frame.rates import Entry
 from ...terms.dataclass import dataclass
-from .. import distance
+from .. import place
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import ProcessRow
+    from ...collect.processes import Row as ProcessRow
 
 BUSIEST: Final = 24  # processes without sockets that are listed for their CPU time
 SITS: Final = 1.0  # percent of a CPU; a process with more is listed at the core
@@ -68,11 +68,10 @@ class Process:
 
 
 KIND = Kind(
-    name="process", type=Process, plural="processes", key=attrgetter("pid"),
-    target=lambda process: str(process.pid), owner=attrgetter("name"),
+    Process, "processes", owner=attrgetter("name"),
     parents={"nic": attrgetter("nic"), "program": attrgetter("pid")},
-    names={"pid": "process.pid", "process": "process.name"},
-    example={"pid": 3391, "name": "app"}, tables={"": "processes"},
+    names={"pid": "process.pid", "process": "process.name"}, example={"pid": 3391, "name": "app"},
+    tables={"": "processes"},
 )  # fmt: skip
 
 
@@ -165,7 +164,7 @@ class Tasks:
 
 
 def build(
-    tasks: Tasks, uses: Mapping[int, Use], cores: Mapping[int, distance.Placed],
+    tasks: Tasks, uses: Mapping[int, Use], cores: Mapping[int, place.Placed],
     nodes: Mapping[str, int | None],
 ) -> tuple[Process, ...]:  # fmt: skip
     """The processes that have sockets or captures, and the busiest of the others.
@@ -184,20 +183,20 @@ def build(
 
 
 def _make(
-    pid: int, task: Task, use: Use, cores: Mapping[int, distance.Placed],
+    pid: int, task: Task, use: Use, cores: Mapping[int, place.Placed],
     nodes: Mapping[str, int | None],
 ) -> Process:  # fmt: skip
     row, cpu, irq_cpu = task.row, task.cpu, use.irq_cpu
     allowed = row.allowed or ()
     spot = cores.get(cpu) if cpu is not None else None
-    step = distance.between(cores, irq_cpu, cpu)
+    step = place.between(cores, irq_cpu, cpu)
     return Process(
         pid, row.name, row.started, task.user, task.system, cpu,
         spot.node if spot is not None else None, allowed,
         not set(cores) <= set(allowed) if allowed and cores else None,
         row.nice, row.threads, task.wait, use.rx, use.tx, use.tcp, use.udp, use.drops, use.unread,
         use.captures, use.unread_captures, use.nic, irq_cpu, step,
-        None if step is None else step == distance.STEPS[-1],
+        None if step is None else step == place.STEPS[-1],
         None if irq_cpu is None or cpu is None else irq_cpu == cpu,
         nodes.get(use.nic) if use.nic is not None else None, use.networked, task.busiest,
     )  # fmt: skip

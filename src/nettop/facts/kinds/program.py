@@ -285,9 +285,8 @@ def _reader(
 
 
 KIND = Kind(
-    name="program", type=Program, plural="programs", key=attrgetter("pid"),
+    Program, "programs", needs=("program_states", "waits", "threads", "socket_owners"), build=build,
     target=lambda program: f"{program.name}[{program.pid}]", owner=attrgetter("name"),
     parents={"process": attrgetter("pid")}, names={"program": "program.name"},
-    example={"pid": 3391, "name": "app"}, tables={"": "program_states"},
-    needs=("program_states", "waits", "threads", "socket_owners"), build=build,
+    example={"pid": 3391, "name": "app"},
 )  # fmt: skip

@@ -18,7 +18,7 @@ from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import ClassRow
+    from ...collect.classes import Row as ClassRow
 
 FULL: Final = 0.9  # of its rate: then a leaf is its own limit
 
@@ -103,8 +103,6 @@ def _one(entry: Entry, kind: str, rate: float | None, *, ingress: bool = False) 
 
 
 KIND = Kind(
-    name="qdisc", type=Qdisc, plural="qdiscs", key=attrgetter("id"), target=attrgetter("id"),
-    parents={"nic": attrgetter("nic")}, names={"qdisc": "qdisc.id"},
-    example={"id": "eth0/tbf-8001:", "nic": "eth0", "kind": "tbf"}, tables={"": "qdiscs"},
-    needs=("qdiscs", "classes"), build=build,
+    Qdisc, "qdiscs", needs=("qdiscs", "classes"), build=build, parents={"nic": attrgetter("nic")},
+    example={"id": "eth0/tbf-8001:", "nic": "eth0", "kind": "tbf"},
 )  # fmt: skip

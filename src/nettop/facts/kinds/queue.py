@@ -12,7 +12,8 @@ from ..kind import Kind
 from ..lines import IrqLine, Lines
 
 if TYPE_CHECKING:
-    from ..rows import IrqRow, QueueRow
+    from ...collect.irqs import Row as IrqRow
+    from ...collect.queues import Row as QueueRow
 
 
 @light
@@ -46,9 +47,8 @@ class Queue:
 
 
 KIND = Kind(
-    name="queue", type=Queue, plural="queues", key=attrgetter("nic", "name"),
-    target=lambda queue: f"{queue.nic}/{queue.name}", parents={"nic": attrgetter("nic")},
-    needs_nic=True, names={"queue": "queue.name"}, spread=True,
+    Queue, "queues", parents={"nic": attrgetter("nic")}, needs_nic=True,
+    names={"queue": "queue.name"}, spread=True,
     example={"nic": "eth0", "name": "rx-0", "direction": "rx", "number": 0},
 )  # fmt: skip
 

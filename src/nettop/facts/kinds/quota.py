@@ -12,7 +12,7 @@ from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from ..rows import ThreadRow
+    from ...collect.threads import Row as ThreadRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,6 @@ def below(cgroup: str, names: Mapping[str, Collection[str]]) -> tuple[str, ...]:
 
 
 KIND = Kind(
-    name="quota", type=Quota, plural="quotas", key=attrgetter("cgroup"),
-    target=attrgetter("cgroup"), names={"quota": "quota.cgroup"},
-    example={"cgroup": "/system.slice/app.service", "cores": 1.0}, tables={"": "throttling"},
-    needs=("throttling", "threads"), build=build,
+    Quota, "quotas", needs=("throttling", "threads"), build=build,
+    example={"cgroup": "/system.slice/app.service", "cores": 1.0},
 )  # fmt: skip

@@ -28,8 +28,6 @@ def build(frame: Frame, facts: object) -> tuple[Radio, ...]:  # noqa: ARG001
 
 
 KIND = Kind(
-    name="radio", type=Radio, plural="radios", key=attrgetter("nic"),
-    target=attrgetter("nic"), parents={"nic": attrgetter("nic")},
-    names={"radio": "radio.nic"}, example={"nic": "wlan0", "level": -60},
-    tables={"": "wireless"}, needs=("wireless",), build=build,
+    Radio, "radios", needs=("wireless",), build=build, parents={"nic": attrgetter("nic")},
+    example={"nic": "wlan0", "level": -60},
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...collect.udp_questions import PORT
@@ -39,8 +38,6 @@ def build(frame: Frame, facts: Facts) -> tuple[Resolver, ...]:  # noqa: ARG001
 
 
 KIND = Kind(
-    name="resolver", type=Resolver, plural="resolvers", key=attrgetter("id"),
-    target=attrgetter("id"), names={"resolver": "resolver.id"},
-    example={"id": "192.0.2.53:53"}, tables={"": "udp_questions"},
-    needs=("udp_questions", "sockets_udp", "socket_owners", "threads"), build=build,
+    Resolver, "resolvers", needs=("udp_questions", "sockets_udp", "socket_owners", "threads"),
+    build=build, example={"id": "192.0.2.53:53"},
 )  # fmt: skip

@@ -19,8 +19,8 @@ from ..flow_words import end
 from ..kind import Kind
 
 if TYPE_CHECKING:
+    from ...collect.sockets_udp import Row as UdpRow
     from .. import Facts
-    from ..rows import UdpRow
     from .process import Process
 
 LEAST: Final = 2  # processes that share the port
@@ -89,8 +89,7 @@ def _busy(one: Process) -> float | None:
 
 
 KIND = Kind(
-    name="sharing", type=Sharing, plural="sharings", key=attrgetter("id"), target=attrgetter("id"),
+    Sharing, "sharings", needs=("sockets_udp", "socket_owners", "processes"), build=build,
     parents={"process": attrgetter("pid"), "program": attrgetter("pid")},
-    names={"sharing": "sharing.id"}, example={"id": "0.0.0.0:9000", "sockets": 4},
-    tables={"": "sockets_udp"}, needs=("sockets_udp", "socket_owners", "processes"), build=build,
+    example={"id": "0.0.0.0:9000", "sockets": 4},
 )  # fmt: skip

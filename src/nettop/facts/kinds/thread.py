@@ -79,10 +79,9 @@ def _percent(share: float | None) -> float | None:
 
 
 KIND = Kind(
-    name="thread", type=Thread, plural="threads", key=attrgetter("tid"),
+    Thread, "threads", needs=("threads",), build=build,
     target=lambda thread: f"{thread.name}[{thread.tid}]", owner=attrgetter("name"),
     parents={"process": attrgetter("pid"), "nic": attrgetter("nic")},
     names={"thread": "thread.name", "tid": "thread.tid"},
-    example={"tid": 3391, "pid": 3391, "name": "app"}, tables={"": "threads"},
-    needs=("threads",), build=build,
+    example={"tid": 3391, "pid": 3391, "name": "app"},
 )  # fmt: skip

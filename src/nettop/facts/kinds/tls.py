@@ -41,6 +41,6 @@ def build(frame: Frame, facts: object) -> tuple[Tls, ...]:  # noqa: ARG001
 
 
 KIND = Kind(
-    name="tls", type=Tls, plural="tls_uses", key=lambda _tls: "tls", target=lambda _tls: "host",
-    example={"name": "host", "rx_device": 4}, tables={"": "tls"}, needs=("tls",), build=build,
+    Tls, "tls_uses", needs=("tls",), build=build, key=lambda _tls: "tls",
+    target=lambda _tls: "host", names={}, example={"name": "host", "rx_device": 4},
 )  # fmt: skip

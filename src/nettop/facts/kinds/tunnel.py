@@ -78,9 +78,6 @@ def _below(named: Nic | None, nics: Sequence[Nic]) -> list[Nic]:
 
 
 KIND = Kind(
-    name="tunnel", type=Tunnel, plural="tunnels", key=attrgetter("name"),
-    target=attrgetter("name"), parents={"nic": attrgetter("nic")},
-    names={"tunnel": "tunnel.name"},
+    Tunnel, "tunnels", needs=("links",), build=build, parents={"nic": attrgetter("nic")},
     example={"name": "vxlan0", "kind": "vxlan", "nic": "eth0", "mtu": 1450, "room": 1450},
-    tables={"": "links"}, needs=("links",), build=build,
 )  # fmt: skip

@@ -62,7 +62,6 @@ def _sent(nic: Nic) -> float:
 
 
 KIND = Kind(
-    name="twin", type=Twin, plural="twins", key=attrgetter("nic"), target=attrgetter("nic"),
-    parents={"nic": attrgetter("nic")}, example={"nic": "eth1", "other": "eth0"},
-    tables={"": "addresses"}, needs=("addresses",), build=build,
+    Twin, "twins", needs=("addresses",), build=build, parents={"nic": attrgetter("nic")}, names={},
+    example={"nic": "eth1", "other": "eth0"},
 )  # fmt: skip

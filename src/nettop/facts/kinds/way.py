@@ -113,7 +113,6 @@ def _asks(flow: Flow) -> str:
 
 
 KIND = Kind(
-    name="way", type=WayFact, plural="ways", key=attrgetter("id"), target=attrgetter("id"),
-    parents={"nic": attrgetter("nic")}, names={"way": "way.id"},
-    example={"id": "192.0.2.7:443"}, tables={"": "ways"}, build=build,
+    WayFact, "ways", build=build, name="way", parents={"nic": attrgetter("nic")},
+    example={"id": "192.0.2.7:443"}, tables={"": "ways"},
 )  # fmt: skip

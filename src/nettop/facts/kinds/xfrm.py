@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
@@ -28,8 +27,4 @@ def build(frame: Frame, facts: Facts) -> tuple[Xfrm, ...]:  # noqa: ARG001
     return tuple(Xfrm(reason, drops) for reason, drops in rates if drops)
 
 
-KIND = Kind(
-    name="xfrm", type=Xfrm, plural="xfrms", key=attrgetter("reason"), target=attrgetter("reason"),
-    names={"xfrm": "xfrm.reason"}, example={"reason": "XfrmInStateSeqError"},
-    tables={"": "xfrm"}, needs=("xfrm",), build=build,
-)  # fmt: skip
+KIND = Kind(Xfrm, "xfrms", needs=("xfrm",), build=build, example={"reason": "XfrmInStateSeqError"})

@@ -32,8 +32,7 @@ def judge(look: Look) -> Limit:
     """The verdict on one target."""
     known = _fed(readings(look))
     binding = sorted(
-        (one for one in known if one.held >= BINDS),
-        key=lambda one: (_rank(one), -one.held),
+        (one for one in known if one.held >= BINDS), key=lambda one: (_rank(one), -one.held)
     )
     first = binding[0] if binding else _half(known)
     others = [*binding[1:], *(one for one in known if _nearly_full(first, one))]

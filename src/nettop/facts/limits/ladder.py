@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from operator import attrgetter
 from typing import Final
@@ -11,16 +11,16 @@ from typing import Final
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts, work
-from ..flow_words import name
+from ..flow_words import QUIET, end, name
 from ..kinds.core import Load
 from ..kinds.flow import Flow
-from . import Limit, elsewhere
-from .bounds import bounded
+from . import Limit, Reading, multipath
+from .following import BINDS
 from .interfaces import Interfaces
 from .judge import judge, paired
-from .looks import FLOWS, Look, looks
+from .looks import FLOWS, Look, looks, wanting
 from .steady import Steady
-from .window import Window
+from .window import INTERFACES, Window, mean
 
 _FIELDS: Final = tuple(f.name for f in fields(Flow))
 _VALUES: Final = attrgetter(*_FIELDS)
@@ -51,7 +51,7 @@ class Ladder:
         `load` is that of each CPU in this frame, where it is already computed.
         """
         self.window.add(frame, facts.nics, load)
-        every = [*looks(self.window, facts), *elsewhere.looks(self.window, facts)]
+        every = [*looks(self.window, facts), *looks_elsewhere(self.window, facts)]
         found = self._judged(sorted(every, key=lambda look: look.over == "nic"))
         both = paired(found)
         flows = [one for one in both if one.over != "nic"]
@@ -129,3 +129,102 @@ def _told(limits: tuple[Limit, ...], frame: Frame) -> tuple[Limit, ...]:
         else one
         for one in limits
     )  # fmt: skip
+
+
+COUNTED: Final = 1.0  # lost packets a second: fewer may be chance
+
+
+def looks_elsewhere(window: Window, facts: Facts) -> list[Look]:
+    """A look for each flow that wants to move, socket that drops, and interface that moves.
+
+    In other network namespaces (pods, containers, `ip netns`): only the busiest. Their sysctls are
+    not read; sockets, qdiscs, threads and quotas are as reliable as those of this namespace.
+    """
+    found = sorted(_streams(window, facts), key=lambda look: -look.rate)
+    devices = sorted(_devices(window, facts), key=lambda look: -look.rate)
+    return [*found[:FLOWS], *_datagrams(window, facts), *devices[:INTERFACES]]
+
+
+def _devices(window: Window, facts: Facts) -> Iterator[Look]:
+    """A look for each direction of an interface that moves or loses packets."""
+    for key in window.netns_links.series:
+        entries = window.netns_links.entries(key)
+        if not entries:
+            continue
+        row = entries[-1].now
+        device = row.namespace, row.interface
+        space = window.spaces.get(row.namespace) or f"net:[{row.namespace}]"
+        for direction in ("rx", "tx"):
+            rate = 8 * (window.counted_elsewhere(device, f"{direction}_bytes") or 0.0)
+            lost = window.counted_elsewhere(device, f"{direction}_dropped") or 0.0
+            if rate >= QUIET or lost >= COUNTED:
+                yield Look("nic", f"{row.interface}@{space}", direction, rate, window, facts,
+                           namespace=space, device=device)  # fmt: skip
+
+
+def _streams(window: Window, facts: Facts) -> Iterator[Look]:
+    devices = window.devices()
+    for flow in facts.flows:
+        if flow.namespace is None or flow.protocol != "tcp":
+            continue
+        entries = multipath.entries(window.netns_tcp, window.multipath, flow)
+        if not entries:
+            continue
+        row = entries[-1].now
+        device = devices.get((row.namespace, row.local))
+        yield from wanting(
+            Look("flow", name(flow), "tx", 0.0, window, facts, None, flow, entries,
+                 namespace=flow.namespace,
+                 device=(row.namespace, device) if device is not None else None)
+        )  # fmt: skip
+
+
+def _datagrams(window: Window, facts: Facts) -> Iterator[Look]:
+    for flow in facts.flows:
+        if flow.namespace is None or flow.protocol != "udp":
+            continue
+        entries = window.netns_udp.entries(flow.inode)
+        if (mean(entry.rate("drops") for entry in entries) or 0.0) > 0.0:
+            yield Look("socket", end(flow.local, flow.local_port), "rx", 0.0, window, facts, None,
+                       flow, udp=entries, namespace=flow.namespace)  # fmt: skip
+
+
+ABOUT: Final = 1.5  # rate / capacity up to which both are the same, measured at different times
+
+
+def bounded(limit: Limit) -> Limit:
+    """The limit with capacities that agree with its rate and with one another.
+
+    What passes now can pass: a capacity below the rate has a formula whose assumptions do not hold
+    here (losses in bursts, a window that grew), or is of a moment before.
+    """
+    rate = limit.rate or 0.0
+    every = (limit.stage, *limit.ladder, *((limit.next,) if limit.next else ()))
+    if not any(one.capacity and one.capacity[1] < rate for one in every):
+        return _ordered(limit)
+    stage, *ladder = (_carrying(one, rate) for one in (limit.stage, *limit.ladder))
+    later = _carrying(limit.next, rate) if limit.next is not None else None
+    if later is not None and later.capacity is None:
+        later = None
+    return _ordered(replace(limit, stage=stage, ladder=tuple(ladder), next=later))
+
+
+def _carrying(one: Reading, rate: float) -> Reading:
+    """The reading of a stage that carries at least this rate."""
+    if one.capacity is None or one.capacity[1] >= rate:
+        return one
+    binds = one.held >= BINDS
+    if binds and rate <= ABOUT * one.capacity[1]:
+        return replace(one, capacity=(one.capacity[0], rate))
+    used = one.utilisation if binds or one.kind != "computed" else None
+    return replace(one, capacity=None, utilisation=used)
+
+
+def _ordered(limit: Limit) -> Limit:
+    """The limit, whose stage carries no more than the next one."""
+    own, later = limit.stage.capacity, limit.next.capacity if limit.next is not None else None
+    if own is None or later is None or sum(own) <= sum(later):
+        return limit
+    least = replace(limit.stage, capacity=(min(own[0], later[0]), min(own[1], later[1])))
+    ladder = tuple(least if one == limit.stage else one for one in limit.ladder)
+    return replace(limit, stage=least, ladder=ladder)

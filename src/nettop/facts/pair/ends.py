@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from ...frame.both import Close
-from ...frame.rates import Frame
+from ...frame.rates import Close, Frame
 from .. import Facts, single
 from ..kinds.flow import Flow
 from ..kinds.nic import Nic
@@ -15,7 +14,7 @@ from ..kinds.pair import Pair, PairEnd
 from .match import Tuple4
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 
 def pairs(

@@ -25,7 +25,7 @@ from . import BETWEEN, HERE, THERE, Losses, Place
 from .counts import Counts
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 MERGED: Final = 1.1  # segments' worth of bytes in what the receiver counts as one
 PACKET: Final = 65_536  # bytes of the largest packet before segmentation

@@ -15,7 +15,7 @@ from ..limits import Limit
 from . import Unmatched
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
 
 Tuple4 = tuple[str, int, str, int]
 ALIKE: Final = 0.3  # of the rate, by which two ends of one flow may differ

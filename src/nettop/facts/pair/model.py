@@ -7,21 +7,22 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
-from ...frame.both import Both
+from ...frame.rates import Both
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..kinds.flow import Flow
-from ..limits import SECONDS, Limit
+from ..limits import SECONDS, Limit, Reading
 from ..limits.following import BINDS
+from ..limits.stages import declared
 from ..limits.window import share
-from . import HERE, THERE, Joined, Losses, Unmatched, counts, ends, match
-from .line import stages
+from . import BETWEEN, HERE, THERE, Joined, Losses, Unmatched, counts, ends, match
 from .losses import COUNTED, FlowRows, losses
 from .match import Tuple4
 from .verdict import Returns, verdict
 
 if TYPE_CHECKING:
-    from ..rows import TcpRow
+    from ...collect.sockets_tcp import Row as TcpRow
+
 
 LEAST: Final = 1.0  # seconds between two looks that are compared
 
@@ -217,3 +218,26 @@ def _look(moment: _Moment, name: Tuple4, *, sends: bool) -> FlowRows:
     if sends:
         return FlowRows(moment.at, near, (far, far), moment.leaving[here], moment.arriving[there])
     return FlowRows(moment.at, (far, far), near, moment.leaving[there], moment.arriving[here])
+
+
+def stages(sender: Limit | None, receiver: Limit | None, ends: tuple[str, str]) -> list[Reading]:
+    """The stages of both hosts in one line, from the thread that writes to the one that reads.
+
+    `ends` are the hosts of sender and receiver, `here` or `there`.
+    """
+    known = declared()
+    near = list(_own(sender, "tx", ends[0]))
+    far = [one for one in _own(receiver, "rx", ends[1]) if one.stage != "path"]
+    windows = (one for one in (sender.ladder if sender is not None else ()) if one.stage == "rwnd")
+    far += [replace(one, end=ends[1]) for one in windows]
+    near.sort(key=lambda one: known[one.stage].sending)
+    far.sort(key=lambda one: known[one.stage].receiving)
+    return [*near, *far]
+
+
+def _own(limit: Limit | None, direction: str, end: str) -> Iterator[Reading]:
+    """The stages of one end that are on the way, with the host at which they are."""
+    for one in limit.ladder if limit is not None else ():
+        stage = declared()[one.stage]
+        if stage.place(direction) and (one.end == "here" or stage.between):
+            yield replace(one, end=end if one.end == "here" else BETWEEN)

@@ -7,15 +7,18 @@ the queue that drops them, where a counter of either host accounts for most of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ...terms import units
+from .. import Facts
 from ..limits import Limit, Reading
 from ..limits.following import BINDS
+from ..limits.interfaces import as_flow
+from ..limits.ladder import bounded, labelled
 from ..limits.stages import having
-from . import BETWEEN, HERE, THERE, Losses
+from . import BETWEEN, HERE, THERE, Joined, Losses
 
 LOSES: Final = ("path", "cwnd")
 FILLS: Final = ("sndbuf", "cwnd")  # full where the receiver does not keep up
@@ -131,3 +134,22 @@ def _lossy(
     if read is not None and read.end == "here" and read.stage in having("arrives"):
         return replace(read, end=ends[1])
     return replace(said, end=BETWEEN if said.stage == "path" else ends[0])
+
+
+def with_ends(facts: Facts, joined: Iterable[Joined]) -> Facts:
+    """The facts, where the verdict of both ends replaces that of this end, at its present rate.
+
+    An interface that is limited as one of these flows follows it.
+    """
+    known = {one.limit.target: one.limit for one in joined}
+    limits = []
+    for one in facts.limits:
+        name = one.flow if one.over == "nic" else one.target if one.over == "flow" else None
+        both = known.get(name or "") if one.namespace is None else None
+        if both is None or both.direction != one.direction:
+            limits.append(one)
+        elif one.over == "flow":
+            limits.append(bounded(replace(both, rate=one.rate, since=one.since)))
+        else:
+            limits.append(bounded(as_flow(one, both)))
+    return labelled(replace(facts, limits=tuple(limits))) if known else facts

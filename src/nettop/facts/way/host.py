@@ -11,14 +11,15 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from ...collect.addresses import Row as AddressRow
     from ...collect.fib import Row as FibRow
     from ...collect.interface_sysctls import Row as SwitchRow
+    from ...collect.links import Row as LinkRow
     from ...collect.neighbour_states import Row as NeighbourRow
     from ...collect.routing_rules import Row as RuleRow
     from ...collect.udp_bound import Row as BoundRow
     from ...collect.ways import Question
     from ...collect.ways import Row as AnswerRow
-    from ..rows import AddressRow, LinkRow
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network

@@ -129,8 +129,7 @@ def _reasons(data: bytes) -> dict[int, str]:
         found = btf.enumeration(data, "skb_drop_reason", "SKB_")
     except KeyError:
         raise OSError(
-            errno.EOPNOTSUPP,
-            "this kernel reports no reasons for its drops (Linux 5.17 added them)",
+            errno.EOPNOTSUPP, "this kernel reports no reasons for its drops (Linux 5.17 added them)"
         ) from None
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from None

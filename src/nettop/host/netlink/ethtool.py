@@ -90,8 +90,7 @@ MESSAGES: Final[Mapping[str, MessageKind]] = {
     "channels": MessageKind(
         17,
         numbered(
-            2,
-            "rx_max tx_max other_max combined_max rx_count tx_count other_count combined_count",
+            2, "rx_max tx_max other_max combined_max rx_count tx_count other_count combined_count"
         ),
         18,
     ),

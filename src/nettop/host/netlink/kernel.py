@@ -18,12 +18,11 @@ from contextlib import suppress
 from io import BytesIO
 from typing import Final
 
+from ...files import descriptors
 from ...files.bounds import BOUNDS, exceeded
 from ..request import Request
-from .announced import Announced
+from .announced import Announced, Uncounted
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
-from .doors import door
-from .uncounted import Uncounted
 
 # every other family is generic netlink
 PROTOCOLS: Final = {"route": 0, "sock_diag": 4, "xfrm": 6, "netfilter": 12}
@@ -278,3 +277,29 @@ def failure(data: bytes, start: int, end: int, flags: int) -> OSError | None:
             if what == 1:
                 sentence = text(data[a:e])
     return OSError(number, sentence or os.strerror(number))
+
+
+class _Kept(socket.socket):
+    """A socket whose descriptor outlives it."""
+
+    def close(self) -> None:
+        """Leave the descriptor open."""
+        self.detach()
+
+    def __del__(self) -> None:
+        """A socket that nobody holds leaves it open as well."""
+        self.detach()
+
+
+def door(family: int, kind: int, protocol: int = 0) -> socket.socket:
+    """A new socket; the kept one, without what it had still to read, if none can be opened."""
+    try:
+        made = socket.socket(family, kind, protocol)
+    except OSError as error:
+        kept = _Kept(fileno=descriptors.instead(error, family, kind, protocol))
+        with suppress(OSError):
+            while kept.recv(1, socket.MSG_DONTWAIT):
+                pass
+        return kept
+    descriptors.keep(made.fileno(), family, kind, protocol)
+    return made

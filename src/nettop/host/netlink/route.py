@@ -29,9 +29,7 @@ _IFNAME: Final = 3
 _LINK: Final = 5
 _PROPERTIES, _ALTERNATIVE = 52, 53  # IFLA_PROP_LIST, Linux 5.5, of IFLA_ALT_IFNAME
 
-_KIND: Final = {
-    **numbered(1, "kind:text data:raw xstats:raw slave_kind:text slave_data:raw"),
-}
+_KIND: Final = {**numbered(1, "kind:text data:raw xstats:raw slave_kind:text slave_data:raw")}
 LINK: Final = {
     1: Field("address", "raw"),
     3: Field("name", "text"),

@@ -51,9 +51,7 @@ def attach(sock: socket.socket, program: List[Tuple[int, int, int, int]]) -> Non
     code = b"".join(struct.pack("=HBBI", *line) for line in program)
     held = ctypes.create_string_buffer(code, len(code))
     sock.setsockopt(
-        socket.SOL_SOCKET,
-        SO_ATTACH_FILTER,
-        struct.pack("HL", len(program), ctypes.addressof(held)),
+        socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HL", len(program), ctypes.addressof(held))
     )
 
 

@@ -81,8 +81,7 @@ def measure(trial: Trial) -> Measured:
     with ExitStack() as stack:
         far = stack.enter_context(
             trial.far().start(
-                "udp_sink",
-                {"port": o.port, "cpus": o.cpu_there, "segments": o.segments, **known},
+                "udp_sink", {"port": o.port, "cpus": o.cpu_there, "segments": o.segments, **known}
             )
         )
         port = far.wait_for("port")["port"]

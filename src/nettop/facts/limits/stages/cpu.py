@@ -17,7 +17,7 @@ from .. import Reading
 from ..looks import Look
 from ..stage import Stage
 from ..window import mean, share
-from . import _kernel_threads as kernel_threads
+from . import _budget as kernel_threads
 from ._budget import BUSY, HALF, HIDDEN, WAKE, Carried, carried
 
 STAGES: Final = (

@@ -10,10 +10,9 @@ from typing import Final
 
 from ....collect.ways import Question
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..hop import routed
 from ..host import address, inside
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
-from ..lookup import REFUSALS
+from ..lookup import REFUSALS, routed
 from .neighbour import ETHERNET
 
 PLACE: Final = 10

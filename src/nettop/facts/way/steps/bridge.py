@@ -9,7 +9,7 @@ from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import BRIDGED, OUT, Leg
 
 if TYPE_CHECKING:
-    from ...rows import LinkRow
+    from ....collect.links import Row as LinkRow
 
 PLACE: Final = 70
 _OPEN: Final = "forwarding"

@@ -9,7 +9,8 @@ from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..legs import BRIDGED, IN, Leg
 
 if TYPE_CHECKING:
-    from ...rows import LinkRow, ProcessRow
+    from ....collect.links import Row as LinkRow
+    from ....collect.processes import Row as ProcessRow
 
 PLACE: Final = 50
 _DEEPEST: Final = 8  # interfaces on each other

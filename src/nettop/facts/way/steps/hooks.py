@@ -22,7 +22,6 @@ _HOOKS: Final = {
     THROUGH: ("prerouting", "forward", "postrouting"),
     BRIDGED: ("prerouting", "forward", "postrouting"),
 }  # fmt: skip
-_BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
 
 
 def look(leg: Leg) -> Iterator[Step]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...flow_words import EVERYWHERE, end
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..hop import routed
 from ..host import address
 from ..legs import IN, Leg, unbound
+from ..lookup import routed
 
 if TYPE_CHECKING:
     from ..host import Host

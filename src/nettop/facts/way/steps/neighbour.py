@@ -12,7 +12,7 @@ from ..host import network
 from ..legs import BRIDGED, Leg
 
 if TYPE_CHECKING:
-    from ...rows import LinkRow
+    from ....collect.links import Row as LinkRow
 
 PLACE: Final = 40
 _TUNNELS: Final = ("vxlan",)  # whose drops have reasons of their own

@@ -9,7 +9,7 @@ from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import OUT, Leg
 
 if TYPE_CHECKING:
-    from ...rows import QdiscRow
+    from ....collect.qdiscs import Row as QdiscRow
 
 PLACE: Final = 60
 _SMALL: Final = 74  # bytes of a frame with a SYN and its options

@@ -14,8 +14,8 @@ from .neighbour import ABSENT
 
 if TYPE_CHECKING:
     from ....collect.fib import Row as FibRow
+    from ....collect.links import Row as LinkRow
     from ....collect.routing_rules import Row as RuleRow
-    from ...rows import LinkRow
 
 PLACE: Final = 20
 _VERBS: Final = {
