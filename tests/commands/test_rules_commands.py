@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +74,14 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "rules", "list")
     assert code == 0
-    assert "rx-ring-overrun" in out
+    assert re.search(r"^  critical rx-ring-overrun +change Receive ring", out, re.MULTILINE)
+    assert re.search(r"^  info     link-full +words  Link of", out, re.MULTILINE)
     code, out, _ = run(capsys, "rules", "list", "--json")
     listed = json.loads(out)
     assert listed["schema"] == 1
     assert len(listed["rules"]) > 100
+    changes = {one["id"]: one["changes"] for one in listed["rules"]}
+    assert (changes["rx-ring-overrun"], changes["link-full"]) == (["ring.rx"], [])
     code, out, _ = run(capsys, "rules", "show", "rx-ring-overrun")
     assert code == 0
     assert "Receive ring of the interface is full: packets are dropped" in out

@@ -34,7 +34,7 @@ of one file (at the end). Keys (* marks required keys):
     [[source]]*     paper or doc, place, figure; url and note optional. With because it is contrary
                     advice: why it does not apply here
     [[fix]]         set + to, or advice; optional if, each, experiment
-    [[test]]*       at least one with a finding and one without; tests are the LAST part of the file
+    [[test]]*       at least one with a finding and one without; tests come LAST in file or case
 
 A text may have several lines (triple quotes of TOML); they are joined. In the rules of nettop a
 `paper` or `doc` is a name from `rules/papers.toml`.
