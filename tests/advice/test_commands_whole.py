@@ -7,20 +7,20 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
+from folded import folded
 
+from nettop.advice.rules.load import files
 from nettop.facts.kinds import kinds
 
 RULES = Path(__file__).parents[2] / "rules"
-OVER = {path: tomllib.loads(path.read_text("utf-8")) for path in sorted(RULES.glob("*/*.toml"))}
 # fields of a fact, by the word that stands for their value
 VALUES = {"IF": "nic", "ADDRESS": "address", "PORT": "port", "PID": "pid"}
 
 
-@pytest.mark.parametrize("path", OVER, ids=lambda path: path.stem)
+@folded("path", files(RULES), ids=lambda path: path.stem)
 def test_a_command_has_no_gap_where_the_fact_has_the_value(path: Path) -> None:
-    rule = OVER[path]
-    known = {one.name for one in fields(kinds()[rule["over"]].type)} if "over" in rule else set()
+    rule = tomllib.loads(path.read_text("utf-8").partition("\n[[test]]")[0])
+    known = {one.name for one in fields(kinds()[rule["over"]].type)}
     texts = " ".join(one.get("advice", "") for one in rule.get("fix", ()))
     for command in re.findall(r"`([^`]*)`", texts):
         for word, name in VALUES.items():
