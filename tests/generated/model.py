@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from random import Random
 from typing import Final
 
@@ -229,13 +229,8 @@ class Host:
 
     def count(self, name: str, rate: float, moment: int, *, bits: int = 64) -> int:
         """A counter at a moment: a start of its own, and its rate over time with noise."""
-        start, noise = _course(self.seed, name)
-        if not rate:
-            return start % (1 << bits)
-        total = 0.0
-        for (before, after), share in zip(_STEPS[:moment], noise, strict=False):
-            total += rate * (after - before) * share
-        return (start + round(total)) % (1 << bits)
+        start, seconds = _course(self.seed, name)
+        return (start + round(rate * seconds[moment])) % (1 << bits)
 
     def received(self) -> list[float]:
         """Packets a second that each CPU takes from all ports."""
@@ -248,10 +243,11 @@ class Host:
 
 @lru_cache(maxsize=1 << 14)
 def _course(seed: str, name: str) -> tuple[int, tuple[float, ...]]:
-    """The start of a counter of a host, and its noise in each step."""
+    """The start of a counter of a host, and the seconds until each moment, with noise."""
     draw = Random(f"{seed} count {name}")
     start = draw.choice((0, draw.randrange(1 << 12), draw.randrange(1 << 30)))
-    return start, tuple(draw.uniform(0.93, 1.07) for _ in _STEPS)
+    steps = ((after - before) * draw.uniform(0.93, 1.07) for before, after in _STEPS)
+    return start, (0.0, *accumulate(steps))
 
 
 def spread(draw: Random, count: int) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import resource
 import sys
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folded import folded
 from hang import HANG
 from hostile_far import MODES
 from thinned import thinned
@@ -58,6 +60,9 @@ LOST = {  # what is said; the other modes leave a host of which too little is kn
     "millions of messages": "more than 2,000,000 messages",
     "empty": "an answer is cut off",
 }
+# nightly through the whole program: see the tests of the clock itself
+CLOCKS = ("clock of zeros", "clock goes back", "clock is infinite", "clock is negative",
+          "clock is huge", "wall is NaN", "wall is negative")  # fmt: skip
 
 
 @contextmanager
@@ -90,7 +95,9 @@ def said_of(mode: str, seed: int, seconds: float = 0.4) -> str:
     return ""
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", [pytest.param(m, marks=pytest.mark.nightly) if m in CLOCKS else m for m in MODES]
+)
 def test_a_hostile_host_ends_in_one_sentence(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SLACK", 0.2)
     monkeypatch.setitem(bounds.BOUNDS, "far", replace(bounds.BOUNDS["far"], most=40 << 20))
@@ -115,12 +122,22 @@ def test_mixtures_of_hostile_answers(seed: int, monkeypatch: pytest.MonkeyPatch)
     assert re.search(NOT_LOST, said_of("mixed", seed))
 
 
+@folded(("far", "wall"), [
+    (math.nan, 0.0), (math.inf, 0.0), (-1.0, 0.0), (1e300, 0.0), (7.0, math.nan), (7.0, 1e300),
+    (7.0, -1.0),
+])  # fmt: skip
+def test_a_clock_that_cannot_be_shows_no_time(far: float, wall: float) -> None:
+    with pytest.raises(UnreadableError, match="its clock shows no time"):
+        FarClock().check(far, wall, 10.0, 10.5)
+
+
 def test_a_clock_that_goes_as_ours_is_believed() -> None:
     one = FarClock()
     for near, far in ((10.0, 500.0), (11.0, 501.0), (4000.0, 4450.0), (4001.0, 4451.5)):
         one.check(far, 1e9, near, near + 0.5)
-    with pytest.raises(UnreadableError, match="does not advance"):
-        one.check(4451.5, 1e9, 4003.0, 4003.5)
+    for far in (4451.5, 4000.0, 0.0):
+        with pytest.raises(UnreadableError, match="does not advance"):
+            one.check(far, 1e9, 4003.0, 4003.5)
 
 
 @pytest.mark.parametrize("advanced", [80.0, 120.0])

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from changes_netns import NAME, Nettop, end_guards, run
+from changes_netns import Nettop, end_guards, run
 from warm import Warm
 
 
 @pytest.fixture(scope="module")
 def netns() -> Iterator[str]:
-    run("ip", "netns", "add", NAME)
+    name = f"nt-changes-{os.getpid()}"
+    run("ip", "netns", "add", name)
     try:
         pair = "ip link add va numrxqueues 4 numtxqueues 4 type veth peer name vb numrxqueues 4 "
         # vb has as many transmit queues as the least number of receive queues that a test sets on
         # va: a packet on a queue that va does not have causes a warning of the kernel.
-        run("ip", "netns", "exec", NAME, *f"{pair}numtxqueues 2".split())
-        for name in ("va", "vb", "lo"):
-            run("ip", "-n", NAME, "link", "set", name, "up")
-        yield NAME
+        run("ip", "netns", "exec", name, *f"{pair}numtxqueues 2".split())
+        for device in ("va", "vb", "lo"):
+            run("ip", "-n", name, "link", "set", device, "up")
+        yield name
     finally:
-        run("ip", "netns", "del", NAME, ok=False)
+        run("ip", "netns", "del", name, ok=False)
 
 
 @pytest.fixture

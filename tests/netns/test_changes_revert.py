@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from changes_netns import NAME, Nettop, guards, mtu, no_guard
+from changes_netns import Nettop, guards, mtu, no_guard
 
 from nettop.changes.journal import Journal
 
@@ -135,8 +135,8 @@ def test_from_another_namespace_undo_says_where_to_go(nettop: Nettop, tmp_path: 
     (made,) = nettop("set", "link.txqueuelen@va", "2000")
     outside = Nettop("", tmp_path / "state", nettop.warm)
     (told,) = outside("undo", str(made["id"]), code=4)
-    assert f"--netns {NAME}" in told["because"]
-    (back,) = outside("undo", str(made["id"]), "--netns", NAME)
+    assert f"--netns {nettop.netns}" in told["because"]
+    (back,) = outside("undo", str(made["id"]), "--netns", nettop.netns)
     assert back["state"] == "undone"
 
 

@@ -18,8 +18,6 @@ from warm import Warm, shared
 
 from nettop.changes.journal import Journal, since_boot
 
-NAME = f"nt-changes-{os.getpid()}"
-
 
 def run(*words: str, ok: bool = True, env: Mapping[str, str] | None = None) -> str:
     """What a command prints."""

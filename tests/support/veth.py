@@ -10,6 +10,7 @@ from statistics import median
 from typing import NamedTuple
 
 NEAR, FAR = "10.93.0.1", "10.93.0.2"
+_OWN = os.getpid()  # of the process that imports the tests, which name their namespaces then
 NEAR6, FAR6 = "fd93::1", "fd93::2"
 
 
@@ -22,8 +23,8 @@ class Pair(NamedTuple):
 
 
 def spaces(name: str) -> tuple[str, str]:
-    """The names of this process's namespaces: the near one, the far one."""
-    return f"nt-{name}{os.getpid()}-a", f"nt-{name}{os.getpid()}-b"
+    """The names of its namespaces: the near one, the far one."""
+    return f"nt-{name}{_OWN}-a", f"nt-{name}{_OWN}-b"
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """Processes of nettop without the time of their start: a server forks them (warm_server.py).
 
-Such a process differs from `python -m nettop` in one thing: all modules are imported and the rules
-are parsed. It has its own streams, environment, folder, signals and exit. Tests of the start itself
-(imports, an interrupt at that time, locales, limits of the shell) start `python -m nettop`.
+Such a process differs from `python -m nettop` in one thing: all modules are imported, and a
+recording was judged, so that the rules are parsed and compiled. It has its own streams,
+environment, folder, signals and exit. Tests of the start itself (imports, an interrupt at that
+time, locales, limits of the shell) start `python -m nettop`.
 """
 
 from __future__ import annotations

@@ -28,8 +28,9 @@ from typing import IO, Final, NoReturn, TypedDict
 
 import nettop
 from nettop import __main__ as program
-from nettop.advice.rules.load import load
 from nettop.config import rules_folder
+from nettop.host.recording import Replay, load
+from nettop.views.observer import Observer, watch
 
 PDEATHSIG: Final = 1  # include/uapi/linux/prctl.h
 NEWNET, NEWNS = 1 << 30, 1 << 17  # include/uapi/linux/sched.h
@@ -51,11 +52,12 @@ class Request(TypedDict):
 
 
 def prepare() -> None:
-    """Import every module and parse the rules."""
+    """Import every module, and judge a recording: the rules are parsed and compiled."""
     for module in pkgutil.walk_packages(nettop.__path__, "nettop."):
         if not COLD & set(module.name.split(".")):
             import_module(module.name)
-    load([rules_folder()])
+    for _ in watch(Observer(Replay(load(str(rules_folder() / "demo.host.gz")))), 1.0):
+        pass
     gc.collect()
     gc.freeze()  # a new process does not walk and copy all this
 

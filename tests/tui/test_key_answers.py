@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from folded import folded
@@ -96,10 +97,10 @@ def test_the_footer_offers_only_keys_that_do_something(host: str, name: str) -> 
             view = page.painted(scene, View(pane=name), *size)
             for row in panes.pane(name).items(scene, view)[:12] or ("",):
                 here = page.painted(scene, view.at(on=row) if row else view, *size)
-                before = page.compose(scene, here, *size)
+                before = partial(page.compose, scene, here, *size)
                 for hint in hints.hints(scene, here):
                     after, ask = keys.act(hint.action, here, scene)
                     allowed = origin is None or ask is None or ask.verb in HARMLESS | {"stop"}
                     assert allowed, (hint, ask)
-                    new = page.compose(scene, after, *size) != before
-                    assert ask is not None or new or hint.action in WITHOUT, hint
+                    if ask is None and hint.action not in WITHOUT:
+                        assert page.compose(scene, after, *size) != before(), hint

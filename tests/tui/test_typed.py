@@ -69,11 +69,14 @@ def quits_after(*pieces: bytes) -> bool:
 FIRST = (*range(0x20), *b" 059;<?AMOP[]^_aqu~\x7f", *b"\x80\x9b\xbf\xc2\xdf\xe0\xed\xf0\xf4\xff")
 
 
+@pytest.mark.parametrize(
+    "seconds", [FIRST, pytest.param(range(256), marks=pytest.mark.nightly)], ids=["some", "all"]
+)
 @folded("first", FIRST)
-def test_no_byte_and_no_pair_takes_the_next_key(first: int) -> None:
+def test_no_byte_and_no_pair_takes_the_next_key(first: int, seconds: Iterable[int]) -> None:
     one = bytes([first])
     assert quits_after(one)
-    for second in range(256):
+    for second in seconds:
         other = bytes([second])
         assert quits_after(one + other), (one, other)
         assert quits_after(one, other), (one, other)

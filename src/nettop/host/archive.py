@@ -9,13 +9,13 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from ..files import bounds
 from ..terms.dataclass import dataclass
 
 MARK = re.compile(r"^-- (.+) --\n", re.MULTILINE)
-_MARK = re.compile(rb"^-- (.+) --\n", re.MULTILINE)
 _MARK_CRLF = re.compile(rb"^-- .+ --(\r?)\n", re.MULTILINE)
 _LOOKALIKE = re.compile(rb"^(?=\\*-- )", re.MULTILINE)
 _ESCAPED = re.compile(rb"^\\(?=\\*-- )", re.MULTILINE)
@@ -43,30 +43,40 @@ def parse(archive: str | bytes) -> tuple[str, list[RecordedMoment]]:
     except OSError as error:
         raise RecordingError(str(error.strerror)) from None
     _must_be_few(data)
-    mark = _MARK.search(data)
+    marks = _marks(data)
+    mark = next(marks, None)
     if mark is None:
         raise RecordingError("not a recording: no line like `-- /proc/stat --` in it")
-    comment = data[: mark.start()].decode("utf-8", "surrogateescape").strip()
+    comment = data[: mark[0]].decode("utf-8", "surrogateescape").strip()
     moments = [RecordedMoment(0.0, 0.0, {})]
     entries = 0
     while mark is not None:
-        following = _MARK.search(data, mark.end())
-        end = len(data) if following is None else following.start()
-        name = mark[1].decode("utf-8", "surrogateescape")
-        _within("name", len(mark[1]))
+        _, start, bare = mark
+        mark = next(marks, None)
+        end = len(data) if mark is None else mark[0]
+        name = bare.decode("utf-8", "surrogateescape")
+        _within("name", len(bare))
         if name.startswith("@"):
             _begin(moments, name)
             _within("moments", len(moments))
         else:
             entries += 1
             _within("entries", entries)
-            _within("answer", end - mark.end())
-            body = data[mark.end() : end]
+            _within("answer", end - start)
+            body = data[start:end]
             if b"\\" in body:
                 body = _ESCAPED.sub(b"", body)
             moments[-1].changed[name] = None if body == b"!gone\n" else body
-        mark = following
     return comment, moments
+
+
+def _marks(data: bytes | bytearray) -> Iterator[tuple[int, int, bytes]]:
+    """Where each line `-- NAME --` begins and ends, and its name: `MARK`, but faster."""
+    at = 0 if data.startswith(b"-- ") else data.find(b"\n-- ") + 1 or len(data)
+    while end := data.find(b"\n", at) + 1:
+        if end - at > len(b"--  --\n") and data.endswith(b" --\n", at, end):
+            yield at, end, bytes(data[at + 3 : end - 4])
+        at = data.find(b"\n-- ", end - 1) + 1 or len(data)
 
 
 def written(moment: RecordedMoment) -> bytes:

@@ -67,6 +67,7 @@ def _later(kind: Any, name: str, make: Callable[[], Callable[..., Any]]) -> Call
 def _init(kind: Any, every: Iterable[Field[Any]], *, frozen: bool) -> Callable[..., None]:
     """The compiled `__init__`."""
     space: _Methods = {"__set": object.__setattr__, "__given": _GIVEN}
+    slots = kind.__dict__ if "__slots__" in kind.__dict__ else {}
     parameters, lines = ["self"], []
     for one in every:
         name = value = one.name
@@ -82,7 +83,13 @@ def _init(kind: Any, every: Iterable[Field[Any]], *, frozen: bool) -> Callable[.
             value = f"__{name}() if {name} is __given else {name}"
         else:
             parameters.append(name if one.default is MISSING else f"{name}=__{name}")
-        lines.append(f"__set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        if not frozen:
+            lines.append(f"self.{name} = {value}")
+        elif name in slots:  # 1.6 times as fast as by its name
+            space[f"__set_{name}"] = slots[name].__set__
+            lines.append(f"__set_{name}(self, {value})")
+        else:
+            lines.append(f"__set(self, {name!r}, {value})")
     lines += ["self.__post_init__()"] if hasattr(kind, "__post_init__") else []
     body = "".join(f"\n {line}" for line in lines or ["pass"])
     return _compiled(f"def __init__({', '.join(parameters)}):{body}", space)

@@ -1,4 +1,7 @@
-"""One verdict on every surface, and no figure that another refutes: on each recorded moment."""
+"""One verdict on every surface, and no figure that another refutes: on each recorded moment.
+
+Those of the recorded plays are looked at while they are judged: tests/live/test_recordings.py.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +16,21 @@ from verdicts import broken
 from nettop.cli import main
 from nettop.facts.joined import Joiner, needs
 from nettop.facts.limits import words
-from nettop.facts.pair.verdict import with_ends
-from nettop.host.abreast import mark_of, other_end
 from nettop.host.recording import Replay, load
 from nettop.panes import limit as band
 from nettop.sampling.sampler import Sampler
 from nettop.terms.text import text_of
-from nettop.views.both import Observers
 from nettop.views.build import Plans, scene_of
 from nettop.views.past import History
 from nettop.views.stages import foremost, moves
 from nettop.views.view import View
 
 TESTS = Path(__file__).parents[2]
-PLAYED = sorted((TESTS / "live/recordings").glob("*.gz"))
 DEMO = [TESTS.parent / "rules/demo.host.gz"]
 SMALL = [path for path in HOSTS if "big" not in path.name]
-PAIRS = {
-    path: far
-    for path in PLAYED
-    if (far := path.with_name(path.name.replace(".host.gz", ".peer.host.gz"))).exists()
-}
 
 
-@folded("path", [*HOSTS, *DEMO, *PLAYED], ids=lambda path: path.name)
+@folded("path", [*HOSTS, *DEMO], ids=lambda path: path.name)
 def test_no_moment_of_a_recording_contradicts_itself(path: Path) -> None:
     source = Replay(load(str(path)))
     sampler, joiner = Sampler(source), Joiner()
@@ -47,21 +41,6 @@ def test_no_moment_of_a_recording_contradicts_itself(path: Path) -> None:
         facts = joiner.build(sampler.take(wanted))
         faults |= dict.fromkeys(broken(facts))
     assert list(faults) == []
-
-
-@folded("path", PAIRS, ids=lambda path: path.name)
-def test_what_both_ends_know_is_what_this_end_says(path: Path) -> None:
-    here = Replay(load(str(path)))
-    there = other_end(here, str(PAIRS[path]), mark_of(here.comment))
-    for _, sides in Observers(here, there).watch(60.0, set(needs())):
-        facts = with_ends(sides.here, sides.joined)
-        assert list(broken(facts)) == []
-        said = {one.target: one.stage for one in facts.limits if one.over == "flow"}
-        for one in sides.joined:
-            stage = said.get(one.limit.target)
-            assert stage is None or (stage.stage, stage.end) == (
-                one.limit.stage.stage, one.limit.stage.end,
-            )  # fmt: skip
 
 
 def test_the_json_of_both_ends_has_the_joined_limits(capsys: pytest.CaptureFixture[str]) -> None:
