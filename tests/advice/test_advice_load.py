@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.rule_tests import check
 from nettop.advice.rules.load import RuleError, files, load, read
 from nettop.facts import Facts
@@ -370,14 +371,11 @@ def test_a_fix_without_a_setting_is_reported_with_its_line(tmp_path: Path) -> No
         check(path)
 
 
-@pytest.mark.parametrize(
-    ("fact", "form"),
-    [
-        ('nic = { features = ["rx-gro"] }', "nic.features: a table is required"),
-        ("nic = { private_flags = true }", "nic.private_flags: a table is required"),
-        ('path = { stages = "ring" }', "path.stages: a list of tables is required"),
-    ],
-)
+@pytest.mark.parametrize(("fact", "form"), [
+    ('nic = { features = ["rx-gro"] }', "nic.features: a table is required"),
+    ("nic = { private_flags = true }", "nic.private_flags: a table is required"),
+    ('path = { stages = "ring" }', "path.stages: a list of tables is required"),
+])  # fmt: skip
 def test_a_fact_of_another_form_is_a_sentence(tmp_path: Path, fact: str, form: str) -> None:
     path = write(tmp_path, GOOD.replace("nic   = { mtu = 900 }", fact))
     with pytest.raises(RuleError, match=form):
@@ -386,18 +384,14 @@ def test_a_fact_of_another_form_is_a_sentence(tmp_path: Path, fact: str, form: s
 
 def test_earlier_facts_and_recordings(tmp_path: Path) -> None:
     text = GOOD.replace("nic.mtu < limits.least", "worst(nic.per_s.ring_drops, 60) > limits.least")
-    text = text.replace(
-        "nic   = { mtu = 900 }",
-        "nic = { mtu = 900 }\nbefore = { nic = { per_s = { ring_drops = 2000 } } }\nago = 30",
-    )
+    more = "\nbefore = { nic = { per_s = { ring_drops = 2000 } } }\nago = 30"
+    text = text.replace("nic   = { mtu = 900 }", "nic = { mtu = 900 }" + more)
     path = write(tmp_path, text)
     assert all(outcome.passed for outcome in check(path))
     late = write(tmp_path, text.replace("ago = 30", "ago = 90"))
     assert [o.number for o in check(late) if not o.passed] == [1]
 
     def recorded(name: str, profile: str | None) -> list[Facts]:
-        from nettop.advice.judge.inline_facts import facts
-
         assert (name, profile) == ("hosts/a.host", None)
         return [facts({"nic": {"mtu": 900}}, "server")]
 
