@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -191,3 +192,66 @@ def test_the_device_of_a_setting(setting: str, nic: str) -> None:
     assert settings.device(settings.on(address, "b.2")) == ("b.2" if nic else "")
     assert settings.on(settings.on(address, "b.2"), nic) == address
     assert risky(address, ("a.0", "eth0")) is bool(nic)  # of the device of the session too
+
+
+@pytest.mark.parametrize("when", ["before the write", "during the write"])
+def test_a_device_that_is_made_anew_before_the_write_keeps_its_value(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """The guard takes a second to start, and containers come and go."""
+    identity, write, anew = settings.identity, settings.write, list[bool]()
+
+    def made(source: Any, address: settings.Address) -> str:
+        return "another device" if anew else identity(source, address)
+
+    def during(to: Host, address: settings.Address, value: str) -> None:
+        anew.append(True)
+        write(to, address, value)
+
+    def arm(*_: object) -> None:
+        if when == "before the write":
+            anew.append(True)
+        else:
+            monkeypatch.setattr(settings, "write", during)
+
+    monkeypatch.setattr(settings, "identity", made)
+    changes = plan.plan([("link.mtu@eth0", "9000")], host.source)
+    (one,) = apply(changes, host, book, Terms(confirm=60, arm=arm))
+    assert one.state == ("refused" if when == "before the write" else "conflict")
+    assert "another eth0 took its place" in one.because
+    assert settings.read(host.source, settings.parse("link.mtu@eth0")) == "1500"
+    assert [entry.open for entry in book.entries()] == [False]
+
+
+def test_a_change_that_the_journal_cannot_record_to_its_end_is_taken_back(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without that line it could not be confirmed."""
+    note = Journal.note
+
+    def full(self: Journal, number: int, event: str, **values: object) -> None:
+        if event == "end":
+            raise OSError(28, "No space left on device")
+        note(self, number, event, **values)
+
+    monkeypatch.setattr(Journal, "note", full)
+    changes = plan.plan([("link.mtu@eth0", "9000")], host.source)
+    (one,) = apply(changes, host, book, Terms(confirm=60, arm=lambda *_: None))
+    assert (one.state, one.after) == ("reverted", "1500")
+    assert "the journal could not be completed" in one.because
+
+
+def test_a_change_that_was_reverted_before_it_is_told_is_told_as_reverted(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = Journal.note
+
+    def slow(self: Journal, number: int, event: str, **values: object) -> None:
+        note(self, number, event, **values)
+        if event == "end":
+            note(self, number, "reverted")
+
+    monkeypatch.setattr(Journal, "note", slow)
+    changes = plan.plan([("link.mtu@eth0", "9000")], host.source)
+    (one,) = apply(changes, host, book, Terms(confirm=60, arm=lambda *_: None))
+    assert (one.state, one.because) == ("reverted", "the time to confirm was over")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from .. import settings
@@ -58,8 +59,23 @@ def apply(
     except OSError as error:
         missing = changes[len(results)]
         results.append(refused(missing, f"nothing was changed: {sentence(error)}"))
+    results = _now(results, journal)
     why = "not tried: the previous change failed"
     return (*results, *(refused(change, why) for change in changes[len(results) :]))
+
+
+def _now(results: Sequence[Result], journal: Journal) -> list[Result]:
+    """The results, of which some may have been reverted meanwhile: an overloaded host is slow."""
+    try:
+        closed = {entry.id: entry.state for entry in journal.entries() if not entry.open}
+    except OSError:
+        return [*results]
+    late = "the time to confirm was over"
+    return [
+        replace(one, state="reverted", after=one.before, because=late)
+        if one.state == "pending" and closed.get(one.id or 0) == "reverted" else one
+        for one in results
+    ]  # fmt: skip
 
 
 def make(
@@ -196,33 +212,32 @@ def _armed(
 
 
 def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange) -> Result:
-    address = entry.address
-    if because := _withdrawn(journal, entry):
+    if because := _withdrawn(journal, entry) or _replaced(host, entry):
         journal.note(entry.id, "refused", because=because)
         return refused(change, because, entry.id, shell=entry.shell)
     because = _write_all(change, entry, host)
+    if other := _replaced(host, entry):
+        return _taken_back(host, entry, "conflict", f"{other}, and was written instead", journal)
     try:
         late = _withdrawn(journal, entry)
     except OSError:  # unknown; what reverts it needs no journal
         late = ""
     if late:  # what reverts it may have come before the write, and had nothing to revert
-        _quietly(host, address, entry.asked or entry.before)
-        after = look(host, address)
-        state = "reverted" if after == entry.before else "conflict"
-        because = f"{late}: reverted"
-        if state == "conflict":
-            because = f"{late}, and what reverts it tries again"
-        return Result(
-            entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell,
-            because,
-        )  # fmt: skip
+        return _taken_back(host, entry, "reverted", late)
+    return _read_back(host, journal, entry, because)
+
+
+def _read_back(host: Host, journal: Journal, entry: JournaledChange, because: str) -> Result:
+    """Record what the host shows after a write; `because` is the error of the write."""
+    address = entry.address
     after = look(host, address)
     why = _without_effect(entry, after, because)
     if why:
+        made = Change(entry.setting, entry.before, entry.wanted)
         if not because:  # accepted: withdraw the request, so that it takes no effect later
             _quietly(host, address, entry.asked or entry.before)
         journal.note(entry.id, "refused", because=why)
-        return refused(change, why, entry.id, shell=entry.shell, after=look(host, address))
+        return refused(made, why, entry.id, shell=entry.shell, after=look(host, address))
     if after is None and not because:
         because = "it cannot be read back: the device is gone or renamed"
     effect = "applied" if after == entry.wanted else "rounded"
@@ -244,8 +259,10 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
             because=because, side_effects=both,
         )  # fmt: skip
     except OSError as error:
-        because = f"{because}; " if because else ""
-        because += f"done, but the journal could not be completed: {sentence(error)}"
+        why = f"the journal could not be completed: {sentence(error)}"
+        if entry.due is not None or entry.keeper:  # it could not be confirmed
+            return _taken_back(host, entry, "reverted", why)
+        because = f"{because}; done, but {why}" if because else f"done, but {why}"
     if moved:
         also = ", ".join(
             f"{key} {old} → {new}" for key, (old, new) in sorted(moved.items())[:_SAID]
@@ -283,6 +300,37 @@ def _without_effect(entry: JournaledChange, after: str | None, because: str) -> 
     if entry.undoes and after not in (None, entry.wanted):
         return because or f"it was written, but the host shows {after!r}"
     return ""
+
+
+def _taken_back(
+    host: Host, entry: JournaledChange, state: str, why: str, journal: Journal | None = None
+) -> Result:
+    """Write the old value again; with a `journal` the entry is closed there."""
+    address = entry.address
+    _quietly(host, address, entry.asked or entry.before)
+    after = look(host, address)
+    because = f"{why}: reverted"
+    if after != entry.before:
+        state, because = "conflict", f"{why}, and what reverts it tries again"
+    if journal is not None:
+        with suppress(OSError):
+            journal.note(entry.id, "void", because=because)
+    return Result(
+        entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell, because
+    )
+
+
+def _replaced(host: Host, entry: JournaledChange) -> str:
+    """That another target has the name of that of an entry now; empty if it is the same."""
+    if not entry.identity:
+        return ""
+    try:
+        now = settings.identity(host.source, entry.address)
+    except (OSError, ValueError, LookupError):  # the write tells it
+        return ""
+    if not now or settings.same(entry.identity, now):
+        return ""
+    return f"another {settings.device(entry.address) or entry.address.target} took its place"
 
 
 def _withdrawn(journal: Journal, entry: JournaledChange) -> str:

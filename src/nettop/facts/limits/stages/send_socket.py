@@ -30,7 +30,7 @@ STAGES: Final = (
           "one write a request, or TCP_NODELAY", precedence=165, sending=35),
     Stage("refused", "a drop on this host",
           "the packet filter or a queue of this host, which drops what the socket sends", "SOCKET",
-          "see `nettop why --to ADDRESS:PORT`", precedence=20, sending=38),
+          "see `nettop why --to ADDRESS:PORT`", precedence=25, sending=38),
     Stage("pacing", "the pacing limit",
           "the rate that the program or the congestion control allows", "PACING",
           "the program or the qdisc paces it", precedence=100, sending=40),
