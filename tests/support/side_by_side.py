@@ -53,7 +53,7 @@ def play(
     finally:
         for pid, told in started:
             if not told.closed:
-                os.kill(pid, signal.SIGTERM)
+                os.kill(pid, signal.SIGKILL)  # a test may have taken SIGTERM
             os.waitpid(pid, 0)
     return True
 
