@@ -138,7 +138,7 @@ def _wrapped(sentence: str, first: str, more: str) -> list[str]:
 
 TABLES: Final = (
     "addresses", "links", "processes", "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp",
-    "sysctls",
+    "sysctls", "tun_readers",
 )  # fmt: skip
 MOST: Final = 6  # rounds: an answer may lead to one more question
 
