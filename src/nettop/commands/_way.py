@@ -45,11 +45,26 @@ def run(source: Source, args: argparse.Namespace) -> int:
     if args.target is not None or args.peer is not None:
         raise Refused("--to asks about one address: leave out TARGET and --peer", 2)
     frame, way = ask_way(source, asked(args))
+    if way.flow.protocol == "udp" and way.case == "output" and way.decider is None and source.live:
+        way = _heard(source, way)
     if args.json:
         emit(document(source, way, frame))
     else:
         print_lines(*text(way))
     return 0
+
+
+def _heard(source: Source, way: Way) -> Way:
+    """The way, with what became of the questions of programs to that address."""
+    from dataclasses import replace
+
+    from ._answers import unanswered
+
+    try:
+        step = unanswered(source, way.flow)
+    except (OSError, ValueError):  # the sockets cannot be read: nothing is known of answers
+        return way
+    return way if step is None else replace(way, steps=(*way.steps, step))
 
 
 def asked(args: argparse.Namespace) -> Flow:
