@@ -45,8 +45,8 @@ def run(source: Source, args: argparse.Namespace) -> int:
     if args.target is not None or args.peer is not None:
         raise Refused("--to asks about one address: leave out TARGET and --peer", 2)
     frame, way = ask_way(source, asked(args))
-    if way.flow.protocol == "udp" and way.case == "output" and way.decider is None and source.live:
-        way = _heard(source, way)
+    if way.decider is None and source.live and source.batches is None:
+        way = _observed(source, way)
     if args.json:
         emit(document(source, way, frame))
     else:
@@ -54,15 +54,21 @@ def run(source: Source, args: argparse.Namespace) -> int:
     return 0
 
 
-def _heard(source: Source, way: Way) -> Way:
-    """The way, with what became of the questions of programs to that address."""
+def _observed(source: Source, way: Way) -> Way:
+    """The way, with what becomes of packets to that address while nettop looks."""
     from dataclasses import replace
 
+    from ..facts.way.loops import loop
+    from ..host.arriving import hops
     from ._answers import unanswered
 
+    step = None
     try:
-        step = unanswered(source, way.flow)
-    except (OSError, ValueError):  # the sockets cannot be read: nothing is known of answers
+        if way.case in ("output", "forward") and way.interface is not None:
+            step = loop(way, hops(way.interface, way.flow.to))
+        if step is None and way.case == "output" and way.flow.protocol == "udp":
+            step = unanswered(source, way.flow)
+    except (OSError, ValueError):  # without the rights, or damaged: nothing is known of it
         return way
     return way if step is None else replace(way, steps=(*way.steps, step))
 
