@@ -1,7 +1,8 @@
 """The local ports from which this host asked each server by connected datagram sockets.
 
 A program that asks opens a socket, connects it and closes it soon, so one reading shows few of
-them: the ports of the last readings are kept. The sockets are those of `sockets_udp`.
+them: the ports of the last readings are kept. The sockets are those of `sockets_udp`, /proc/net/udp
+(net/ipv4/udp.c, udp4_format_sock()).
 """
 
 from __future__ import annotations
