@@ -93,6 +93,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("host-datagrams-lost", "socket-overrun"),  # one counter, by host and by process
         ("accept-queue-overflows", "accept-out-of-files"),  # one counter, by host and by listener
         ("accept-queue-overflows", "one-of-the-listeners-waits"),
+        ("accept-queue-overflows", "program-held"),  # the program that does not accept
         ("segments-arrive-twice", "thread-waits-for-cpu"),  # acknowledged too late
         ("forwarded-packets-dropped", "firewall-drops"),  # one loss, by host and by rule
         ("forwarded-packets-dropped", "firewall-rate-limit-drops"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nettop.collect import _calls, socket_owners, threads, waits
+from nettop.collect import _calls, socket_owners, sockets_unix, threads, tun_readers, waits
 from nettop.collect._table import Memory, recall
 from nettop.frame.rates import Partly
 from nettop.host.source import Live
@@ -117,6 +117,28 @@ def test_who_holds_the_lock_of_a_file_is_named(tmp_path: Path) -> None:
     found = rows(tmp_path, 7)
     assert (found[7].kind, found[7].object, found[7].holders) == ("lock", "/run/lock", (8,))
     assert found[8].kind == "timer"  # what it waits for is told as well
+
+
+def test_a_writer_of_a_unix_socket_leads_to_its_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process(tmp_path, 7, "app", call(44, 3), files=[(3, "socket:[50]", "02")])
+    process(tmp_path, 8, "log", call(202), files=[(4, "socket:[51]", "02")])
+    for pid, number, inode in ((7, 3, 50), (8, 4, 51)):  # as Linux 5.14 tells them
+        (tmp_path / f"proc/{pid}/fdinfo/{number}").write_text(f"flags:\t02\nino:\t{inode}\n")
+    monkeypatch.setattr(sockets_unix, "peers", lambda _: {50: 51})
+    assert rows(tmp_path, 7)[7].drains == (8,)
+
+
+def test_the_programs_behind_tun_interfaces_are_looked_at(tmp_path: Path) -> None:
+    process(tmp_path, 7, "vpnd", call(44, 3), files=[(3, "/dev/net/tun", "02")])
+    process(tmp_path, 8, "other", call(202), files=[(3, "/dev/net/tun", "02")])
+    (tmp_path / "proc/7/comm").write_text("vpnd\n")
+    (tmp_path / "proc/7/fdinfo/3").write_text("pos:\t0\niff:\ttun0\n")
+    memory = memory_of(tmp_path)
+    assert tun_readers.update(Live(str(tmp_path)), memory) == [tun_readers.Row("tun0", 7, "vpnd")]
+    threads.update(Live(str(tmp_path)), memory)
+    assert [*recall(memory, threads.Moving).rounds] == [7]
 
 
 def test_a_receiver_leads_to_who_reads_its_pipe(tmp_path: Path) -> None:

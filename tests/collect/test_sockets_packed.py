@@ -21,6 +21,7 @@ from nettop.frame.pairs import entries
 from nettop.frame.rates import Entry
 from nettop.sampling.sampler import Sampler
 
+AGES: dict[str, Any] = {"last_sent": None, "last_received": None}  # not in a packed row
 NUMBERS = (
     "mss", "unacked", "lost", "pmtu", "rtt", "rttvar", "ssthresh", "cwnd", "rcv_space", "retrans",
     "pacing", "max_pacing", "acked", "received", "segs_out", "segs_in", "notsent", "min_rtt",
@@ -44,7 +45,7 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_attribute_but_the_age_is_that_of_the_whole_row(
     kind: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = replace(read(socket(7, **kind))[0], last_sent=None)
+    row = replace(read(socket(7, **kind))[0], **AGES)
     monkeypatch.setattr(sockets_tcp, "MANY", 0)
     (small,) = read(socket(7, **kind))
     assert isinstance(small, PackedRow)
@@ -145,14 +146,14 @@ def test_new_sockets_of_any_form_have_the_rows_of_whole_ones(
     ]  # fmt: skip
     numbers = [form for form in range(len(forms)) for _ in range(3)]
     parts = [socket(at, **forms[form]) for at, form in enumerate([*numbers, *reversed(numbers)])]
-    rows = [replace(row, last_sent=None) for row in read(b"".join(parts))]
+    rows = [replace(row, **AGES) for row in read(b"".join(parts))]
     monkeypatch.setattr(sockets_tcp, "MANY", 0)
     seen: dict[bytes, Any] = {}
     read(b"".join(parts[:known]), seen=seen)
     now: dict[bytes, Any] = {}
     packed = read(b"".join(parts), seen, now)
     # a socket that is not packed has an age
-    assert [replace(whole(row), last_sent=None) for row in packed] == rows
+    assert [replace(whole(row), **AGES) for row in packed] == rows
     assert len(now) == len(parts)
     again = read(b"".join(parts), now)
     assert all(old is new for old, new in zip(packed, again, strict=True))

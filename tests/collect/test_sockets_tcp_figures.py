@@ -17,7 +17,8 @@ from nettop.collect import sockets_tcp
 from nettop.host.netlink.codec import attribute
 
 INFO = {
-    "mss": 16, "unacked": 24, "lost": 32, "last_sent": 44, "pmtu": 60, "rtt": 68, "rttvar": 72,
+    "mss": 16, "unacked": 24, "lost": 32, "last_sent": 44, "last_received": 52,
+    "pmtu": 60, "rtt": 68, "rttvar": 72,
     "ssthresh": 76, "cwnd": 80, "rcv_rtt": 92, "rcv_space": 96, "total_retrans": 100,
     "segs_out": 136, "segs_in": 140, "notsent": 144, "min_rtt": 148, "data_segs_in": 152,
     "data_segs_out": 156, "delivered": 192, "delivered_ce": 196, "dsack_dups": 216,

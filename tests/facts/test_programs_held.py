@@ -8,9 +8,17 @@ from typing import Any
 import pytest
 from flow_tables import socket
 
-from nettop.collect import failed_calls, program_states, socket_owners, threads, waits
+from nettop.collect import (
+    failed_calls,
+    program_states,
+    socket_owners,
+    threads,
+    tun_readers,
+    waits,
+)
+from nettop.facts.held import STATES
 from nettop.facts.kinds import listener
-from nettop.facts.kinds.program import STATES, Program, build
+from nettop.facts.kinds.program import Program, build
 from nettop.frame.rates import Entry, Frame
 
 
@@ -126,3 +134,104 @@ def test_memory_high_and_the_cpu_are_rates() -> None:
     assert build(frame, known)[0].state == "slowed"
     frame = Frame(0.0, 0.0, {**frame.tables, "program_states": (Entry(program()),)})
     assert build(frame, known)[0].state == "busy"
+
+
+OURS: dict[str, Any] = {
+    "local_port": 40001, "remote": "10.0.0.9", "remote_port": 5432, "inode": 4,
+    "bytes_acked": 10, "bytes_received": 5,
+}  # fmt: skip
+ASKED = {**OURS, "last_sent": 900, "last_received": 5000}
+SHUT = {**OURS, "send_q": 9000, "snd_wnd": 0}
+
+
+def stands(waiting: waits.Row, *sockets: Any, moved: int = 0, ran: float = 0.0) -> Program:
+    """The program app[9], with connections that moved so many bytes since the reading before."""
+    times: dict[str, Any] = {"pid": 9, "tid": 9, "started": 1, "name": "app", "state": "S"}
+    run = Entry(threads.Row(**times, ran=ran, waited=0.0),
+                before=threads.Row(**times, ran=0.0, waited=0.0), seconds=1.0)  # fmt: skip
+    tcp = [socket(1, state="listen", inode=7, local_port=80)]
+    tcp += [socket(2 + place, **one) for place, one in enumerate(sockets)]
+    past = [one._replace(bytes_acked=(one.bytes_acked or 0) - moved) for one in tcp]
+    frame = Frame(0.0, 0.0, {
+        "sockets_tcp": tuple(Entry(one, before=old, seconds=1.0)
+                             for one, old in zip(tcp, past, strict=True)),
+        "program_states": (Entry(program()), Entry(program(12, "db"))),
+        "socket_owners": tuple(Entry(socket_owners.Row(inode, pid, name)) for inode, pid, name
+                               in ((7, 9, "app"), (4, 9, "app"), (5, 12, "db"))),
+        "waits": (Entry(waiting), Entry(thread(12, call="futex", kind="lock"))),
+        "threads": (run,),
+    })  # fmt: skip
+    known: Any = SimpleNamespace(more={}, processes=(), flows=(), nics=())
+    return next(one for one in build(frame, known) if one.pid == 9)
+
+
+READS = thread(call="recvfrom", kind="input", object="socket:[4]")
+SENDS = thread(call="sendto", kind="output", object="socket:[4]")
+POLLS = thread(call="poll", kind="events")
+
+
+@pytest.mark.parametrize(("waiting", "connection", "does", "cure"), [
+    (READS, ASKED, "waits in recvfrom() for an answer of 10.0.0.9:5432", "On 10.0.0.9, see"),
+    (READS, OURS, "waits in recvfrom() for an answer of 10.0.0.9:5432", "at port 5432"),
+    (POLLS, ASKED, "waits for an answer of 10.0.0.9:5432", "a timeout"),
+    (READS, {**ASKED, "send_q": 8, "snd_wnd": 9}, "waits in recvfrom() for an answer of",
+     "`nettop why --to 10.0.0.9:5432` walks"),
+    (SENDS, SHUT, "waits in sendto() until 10.0.0.9:5432 takes more: its window is closed", "On"),
+    (SENDS, {**SHUT, "snd_wnd": 99}, "takes more: it acknowledges nothing", "why --to"),
+])  # fmt: skip
+def test_who_does_not_answer_or_read_is_named(
+    waiting: waits.Row, connection: dict[str, Any], does: str, cure: str
+) -> None:
+    found = stands(waiting, connection)
+    assert found.held
+    assert found.does.startswith(does) or does in found.does
+    assert cure in found.cure
+    assert "{" not in found.does + found.cure
+
+
+@pytest.mark.parametrize(("waiting", "connection", "more", "state"), [
+    (READS, ASKED, {"moved": 8}, "reads"),  # it is answered
+    (READS, ASKED, {"ran": 0.2}, "reads"),  # other threads work
+    (READS, {**ASKED, "local_port": 80}, {}, "reads"),  # an idle client
+    (READS, {**OURS, "last_sent": 5000, "last_received": 900}, {}, "reads"),  # a subscription
+    (POLLS, OURS, {}, "events"),  # nothing was asked, as far as is known
+    (SENDS, {**SHUT, "snd_wnd": 99}, {"moved": 8}, ""),  # a transfer
+    (POLLS, {**SHUT, "local_port": 80}, {}, "events"),  # one client of many does not read
+])  # fmt: skip
+def test_a_connection_that_moves_or_was_accepted_holds_nothing(
+    waiting: waits.Row, connection: dict[str, Any], more: Any, state: str
+) -> None:
+    assert stands(waiting, connection, **more).state == state
+
+
+def test_a_program_of_this_host_that_does_not_answer_is_named_with_what_it_waits_for() -> None:
+    ours = {**ASKED, "remote": "10.0.0.1"}
+    theirs = {"local_port": 5432, "remote": "10.0.0.1", "remote_port": 40001, "inode": 5}
+    found = stands(READS, ours, theirs)
+    assert found.does == (
+        "waits in recvfrom() for an answer of 10.0.0.1:5432, db[12], which waits for a lock or "
+        "another thread (futex)"
+    )
+    assert "/proc/12/task" in found.cure
+
+
+def test_whose_data_a_unix_socket_lacks_is_told() -> None:
+    waiting = thread(call="recvfrom", kind="input", object="socket:[4]", feeds=(12,))
+    found = facts(program(), program(12, "db"), waits=[waiting, thread(12, state="T")])[9]
+    assert (
+        found.does
+        == "waits in recvfrom() for data of db[12], which is stopped by a signal (state T)"
+    )
+    assert "kill -CONT 12" in found.cure
+
+
+def test_a_program_behind_a_tun_interface_has_its_losses() -> None:
+    nic = SimpleNamespace(
+        name="tun0", driver="tun", per_s=SimpleNamespace(tx_packets=0.0, tx_dropped=90.0)
+    )
+    frame = Frame(0.0, 0.0, {
+        "program_states": (Entry(program()),), "tun_readers": (Entry(tun_readers.Row("tun0", 9)),),
+    })  # fmt: skip
+    known: Any = SimpleNamespace(more={}, processes=(), flows=(), nics=(nic,))
+    (found,) = build(frame, known)
+    assert (found.nic, found.taken, found.dropped) == ("tun0", 0.0, 90.0)

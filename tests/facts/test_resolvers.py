@@ -48,6 +48,22 @@ def test_a_question_that_waits_for_two_seconds_is_counted(
     assert sum(number for _, number in late(*readings).values()) == counted
 
 
+@folded(("readings", "counted"), [
+    ([ONE, TWO, [socket(3)], [socket(4)]], 2),  # a second each; the last waits still
+    ([[], ONE, [socket(1, unread=80)], []], 0),
+    ([ONE, []], 0),  # a forwarder's
+])  # fmt: skip
+def test_a_question_that_was_closed_without_an_answer_is_unheard(
+    readings: list[list[Any]], counted: int
+) -> None:
+    memory: Memory = {}
+    for number, sockets in enumerate(readings):
+        known = recall(memory, sockets_udp.Known)
+        known.rows, known.at = sockets, float(number)
+        rows = udp_questions.update(None, memory)  # type: ignore[arg-type]
+    assert sum(row.unheard for row in rows) == counted
+
+
 def test_sockets_that_were_not_read_again_do_not_age() -> None:
     memory: Memory = {}
     for at, rows in ((0.0, []), (1.0, ONE), (1.0, ONE), (1.0, ONE)):
@@ -70,10 +86,10 @@ def test_the_name_servers_are_told_with_the_processes_that_asked() -> None:
 
 
 def test_a_name_server_has_the_rate_of_what_waited() -> None:
-    now, before = (udp_questions.Row("10.0.0.9", 2, n, ("app[9]",)) for n in (3, 1))
+    now, before = (udp_questions.Row("10.0.0.9", 2, n, n, ("app[9]",)) for n in (3, 1))
     other = Entry(udp_questions.Row("fd00::8"))
     tables = {"udp_questions": [Entry(now, before=before, seconds=1.0), other]}
     found = resolver.build(Frame(1.0, 1.0, tables), None)  # type: ignore[arg-type]
-    assert [(one.id, one.waiting, one.late, one.processes) for one in found] == [
-        ("10.0.0.9:53", 2, 2.0, ("app[9]",)), ("[fd00::8]:53", 0, None, ()),
+    assert [(one.id, one.waiting, one.late, one.unheard, one.processes) for one in found] == [
+        ("10.0.0.9:53", 2, 2.0, 2.0, ("app[9]",)), ("[fd00::8]:53", 0, None, None, ()),
     ]  # fmt: skip

@@ -67,6 +67,11 @@ class Row:
         "ms",
         default=None,
     )
+    last_received: int | None = gauge(
+        "time since data last came, when the socket last changed; None: in a packed row",
+        "ms",
+        default=None,
+    )
     pmtu: int | None = gauge("path MTU", "bytes", default=None)
     rcv_ssthresh: int | None = gauge(
         "largest window that this end offers now", "bytes", default=None
@@ -284,7 +289,7 @@ class PackedRow(Packed[Row]):
             self.cookie, ends.namespace, family, ends.local, local, ends.remote, remote,
             ends.interface,
         )  # fmt: skip
-        numbers = [*every[:13], *every[14:17], None, *every[17:]]
+        numbers = [*every[:13], *every[14:17], None, None, *every[17:]]
         return connected(names, self.state, data[_ALL.size :], every[13], numbers)
 
     def __getattr__(self, name: str) -> Any:

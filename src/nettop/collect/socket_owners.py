@@ -28,6 +28,7 @@ LISTS: Final = 400  # processes whose descriptors are listed in one reading
 LINKS: Final = 4000  # links followed in one reading, before the last process of it
 LISTED: Final = 8  # descriptors that are listed in the time of following one link
 FEW: Final = 64  # links of a process that are followed before those of others
+_TUN: Final = "tun"  # /dev/net/tun: the last component of the link
 _TRUST: Final = 6  # readings for which a descriptor is not followed again
 
 
@@ -51,6 +52,7 @@ class _ProcessSockets:
     pending: tuple[str, ...] = ()  # descriptors whose links are to be followed
     inodes: dict[str, int] = field(default_factory=dict)
     pipes: dict[str, int] = field(default_factory=dict)  # by descriptor, for `waits`
+    tuns: tuple[str, ...] = ()  # descriptors of /dev/net/tun, for `tun_readers`
     rows: tuple[Row, ...] = ()  # of these sockets
     trusted: int = _TRUST  # readings since every link was followed
     quiet: int = 0  # readings without a change of the list
@@ -162,6 +164,7 @@ def _look(source: Source, pid: str, process: _ProcessSockets, turn: int) -> None
     stay = frozenset(names)
     process.inodes = {name: inode for name, inode in process.inodes.items() if name in stay}
     process.pipes = {name: inode for name, inode in process.pipes.items() if name in stay}
+    process.tuns = tuple(name for name in process.tuns if name in stay)
     process.names = names
 
 
@@ -169,7 +172,10 @@ def _follow(source: Source, pid: str, process: _ProcessSockets, most: int | None
     """Follow at most so many links of the descriptors listed; returns their number."""
     names, process.pending = process.pending[:most], process.pending[most:] if most else ()
     for name in names:
-        kind, _, number = (_sysfs.target(source, f"/proc/{pid}/fd/{name}") or "").partition(":")
+        target = _sysfs.target(source, f"/proc/{pid}/fd/{name}") or ""
+        if (target == _TUN) != (name in process.tuns):
+            process.tuns = tuple({*process.tuns} ^ {name})
+        kind, _, number = target.partition(":")
         for what, known in (("socket", process.inodes), ("pipe", process.pipes)):
             if kind == what and number[1:-1].isdecimal():
                 known[name] = int(number[1:-1])

@@ -51,7 +51,7 @@ _COUNTS: Final = struct.Struct("=IIII")  # what waits to be read and sent, owner
 _NAMES_AT, _COOKIE_AT, _COUNTS_AT, _ATTRIBUTES_AT = 16, 60, 72, 88
 # struct tcp_info as of Linux 5.4 from `snd_mss` at byte 16, in the order of `Row`; older kernels
 # send less, newer ones more
-_INFO: Final = struct.Struct("=16xI4xI4xI8xI12xIIIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
+_INFO: Final = struct.Struct("=16xI4xI4xI8xI4xI4xIIIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
 _AGES_AT: Final = 44  # tcpi_last_data_sent and the three after it, 16 bytes
 _MEMORY: Final = struct.Struct("=9I")
 

@@ -75,6 +75,7 @@ class Moving:
     rounds: dict[int, int] = field(default_factory=dict)  # readings left, by process
     parts: dict[int, _Part] = field(default_factory=dict)  # by namespace; 0: this one
     others: tuple[int, ...] = ()  # programs that feed or drain these, by `waits`
+    readers: tuple[int, ...] = ()  # programs behind TUN and TAP interfaces, by `tun_readers`
     drops: dict[int, int] = field(default_factory=dict)  # datagrams, by inode
     cgroups: frozenset[str] = frozenset()
     memory_cgroups: frozenset[str] = frozenset()
@@ -154,6 +155,7 @@ def _moving(memory: Memory) -> list[int]:
         if udp.inode in holders and (udp.recv_q or udp.drops > drops.get(udp.inode, udp.drops)):
             left[holders[udp.inode]] = _ROUNDS
     known.drops = {udp.inode: udp.drops for udp in datagrams}
+    left = dict.fromkeys(known.readers, 1) | left
     chosen = sorted((pid for pid in left if str(pid) in held), key=lambda pid: -left[pid])
     known.rounds = {pid: left[pid] for pid in chosen[:PROCESSES]}
     return list(known.rounds)

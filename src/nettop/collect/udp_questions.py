@@ -4,7 +4,9 @@ A resolver opens a connected datagram socket for each question, and closes it wi
 after a timeout (resolv.conf(5): five seconds, then the next name server). An answer takes
 milliseconds, so a socket that stays without data has asked in vain. The sockets are those of
 `sockets_udp`. A socket that is there from the first reading may be that of a forwarder, which keeps
-its sockets: it counts only if it is closed.
+its sockets: it counts only if it is closed. A timeout may be shorter (`options timeout:1`), so
+those that a reading saw waiting, and that were closed then, are counted as well: of questions with
+an answer there are few.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ class Row:
     server: str = label("address of the name server")
     waiting: int = gauge("sockets that wait for its answer", "sockets", default=0)
     late: int = counter("questions that waited two seconds or more", "questions", default=0)
+    unheard: int = counter("questions that a reading saw wait, and that are closed", "questions",
+                           default=0)  # fmt: skip
     processes: tuple[str, ...] = gauge("processes that asked, as name[pid]", default=())
 
 
@@ -45,6 +49,7 @@ class _Question:
     seen: float  # the same, last
     old: bool  # it may have been there for long
     counted: bool = False
+    heard: bool = False  # an answer came
 
 
 @dataclass
@@ -54,6 +59,7 @@ class Known:
     at: float | None = None  # of the sockets: None: not read yet
     asked: dict[int, _Question] = field(default_factory=dict)  # by inode
     late: Counter[str] = field(default_factory=Counter)
+    unheard: Counter[str] = field(default_factory=Counter)
     who: dict[str, dict[str, None]] = field(default_factory=dict)  # processes by server
 
 
@@ -71,8 +77,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
             known.who.setdefault(question.server, {})[f"{held[str(pid)].name}[{pid}]"] = None
     waiting = Counter(one.server for one in known.asked.values())
     return [
-        Row(one, waiting[one], known.late[one], tuple(known.who.get(one, ())))
-        for one in sorted({*waiting, *known.late})
+        Row(one, waiting[one], known.late[one], known.unheard[one], tuple(known.who.get(one, ())))
+        for one in sorted({*waiting, *known.late, *known.unheard})
     ]
 
 
@@ -82,13 +88,14 @@ def _follow(known: Known, rows: Sequence[sockets_udp.Row], at: float) -> None:
     asked = {row.inode: row for row in rows if row.remote_port == PORT and row.inode}
     for inode in [inode for inode in known.asked if inode not in asked]:
         gone = known.asked.pop(inode)
+        known.unheard[gone.server] += not gone.old and not gone.heard
         if not gone.counted and gone.seen - gone.since >= LATE:
             known.late[gone.server] += 1
     for inode, row in asked.items():
         one = known.asked.setdefault(inode, _Question(row.remote, at, at, first))
         one.seen = at
         if row.recv_q:
-            one.since = at
+            one.since, one.heard = at, True
         elif not one.old and not one.counted and at - one.since >= LATE:
             one.counted = True
             known.late[one.server] += 1

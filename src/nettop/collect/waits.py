@@ -189,8 +189,8 @@ class _Host(NamedTuple):
                 continue
             for other, number in self.known.holders.get(name, ()):
                 file = self.file(other, number) if other != pid else None
-                if file is None or file.inode != mine.inode:  # of another file of that name
-                    continue
+                if file is None or (name == mine.target and file.inode != mine.inode):
+                    continue  # of another file of that name
                 if file.writes if writes else file.reads:
                     found[int(other)] = None
         return tuple(found)

@@ -49,11 +49,32 @@ def run(source: Source, args: argparse.Namespace) -> int:
     if args.target is not None or args.peer is not None:
         raise Refused("--to asks about one address: leave out TARGET and --peer", 2)
     frame, way = ask_way(source, asked(args))
+    if way.decider is None and source.live and source.batches is None:
+        way = _observed(source, way)
     if args.json:
         emit(document(source, way, frame))
     else:
         print_lines(*text(way))
     return 0
+
+
+def _observed(source: Source, way: Way) -> Way:
+    """The way, with what becomes of packets to that address while nettop looks."""
+    from dataclasses import replace
+
+    from ..facts.way.loops import loop
+    from ..host.arriving import hops
+    from ._answers import unanswered
+
+    step = None
+    try:
+        if way.case in ("output", "forward") and way.interface is not None:
+            step = loop(way, hops(way.interface, way.flow.to))
+        if step is None and way.case == "output" and way.flow.protocol == "udp":
+            step = unanswered(source, way.flow)
+    except (OSError, ValueError):  # without the rights, or damaged: nothing is known of it
+        return way
+    return way if step is None else replace(way, steps=(*way.steps, step))
 
 
 def asked(args: argparse.Namespace) -> Flow:
@@ -143,7 +164,7 @@ def _wrapped(sentence: str, first: str, more: str) -> list[str]:
 
 TABLES: Final = (
     "addresses", "links", "processes", "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp",
-    "sysctls",
+    "sysctls", "tun_readers",
 )  # fmt: skip
 MOST: Final = 6  # rounds: an answer may lead to one more question
 

@@ -10,7 +10,14 @@ import pytest
 import way_tables as host
 from way_tables import FAR, SOUND, answer, frame, link, rule, switches, went
 
-from nettop.collect import addresses, drop_reasons, failed_calls, neighbour_states, sockets_udp
+from nettop.collect import (
+    addresses,
+    drop_reasons,
+    failed_calls,
+    neighbour_states,
+    sockets_udp,
+    tun_readers,
+)
 from nettop.facts.kinds.call import build as calls
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.way import build
@@ -74,7 +81,10 @@ def test_a_prefix_may_be_too_short(to: str, routes: Any, wide: bool) -> None:
 @pytest.mark.parametrize(("state", "stopped"), [("T", True), ("t", True), ("S", False)])
 def test_a_tunnel_whose_reader_is_stopped(state: str, stopped: bool) -> None:
     links = [SOUND["links"][0], link("a0", 2, kind="tun", noarp=True), *SOUND["links"][2:]]
-    way = went(FAR, frame(links=links, processes=[host.process(state)]))
+    way = went(
+        FAR, frame(links=links, processes=[host.process(state)],
+                   tun_readers=[tun_readers.Row("a0", 7)]),
+    )  # fmt: skip
     if stopped:
         assert way.decider is not None
         assert way.decider.saw == "no program reads a0: app[7] is stopped by a signal"

@@ -14,6 +14,7 @@ from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown, total
 from ..kind import Kind
+from ..ports import Holder, holder
 from .drop import most
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .. import Facts
 
 ABORTED: Final = "aborted"  # kind of the words: the other end ended a connection
+BINDS: Final = ("bind", "listen")  # what a service begins with
+RESTARTS: Final = 3  # processes of one name: a service that is started again and again is one
 GLOBAL: Final = IPv6Network("2000::/3")  # global unicast: RFC 4291 section 2.4, IANA
 
 
@@ -53,6 +56,7 @@ class Call:
 def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
     """One fact for each process, call and error of this namespace."""
     found: dict[tuple[str, int, str, str], list[Entry[Any]]] = {}
+    once = Counter[tuple[str, str, str]]()
     opened = Counter[tuple[int, str, str]]()
     for entry in frame.tables.get("failed_calls", ()):
         row = entry.now
@@ -61,11 +65,14 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
         if row.error == failed_calls.OPENED:
             opened[row.pid, row.address, row.port] += row.events
         elif not words(row, frame).normal:
-            key = row.process, row.pid, row.call, row.error
-            found.setdefault(key, []).append(entry)
+            found.setdefault((row.process, row.pid, row.call, row.error), []).append(entry)
+    for process, _, call, error in (key for key in found if key[2] in BINDS):
+        once[process, call, error] += 1
+    for key in [key for key in found if once[key[0], *key[2:]] >= RESTARTS]:
+        found.setdefault((key[0], 0, *key[2:]), []).extend(found.pop(key))
     active, passive = facts.host.tcp_active, facts.host.tcp_passive
     every = None if active is None or passive is None else active + passive
-    return tuple(_call(key, entries, opened, every) for key, entries in found.items())
+    return tuple(_call(key, entries, opened, every, frame) for key, entries in found.items())
 
 
 def words(row: failed_calls.Row, frame: Frame | None) -> Words:
@@ -109,7 +116,7 @@ def _global(address: str) -> bool:
 
 def _call(
     key: tuple[str, int, str, str], entries: list[Entry[Any]],
-    opened: Counter[tuple[int, str, str]], every: float | None,
+    opened: Counter[tuple[int, str, str]], every: float | None, frame: Frame,
 ) -> Call:  # fmt: skip
     process, pid, call, error = key
     said = words(entries[0].now, None)
@@ -121,7 +128,12 @@ def _call(
     tried = {(pid, entry.now.address, entry.now.port) for entry in entries}
     answered = sum(opened[one] for one in tried)
     share = events / (events + answered) if call == "connection" else None
-    who = f"{process}[{pid}]"
+    who = f"{process}[{pid}]" if pid else process
+    pid = pid or entries[-1].now.pid
+    holds = _holder(call, error, ends, frame)
+    if holds is not None:
+        means, advice = f"{said.means}: {holds.saw}", holds.change[0].upper() + holds.change[1:]
+        said = said._replace(means=means, advice=f"{advice}.")
     return Call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
         kind=said.kind, means=said.means, cause=said.cause,
@@ -130,6 +142,16 @@ def _call(
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,
     )  # fmt: skip
+
+
+def _holder(
+    call: str, error: str, ends: Counter[tuple[str, str]], frame: Frame
+) -> Holder | None:  # fmt: skip
+    """Who has the port that cannot be bound."""
+    port = ends.most_common(1)[0][0][1]
+    if call not in BINDS or error != "EADDRINUSE" or not port.isdecimal():
+        return None
+    return holder(frame, "tcp", int(port)) or holder(frame, "udp", int(port))
 
 
 def _exact(advice: str, pid: int, ends: Counter[tuple[str, str]]) -> str:

@@ -15,88 +15,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ..connections import Connection, connections
+from ..held import IDLE_CLIENTS, STATES
 from ..kind import Kind
 
 if TYPE_CHECKING:
     from .. import Facts
+    from .nic import Nic
 
-
-class State(NamedTuple):
-    """One state. The words are templates: `pid`, `who`, and what decides the state."""
-
-    means: str  # behind the name of the program
-    cure: str  # what shows it, and who must do what
-    held: bool = False  # until then nothing goes on
-
-
-STATES: Final[Mapping[str, State]] = {
-    "frozen": State(
-        "is frozen with its cgroup",
-        "`cat {thaw}` shows it, and `echo {free} > {thaw}` lets it go on. `docker pause`, "
-        "`systemctl freeze` or a backup has frozen it", held=True,
-    ),
-    "stopped": State(
-        "is stopped by a signal (state T)",
-        "`ps -o pid,stat,cmd -p {pid}` shows it, and `kill -CONT {pid}` lets it go on. A shell "
-        "(Ctrl-Z) or a script has stopped it", held=True,
-    ),
-    "traced": State(
-        "is held by a debugger (state t): process {tracer}",
-        "`ps -p {tracer}` shows the debugger: let it go on or detach", held=True,
-    ),
-    "forks": State(
-        "cannot start a process or thread: {limit}",
-        "{raise_it}. `ps -eo pid,nlwp,user,cmd --sort=-nlwp | head` shows who has them; if their "
-        "number only rises, the program does not end or reap them", held=True,
-    ),
-    "slowed": State(
-        "is slowed by memory.high of {high}",
-        "`cat {high}/memory.current {high}/memory.high` shows both: raise the limit (systemd: "
-        "MemoryHigh=), or let the program use less memory", held=True,
-    ),
-    "blocked": State(
-        "is blocked in {call}() by a full {pipe}: {reader}",
-        "{free_it}. Until the other end reads, {who} does nothing else: let it not wait for what "
-        "it logs", held=True,
-    ),
-    "busy": State(
-        "uses a whole CPU",
-        "Spread the work over more threads or processes, or find what uses the CPU: "
-        "`nettop profile`, `perf top -p {pid}`",
-    ),
-    "starved": State(
-        "waits for a CPU {share:.0%} of the time",
-        "Give it one: remove its pinning (`taskset -acp`) or the other work of its CPU, and see "
-        "its class and priority (`chrt -p {pid}`, nice, cpu.weight)",
-    ),
-    "disk": State(
-        "waits for a device in {call}(){file}",
-        "`iostat -x 1` shows the device. Let the program write in another thread, or less often",
-    ),
-    "reads": State(
-        "waits in {call}() for data of one connection",
-        "Clients that keep a connection open and idle hold its threads: set a limit of idle time, "
-        "use more threads or processes, or one thread that accepts only",
-    ),
-    "sleeps": State(
-        "sleeps by itself in {call}()",
-        "The program pauses: a fixed sleep, a limit of its rate, a retry. A larger buffer or "
-        "backlog only fills later; `strace -f -p {pid}` shows how long each pause is",
-    ),
-    "locked": State(
-        "waits for {lock} ({call})",
-        "`cat /proc/{pid}/task/*/stack` and `gdb -p {pid}` show who holds it: all threads wait for "
-        "that one",
-    ),
-    "events": State(
-        "waits for events in {call}() and does not take them",
-        "Its limit of connections or of workers is reached, or its event loop no longer watches "
-        "the socket: raise the limit, or restart it",
-    ),
-}  # fmt: skip
 
 STARTS: Final = ("clone", "clone3", "fork", "vfork")
 FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
+STANDS: Final = 0.05  # of wall time on a CPU: a program that waits for one answer has less
 SLOW: Final = 1.0  # times a second: below, memory.high is touched now and then
 _CALLS: Final = {
     "output": "blocked", "sync": "disk", "input": "reads", "timer": "sleeps", "lock": "locked",
@@ -117,6 +47,11 @@ class Program:
     connections: int = gauge("connections that wait for it", "connections", default=0)
     unread: int = gauge("data that waits for it", "bytes", default=0)
     refused: int = gauge("processes and threads that it could not start", "calls", default=0)
+    nic: str | None = gauge("TUN or TAP interface whose packets it reads", default=None)
+    taken: float | None = gauge("packets of that interface that it took", "packets/s", default=None)
+    dropped: float | None = gauge(
+        "packets of that interface that were dropped, its queue full", "packets/s", default=None
+    )
 
 
 class _Known(NamedTuple):
@@ -127,6 +62,7 @@ class _Known(NamedTuple):
     threads: Mapping[int, list[Any]]  # rows of `waits`
     shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
     forks: Mapping[int, tuple[str, int]]  # call, and how often
+    connections: Mapping[int, Connection]  # by inode
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
@@ -135,7 +71,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         return ()
     known = _known(frame)
     states = {pid: _state(pid, known) for pid in known.states}
-    connections: dict[int, int] = {}
+    waiting: dict[int, int] = {}
     holders: dict[int, list[int]] = {}
     doors = {one.inode: one for one in facts.more.get("listener", ()) if one.waiting}
     for row in frame.rows("socket_owners") if doors else ():
@@ -143,7 +79,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
             holders.setdefault(row.inode, []).append(row.pid)
     for inode, pids in holders.items():
         for pid in pids:
-            connections[pid] = connections.get(pid, 0) + doors[inode].waiting
+            waiting[pid] = waiting.get(pid, 0) + doors[inode].waiting
         first = doors[inode].pid
         if first in states:
             told = [states[pid] for pid in (first, *pids) if pid in states]
@@ -153,13 +89,22 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         for flow in facts.flows:
             if flow.pid in states:
                 unread[flow.pid] = unread.get(flow.pid, 0) + (flow.recv_q or 0)
+    behind = {row.pid: row.interface for row in frame.rows("tun_readers")}
+    nics = {one.name: one for one in facts.nics if one.driver == "tun"} if behind else {}
+    nic = {pid: nics[name] for pid, name in behind.items() if name in nics}
     return tuple(
         Program(
             pid, row.name, state, does, cure, state in STATES and STATES[state].held,
-            connections.get(pid, 0), unread.get(pid, 0), known.forks.get(pid, ("", 0))[1],
+            waiting.get(pid, 0), unread.get(pid, 0), known.forks.get(pid, ("", 0))[1],
+            *(_queue(nic[pid]) if pid in nic else ()),
         )
         for pid, row in known.states.items() for state, does, cure in (states[pid],)
     )  # fmt: skip
+
+
+def _queue(nic: Nic) -> tuple[str, float | None, float | None]:
+    """The interface of a program, and what it took and lost of its packets."""
+    return nic.name, nic.per_s.tx_packets, nic.per_s.tx_dropped
 
 
 def _known(frame: Frame) -> _Known:
@@ -177,8 +122,8 @@ def _known(frame: Frame) -> _Known:
     for row in frame.rows("failed_calls"):
         if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
             forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
-    return _Known({row.pid: row for row in frame.rows("program_states")}, slowed, threads, shares,
-                  forks)  # fmt: skip
+    states = {row.pid: row for row in frame.rows("program_states")}
+    return _Known(states, slowed, threads, shares, forks, connections(frame, states))
 
 
 def _state(pid: int, known: _Known, seen: tuple[int, ...] = ()) -> tuple[str, str, str]:
@@ -214,8 +159,54 @@ def _states(
         yield "busy", {}
     if waited >= STARVED:
         yield "starved", {"share": waited}
+    if ran < STANDS:
+        yield from _stands(pid, known, seen)
     for one in threads:
         yield from _waits(pid, one, known, seen)
+
+
+def _stands(
+    pid: int, known: _Known, seen: tuple[int, ...]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """What the program waits for at connections on which nothing moves.
+
+    Where its threads wait for events or for each other, at those that it opened; a thread that
+    sleeps at one of them tells more.
+    """
+    own = [one for one in known.connections.values() if one.pid == pid and one.still]
+    asleep = [one for one in known.threads.get(pid, ()) if one.state != "R"]
+    threads = {_inode(one.object): one for one in asleep}
+    others = any(one.kind in ("events", "lock") for one in asleep)
+    for one in own:
+        thread = threads.get(one.inode)
+        kind = thread.kind if thread is not None else "events" if others and one.opened else ""
+        where = f" in {thread.call}()" if thread is not None else ""
+        if one.sends and (kind == "output" or (kind == "events" and one.shut)):
+            why = "its window is closed" if one.shut else "it acknowledges nothing"
+            yield "sends", {"where": where, "why": why, **_other_end(pid, one, known, seen)}
+        elif one.opened and (one.asked or (one.asked is None and kind == "input")) and kind:
+            yield "asks", {"where": where, **_other_end(pid, one, known, seen)}
+
+
+def _other_end(
+    pid: int, one: Connection, known: _Known, seen: tuple[int, ...]
+) -> Mapping[str, object]:  # fmt: skip
+    """Who is at the other end of a connection, what that one does, and where to look."""
+    if one.other is None or one.other in seen:
+        host, _, port = one.remote.rpartition(":")
+        if one.sends and not one.shut:
+            return {"peer": one.remote, "look": f"`nettop why --to {one.remote}` walks the way"}
+        return {
+            "peer": one.remote,
+            "look": f"On {host}, see what holds the program at port {port}, its load, its disk "
+            "and its locks (`nettop advise` there)",
+        }
+    who = _who(one.other, known)
+    _, does, cure = _told(one.other, known, (*seen, pid))
+    return {
+        "peer": f"{one.remote}, {who}" + (f", which {does}" if does else ""),
+        "look": cure or f"See what holds {who}: `sudo nettop why {one.other}`",
+    }
 
 
 def _waits(
@@ -230,7 +221,15 @@ def _waits(
             if one.drains or one.object.startswith("pipe:"):  # else by the end of its connection
                 yield name, {"call": one.call, **_reader(pid, one, known, seen)}
         elif name and (name != "reads" or one.object.startswith("socket:")):
-            yield name, {"call": one.call, "file": file, "lock": _lock(one, known)}
+            yield (
+                name,
+                {
+                    "call": one.call,
+                    "file": file,
+                    "lock": _lock(one, known),
+                    **(_writer(pid, one, known, seen) if name == "reads" else {}),
+                },
+            )
 
 
 def _lock(row: Any, known: _Known) -> str:
@@ -265,6 +264,29 @@ def _limit(row: Any) -> Mapping[str, object]:
     }
 
 
+def _told(pid: int, known: _Known, seen: tuple[int, ...]) -> tuple[str, str, str]:
+    """The state of another program, as `_state`; empty if it was not looked at."""
+    return _state(pid, known, seen) if pid in known.states else ("", "", "")
+
+
+def _writer(
+    pid: int, row: Any, known: _Known, seen: tuple[int, ...]
+) -> Mapping[str, object]:  # fmt: skip
+    """Whose data a thread waits for, if that is a program of this host, and what that one does."""
+    first = next((one for one in row.feeds if one not in seen), None)
+    if first is None:
+        return {"writer": "one connection", "idle": IDLE_CLIENTS}
+    _, does, cure = _told(first, known, (*seen, pid))
+    who = _who(first, known)
+    return {"writer": f"{who}, which {does}" if does else who, "idle": cure or IDLE_CLIENTS}
+
+
+def _inode(target: str) -> int:
+    """The inode of `socket:[INODE]`; -1 of another form."""
+    number = target.removeprefix("socket:[").removesuffix("]")
+    return int(number) if number.isdecimal() else -1
+
+
 def _reader(
     pid: int, row: Any, known: _Known, seen: tuple[int, ...]
 ) -> Mapping[str, object]:  # fmt: skip
@@ -275,8 +297,8 @@ def _reader(
     if not readers:
         return {"pipe": pipe, "reader": "nobody reads it", "free_it": at}
     first = readers[0]
-    who, told = _who(first, known), first in known.states
-    state, does, cure = _state(first, known, (*seen, pid)) if told else ("", "", "")
+    who = _who(first, known)
+    state, does, cure = _told(first, known, (*seen, pid))
     if state and STATES[state].held:
         return {"pipe": pipe, "reader": f"{who}, which reads it, {does}", "free_it": cure}
     does = f", which {does}," if state else ""
@@ -285,8 +307,10 @@ def _reader(
 
 
 KIND = Kind(
-    Program, "programs", needs=("program_states", "waits", "threads", "socket_owners"), build=build,
+    Program, "programs",
+    needs=("program_states", "waits", "threads", "socket_owners", "sockets_tcp", "tun_readers"),
+    build=build,
     target=lambda program: f"{program.name}[{program.pid}]", owner=attrgetter("name"),
-    parents={"process": attrgetter("pid")}, names={"program": "program.name"},
-    example={"pid": 3391, "name": "app"},
+    parents={"process": attrgetter("pid"), "nic": attrgetter("nic")},
+    names={"program": "program.name"}, example={"pid": 3391, "name": "app"},
 )  # fmt: skip

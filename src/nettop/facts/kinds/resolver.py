@@ -24,6 +24,9 @@ class Resolver:
     late: float | None = gauge(
         "questions that waited two seconds or more", "questions/s", default=None
     )
+    unheard: float | None = gauge(
+        "questions that a reading saw wait, and that are closed", "questions/s", default=None
+    )
     processes: tuple[str, ...] = gauge("processes that asked, as name[pid]", default=())
 
 
@@ -31,7 +34,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Resolver, ...]:  # noqa: ARG001
     """The name servers of this namespace, those with most sockets first."""
     found = (
         Resolver(end(entry.now.server, PORT), entry.now.waiting, entry.rate("late"),
-                 entry.now.processes)
+                 entry.rate("unheard"), entry.now.processes)
         for entry in frame.tables.get("udp_questions", ())
     )  # fmt: skip
     return tuple(sorted(found, key=lambda one: (-one.waiting, one.id)))

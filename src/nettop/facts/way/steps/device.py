@@ -43,7 +43,7 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
         yield Step("device", STOPS, f"the interface {name}{under} has no carrier", show,
                    _carrier(link))  # fmt: skip
         return
-    if link.kind == "tun" and (stopped := _stopped(leg)):
+    if link.kind == "tun" and (stopped := _stopped(leg, name)):
         saw = f"no program reads {name}: {stopped.name}[{stopped.pid}] is stopped by a signal"
         yield Step("device", STOPS, saw, show, f"kill -CONT {stopped.pid}")
         return
@@ -67,12 +67,11 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
         yield from _ports(leg, link)
 
 
-def _stopped(leg: Leg) -> ProcessRow | None:
-    """A program with sockets that is stopped (state T).
-
-    Which program reads a TUN device is not asked. While all run, one of them is taken to read it.
-    """
-    rows = leg.host.frame.rows("processes")
+def _stopped(leg: Leg, name: str) -> ProcessRow | None:
+    """The program that reads a TUN device, if it is stopped (state T)."""
+    frame = leg.host.frame
+    readers = {row.pid for row in frame.rows("tun_readers") if row.interface == name}
+    rows = (row for row in frame.rows("processes") if row.pid in readers)
     return next((row for row in rows if row.state in ("T", "t")), None)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ...flow_words import EVERYWHERE, end
+from ...ports import holder
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import IN, Leg, unbound
@@ -40,8 +41,14 @@ def look(leg: Leg) -> Iterator[Step]:
                 f"listens at {end(rows[0].local, flow.port)} {only}", show, change,
             )  # fmt: skip
         else:
-            yield Step("listener", STOPS, f"nothing listens at {flow.protocol} port {flow.port}",
-                       show, "start the service")  # fmt: skip
+            saw = f"nothing listens at {flow.protocol} port {flow.port}"
+            held = holder(host.frame, flow.protocol, flow.port)
+            if held is None:
+                yield Step("listener", STOPS, saw, show, "start the service")
+            else:
+                yield Step("listener", STOPS, f"{saw}: {held.saw}",
+                           f"ss -an{flow.protocol[0]}p sport = :{flow.port}",
+                           held.change)  # fmt: skip
         return
     yield from _state(host, mine[0], name, show, flow.protocol)
     if flow.protocol == "udp" and leg.question.arrives and mine[0].local in EVERYWHERE:

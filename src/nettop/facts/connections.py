@@ -1,0 +1,90 @@
+"""What a program waits for at its TCP connections: an answer, or that the other end takes more.
+
+A question without an answer is data that was sent after the last that came, on a connection that
+this end opened (tcpi_last_data_sent and tcpi_last_data_recv of struct tcp_info). A connection is
+still if neither end has moved data since the reading before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .flow_words import end
+
+if TYPE_CHECKING:
+    from ..collect.sockets_tcp import Row as TcpRow
+    from ..frame.rates import Entry, Frame
+
+_OPEN: Final = ("established", "close-wait")
+
+
+class Connection(NamedTuple):
+    """One connection of a program, as that program sees it."""
+
+    inode: int
+    pid: int  # that holds it
+    remote: str  # address:port
+    other: int | None  # the process at the other end, on this host
+    opened: bool  # by this end
+    asked: bool | None  # data was sent after the last that came; None: not known
+    still: bool
+    shut: bool  # the other end takes nothing: its window is closed
+    sends: bool  # data waits to be sent, or to be acknowledged
+
+
+def connections(frame: Frame, pids: Collection[int]) -> Mapping[int, Connection]:
+    """Those of these processes in this namespace, by inode."""
+    holders = {
+        row.inode: row.pid
+        for row in frame.rows("socket_owners") if row.pid is not None and row.pid in pids
+    }  # fmt: skip
+    if not holders:
+        return {}
+    doors: set[int] = set()
+    own: list[Entry[TcpRow]] = []
+    for entry in frame.tables.get("sockets_tcp", ()):
+        if entry.now.state == "listen":
+            doors.add(entry.now.local_port)
+        elif entry.now.inode in holders and entry.now.state in _OPEN:
+            own.append(entry)
+    others = _others(frame, own)
+    return {
+        one.now.inode: _connection(one, holders[one.now.inode], doors, others) for one in own
+    }  # fmt: skip
+
+
+def _others(frame: Frame, own: Collection[Entry[TcpRow]]) -> Mapping[tuple[object, ...], int]:
+    """The processes at the other ends that are on this host, by both ends."""
+    here = {entry.now.local for entry in own}
+    wanted = {
+        (row.remote, row.remote_port, row.local, row.local_port)
+        for row in (entry.now for entry in own) if row.remote in here
+    }  # fmt: skip
+    if not wanted:
+        return {}
+    found = {
+        row.inode: ends for row in frame.rows("sockets_tcp")
+        if (ends := (row.local, row.local_port, row.remote, row.remote_port)) in wanted
+    }  # fmt: skip
+    return {
+        found[row.inode]: row.pid
+        for row in frame.rows("socket_owners") if row.pid and row.inode in found
+    }  # fmt: skip
+
+
+def _connection(
+    entry: Entry[TcpRow], pid: int, doors: Collection[int],
+    others: Mapping[tuple[object, ...], int],
+) -> Connection:  # fmt: skip
+    row = entry.now
+    known = row.last_sent is not None and row.last_received is not None
+    return Connection(
+        row.inode, pid, end(row.remote, row.remote_port),
+        others.get((row.remote, row.remote_port, row.local, row.local_port)),
+        row.local_port not in doors,
+        (row.last_sent or 0) < (row.last_received or 0) if known else None,
+        entry.rate("bytes_acked") == 0 == entry.rate("bytes_received") and not row.recv_q,
+        bool(row.probes) or row.snd_wnd == 0,
+        bool(row.send_q or row.notsent),
+    )  # fmt: skip

@@ -1,0 +1,51 @@
+"""Packets that this host forwards out of the interface by which they came.
+
+No counter tells them apart. Those that came or left by another interface are in the counters of
+that one, so of the rest of what was forwarded both ends are the same interface. Where one interface
+is on another (VLAN, bridge) both count a packet, and fewer are told.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ...terms.dataclass import dataclass
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Hairpin:
+    """One interface."""
+
+    nic: str = label("interface name")
+    returned: float = gauge(
+        "forwarded packets that came and left by it, at the least", "packets/s", default=0.0
+    )
+    entered: float = gauge("packets received by the other interfaces", "packets/s", default=0.0)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Hairpin, ...]:  # noqa: ARG001
+    """The interfaces of a host that forwards, if packets return by them."""
+    forwarded = facts.host.ip_forwarded or 0.0
+    counted = [one for one in facts.nics if one.kind != "loopback" and forwarded]
+    found = []
+    for nic in counted:
+        others = [one.per_s for one in counted if one is not nic]
+        entered = sum(one.rx_packets or 0.0 for one in others)
+        passed = entered + sum(one.tx_packets or 0.0 for one in others)
+        own = min(forwarded, nic.per_s.rx_packets or 0.0, nic.per_s.tx_packets or 0.0)
+        if own > passed:
+            found.append(Hairpin(nic.name, own - passed, entered))
+    return tuple(found)
+
+
+KIND = Kind(
+    Hairpin, "hairpins", needs=("snmp", "nicstats"), build=build,
+    parents={"nic": attrgetter("nic")}, names={"if": "hairpin.nic"}, example={"nic": "eth1"},
+)  # fmt: skip
