@@ -39,7 +39,7 @@ quick: $(READY) ## run lint, types and the tests of what changed and of its neig
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 check fast
 
 fast: $(READY)
-	@$(PY) -m pytest -n $(WORKERS) \
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile \
 	  -m "not netns and not slow and not live and not package and not nightly" $$($(PY) tests/quick.py)
 
 # One worker more than cores: tests of namespaces, and of an index, mostly wait.
@@ -47,10 +47,10 @@ test: $(READY) ## run lint, types and every test whose result is the same on eac
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 check tests
 
 tests: $(READY)
-	@$(PY) -m pytest -n $$(($$(nproc) + 1)) tests
+	@$(PY) -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder tests
 
 package: $(READY) ## test what users install: wheel, one file, each Python here, examples of CONTRIBUTING
-	@$(PY) -m pytest -n $$(($$(nproc) + 1)) -m package \
+	@$(PY) -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m package \
 	  $$(grep -rl --include='test_*.py' mark.package tests)
 
 live: $(READY) ## play real traffic, as root, and print the scoreboard (PLAY="names" ALL=1 MINUTES=8 STRICT=1)
@@ -66,7 +66,7 @@ nightly: binary ## run what takes hours: seeds, long properties, mutants, all pl
 	$(MAKE) lab-full chain
 
 golden: $(READY) ## rewrite golden files and screenshots
-	$(PY) -m pytest -n $(WORKERS) tests --update
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile tests --update
 
 # list small changes of the code that no test notices (COUNT=25 SEED=1); by hand
 mutants: $(READY)

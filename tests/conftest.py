@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-import side_by_side
 
 if TYPE_CHECKING:
     from limited import Limited
@@ -85,22 +84,6 @@ os.environ.clear()  # now, because modules read it when they are imported
 os.environ.update(_HERE)
 
 
-def _settle(number: int) -> None:
-    """Give a process that plays a part of the tests its own home."""
-    global _HOME, _HERE  # noqa: PLW0603 - they are those of the process
-    os.mkdir(f"{_HOME}/{number}")
-    before, _HOME = _HOME, f"{_HOME}/{number}"
-    _HERE = {name: value.replace(before, _HOME) for name, value in _HERE.items()}
-    os.environ.update(_HERE)
-
-
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """With `-n`, play the tests side by side; all share one server of processes."""
-    from warm import shared
-
-    return side_by_side.play(session, shared, _settle)
-
-
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test starts without configuration, journal and results, also of the test before."""
@@ -130,7 +113,6 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    side_by_side.option(parser)
     parser.addoption("--update", action="store_true", help="rewrite golden files")
     parser.addoption("--tally", metavar="FILE", help="write the outcome of each test as JSON")
 

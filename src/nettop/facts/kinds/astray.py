@@ -47,6 +47,6 @@ def build(frame: Frame, facts: Facts) -> tuple[Astray, ...]:  # noqa: ARG001
 
 
 KIND = Kind(
-    Astray, "astrays", needs=("drop_reasons", "udp_connected"), build=build,
+    Astray, "astrays", needs=("udp_connected",), build=build,
     names={"server": "astray.id"}, example={"id": "192.0.2.7:123"},
 )  # fmt: skip
