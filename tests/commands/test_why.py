@@ -15,7 +15,7 @@ from folded import folded
 from limit_frames import moment
 
 from nettop.cli import main
-from nettop.collect import qdiscs
+from nettop.collect import qdiscs, sockets_udp
 from nettop.commands.why import chosen, look, text
 from nettop.facts.limits import KINDS, Limit
 from nettop.facts.limits.document import document as limit_document
@@ -154,6 +154,19 @@ def test_one_reading_of_a_host_is_not_enough(
     (tmp_path / "proc/net/dev").write_text("a|b\nc|d\neth0: " + "1 " * 16 + "\n")
     assert main(["why", "--root", str(tmp_path), "--seconds", "100ms"]) == 3
     assert "not enough was seen" in capsys.readouterr().err
+
+
+def test_sockets_that_are_all_new_were_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [sockets_udp.Row(inode, "10.0.0.1", inode, "10.0.0.9", 123, False, 0, 0, 0, 0)
+            for inode in (40001, 40002)]  # fmt: skip
+    first, last = flow_tables.frames(
+        *({**moment(float(second)), "sockets_udp": [row]} for second, row in enumerate(rows))
+    )
+    taken = iter((first, last))
+    monkeypatch.setattr(Sampler, "take", lambda *_: next(taken))
+    waits = iter((True, False))
+    host = SimpleNamespace(ends=True, now=lambda: 0.0, wait=lambda _: next(waits))
+    assert look(cast(Source, host), 0.05)[0] is last
 
 
 @pytest.mark.parametrize("again", [True, False], ids=["read twice", "read once"])

@@ -43,10 +43,7 @@ def test_the_ports_without_a_socket_are_those_that_asked() -> None:
             ("NO_SOCKET", "elsewhere", "udp", "40002"), ("NO_SOCKET", "here", "tcp", "40003"),
         )
     ]  # fmt: skip
-    tables: dict[str, list[Any]] = {
-        "drop_reasons": drops,
-        "udp_connected": asked([40001, 40002, 40003]),
-    }
+    tables: dict[str, Any] = {"drop_reasons": drops, "udp_connected": asked([40001, 40002, 40003])}
     frame = Frame(0.0, 0.0, {name: tuple(map(Entry, rows)) for name, rows in tables.items()})
     found = astray.build(frame, None)  # type: ignore[arg-type]
     assert found == (astray.Astray("10.0.0.9:123", 3, 1),)

@@ -33,6 +33,7 @@ FIXED: Final = 0.9  # of the largest buffer that autotuning makes
 KEPT: Final = 0.55  # of a buffer: autotuning makes it twice what arrives in a round trip, and more
 SCALED: Final = 0.6  # of the largest window that can be offered arrives in a round trip
 LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is unreliable
+_WAITS: Final = ("established", "close-wait")  # states of a connection that was not accepted
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -50,6 +51,13 @@ def _stream(look: Look) -> Iterator[Reading]:
         for e in look.tcp
     )
     unread = look.often("recv_q")
+    if all(not e.now.inode and e.now.state in _WAITS for e in look.tcp):
+        yield Reading(
+            "application", "here", "the program that listens", "measured",
+            "the connection waits in the accept queue: the program has not accepted it", 1.0,
+            (look.rate, look.rate), 1.0,
+        )  # fmt: skip
+        return
     waiting = mean(entry.now.recv_q for entry in look.tcp) or 0.0
     flow = look.flow
     name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
