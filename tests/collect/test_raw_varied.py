@@ -101,7 +101,10 @@ def has_rows(host: str, name: str) -> bool:
 # `nicstats_raw` reads as `nicstats` does
 @folded("name", [one for one in collect.always() if one != "nicstats_raw"])
 def test_what_a_changed_answer_changes(name: str, update: bool) -> None:
-    host = next((host for host in HOSTS if has_rows(host, name)), HOSTS[0])
+    host = next((host for host in HOSTS if has_rows(host, name)), None)
+    if host is None:  # its own test has rows of it
+        assert not (GOLDEN / f"{name}.txt").exists()
+        return
     text = "\n".join(varied(host, name)) + "\n"
     same(GOLDEN / f"{name}.txt", text, update)
 
