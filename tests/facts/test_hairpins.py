@@ -31,6 +31,7 @@ def test_what_other_interfaces_cannot_have_carried_returned() -> None:
 @pytest.mark.parametrize(("forwarded", "nics"), [
     (None, LOOP), (0.0, LOOP),
     (4800.0, {"lan": (4800.0, 1.0), "wan": (1.0, 4800.0)}),  # from one to the other
+    (4800.0, {"mgmt": (0.5, 0.5), "wan": (4700.0, 4700.0)}),  # a router with one arm
     (4800.0, {"lan": (None, None), "wan": (None, None)}),  # the first frame
     (4800.0, {"eth0": (4800.0, 4800.0), "eth0.5": (4800.0, 0.0), "eth0.6": (0.0, 4800.0)}),
 ])  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from ipaddress import ip_address
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
@@ -67,13 +68,12 @@ def _observed(source: Source, way: Way) -> Way:
     from ._answers import unanswered
 
     step = None
-    try:
+    with suppress(OSError):  # without the rights nothing is known of it
         if way.case in ("output", "forward") and way.interface is not None:
             step = loop(way, hops(way.interface, way.flow.to))
+    with suppress(OSError, ValueError):
         if step is None and way.case == "output" and way.flow.protocol == "udp":
             step = unanswered(source, way.flow)
-    except (OSError, ValueError):  # without the rights, or damaged: nothing is known of it
-        return way
     return way if step is None else replace(way, steps=(*way.steps, step))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .. import Facts
 
 _REASON: Final = "NO_SOCKET"
+_SHARE: Final = 0.5  # of the ports from which it was asked: of fewer, answers came late by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Astray:
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Astray, ...]:  # noqa: ARG001
-    """The servers whose answers are missed, most first."""
+    """The servers of which most answers are missed, most first."""
     lost = {
         row.port for row in frame.rows("drop_reasons")
         if (row.where, row.reason, row.protocol) == ("here", _REASON, "udp")
@@ -41,7 +42,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Astray, ...]:  # noqa: ARG001
     found = [
         Astray(end(row.server, row.port), len(row.asked), missed)
         for row in (frame.rows("udp_connected") if lost else ())
-        if (missed := sum(str(port) in lost for port in row.asked))
+        if (missed := sum(str(port) in lost for port in row.asked)) > _SHARE * len(row.asked)
     ]
     return tuple(sorted(found, key=lambda one: (-one.missed, one.id)))
 

@@ -8,7 +8,7 @@ is on another (VLAN, bridge) both count a packet, and fewer are told.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
@@ -17,6 +17,9 @@ from ..kind import Kind
 
 if TYPE_CHECKING:
     from .. import Facts
+
+
+ENTERS: Final = 1.0  # packets/s: with fewer all come by one interface, as to a balancer
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Hairpin, ...]:  # noqa: ARG001
         entered = sum(one.rx_packets or 0.0 for one in others)
         passed = entered + sum(one.tx_packets or 0.0 for one in others)
         own = min(forwarded, nic.per_s.rx_packets or 0.0, nic.per_s.tx_packets or 0.0)
-        if own > passed:
+        if own > passed and entered >= ENTERS:
             found.append(Hairpin(nic.name, own - passed, entered))
     return tuple(found)
 
