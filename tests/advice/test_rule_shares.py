@@ -46,6 +46,10 @@ FIXED = {
     "a ratio of two rates, or both ends": """
         tls-records-fail faster-link-than-the-receiver where-packets-die
         application-does-not-read requests-arrive-in-two-parts traffic-passes-the-kernel-by
+        packets-go-round
+    """,
+    "a program that takes nothing: all is lost": """
+        program-held
     """,
 }
 
