@@ -110,6 +110,7 @@ def one_network(host: Host, draw: Random) -> None:
     one.address, other.address = "10.20.0.5", "10.20.0.6"
     other.rx_packets, other.tx_packets = draw.uniform(2e3, 4e4), draw.uniform(0, 5)
     one.tx_packets = max(one.tx_packets, other.rx_packets)
+    one.rx_packets = other.tx_packets  # what is forwarded comes by the other
 
 
 def slot_shared(host: Host, draw: Random) -> None:

@@ -43,6 +43,7 @@ class Terminal(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._ends, self._end = os.pipe()
         self._ahead = Ahead(app, super().process_message)
+        self._post = app.post_message
         self._lent = False  # the shell has the terminal
         self._stops = False  # the process is about to stop, with its job
         self._rests = False  # it is closed, and will be used again
@@ -96,7 +97,7 @@ class Terminal(LinuxDriver):
         """Take the terminal again if no SIGCONT came, because nothing was stopped."""
         if self._lent and not self._stops:
             self._continue()
-            self._app.post_message(Tick(note("no shell could continue nettop: it goes on", "warn")))
+            self._post(Tick(note("no shell could continue nettop: it goes on", "warn")))
 
     def _continue(self) -> None:
         """SIGCONT: take the terminal again, also after SIGSTOP, which cannot be handled."""
