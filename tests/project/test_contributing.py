@@ -133,7 +133,7 @@ from dataclasses import replace
 
 from nettop.commands import man, schema
 from nettop.facts.limits import Reading, words
-from nettop.facts.pair import HERE, THERE, line
+from nettop.facts.pair import HERE, THERE, model
 from nettop.metrics.values import _flows
 from nettop.panes import limit as band
 from nettop.panes.origins import of_stage
@@ -153,7 +153,7 @@ assert at_fault(limit)
 told = "\\n".join(text_of(row) for row in band.lines(scene, limit, None, 198))
 assert "✗ BUDGET" in told and "raise net.core.netdev_budget_usecs" in told, told
 assert of_stage(facts, limit, "budget").pane == "cores"
-joined = [(one.stage, one.end) for one in line.stages(None, limit, (HERE, THERE))]
+joined = [(one.stage, one.end) for one in model.stages(None, limit, (HERE, THERE))]
 assert ("budget", THERE) in joined, joined
 assert "the time and packets of a poll of the receive ring" in man.concepts()
 assert "budget" in schema.load()["$defs"]["stage"]["enum"]
