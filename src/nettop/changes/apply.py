@@ -114,9 +114,9 @@ def make(
             try:
                 terms.arm(journal, entry)
             except OSError as error:
-                because = f"nothing would revert it: {sentence(error)}"
-                journal.note(entry.id, "refused", because=because)
-                results.append(refused(change, because, entry.id, shell=expected.shell))
+                results.append(
+                    _refuse(journal, entry, f"nothing would revert it: {sentence(error)}")
+                )
                 return
         if first is None and due is not None:
             entry = _armed(journal, entry, terms.confirm, drafts[at + 1 :])
@@ -213,17 +213,16 @@ def _armed(
 
 def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange) -> Result:
     if because := _withdrawn(journal, entry) or _replaced(host, entry):
-        journal.note(entry.id, "refused", because=because)
-        return refused(change, because, entry.id, shell=entry.shell)
+        return _refuse(journal, entry, because)
     because = _write_all(change, entry, host)
     if other := _replaced(host, entry):
-        return _taken_back(host, entry, "conflict", f"{other}, and was written instead", journal)
+        return _mistaken(host, journal, entry, other)
     try:
         late = _withdrawn(journal, entry)
     except OSError:  # unknown; what reverts it needs no journal
         late = ""
     if late:  # what reverts it may have come before the write, and had nothing to revert
-        return _taken_back(host, entry, "reverted", late)
+        return _taken_back(host, entry, late)
     return _read_back(host, journal, entry, because)
 
 
@@ -233,11 +232,9 @@ def _read_back(host: Host, journal: Journal, entry: JournaledChange, because: st
     after = look(host, address)
     why = _without_effect(entry, after, because)
     if why:
-        made = Change(entry.setting, entry.before, entry.wanted)
         if not because:  # accepted: withdraw the request, so that it takes no effect later
             _quietly(host, address, entry.asked or entry.before)
-        journal.note(entry.id, "refused", because=why)
-        return refused(made, why, entry.id, shell=entry.shell, after=look(host, address))
+        return _refuse(journal, entry, why, look(host, address))
     if after is None and not because:
         because = "it cannot be read back: the device is gone or renamed"
     effect = "applied" if after == entry.wanted else "rounded"
@@ -261,7 +258,7 @@ def _read_back(host: Host, journal: Journal, entry: JournaledChange, because: st
     except OSError as error:
         why = f"the journal could not be completed: {sentence(error)}"
         if entry.due is not None or entry.keeper:  # it could not be confirmed
-            return _taken_back(host, entry, "reverted", why)
+            return _taken_back(host, entry, why)
         because = f"{because}; done, but {why}" if because else f"done, but {why}"
     if moved:
         also = ", ".join(
@@ -302,19 +299,34 @@ def _without_effect(entry: JournaledChange, after: str | None, because: str) -> 
     return ""
 
 
-def _taken_back(
-    host: Host, entry: JournaledChange, state: str, why: str, journal: Journal | None = None
+def _refuse(
+    journal: Journal, entry: JournaledChange, because: str, after: str | None = None
 ) -> Result:
-    """Write the old value again; with a `journal` the entry is closed there."""
-    address = entry.address
-    _quietly(host, address, entry.asked or entry.before)
-    after = look(host, address)
-    because = f"{why}: reverted"
-    if after != entry.before:
-        state, because = "conflict", f"{why}, and what reverts it tries again"
-    if journal is not None:
-        with suppress(OSError):
-            journal.note(entry.id, "void", because=because)
+    """Close an entry of a change that was not made, or had no effect."""
+    journal.note(entry.id, "refused", because=because)
+    return _ended(entry, "refused", after, because)
+
+
+def _taken_back(host: Host, entry: JournaledChange, why: str) -> Result:
+    """Write the old value again, because the change may not stay."""
+    _quietly(host, entry.address, entry.asked or entry.before)
+    after = look(host, entry.address)
+    if after == entry.before:
+        return _ended(entry, "reverted", after, f"{why}: reverted")
+    return _ended(entry, "conflict", after, f"{why}, and what reverts it tries again")
+
+
+def _mistaken(host: Host, journal: Journal, entry: JournaledChange, other: str) -> Result:
+    """Close an entry whose value went to another target; that one gets the old value again."""
+    _quietly(host, entry.address, entry.asked or entry.before)
+    after = look(host, entry.address)
+    because = f"{other} during the write, and has {after} now"
+    with suppress(OSError):
+        journal.note(entry.id, "void", because=because)
+    return _ended(entry, "conflict", after, because)
+
+
+def _ended(entry: JournaledChange, state: str, after: str | None, because: str) -> Result:
     return Result(
         entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell, because
     )

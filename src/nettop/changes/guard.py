@@ -105,8 +105,9 @@ def finish(journal: Journal, group: int) -> tuple[Result, ...]:
     """Wait until a group is confirmed or reverted; revert its chain if no guard does so in time."""
     while own(pending := chain.of_group(entries := journal.entries(), group), group):
         late = over(pending[-1], entries)
-        alone = pending[-1].id in unguarded.unguarded(journal, entries)
-        if late >= 0 and (late >= PATIENCE or alone):
+        if late >= PATIENCE or (
+            late >= 0 and pending[-1].id in unguarded.unguarded(journal, entries)
+        ):
             return revert(journal, group, at_once=False)
         time.sleep(_LOOK / 5)
     return ()
@@ -119,10 +120,7 @@ def _revert(journal: Book, group: int, *, at_once: bool) -> tuple[Result, ...]:
     pending = chain.of_group(entries, group)
     if not pending or not (at_once or since_boot() >= chain.expiry(pending)):
         return ()
-    survey = Survey(alone)
-    return put_back(
-        journal, Host.at(), entries, pending, state="reverted", survey=survey, follow=True
-    )
+    return put_back(journal, Host.at(), entries, pending, state="reverted", follow=True)
 
 
 def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:

@@ -13,7 +13,7 @@ from ..terms.errors import sentence
 from . import Result, chain, matching, status, target
 from .entry import JournaledChange
 from .journal import Book
-from .namespaces import Namespace, Survey, inside
+from .namespaces import Namespace, Survey, alone, inside
 from .readback import carrier, current, look, settle
 
 
@@ -48,9 +48,10 @@ def put_back(
     """Revert `chosen` of all `entries` and record it in the journal, newest first.
 
     A setting that several of them changed in turn is written once, with its first old value.
-    With `follow`, also on a device that is in another network namespace now.
+    With `follow`, also on a device that is in another network namespace now, for a process that
+    needs no file of nettop.
     """
-    survey = survey or Survey()
+    survey = survey or Survey(alone if follow else None)
     results = []
     known = {e.id: e for e in entries}
     for entry in sorted(chosen, key=lambda e: -e.id):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from ..files.bounds import BOUNDS
@@ -25,8 +25,13 @@ _LATE: Final = 6.0  # seconds after the deadline until a guard that runs is late
 
 def unguarded(journal: Journal, entries: Sequence[JournaledChange]) -> frozenset[int]:
     """The unconfirmed changes that no guard would revert: each guard has ended, or is stopped."""
+    armed = any(chain.unconfirmed(entry) and entry.armed for entry in entries)
+    return _without(entries, running(GUARD, journal.folder) if armed else frozenset())
+
+
+def _without(entries: Sequence[JournaledChange], groups: Collection[str]) -> frozenset[int]:
+    """The unconfirmed changes that the guards of these groups do not revert."""
     pending = [entry for entry in entries if chain.unconfirmed(entry) and entry.armed]
-    groups = running(GUARD, journal.folder) if pending else frozenset()
     return frozenset(
         entry.id
         for entry in pending
@@ -41,8 +46,12 @@ def over(entry: JournaledChange, entries: Sequence[JournaledChange]) -> float:
 
 def lost(journal: Journal, entries: Sequence[JournaledChange]) -> tuple[str, ...]:
     """A message for each guard that runs for a change that the journal lacks."""
-    groups = {int(group) for group in running(GUARD, journal.folder) if group.isdecimal()}
-    missing = sorted(groups - {entry.id for entry in entries})
+    return _lost(entries, running(GUARD, journal.folder))
+
+
+def _lost(entries: Sequence[JournaledChange], groups: Collection[str]) -> tuple[str, ...]:
+    numbers = {int(group) for group in groups if group.isdecimal()}
+    missing = sorted(numbers - {entry.id for entry in entries})
     why = "the journal lacks it, because it was removed, emptied or replaced"
     return tuple(f"change {n} reverts by itself and cannot be confirmed: {why}" for n in missing)
 
@@ -57,8 +66,9 @@ def notices(journal: Journal) -> tuple[str, ...]:
             "close changes with nettop undo ID, or undo ID --forget"
         )
     entries = journal.entries()
-    dead = unguarded(journal, entries)
-    messages += lost(journal, entries)
+    guards = running(GUARD, journal.folder)
+    dead = _without(entries, guards)
+    messages += _lost(entries, guards)
     host = Host.at()
     held = any(entry.open and entry.keeper for entry in entries)
     kept = running(KEEPER, journal.folder) if held else frozenset()

@@ -26,10 +26,10 @@ from .. import settings
 from ..changes import Change, Result
 from ..changes.apply import Terms, apply
 from ..changes.chain import READY
+from ..changes.entry import JournaledChange
 from ..changes.guard import PATIENCE, STOPS, once_more
 from ..changes.journal import Book, Busy, Journal
 from ..changes.memory import Memory
-from ..changes.namespaces import Survey, alone
 from ..changes.plan import plan
 from ..changes.readback import CARRIER
 from ..changes.ready import lift, load, ready
@@ -207,8 +207,13 @@ class Switch:
 
 def restore(journal: Book, tag: str, host: Host) -> tuple[Result, ...]:
     """Undo every open entry of the journal with this tag, newest first."""
-    ids = [e.id for e in journal.entries() if e.open and e.keeper == tag]
+    ids = [entry.id for entry in _held(journal.entries(), tag)]
     return undo(journal, host, ids) if ids else ()
+
+
+def _held(entries: Sequence[JournaledChange], tag: str) -> list[JournaledChange]:
+    """The open entries with this tag."""
+    return [entry for entry in entries if entry.open and entry.keeper == tag]
 
 
 def watch(folder: str, tag: str, silence: str = "") -> None:
@@ -246,7 +251,7 @@ def _restore(memory: Memory, tag: str) -> None:
 
     Gives up where another program changed a value.
     """
-    numbers = {entry.id for entry in memory.entries() if entry.open and entry.keeper == tag}
+    numbers = {entry.id for entry in _held(memory.entries(), tag)}
     for tries in count():
         with contextlib.suppress(OSError):
             time.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
@@ -264,9 +269,7 @@ def _put_back(memory: Memory, tag: str) -> tuple[Result, ...]:
         with contextlib.suppress(Busy):
             held.enter_context(memory.lock(PATIENCE))
         entries = memory.entries()
-        chosen = [entry for entry in entries if entry.open and entry.keeper == tag]
-        survey = Survey(alone)
-        return put_back(memory, Host.at(), entries, chosen, survey=survey, follow=True)
+        return put_back(memory, Host.at(), entries, _held(entries, tag), follow=True)
 
 
 if __name__ == "__main__":

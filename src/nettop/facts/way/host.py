@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,6 +12,7 @@ from ...terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ...collect.addresses import Row as AddressRow
+    from ...collect.drop_reasons import Row as DropReasonRow
     from ...collect.fib import Row as FibRow
     from ...collect.interface_sysctls import Row as SwitchRow
     from ...collect.links import Row as LinkRow
@@ -90,6 +91,13 @@ class Host:
     def answer(self, question: Question) -> AnswerRow | None:
         """The kernel's answer to the question."""
         return next((row for row in self.answers if row.answers(question)), None)
+
+    def dropped(self, reason: str, wanted: Callable[[DropReasonRow], bool]) -> int:
+        """How many of the wanted packets the kernel dropped here for a reason, as it counted."""
+        return sum(
+            row.packets for row in self.frame.rows("drop_reasons")
+            if row.where == "here" and row.reason == reason and wanted(row)
+        )  # fmt: skip
 
     def strongest(self, name: str, switch: str) -> tuple[int, str]:
         """The value of a switch in force on an interface, and whose it is: its own or `all`.

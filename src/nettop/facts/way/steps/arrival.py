@@ -34,10 +34,8 @@ def look(leg: Leg) -> Iterator[Step]:
                    "arrive, is down", f"ip link show {name}", f"ip link set {name} up")  # fmt: skip
         return
     if link.xdp:
-        dropped = sum(
-            row.packets for row in leg.host.frame.rows("drop_reasons")
-            if row.where == "here" and row.reason == "XDP" and row.interface == str(link.index)
-        )  # fmt: skip
+        index = str(link.index)
+        dropped = leg.host.dropped("XDP", lambda row: row.interface == index)
         told = f"the XDP program of {name} takes packets before all else"
         show, change = f"ip link show {name}", ""
         if dropped:

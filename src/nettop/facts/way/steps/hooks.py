@@ -109,11 +109,8 @@ def _told(
 def _dropped(leg: Leg) -> int:
     """How many packets of the protocol and a port of the flow the filter dropped meanwhile."""
     ports = {str(leg.flow.port), str(leg.flow.source_port)} - {"0"}
-    return sum(
-        row.packets for row in leg.host.frame.rows("drop_reasons")
-        if row.where == "here" and row.reason == FILTERED and row.protocol == leg.flow.protocol
-        and str(row.port) in ports
-    )  # fmt: skip
+    protocol = leg.flow.protocol
+    return leg.host.dropped(FILTERED, lambda row: row.protocol == protocol and row.port in ports)
 
 
 def _beside(leg: Leg) -> Iterator[Step]:
