@@ -23,7 +23,7 @@ _FILES = {
     "drop-reasons.toml": (
         "reason",
         {"name"},
-        {"rule", "seen", "place"},
+        {"rule", "seen", "place", "places"},
         ("loss", "refused", "turned away", "normal", "unknown"),
     ),
     "failed-calls.toml": (

@@ -102,11 +102,21 @@ def test_the_names_are_the_running_kernels_without_those_that_are_no_drop() -> N
     }  # fmt: skip
 
 
-def test_an_older_kernel_and_no_types_are_one_sentence_each() -> None:
-    with pytest.raises(OSError, match=r"reports no reasons for its drops"):
-        drops.names(types({0: "A"}, "other"))
+def test_an_older_kernel_has_the_place_alone_and_no_types_are_one_sentence() -> None:
+    assert drops.names(types({0: "A"}, "other")) == {0: drop_reasons.NO_REASON}
     with pytest.raises(OSError, match="cut off"):
         drops.names(b"")
+
+
+def test_without_a_reason_the_place_stands_for_it_where_it_drops_for_one_alone() -> None:
+    places = ["nf_hook_slow", "__udp4_lib_rcv", "ip_error", "tcp_v4_rcv", "-"]
+    lines = [f"NO_REASON 9 {place} here 2 udp 53" for place in places]
+    rows = drop_reasons.parse("\n".join(["4.000", *lines, ""]))
+    assert [row.reason for row in rows] == [
+        "NETFILTER_DROP", "NO_SOCKET", "NO_REASON", "NO_REASON", "NO_REASON",
+    ]  # fmt: skip
+    kinds = [drop_reasons.words(row.reason, row.place).kind for row in rows]
+    assert kinds == ["turned away", "turned away", "turned away", "normal", "normal"]
 
 
 @given(st.text())
@@ -252,8 +262,8 @@ def test_the_line_says_what_is_dropped_or_why_nothing_is_known() -> None:
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (errno.EINVAL, "tracepoint skb:kfree_skb gives no reason"),
-        (errno.ENOENT, "tracepoint skb:kfree_skb gives no reason"),
+        (errno.EINVAL, "this kernel has no tracepoint skb:kfree_skb"),
+        (errno.ENOENT, "this kernel has no tracepoint skb:kfree_skb"),
         (errno.EPERM, "Operation not permitted"),
     ],
 )

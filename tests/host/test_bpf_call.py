@@ -93,6 +93,53 @@ def test_a_program_is_given_with_its_length_licence_and_log(
     assert seen[8] == [0, 23, 4711]  # BPF_TRACE_RAW_TP
 
 
+def test_a_kernel_without_the_helper_reads_with_the_older_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loaded: list[bytes] = []
+
+    def answer(_command: int, values: bytes) -> int:
+        _, count, code, _, _, _, log = struct.unpack_from("=IIQQIIQ", values)
+        loaded.append(ctypes.string_at(code, 8 * count))
+        if a.READ in loaded[-1][4::8]:
+            told = f"first\ninvalid func unknown#{a.READ}\n\0".encode()
+            ctypes.memmove(log, told, len(told))
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return 9
+
+    monkeypatch.setattr(call, "_call", answer)
+    parts = (*a.call(a.READ), *a.call(a.LOOKUP), *a.end())
+    assert call.program(a.assemble(parts), "one") == 9
+    old = (*a.call(a.READ_ANY), *a.call(a.LOOKUP), *a.end())
+    assert loaded == [a.assemble(parts), a.assemble(old)]
+
+
+def test_a_table_is_read_key_by_key_where_the_kernel_knows_no_other_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = {b"one-key.": 3, b"gone-key": None, b"two-key.": 5}
+
+    def answer(command: int, block: ctypes.Array[ctypes.c_char]) -> int:
+        if command == 24:  # BPF_MAP_LOOKUP_BATCH
+            raise OSError(errno.EINVAL, "Invalid argument")
+        handle, key, to, _ = struct.unpack_from("=IxxxxQQQ", block.raw)
+        assert handle == 7
+        keys = list(held)
+        if command == 4:  # BPF_MAP_GET_NEXT_KEY
+            at = keys.index(ctypes.string_at(key, 8)) + 1 if key else 0
+            if at == len(keys):
+                raise FileNotFoundError(errno.ENOENT, "no more")
+            ctypes.memmove(to, keys[at], 8)
+        elif (value := held[ctypes.string_at(key, 8)]) is None:
+            raise FileNotFoundError(errno.ENOENT, "no such key")
+        else:
+            ctypes.memmove(to, struct.pack("=Q", value), 8)
+        return 0
+
+    monkeypatch.setattr(call, "_ask", answer)
+    assert call.contents(7, 8, 100) == {b"one-key.": 3, b"two-key.": 5}
+
+
 def test_without_the_right_the_log_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_command: int, _values: bytes) -> int:
         raise OSError(errno.EPERM, "needs root")

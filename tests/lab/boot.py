@@ -43,7 +43,9 @@ NEEDED = {
 
 
 def kernel() -> str | None:
-    """The newest Debian kernel with its modules."""
+    """The kernel named by $NETTOP_LAB_KERNEL, or the newest Debian kernel with its modules."""
+    if named := os.environ.get("NETTOP_LAB_KERNEL"):
+        return named
     found = [
         image
         for image in glob.glob("/boot/vmlinuz-*")

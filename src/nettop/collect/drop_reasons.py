@@ -1,6 +1,7 @@
-"""Dropped packets by reason and place: skb:kfree_skb (Linux 5.17).
+"""Dropped packets by reason and place: skb:kfree_skb.
 
-include/net/dropreason-core.h. Not every drop is a loss: the kernel also drops frames for other
+include/net/dropreason-core.h. Kernels before 5.17 give no reason; a place that drops for one reason
+alone stands for it then. Not every drop is a loss: the kernel also drops frames for other
 hosts, late duplicates and answers without a receiver. The first reading loads a program into the
 kernel (`bpf.drops`), so the table is read on request only, and needs root.
 """
@@ -18,6 +19,8 @@ from . import _counted, _words
 from ._table import Table
 
 TABLE: Final = Table(every=0.9, counted="drops", absent=True)
+
+NO_REASON: Final = "NO_REASON"  # of a kernel that gives none
 
 
 @light
@@ -53,6 +56,8 @@ def _row(line: str, seconds: float) -> Row:
         raise ValueError(f"not a reason with its count: {line[:60]!r}")
     place, where, *rest = [_counted.told(word) for word in more] or ["", "unknown", "", "", ""]
     interface, protocol, port = rest
+    if reason == NO_REASON:
+        reason = _by_place().get(place, reason)
     packets = _counted.number(number)
     return Row(reason, place, where, interface, protocol, port, packets, seconds)
 
@@ -72,6 +77,13 @@ def words(reason: str, place: str = "") -> _words.Words:
             rests="include/net/dropreason-core.h",
         )
     )
+
+
+@cache
+def _by_place() -> Mapping[str, str]:
+    """The reasons for which functions of the kernel drop, where there is only one."""
+    table = _words.entries("drop-reasons.toml", "reason")
+    return {place: one["name"] for one, _ in table for place in one.get("places", ())}
 
 
 @cache

@@ -26,7 +26,9 @@ COMM: Final = 16  # R1 where to, R2 bytes
 TASK: Final = 35  # the address of the running task
 READ_USER: Final = 112  # R1 where to, R2 bytes, R3 address
 READ: Final = 113  # the same of the kernel's memory
+READ_ANY: Final = 4  # bpf_probe_read: either, where the kernel has no other
 
+CALL: Final = 0x85  # the code of an instruction that calls a helper
 _SIZES: Final = {1: 0x10, 2: 0x08, 4: 0x00, 8: 0x18}
 _JUMPS: Final = {"==": 0x10, "!=": 0x50, ">": 0x20, ">=": 0x30, "<": 0xA0, "<=": 0xB0, "&": 0x40}
 _SUMS: Final = {"+": 0x00, "*": 0x20, "|": 0x40, "&": 0x50, "<<": 0x60, ">>": 0x70}
@@ -130,7 +132,7 @@ def go(label: str) -> Parts:
 
 def call(helper: int) -> Parts:
     """R0 = the result of a helper."""
-    return (Instruction(0x85, value=helper),)
+    return (Instruction(CALL, value=helper),)
 
 
 def map_of(to: int, name: str) -> Parts:

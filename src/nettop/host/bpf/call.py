@@ -14,13 +14,16 @@ import struct
 from contextlib import suppress
 from typing import Final
 
+from .assembler import CALL, READ, READ_ANY, READ_USER
+
 _NUMBERS: Final = {
     "x86_64": 321, "aarch64": 280, "riscv64": 280, "loongarch64": 280, "s390x": 351,
     "ppc64le": 361, "ppc64": 361,
 }  # fmt: skip
 """The system call's number, by machine."""
 
-_MAP_CREATE, _MAP_UPDATE, _PROG_LOAD, _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 0, 2, 5, 17, 24
+_MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_NEXT_KEY, _PROG_LOAD = 0, 1, 2, 4, 5
+_RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 17, 24
 _RAW_TRACEPOINT, _TRACING = 17, 26
 _TYPED: Final = 23  # BPF_TRACE_RAW_TP
 HASH, EACH_CPU, LATEST = 1, 6, 9  # kinds of tables; LATEST forgets what was not used for longest
@@ -51,7 +54,7 @@ def put(handle: int, key: bytes, value: int) -> None:
 
 
 def contents(handle: int, key: int, entries: int) -> dict[bytes, int]:
-    """All keys and numbers of a table of 8-byte values (Linux 5.6)."""
+    """All keys and numbers of a table of 8-byte values."""
     keys = ctypes.create_string_buffer(key * entries)
     numbers = (ctypes.c_uint64 * entries)()
     place = ctypes.create_string_buffer(max(8, key))
@@ -62,10 +65,33 @@ def contents(handle: int, key: int, entries: int) -> dict[bytes, int]:
         ),
         _ROOM,
     )  # fmt: skip
-    with suppress(FileNotFoundError):  # there are no more
+    try:
         _ask(_MAP_LOOKUP_BATCH, block)
+    except FileNotFoundError:  # there are no more
+        pass
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        return _one_by_one(handle, key, entries)  # before Linux 5.6
     found: int = struct.unpack_from("=I", block.raw, 32)[0]
     return {keys.raw[at * key : (at + 1) * key]: numbers[at] for at in range(found)}
+
+
+def _one_by_one(handle: int, key: int, entries: int) -> dict[bytes, int]:
+    """As `contents`, with two calls for each key."""
+    last, following = ctypes.create_string_buffer(key), ctypes.create_string_buffer(key)
+    number, found = ctypes.c_uint64(), dict[bytes, int]()
+    first = 0
+    with suppress(FileNotFoundError):  # there are no more
+        while len(found) < entries:
+            at = handle, first, ctypes.addressof(following), 0
+            _call(_MAP_NEXT_KEY, struct.pack("=IxxxxQQQ", *at))
+            last.raw, first = following.raw, ctypes.addressof(last)
+            with suppress(FileNotFoundError):  # it is gone meanwhile
+                at = handle, first, ctypes.addressof(number), 0
+                _call(_MAP_LOOKUP, struct.pack("=IxxxxQQQ", *at))
+                found[last.raw] = number.value
+    return found
 
 
 def program(code: bytes, name: str, tracepoint: int = 0) -> int:
@@ -88,8 +114,19 @@ def program(code: bytes, name: str, tracepoint: int = 0) -> int:
         said = log.value.decode("ascii", "replace").strip().splitlines()
         if said and error.errno != errno.EPERM:
             last = next((line for line in reversed(said) if not line.startswith("processed")), "")
+            if "invalid func" in last and last.endswith((f"#{READ}", f"#{READ_USER}")):
+                return program(_reading_any(code), name, tracepoint)
             raise OSError(error.errno, f"the kernel refuses the program: {last}") from None
         raise
+
+
+def _reading_any(code: bytes) -> bytes:
+    """The program with the helper that reads any memory: before Linux 5.5 there is no other."""
+    step = struct.Struct("=4sI")
+    return b"".join(
+        step.pack(what, READ_ANY if what[0] == CALL and number in {READ, READ_USER} else number)
+        for what, number in step.iter_unpack(code)
+    )
 
 
 def attach(handle: int, tracepoint: str = "") -> int:

@@ -1,6 +1,7 @@
-"""Dropped packets by reason and place: the tracepoint skb:kfree_skb with a reason (Linux 5.17).
+"""Dropped packets by reason and place: the tracepoint skb:kfree_skb, with a reason from 5.17 on.
 
-include/net/dropreason-core.h describes the reasons. The program counts each dropped packet by
+include/net/dropreason-core.h describes the reasons; without them the place is all that is known, as
+on Linux 5.15 and before. The program counts each dropped packet by
 reason, place, network namespace, interface it came by, protocol and local port; of a packet that
 stands for several segments it counts these. It copies nothing to user space, writes no file and
 does not run for other packets. The numbers of the reasons and the offsets of what it reads differ
@@ -105,7 +106,7 @@ def _program() -> tuple[dict[int, str], dict[int, str], a.Parts]:
 
 
 def names(data: bytes) -> dict[int, str]:
-    """The names of the drop reasons by number, from BTF; OSError on a kernel without them."""
+    """The names of the drop reasons by number, from BTF; NO_REASON on a kernel without them."""
     return {n: name for n, name in _reasons(data).items() if name not in _NEVER}
 
 
@@ -128,9 +129,7 @@ def _reasons(data: bytes) -> dict[int, str]:
     try:
         found = btf.enumeration(data, "skb_drop_reason", "SKB_")
     except KeyError:
-        raise OSError(
-            errno.EOPNOTSUPP, "this kernel reports no reasons for its drops (Linux 5.17 added them)"
-        ) from None
+        return {0: "NO_REASON"}
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from None
     short = {
@@ -145,21 +144,21 @@ def _attach(handle: int) -> int:
         return call.attach(handle, "kfree_skb")
     except OSError as error:
         if error.errno in {errno.EINVAL, errno.ENOENT}:
-            raise OSError(
-                error.errno, "this kernel's tracepoint skb:kfree_skb gives no reason"
-            ) from None
+            raise OSError(error.errno, "this kernel has no tracepoint skb:kfree_skb") from None
         raise
 
 
 def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
     """The program: R6 is the packet, R7 to R9 what is read of it."""
-    socket = types.arguments("kfree_skb") > 3  # the receiving one, since Linux 6.11
+    arguments = types.arguments("kfree_skb")
+    reason, socket = arguments > 2, arguments > 3  # the receiving socket, since Linux 6.11
     packet = Packet(types, _FIELDS, _AT)
     field = packet.field
     header = packet.at - HEADER  # of the stack: the header of the network, and the ports of IPv6
     return (
         *a.move(a.R9, a.R1),
-        *a.load(a.R6, a.R9, 0), *a.load(a.R7, a.R9, 8), *a.load(a.R8, a.R9, 16), *a.low_half(a.R8),
+        *a.load(a.R6, a.R9, 0), *a.load(a.R7, a.R9, 8),
+        *(a.load(a.R8, a.R9, 16) if reason else a.number(a.R8, 0)), *a.low_half(a.R8),
         *(part for one in no_drops for part in a.when(a.R8, "==", one, "out")),
         *(part for at in range(0, _SIZE, 8) for part in a.put(a.R10, _AT + at, 0)),
         *a.store(a.R10, _AT + _PLACE, a.R7), *a.store(a.R10, _AT + _REASON, a.R8, 4),

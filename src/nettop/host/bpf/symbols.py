@@ -40,9 +40,16 @@ def ordered(lines: Iterable[bytes]) -> list[bytes]:
 
 
 def names(addresses: Iterable[int], lines: Sequence[bytes]) -> dict[int, str]:
-    """The function of each address, by the `ordered` lines."""
+    """The function of each address, by the `ordered` lines.
+
+    A copy that the compiler made of it, such as ip_rcv_core.isra.0, has its name.
+    """
     places = {one: bisect_right(lines, b"%016x~" % one) - 1 for one in addresses}
-    return {one: lines[at].split()[2].decode() if at >= 0 else "" for one, at in places.items()}
+    return {one: _function(lines[at]) if at >= 0 else "" for one, at in places.items()}
+
+
+def _function(line: bytes) -> str:
+    return line.split()[2].decode().split(".", 1)[0]
 
 
 def _read() -> list[bytes]:
