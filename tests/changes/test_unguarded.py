@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,6 +71,24 @@ def test_a_guard_is_seen_until_it_is_stopped_or_ends(
     until(lambda: guards(book))
     stand_in.kill()
     until(lambda: not guards(book), "a process that ended and was not waited for")
+
+
+@pytest.mark.needs("root")
+@pytest.mark.needs("busybox")
+@pytest.mark.parametrize(("root", "found"), [("container", set()), ("", {"1"})])
+def test_the_guard_of_a_container_is_not_that_of_the_same_path_here(
+    book: Journal, tmp_path: Path, root: str, found: set[str]
+) -> None:
+    inside = tmp_path / "container"
+    inside.mkdir()
+    shutil.copy(shutil.which("busybox") or "", inside)
+    place = [str(inside), "/busybox"] if root else ["/", f"{inside}/busybox"]
+    words = ["chroot", *place, "sh", "-c", "read", unguarded.GUARD, book.folder, "1", "9.0"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
+        line = Path(f"/proc/{process.pid}/cmdline")
+        until(lambda: b"busybox\0sh\0" in line.read_bytes())
+        assert guards(book) == found
+        process.kill()
 
 
 def test_processes_that_cannot_be_listed_do_not_count_as_ended(

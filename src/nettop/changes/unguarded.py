@@ -135,9 +135,8 @@ def _running(module: str, folder: str) -> Iterator[tuple[str, str]]:
         words = _words(pid) if pid.isdigit() else []
         if module in words[1:-2]:
             where, what = words[words.index(module) + 1 :][:2]
-            if os.path.realpath(where) == os.path.realpath(folder) and not (
-                _stopped(pid) or _frozen(pid)
-            ):
+            ours = os.path.realpath(where) == os.path.realpath(folder) and _same_root(pid)
+            if ours and not (_stopped(pid) or _frozen(pid)):
                 yield pid, what
 
 
@@ -154,6 +153,14 @@ def known(folder: str, group: int) -> int:
 def _words(pid: str) -> list[str]:
     """The words of a command line; none if the process has ended or is hidden."""
     return os.fsdecode(_data(f"/proc/{pid}/cmdline")).split("\0")[:-1]
+
+
+def _same_root(pid: str) -> bool:
+    """Whether its paths are ours: in a container the same path is another folder."""
+    try:
+        return os.path.samefile("/", f"/proc/{pid}/root")
+    except OSError:  # it has ended, or is another user's
+        return True
 
 
 def _stopped(pid: str) -> bool:

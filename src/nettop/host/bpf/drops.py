@@ -197,7 +197,7 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),
         "count",
         *counting.moment(header - counting.MOMENT, _AT + _REASON, _AT + _SPACE, a.R7),
-        *counting.add(_AT, _SIZE, a.R7),
+        *counting.added(_AT, _SIZE, a.R7),
         "out", *a.end(),
     )  # fmt: skip
 
