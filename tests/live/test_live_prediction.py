@@ -1,7 +1,8 @@
-"""A predicted rate beside the measured one: a small send buffer over a slow link with a shaper.
+"""`nettop tune` over a slow link whose limits are known by construction.
 
-Both limits are known by construction: the buffer limits, the shaper would limit next. `nettop tune`
-proves the fix of the finding, stores the prediction beside what it measured, and learns from it.
+A small send buffer, and a shaper that would limit next: it proves the fix, stores the prediction
+beside what it measured, and learns from it. A fault at each end and one in neither: it keeps a fix
+of each end, leaves the third alone, and its commands undo both.
 """
 
 from __future__ import annotations
@@ -64,3 +65,20 @@ def test_a_small_send_buffer_is_lifted_to_what_was_predicted(tmp_path: Path) -> 
         assert [(one["rule"], one["count"], one["inside"]) for one in rules] == [
             ("send-buffer-limits", 1, 1)
         ]
+
+
+def test_a_fault_of_each_end_is_fixed_and_the_one_between_them_is_left(tmp_path: Path) -> None:
+    with Stage("story") as stage:
+        stage.link(0.01, f"rate={SHAPER:.0f}")  # the network between both
+        small = {stage.here: ("net.ipv4.tcp_wmem", "4096 16384 65536"),
+                 stage.there: ("net.ipv4.tcp_rmem", "4096 65536 98304")}  # fmt: skip
+        for space, (name, value) in small.items():
+            stage.sysctl(space, name, value)
+        peer = f"nsenter --net=/run/netns/{stage.there}"
+        tuned = nettop(
+            stage, tmp_path, "tune", "--to", SLOW, "--peer", peer, "--seconds", "1.5",
+            "--warmup", "1", "--budget", "4m", "--most", "6", "--look", "5",
+        )  # fmt: skip
+        print(json.dumps(tuned, indent=1))
+        kept = {one["setting"] for step in tuned["steps"] for one in step.get("changes", ())}
+        assert kept

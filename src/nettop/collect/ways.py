@@ -27,6 +27,9 @@ TABLE: Final = Table(every=2.0, asked=True, optional=True)
 UNASKED: Final = "unasked"  # in place of an errno: nobody could ask the kernel
 
 
+_MTU: Final = 2  # RTAX_MTU: its bit in the locked metrics
+
+
 @dataclass
 class Asked:
     """The questions of the next reading."""
@@ -55,6 +58,8 @@ class Row:
     gateway: str | None = gauge("next hop", default=None)
     address: str | None = gauge("source address that the kernel takes", default=None)
     mtu: int | None = gauge("MTU of the route", "bytes", default=None)
+    locked: bool = gauge("the MTU of the route is locked: path MTU discovery does not change it",
+                         default=False)  # fmt: skip
 
     def answers(self, question: Question) -> bool:
         """Whether it is the answer to this question."""
@@ -88,7 +93,7 @@ def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
     else:
         to = match[1].get("to") or bytes(4 if head[0] == 2 else 16)
         network = route.prefix(to, match[0][1])
-    chosen = values.get("source")
+    chosen, metrics = values.get("source"), values.get("metrics", {})
     return Row(
         *mine,
         kind=KINDS.get(head[7], str(head[7])),
@@ -97,5 +102,6 @@ def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
         interface=names.get(values.get("interface", 0)),
         gateway=gateway(values),
         address=route.ip(chosen) if chosen else None,
-        mtu=values.get("metrics", {}).get("mtu"),
+        mtu=metrics.get("mtu"),
+        locked=bool(metrics.get("lock", 0) & 1 << _MTU),
     )

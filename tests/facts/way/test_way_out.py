@@ -203,6 +203,16 @@ def test_a_permanent_entry_is_a_suspect() -> None:
     assert way.suspect.change == "ip neigh del 10.0.0.2 dev a0"
 
 
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_route_whose_mtu_is_locked_hears_nothing_of_a_smaller_one(locked: bool) -> None:
+    way = went(FAR, frame(ways=[answer(FAR, kind="unicast", network="10.0.0.0/24", table=7,
+                                       interface="a0", mtu=9000, locked=locked)]))  # fmt: skip
+    said = [one for one in way.steps if "locks the MTU at 9000" in one.saw]
+    assert [(one.outcome, one.command) for one in said] == (
+        [(SUSPECT, "ip route show 10.0.0.0/24 table 7")] if locked else []
+    )
+
+
 @pytest.mark.parametrize("interface", [{"noarp": True, "kind": "ipvlan"}, {"type": 65534}])
 def test_an_interface_without_arp_needs_no_entry(interface: dict[str, Any]) -> None:
     links = [*others("links", "a0"), link("a0", 2, **interface)]

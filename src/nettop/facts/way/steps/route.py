@@ -64,11 +64,20 @@ def _passed(leg: Leg) -> Iterator[Step]:
     hop = leg.hop
     via = f" via {hop.gateway}" if hop.gateway else ""
     table = f" of table {hop.table}" if hop.table not in (None, MAIN, 255) else ""
+    told = f" table {hop.table}" if table else ""
     kind = "" if hop.kind == "unicast" else f"{hop.kind} "
     network = hop.network or leg.question.to
     mtu = f", mtu {hop.mtu}" if hop.mtu else ""
     yield Step("route", PASSES, f"{kind}route {network}{table}{via} dev {hop.interface}{mtu}",
                _get(leg))  # fmt: skip
+    if hop.mtu and hop.locked:
+        yield Step(
+            "route", SUSPECT, f"route {network} locks the MTU at {hop.mtu}: what routers on the "
+            "way say of a smaller one is not heard, and larger packets are lost there",
+            f"ip route show {network}{told}",
+            f"ip route change {network}{told}{via} dev {hop.interface}, with the rest of what "
+            f"`ip route show {network}{told}` prints, without `mtu lock {hop.mtu}`",
+        )  # fmt: skip
     hops = [row for row in hop.found.routes if row.to == hop.network] or list(hop.found.routes)
     lost = [row for row in hops if row.linkdown or _silent(leg, row)]
     if lost and len(hops) > 1:
