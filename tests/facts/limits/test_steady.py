@@ -104,3 +104,24 @@ def test_the_verdict_of_the_same_limit_is_the_same_object() -> None:
     assert again.since == 101.0
     (other,) = steady.hold([limit("path")], 3.0, 103.0)
     assert (other.stage.stage, other.since) == ("path", 103.0)
+
+
+def interface(stage: str, flow: str | None) -> Limit:
+    reading = Reading(stage, "here", stage, because="measured")
+    return Limit("nic", "eth0", "tx", 1e9, stage=reading, ladder=(reading,), flow=flow)
+
+
+def test_a_held_verdict_of_an_interface_names_no_flow_that_it_does_not_follow() -> None:
+    steady = Steady()
+    (first,) = steady.hold([interface("core", None)], 0.0, 0.0)
+    steady.hold([interface("core", None)], 60.0, 60.0)
+    (held,) = steady.hold([interface("peer", "a>b")], 61.0, 61.0)
+    assert (held.stage.stage, held.flow) == ("core", None) == (first.stage.stage, first.flow)
+
+
+def test_an_interface_that_follows_flows_follows_another_at_once() -> None:
+    steady = Steady()
+    steady.hold([interface("peer", "a>b")], 0.0, 0.0)
+    steady.hold([interface("peer", "a>b")], 60.0, 60.0)
+    (other,) = steady.hold([interface("application", "c>d")], 61.0, 61.0)
+    assert (other.stage.stage, other.flow) == ("application", "c>d")

@@ -60,7 +60,7 @@ class Steady:
                 held = _Held(seen, wall, limit, begun=at)
             elif seen == held.stage:
                 held.rival = None
-            elif not _same_flow(held.limit, limit) and not _settled(held, seen, limit, at):
+            elif not _follows(held.limit, limit) and not _settled(held, seen, limit, at):
                 now[key] = held
                 out.append(_kept(held, limit))
                 continue
@@ -76,9 +76,9 @@ class Steady:
         return tuple(out)
 
 
-def _same_flow(held: Limit, limit: Limit) -> bool:
-    """Whether an interface follows the verdict of one flow, which was held itself."""
-    return limit.flow is not None and limit.flow == held.flow
+def _follows(held: Limit, limit: Limit) -> bool:
+    """Whether an interface follows the verdict of a flow, as before: those are held themselves."""
+    return limit.flow is not None and held.flow is not None
 
 
 def _settled(held: _Held, seen: Stage, limit: Limit, at: float) -> bool:
@@ -109,4 +109,5 @@ def _kept(held: _Held, limit: Limit) -> Limit:
     return replace(
         limit, stage=kept, joint=tuple(one for one in joint if one != kept.stage),
         next=None if same else limit.next, ladder=(kept, *rest), since=held.since,
+        flow=held.limit.flow, pid=held.limit.pid, process=held.limit.process,
     )  # fmt: skip
