@@ -141,6 +141,8 @@ def forwarding(host: Host, draw: Random) -> None:
     for cpu in set(port.cpus):
         host.softirq[cpu] = draw.uniform(0.9, 0.97)
     host.snmp["Ip.ForwDatagrams"] = port.rx_packets * 0.9
+    for other in (one for one in host.ports if one is not port and one.name != "lo"):
+        other.tx_packets = max(other.tx_packets, port.rx_packets * 0.9)
     host.snmp["Ip.InReceives"] += port.rx_packets * 0.9
 
 

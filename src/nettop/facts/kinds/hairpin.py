@@ -40,8 +40,13 @@ def build(frame: Frame, facts: Facts) -> tuple[Hairpin, ...]:  # noqa: ARG001
     found = []
     for nic in counted:
         others = [one.per_s for one in counted if one is not nic]
-        entered = sum(one.rx_packets or 0.0 for one in others)
-        passed = entered + sum(one.tx_packets or 0.0 for one in others)
+        received = [one.rx_packets for one in others]
+        sent = [one.tx_packets for one in others]
+        if None in received or None in sent:
+            continue  # they may be the ones that brought and took it all
+        entered = sum(one or 0.0 for one in received)
+        dropped = sum((one.tx_dropped or 0.0) + (one.qdisc_drops or 0.0) for one in others)
+        passed = entered + sum(one or 0.0 for one in sent) + dropped
         own = min(forwarded, nic.per_s.rx_packets or 0.0, nic.per_s.tx_packets or 0.0)
         if own > passed and entered >= ENTERS:
             found.append(Hairpin(nic.name, own - passed, entered))
