@@ -177,6 +177,18 @@ def test_what_was_cut_short_is_kept_with_a_newer_change(host: Host, book: Journa
     assert "interrupted" in told[1].because
 
 
+def test_what_was_cut_short_and_reverts_by_itself_is_not_said_to_wait_for_nothing(
+    host: Host, book: Journal
+) -> None:
+    make(host, book, MTU, "1400")
+    cut = replace(book.entries()[0], setting=LENGTH, before="1000", wanted="9", after=None)
+    guard.confirm(book)
+    book.begin(replace(cut, group=0, state="begun"))
+    (told,) = guard.confirm(book)
+    assert (told.id, told.state) == (2, "refused")
+    assert told.because.startswith("it was interrupted and is not confirmed; it reverts by itself")
+
+
 @pytest.fixture
 def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device on which every write of the one setting moves the other along."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 from risky import MTU, MTU6, make, pauses, shows
 
 from nettop import settings
-from nettop.changes import guard, unguarded
+from nettop.changes import guard, ready, unguarded
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.memory import Memory
@@ -65,6 +66,15 @@ LOST: dict[str, Callable[[Path], object]] = {
     "file open to all": lambda one: one.chmod(0o666),
 }  # fmt: skip
 OURS = {"open to all", "file open to all", "a folder", "a file for the folder"}  # no record
+
+
+def other_boot(journal: Path) -> None:
+    """A change of another boot is gone, and nothing reverts it."""
+    journal.write_text(re.sub(r'"boot": ?"[^"]*"', '"boot":"x"', journal.read_text()))
+
+
+LOST["of another boot"] = other_boot
+OURS.add("of another boot")
 
 
 def confirmed_by_another(journal: Path) -> None:
@@ -217,11 +227,14 @@ def test_any_error_is_told_and_tried_again(
             raise error
         return revert(*words, **more)  # type: ignore[arg-type]
 
+    lifted: list[bool] = []
     monkeypatch.setattr(settings, "write", written)
     monkeypatch.setattr(guard, "revert", reverted)
+    monkeypatch.setattr(ready, "lift", lambda: lifted.append(True))
     guard.wait(Memory(book), 1)
     assert shows(host) == "1500"
     assert slept[:3] == [1.0, 2.0, 4.0]
+    assert len(lifted) > len(slept)  # a limit may be what fails, also of memory
     assert [e.state for e in book.entries()] == ["reverted"]
     assert Path(book.path).read_text().count('"guard-failed"') == 1
 

@@ -150,6 +150,28 @@ def test_a_namespace_is_not_kept_in_the_hosts_files(nettop: Nettop) -> None:
     nettop("undo", "--all")
 
 
+def test_an_ipv6_route_has_its_mtu_again(nettop: Nettop) -> None:
+    nettop.see(*"ip -6 address add 2001:db8:1::1/64 dev va nodad".split())
+    nettop.see(*"ip -6 route add 2001:db8:77::/48 via 2001:db8:1::2 dev va mtu 1450".split())
+    try:
+        nettop("set", "link.mtu@va", "1400", "--confirm", "600")
+        assert " mtu 1400 " in nettop.see("ip", "-6", "route", "show", "2001:db8:77::/48")
+        nettop.expires()
+        assert " mtu 1450 " in nettop.see("ip", "-6", "route", "show", "2001:db8:77::/48")
+    finally:
+        nettop.see(*"ip -6 address del 2001:db8:1::1/64 dev va".split())
+
+
+def test_a_discipline_that_the_kernel_lacks_takes_nothing_away(nettop: Nettop) -> None:
+    nettop.see(*"tc qdisc add dev va root pfifo limit 33".split())
+    try:
+        (made,) = nettop("set", "qdisc.root@va", "unheard-of", code=4)
+        assert made["state"] == "refused"
+        assert "limit 33p" in nettop.see("tc", "qdisc", "show", "dev", "va")
+    finally:
+        nettop.see(*"tc qdisc del dev va root".split())
+
+
 def test_an_interface_above_has_its_mtu_again(nettop: Nettop) -> None:
     words = "ip link add link va name above type macvlan"
     try:

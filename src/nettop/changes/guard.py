@@ -68,7 +68,7 @@ def confirm(
         kept = [entry.id for entry in asked if entry.id not in late]
         if kept:  # in one line, so that a crash keeps all of them or none
             journal.note(kept[-1], "confirmed", also=kept[:-1])
-        groups = {e.group for e in entries if e.id in numbers}
+        groups = {e.group for e in entries if e.id in numbers or (not numbers and unfinished(e))}
         entries = journal.entries()
     _ended(journal, {e.group for e in entries if e.id in kept})
     host, survey = host or Host.at(), Survey()
@@ -77,6 +77,11 @@ def confirm(
         for e in entries
         if e.id in kept or e.id in late or e.group in groups
     )
+
+
+def unfinished(entry: JournaledChange) -> bool:
+    """Whether its nettop ended before it could say that the change was made; a guard reverts it."""
+    return entry.state == "begun" and chain.unconfirmed(entry)
 
 
 def _ended(journal: Journal, groups: Collection[int]) -> None:
@@ -159,7 +164,7 @@ def wait(journal: Book, group: int, tell: Callable[[int], object] = lambda _: No
 
     SystemExit: it ends without a revert, because it can open no file, or at a second SIGTERM.
     """
-    from .ready import rehearse
+    from .ready import lift, rehearse
 
     stopped, tries, said = False, 0, ""
     told = 0  # how often it got SIGTERM
@@ -182,10 +187,12 @@ def wait(journal: Book, group: int, tell: Callable[[int], object] = lambda _: No
                 continue
             else:
                 tries += 1
+                lift()
                 descriptors.lift()
                 seen |= {entry.id for entry in pending}
                 why = _try(journal, group, at_once=stopped, last=tries >= _TRIES)
         except Exception as error:
+            lift()  # somebody may have limited its memory meanwhile (prlimit(2))
             why = {group: sentence(error)}
         if why:
             if ends := _ends(tries, told):

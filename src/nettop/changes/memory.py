@@ -135,7 +135,8 @@ class Memory:
 
 def _same(a: JournaledChange, b: JournaledChange) -> bool:
     """Whether two entries of one number are of one change, and not of two journals."""
-    return (a.at, a.setting, a.before, a.wanted) == (b.at, b.setting, b.before, b.wanted)
+    mine, other = ((e.at, e.boot, e.setting, e.before, e.wanted) for e in (a, b))
+    return mine == other
 
 
 def _steps(entry: JournaledChange) -> tuple[bool, bool, bool]:

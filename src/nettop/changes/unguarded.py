@@ -135,8 +135,7 @@ def _running(module: str, folder: str) -> Iterator[tuple[str, str]]:
         words = _words(pid) if pid.isdigit() else []
         if module in words[1:-2]:
             where, what = words[words.index(module) + 1 :][:2]
-            ours = os.path.realpath(where) == os.path.realpath(folder) and _same_root(pid)
-            if ours and not (_stopped(pid) or _frozen(pid)):
+            if _same_folder(pid, where, folder) and not (_stopped(pid) or _frozen(pid)):
                 yield pid, what
 
 
@@ -155,12 +154,19 @@ def _words(pid: str) -> list[str]:
     return os.fsdecode(_data(f"/proc/{pid}/cmdline")).split("\0")[:-1]
 
 
-def _same_root(pid: str) -> bool:
-    """Whether its paths are ours: in a container the same path is another folder."""
+def _same_folder(pid: str, where: str, folder: str) -> bool:
+    """Whether the folder of a process is this one: in a container the same path is another."""
+    if os.path.realpath(where) != os.path.realpath(folder):
+        return False
+    seen = f"/proc/{pid}/root{os.path.realpath(where)}"  # what the process has there
+    if not os.path.exists(seen) and not os.path.exists(folder):  # it was removed meanwhile
+        folder, seen = "/", f"/proc/{pid}/root"
     try:
-        return os.path.samefile("/", f"/proc/{pid}/root")
-    except OSError:  # it has ended, or is another user's
+        return os.path.samefile(folder, seen)
+    except PermissionError:  # another user's process
         return True
+    except OSError:
+        return False
 
 
 def _stopped(pid: str) -> bool:

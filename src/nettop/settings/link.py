@@ -15,7 +15,7 @@ from ..host.netlink.codec import Field, attribute, decode, encode, messages, num
 from ..host.netlink.route import IFINFO
 from ..host.request import Request
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits, route
 from ._text import interface, number, switch, text
 
 RISK = {"mtu": "link"}
@@ -106,7 +106,7 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """For an MTU, that of IPv6, the offloads that do not support it, and the MTU of those above."""
     if address.name != "mtu":
         return ()
-    addresses = [*_ipv6(source, address.nic)]
+    addresses = [*_ipv6(source, address.nic), *route.with_mtu(source, address.nic)]
     if getattr(source, "live", False):
         from .feature import states
 
@@ -116,7 +116,7 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
             features = {}.items()
         addresses += [f"feature.{key}@{address.nic}" for key, state in features if not state.fixed]
     for upper in _above(source, address.nic):
-        addresses += [f"link.mtu@{upper}", *_ipv6(source, upper)]
+        addresses += [f"link.mtu@{upper}", *_ipv6(source, upper), *route.with_mtu(source, upper)]
     return tuple(addresses)
 
 

@@ -171,10 +171,12 @@ def write(host: Host, address: Address, value: str) -> None:
     """Replace it by tc, whose words the value has.
 
     Deleting the root restores the default of the kernel, with handle 0. This is tried first if the
-    value may be that default.
+    value may be that default; where the default cannot be read, after the kernel took the value.
     """
     source = host.source
     if _may_be_own(source, address, value):
+        if value not in _ALWAYS and not _own(source):
+            _replace(host, address, value)
         try:
             host.run(("tc", "qdisc", "del", "dev", address.nic, "root"))
         except FileNotFoundError:
@@ -186,7 +188,11 @@ def write(host: Host, address: Address, value: str) -> None:
                 return
         if address.name == "leaves":
             host.run(_root(address.nic, _handle(value), "mq").argv)
-    for command in commands(source, address, value):
+    _replace(host, address, value)
+
+
+def _replace(host: Host, address: Address, value: str) -> None:
+    for command in commands(host.source, address, value):
         try:
             host.run(command.argv)
         except OSError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from collections.abc import Iterator
 
 from ..host.netlink.codec import NESTED, attribute, attributes, messages
 from ..host.netlink.route import NEWROUTE, names, routes
@@ -95,20 +96,42 @@ def _prefix(address: Address) -> tuple[int, bytes, int]:
 def find(source: Source, address: Address) -> Route:
     """The route of the main table with the lowest metric; FileNotFoundError when there is none."""
     family, destination, length = _prefix(address)
+    found = [
+        one for one in _main(source, family)
+        if one.head[1] == length and one.get(_DST) == destination
+    ]  # fmt: skip
+    if not found:
+        raise FileNotFoundError(2, f"the main table has no route to {address.target}")
+    return min(found, key=lambda one: one.word(_PRIORITY))
+
+
+def _main(source: Source, family: int) -> Iterator[Route]:
+    """The unicast routes of the main table."""
     reply = routes(source, family)
-    best: Route | None = None
     for kind, start, end in messages(reply):
         head = reply[start : start + 12]
-        if kind != NEWROUTE or head[1] != length or head[4] != _MAIN or head[7] != _UNICAST:
-            continue
-        one = Route(head, tuple((n, reply[a:e]) for n, a, e in attributes(reply, start + 12, end)))
-        if one.get(_DST) != destination:
-            continue
-        if best is None or one.word(_PRIORITY) < best.word(_PRIORITY):
-            best = one
-    if best is None:
-        raise FileNotFoundError(2, f"the main table has no route to {address.target}")
-    return best
+        if kind == NEWROUTE and head[4] == _MAIN and head[7] == _UNICAST:
+            parts = attributes(reply, start + 12, end)
+            yield Route(head, tuple((number, reply[at:to]) for number, at, to in parts))
+
+
+def with_mtu(source: Source, nic: str) -> Iterator[str]:
+    """The `route.mtu` settings that the kernel changes with the MTU of that interface.
+
+    Those of IPv6 routes (rt6_mtu_change_route() in net/ipv6/route.c); of several to one
+    destination the first alone has an address.
+    """
+    try:
+        indices = {index for index, name in names(source).items() if name == nic}
+        found = [
+            one for one in _main(source, socket.AF_INET6)
+            if one.word(_OIF) in indices and _NUMBERS["mtu"] in one.metrics()
+        ]  # fmt: skip
+    except (OSError, ValueError):
+        return
+    for raw, length in dict.fromkeys((one.get(_DST), one.head[1]) for one in found):
+        target = f"{socket.inet_ntop(socket.AF_INET6, raw)}/{length}" if raw else "default6"
+        yield f"route.mtu@{target}"
 
 
 def read(source: Source, address: Address) -> str:

@@ -9,6 +9,7 @@ belong to this process: the kernel frees them when it ends. They are made on req
 
 from __future__ import annotations
 
+import errno
 from importlib import import_module
 from typing import Protocol
 
@@ -25,5 +26,9 @@ class Counter(Protocol):
 
 def counter(name: str) -> Counter:
     """The counter of that module, which begins now; OSError if this kernel cannot count it."""
-    made: Counter = import_module(f".{name}", __name__).Counter()
+    try:
+        made: Counter = import_module(f".{name}", __name__).Counter()
+    except KeyError as error:
+        what = f"this kernel does not describe {error.args[0]} in its types"
+        raise OSError(errno.EOPNOTSUPP, what) from None
     return made

@@ -103,21 +103,29 @@ def program(code: bytes, name: str, tracepoint: int = 0) -> int:
     body = ctypes.create_string_buffer(code, len(code))
     licence = ctypes.create_string_buffer(_LICENCE)
     log = ctypes.create_string_buffer(_LOG)
-    values = struct.pack(
-        "=IIQQIIQII16sII36xI", _TRACING if tracepoint else _RAW_TRACEPOINT, len(code) // 8,
-        ctypes.addressof(body), ctypes.addressof(licence), 1, _LOG, ctypes.addressof(log), 0, 0,
-        name.encode()[:15], 0, _TYPED if tracepoint else 0, tracepoint,
-    )  # fmt: skip
-    try:
+
+    def load(level: int, *room: int) -> int:
+        values = struct.pack(
+            "=IIQQIIQII16sII36xI", _TRACING if tracepoint else _RAW_TRACEPOINT, len(code) // 8,
+            ctypes.addressof(body), ctypes.addressof(licence), level, *room, 0, 0,
+            name.encode()[:15], 0, _TYPED if tracepoint else 0, tracepoint,
+        )  # fmt: skip
         return _call(_PROG_LOAD, values)
+
+    try:
+        return load(0, 0, 0)  # the log of a long program has no room, which would be an error
     except OSError as error:
-        said = log.value.decode("ascii", "replace").strip().splitlines()
-        if said and error.errno != errno.EPERM:
-            last = next((line for line in reversed(said) if not line.startswith("processed")), "")
-            if "invalid func" in last and last.endswith((f"#{READ}", f"#{READ_USER}")):
-                return program(_reading_any(code), name, tracepoint)
-            raise OSError(error.errno, f"the kernel refuses the program: {last}") from None
-        raise
+        if error.errno == errno.EPERM:  # EACCES is the verifier's
+            raise
+        number = error.errno
+    with suppress(OSError):
+        return load(1, _LOG, ctypes.addressof(log))
+    said = log.value.decode("ascii", "replace").strip().splitlines()
+    last = next((line for line in reversed(said) if not line.startswith("processed")), "")
+    if "invalid func" in last and last.endswith((f"#{READ}", f"#{READ_USER}")):
+        return program(_reading_any(code), name, tracepoint)
+    why = last or os.strerror(number or 0)
+    raise OSError(number, f"the kernel refuses the program: {why}")
 
 
 def _reading_any(code: bytes) -> bytes:

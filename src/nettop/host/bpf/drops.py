@@ -150,7 +150,7 @@ def _attach(handle: int) -> int:
 
 def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
     """The program: R6 is the packet, R7 to R9 what is read of it."""
-    arguments = types.arguments("kfree_skb")
+    arguments = _arguments(types)
     reason, socket = arguments > 2, arguments > 3  # the receiving socket, since Linux 6.11
     packet = Packet(types, _FIELDS, _AT)
     field = packet.field
@@ -200,6 +200,14 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *counting.added(_AT, _SIZE, a.R7),
         "out", *a.end(),
     )  # fmt: skip
+
+
+def _arguments(types: btf.Types) -> int:
+    """Of the tracepoint: the packet and the place, and more on kernels that tell more."""
+    try:
+        return types.arguments("kfree_skb")
+    except KeyError:  # before Linux 5.5 the types do not have tracepoints
+        return 2
 
 
 def _number(types: btf.Types, of: int) -> a.Parts:
