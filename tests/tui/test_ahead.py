@@ -56,6 +56,15 @@ async def test_a_flood_of_keys_costs_a_bounded_number_of_keys_and_frames() -> No
                 await pilot.pause()
 
 
+async def test_a_key_that_waits_opens_no_palette_on_the_way_out() -> None:
+    app = Counted()
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.leave()
+        app.action_command_palette()
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
 async def test_keys_go_on_after_the_palette_took_some() -> None:
     app = Counted()
     async with app.run_test() as pilot:

@@ -42,7 +42,6 @@ class Nettop(App[int]):
     """One board, fed by scenes and keys."""
 
     CSS = "Screen { background: transparent; }"
-    ENABLE_COMMAND_PALETTE = True
     COMMANDS = {palette.provider}  # noqa: RUF012 (as declared by App)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True, system=True),
@@ -111,6 +110,7 @@ class Nettop(App[int]):
         if self.actions is not None:
             self.actions.stop()
         self.on_leave(self.view)
+        self.use_command_palette = False  # by a key that waits: it would find no screen
         self.exit(code)
 
     def action_leave(self) -> None:

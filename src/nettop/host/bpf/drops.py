@@ -187,11 +187,16 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *a.store(a.R10, _AT + _TRANSPORT, a.R8, 1),
         *(part for one in PORTED for part in a.when(a.R8, "==", one, "ported")),
         *a.go("segments"),
-        "ported", *a.when(a.R9, "<", 20, "segments"), *a.when(a.R9, ">", 40, "segments"),
-        *a.load(a.R7, a.R10, _AT + _FROM, 4),
-        *a.when(a.R7, "==", 0, "sent"), *a.change(a.R9, "+", 2),  # the local port is the second
-        "sent", *a.stack(a.R8, header), *a.add(a.R8, a.R9), *a.load(a.R7, a.R8, 0, 2),
-        *a.swapped(a.R7), *a.store(a.R10, _AT + _PORT, a.R7, 2),
+        # at places that are known beforehand: Linux 5.4 refuses others
+        "ported", *a.load(a.R8, a.R10, _AT + _FROM, 4),
+        *(part for size in (20, 40) for part in (
+            *a.when(a.R9, "!=", size, f"not {size}"),
+            *a.load(a.R7, a.R10, header + size, 2), *a.when(a.R8, "==", 0, "port"),
+            *a.load(a.R7, a.R10, header + size + 2, 2), *a.go("port"),  # received: the second
+            f"not {size}",
+        )),
+        *a.go("segments"),  # an IPv4 header with options
+        "port", *a.swapped(a.R7), *a.store(a.R10, _AT + _PORT, a.R7, 2),
         "segments", *field(a.R8, "end"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
         *read(a.R7, a.R8, types.offset("skb_shared_info", "gso_segs"), 2),
         *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),
