@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
+from nettop.cli import main
 from nettop.commands import why
 from nettop.facts.joined import Joiner
 from nettop.frame.rates import Frame
@@ -98,3 +100,24 @@ def test_a_library_that_fails_answers_no_side_question(monkeypatch: pytest.Monke
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(psutil, "Process", fails)
     assert ssh_peer() is None
+
+
+CUT_OFF = str(Path(__file__).parents[1] / "advice/blackhole-route.host.gz")
+
+
+def test_of_a_port_without_data_the_findings_that_name_it_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["why", "10.151.42.40:53", "--replay", CUT_OFF]) == 0
+    said = capsys.readouterr().out
+    assert "no flow from or to 10.151.42.40:53 wants to move data" in said.splitlines()[0]
+    assert "✗ destination-out-of-reach@10.151.42.40:53  route 10.151.42.40/32 is a black" in said
+    assert main(["why", ":53", "--replay", CUT_OFF, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert not told["limits"]
+    assert "destination-out-of-reach" in {one["rule"] for one in told["findings"]}
+
+
+def test_a_port_that_no_finding_names_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", ":5353", "--replay", CUT_OFF]) == 2
+    assert "no flow from or to :5353 wants to move data" in capsys.readouterr().err

@@ -193,7 +193,7 @@ def _print_both(
         key = finding.rule, host
         printed[key] += 1
         if printed[key] <= ALIKE:
-            _print_finding(source, finding, host)
+            print_finding(source, finding, host)
         elif printed[key] == ALIKE + 1:
             print_lines("", f"{_summary(finding, totals[key] - ALIKE)} at {host}")
 
@@ -320,7 +320,7 @@ def _print(
     for finding in findings:
         printed[finding.rule] += 1
         if printed[finding.rule] <= ALIKE:
-            _print_finding(source, finding)
+            print_finding(source, finding)
         elif printed[finding.rule] == ALIKE + 1:
             print_lines("", _summary(finding, totals[finding.rule] - ALIKE))
     if since is not None and (since.gone or since.remarks):
@@ -331,7 +331,7 @@ def _print(
         print_lines(text)
 
 
-def _print_finding(source: Source, finding: Finding, host: str = "") -> None:
+def print_finding(source: Source, finding: Finding, host: str = "") -> None:
     """Print one finding in full; `host` is named where it is one of two."""
     from textwrap import wrap
 

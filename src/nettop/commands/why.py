@@ -10,10 +10,11 @@ nettop why --to B --from A          would this host forward packets from A to B,
 
 TARGET is an interface, a process, ADDRESS:PORT or :PORT of either end of a flow; without it every
 flow that wants to move data, every interface that carries data and every UDP socket that drops
-datagrams is reported. As root, those of other network namespaces (containers, pods) are reported as
-well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
-listed by capacity: the first one limits. A limit marked `there` is beyond this host. Where a core
-or a thread limits, a line says what it does (see `nettop profile`), as root and without --no-deep.
+datagrams is reported; of a port on which no data moves, the findings that name it. As root, those
+of other network namespaces (containers, pods) are reported as well, with the name of the namespace;
+an interface there is eth0@web. The stages of a flow are listed by capacity: the first one limits. A
+limit marked `there` is beyond this host. Where a core or a thread limits, a line says what it does
+(see `nettop profile`), as root and without --no-deep.
 
 What the kernel drops meanwhile, and which calls of programs fail, is counted and listed with its
 reason (as root, on this host, without --no-deep).
@@ -34,7 +35,8 @@ answer, 2 for a wrong address, 3 where the host cannot be read.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
@@ -53,6 +55,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
     from ..facts import Facts
     from ..facts.limits import Limit
     from ..frame.rates import Frame
@@ -96,7 +99,12 @@ def run(args: argparse.Namespace) -> int:
     deep = _witness.tables(source, args)
     frame, facts = look(source, args.seconds, args.target, deep)
     bursts = _witness.rhythms(source, "drops", "calls") if deep else []
-    limits = chosen(facts, args.target)
+    try:
+        limits = chosen(facts, args.target)
+    except Refused as refused:
+        if not _still(source, args, refused):
+            raise
+        return 0
     if args.json:
         more = {"out_of_reach": _way.out_of_reach(facts), **_witness.document(facts, bursts)}
         emit({**document(source, limits, frame, args.seconds), **more})
@@ -108,6 +116,38 @@ def run(args: argparse.Namespace) -> int:
         )  # fmt: skip
         print_lines(*_witness.lines(facts, bursts), *unread)
     return 0
+
+
+def _still(source: Source, args: argparse.Namespace, refused: Refused) -> bool:
+    """Print the findings that name a port on which no data moves; whether there are any."""
+    from .advise import document as judged
+    from .advise import finding_json, observe, print_finding
+
+    target = args.target or ""
+    port = target.rpartition(":")[2]
+    if not port.isdecimal() or target == port:
+        return False
+    source = source if source.live else open_source(args)
+    last = observe(source, args)
+    named = re.compile(rf"(?:port |:){port}(?!\d)")
+    found = last.judgement.findings
+    ours = {one.id: one.cause for one in found if named.search("\n".join(_texts(one)))}
+    findings = [one for one in found if one.id in {*ours, *ours.values()}]
+    if args.json and findings:
+        values = [finding_json(source, one) for one in findings]
+        emit({**judged(source, last, args.seconds), "limits": [], "findings": values})
+    elif findings:
+        print_lines(f"{source.host} · {refused}; what is found of port {port}:")
+        for one in findings:
+            print_finding(source, one)
+    return bool(findings)
+
+
+def _texts(finding: Finding) -> Iterator[str]:
+    """All that a finding says, without its figures."""
+    yield from (finding.id, finding.title, finding.why, *finding.advice)
+    for one in finding.evidence:
+        yield from (value for value in one.values() if isinstance(value, str))
 
 
 def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
