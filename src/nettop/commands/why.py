@@ -35,13 +35,13 @@ answer, 2 for a wrong address, 3 where the host cannot be read.
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
 from . import (
     _argument,
+    _silent,
     _way,
     _witness,
     duration_argument,
@@ -55,7 +55,6 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..advice.rules.rule import Finding
     from ..facts import Facts
     from ..facts.limits import Limit
     from ..frame.rates import Frame
@@ -102,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         limits = chosen(facts, args.target)
     except Refused as refused:
-        if not _still(source, args, refused):
+        if not _silent.told(source, args, str(refused)):
             raise
         return 0
     if args.json:
@@ -116,38 +115,6 @@ def run(args: argparse.Namespace) -> int:
         )  # fmt: skip
         print_lines(*_witness.lines(facts, bursts), *unread)
     return 0
-
-
-def _still(source: Source, args: argparse.Namespace, refused: Refused) -> bool:
-    """Print the findings that name a port on which no data moves; whether there are any."""
-    from .advise import document as judged
-    from .advise import finding_json, observe, print_finding
-
-    target = args.target or ""
-    port = target.rpartition(":")[2]
-    if not port.isdecimal() or target == port:
-        return False
-    source = source if source.live else open_source(args)
-    last = observe(source, args)
-    named = re.compile(rf"(?:port |:){port}(?!\d)")
-    found = last.judgement.findings
-    ours = {one.id: one.cause for one in found if named.search("\n".join(_texts(one)))}
-    findings = [one for one in found if one.id in {*ours, *ours.values()}]
-    if args.json and findings:
-        values = [finding_json(source, one) for one in findings]
-        emit({**judged(source, last, args.seconds), "limits": [], "findings": values})
-    elif findings:
-        print_lines(f"{source.host} · {refused}; what is found of port {port}:")
-        for one in findings:
-            print_finding(source, one)
-    return bool(findings)
-
-
-def _texts(finding: Finding) -> Iterator[str]:
-    """All that a finding says, without its figures."""
-    yield from (finding.id, finding.title, finding.why, *finding.advice)
-    for one in finding.evidence:
-        yield from (value for value in one.values() if isinstance(value, str))
 
 
 def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
