@@ -14,7 +14,7 @@ from hang import HANG, until
 from open_files import open_files
 from warm import Warm
 
-from nettop import config
+from nettop import commands, config
 from nettop.cli import main
 from nettop.commands import escape_controls, print_lines
 
@@ -83,6 +83,16 @@ def test_a_recording_cut_in_its_first_moment_is_still_shown(
     file.write_text(text[: text.index("-- @0.982")], errors="surrogateescape")
     assert main(["show", "overview", "--once", "--replay", str(file)]) == 0
     assert "WHAT LIMITS eth0" in capsys.readouterr().out
+
+
+def test_a_recording_that_takes_long_says_so_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "MANY", 1)
+    assert main(["show", "overview", "--once", "--replay", str(HOST)]) == 0
+    assert re.search(
+        r"has \d+ moments: reading them takes a while$", capsys.readouterr().err, re.MULTILINE
+    )
 
 
 def test_what_a_terminal_could_obey_is_escaped_in_json() -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..settings import Address
 
 NAMESPACES = "/run/netns"
+MANY = 10_000  # moments of a recording: reading more takes long
 SLOW = 3.0  # seconds after which a message says that another host does not answer yet
 
 
@@ -170,11 +171,15 @@ def _selected(args: argparse.Namespace, *, pace: float, loop: bool) -> Source:
         from ..host.recording import RecordingError, Replay, load
 
         try:
-            return Replay(load(args.replay), pace=pace, loop=loop)
+            replay = Replay(load(args.replay), pace=pace, loop=loop)
         except OSError as error:
             raise Refused(f"cannot read {args.replay}: {error.strerror or error}", 3) from None
         except RecordingError as error:
             raise Refused(f"{args.replay}: {error}", 3) from None
+        if not pace and len(replay.moments) > MANY:
+            count = f"{len(replay.moments):,} moments"
+            print_lines(f"{args.replay} has {count}: reading them takes a while", to=sys.stderr)
+        return replay
     if getattr(args, "host", None):
         return _distant(args.host)
     if getattr(args, "root", None):
