@@ -8,6 +8,7 @@ of each end, leaves the third alone, and its commands undo both.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,17 +24,23 @@ pytestmark = [
     pytest.mark.needs("root"),
     pytest.mark.needs("nsenter"),
 ]
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 SHAPER = 60e6  # bit/s
+# what a small buffer at one end is told as
+OF_BUFFERS = {"send-buffer-limits", "receive-cap-below-bdp", "buffer-caps-below-kernel",
+              "peer-window-limits"}  # fmt: skip
 SLOW = "10.95.0.2"  # over the link with a delay
+
+
+def program(state: Path) -> list[str]:
+    """nettop as a user whose state is kept there."""
+    folders = ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+    return ["env", *(f"{name}={state}" for name in folders), f"PATH={PATH}", "nettop"]
 
 
 def nettop(stage: Stage, state: Path, *words: str) -> dict[str, Any]:
     """What a command prints with --json, of a user whose state is kept there."""
-    folders = ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
-    argv = [
-        "env", *(f"{name}={state}" for name in folders), sys.executable, "-m", "nettop", *words,
-        "--json",
-    ]  # fmt: skip
+    argv = [*program(state), *words, "--json"]
     done = subprocess.run(
         stage.inside(stage.here, *argv), capture_output=True, text=True, check=False, timeout=HANG
     )
@@ -69,16 +76,35 @@ def test_a_small_send_buffer_is_lifted_to_what_was_predicted(tmp_path: Path) -> 
 
 def test_a_fault_of_each_end_is_fixed_and_the_one_between_them_is_left(tmp_path: Path) -> None:
     with Stage("story") as stage:
-        stage.link(0.01, f"rate={SHAPER:.0f}")  # the network between both
+        stage.link(0.01, f"rate={SHAPER:.0f}")  # bytes/s: the network between both
         small = {stage.here: ("net.ipv4.tcp_wmem", "4096 16384 65536"),
                  stage.there: ("net.ipv4.tcp_rmem", "4096 65536 98304")}  # fmt: skip
         for space, (name, value) in small.items():
             stage.sysctl(space, name, value)
-        peer = f"nsenter --net=/run/netns/{stage.there}"
+        peer = f"env PATH={PATH} nsenter --net=/run/netns/{stage.there}"
         tuned = nettop(
             stage, tmp_path, "tune", "--to", SLOW, "--peer", peer, "--seconds", "1.5",
             "--warmup", "1", "--budget", "4m", "--most", "6", "--look", "5",
         )  # fmt: skip
-        print(json.dumps(tuned, indent=1))
-        kept = {one["setting"] for step in tuned["steps"] for one in step.get("changes", ())}
-        assert kept
+
+        def shown(space: str, name: str) -> str:
+            words = stage.inside(space, "sysctl", "-n", name)
+            text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+            return " ".join(text.split())
+
+        kept = [one["finding"] for one in tuned["steps"] if one["state"] == "kept"]
+        there = [one for one in kept if "at nsenter" in one]
+        assert there, tuned["steps"]
+        assert len(kept) > len(there), tuned["steps"]
+        assert {one.partition("@")[0] for one in kept} <= OF_BUFFERS
+        assert not {shown(space, name) for space, (name, _) in small.items()} & {
+            value for _, value in small.values()
+        }
+        for command in tuned["undo"].split("; "):
+            number = command.rpartition(" ")[2]
+            space = stage.there if command.startswith("at ") else stage.here
+            subprocess.run(
+                stage.inside(space, *program(tmp_path), "undo", number), check=True, timeout=HANG
+            )
+        for space, (name, value) in small.items():
+            assert shown(space, name) == value
