@@ -46,7 +46,9 @@ class Call:
     to: str = gauge("destinations", default="")
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     per_s: float | None = gauge("calls that fail", "calls/s", default=None)
-    share: float | None = gauge("attempts that failed / all attempts", "ratio", default=None)
+    share: float | None = gauge(
+        "of the attempts to reach the same places, those that failed", "ratio", default=None
+    )
     opened: float | None = gauge(
         "connections opened meanwhile, of which some end so: an end that the other end decides",
         "connections/s", default=None,

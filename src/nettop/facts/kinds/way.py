@@ -40,7 +40,9 @@ class WayFact:
     passed: str = gauge("what the packets pass before", default="")
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     sockets: int = gauge("sockets that wait for an answer", "sockets", default=0)
-    share: float | None = gauge("attempts that failed / all attempts", "ratio", default=None)
+    share: float | None = gauge(
+        "of the attempts to reach it, those that failed", "ratio", default=None
+    )
     explains: tuple[str, ...] = gauge("facts that this one explains", default=())
 
 
