@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -272,6 +273,25 @@ def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert starter.theme("light") == "light"
     monkeypatch.setenv("NO_COLOR", "1")
     assert starter.theme("light") == "mono"
+
+
+@pytest.mark.parametrize(
+    ("term", "colours"),
+    [
+        ("xterm-kitty", "truecolor"), ("foot", "truecolor"), ("wezterm", "truecolor"),
+        ("tmux-256color", "truecolor"), ("xterm-256color", None), ("linux", None),
+    ],
+)  # fmt: skip
+def test_a_terminal_that_is_known_for_it_has_all_colours_over_ssh(
+    monkeypatch: pytest.MonkeyPatch, term: str, colours: str | None
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLORTERM", "")
+    monkeypatch.delenv("COLORTERM")
+    monkeypatch.setenv("TERM", term)
+    starter.environment()
+    assert os.environ.get("COLORTERM") == colours
+    assert starter.theme("") == ("ansi" if term == "linux" else "dark")
 
 
 @pytest.mark.parametrize(

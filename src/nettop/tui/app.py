@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..config import load, muted, state_folder
 from ..files import bounds, own
@@ -175,8 +175,18 @@ def post(app: Nettop, message: Tick) -> None:
         app.post_message(message)
 
 
+# TERM of terminals that draw each colour; SSH forwards it, and COLORTERM it does not. tmux takes
+# all colours, and gives the terminal outside the nearest that it has
+COLOURFUL: Final = ("alacritty", "contour", "direct", "foot", "ghostty", "kitty", "tmux", "wezterm")
+
+
 def environment() -> None:
-    """Set the variables that Textual reads on import: no animations, fewer frames over SSH."""
+    """Set the variables that Textual reads on import: no animations, fewer frames over SSH.
+
+    And all colours, of a terminal that is known to draw them.
+    """
+    if any(name in os.environ.get("TERM", "") for name in COLOURFUL):
+        os.environ.setdefault("COLORTERM", "truecolor")
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     os.environ.setdefault("TEXTUAL_FPS", "15" if "SSH_CONNECTION" in os.environ else "30")
 
