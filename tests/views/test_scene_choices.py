@@ -11,6 +11,7 @@ from scenes import RING, SACK, lossy
 
 from nettop.facts import Facts
 from nettop.facts.kinds.nic import Nic
+from nettop.facts.limits import Limit, Reading
 from nettop.views.past import History
 from nettop.views.scene import Ended, Peer, Scene, SceneOrigin, nic_of
 from nettop.views.view import Spot, View, chosen, under
@@ -75,6 +76,20 @@ LOOP: Any = {"kind": "loopback"}
 )
 def test_the_interface_that_matters_most_is_shown(winner: Nic, loser: Nic) -> None:
     assert shown(winner, loser) == winner.name
+
+
+@pytest.mark.parametrize(
+    ("stage", "end", "name"), [("qdisc", "here", "up"), ("peer", "there", "br"), ("", "", "br")]
+)
+def test_of_interfaces_that_pass_the_same_that_which_limits_it_is_shown(
+    stage: str, end: str, name: str
+) -> None:
+    reading = Reading(stage or "application", end or "here", "it")  # type: ignore[arg-type]
+    limit = Limit("nic", "up", "tx", 1e6, stage=reading, ladder=(reading,))
+    scene = Scene(facts=replace(FACTS, nics=(nic("br", 10), nic("up", 9)), limits=(limit,)))
+    found = nic_of(scene, View())
+    assert found is not None
+    assert found.name == name
 
 
 def test_a_chosen_one_comes_first_and_then_a_critical_finding() -> None:

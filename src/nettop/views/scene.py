@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from ..facts import Facts
+from ..facts.limits.stages import having
 from ..facts.pair.words import short
 from ..frame.rates import Frame
 from ..host.source import Source
@@ -310,13 +311,23 @@ class Scene:
                 if moved > recent.get(name, 0.0):
                     recent[name] = moved
 
+        faults = having("fault")
+        full = {
+            one.target for one in (self.facts.limits if self.facts is not None else ())
+            if one.over == "nic" and one.stage.end == "here" and one.stage.stage in faults
+        }  # fmt: skip
+
         def rate(nic: Nic) -> float:
             return max(_bytes(nic.per_s), recent.get(nic.name, 0.0))
 
         def rank(nic: Nic) -> tuple[bool | float, ...]:
             real, local = nic.kind == "nic", nic.kind == "loopback"
             member = nic.master is not None  # its bridge has a part of its traffic, or all
-            weight = rate(nic) * (100 if real else 0.01 if local else 0.5 if member else 1)
+            weight = (
+                (1 + (nic.name in full))
+                * rate(nic)
+                * (100 if real else 0.01 if local else 0.5 if member else 1)
+            )
             return (
                 not local or weight >= IDLE,
                 round(math.log(weight, ALIKE)) if weight >= IDLE else 0,
@@ -334,9 +345,9 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
     """The interface shown: the chosen one, else that of a critical finding, else the busiest.
 
     The rate of a real NIC counts a hundredfold, so that a container's veth is chosen only while the
-    NIC is idle; that of loopback counts a hundredth, of a veth in a bridge half. The choice is
-    stable: the highest rate of the last ten seconds counts, and of two interfaces that pass on the
-    same traffic the first by name is shown.
+    NIC is idle; that of loopback counts a hundredth, of a veth in a bridge half, and of one that
+    limits what passes it twice. The choice is stable: the highest rate of the last ten seconds
+    counts, and of two interfaces that pass on the same traffic the first by name is shown.
     """
     facts = scene.facts
     if facts is None or not facts.nics:
