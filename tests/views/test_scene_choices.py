@@ -84,7 +84,7 @@ def test_the_interface_that_matters_most_is_shown(winner: Nic, loser: Nic) -> No
 def test_of_interfaces_that_pass_the_same_that_which_limits_it_is_shown(
     stage: str, end: str, name: str
 ) -> None:
-    reading = Reading(stage or "application", end or "here", "it")  # type: ignore[arg-type]
+    reading = Reading(stage or "application", end or "here", "it")
     limit = Limit("nic", "up", "tx", 1e6, stage=reading, ladder=(reading,))
     scene = Scene(facts=replace(FACTS, nics=(nic("br", 10), nic("up", 9)), limits=(limit,)))
     found = nic_of(scene, View())
