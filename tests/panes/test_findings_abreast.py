@@ -62,7 +62,7 @@ def test_findings_that_are_over_are_one_line_below_those_that_hold() -> None:
         rows = words(advisor.lines(scene, view.at(on=on), 120, 40)).splitlines()
         told = [row[:48] for row in rows]
         assert all(any(one in row for row in told) for one in titles), told[:6]
-        assert "○ 18 over   z lists them" in told[1 + len(held)]
+        assert "○ 18 ended   z lists them" in told[1 + len(held)]
     assert advisor.items(scene, view)[: len(held)] == tuple(held)
     assert "r@17" not in advisor.items(scene, view)
     assert "r@17" in advisor.items(scene, replace(view, fold_idle=False))

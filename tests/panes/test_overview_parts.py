@@ -196,7 +196,7 @@ def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:
     scene = replace(scene, findings=(first,), ended=ended, journal=())
     rows = [text_of(row) for row in listed.finding_lines(scene, View(), 100, 1, framed=True)]
     assert first.title[:40] in rows[1]
-    assert f"{len(ended)} over" in rows[0]
+    assert f"{len(ended)} ended" in rows[0]
     assert all(one.id not in overviewrows.items(scene, View()) for one in others)
     calm = replace(scene, findings=())
-    assert f"; {len(ended)} over" in words(listed.finding_lines(calm, View(), 100, 2, framed=False))
+    assert f"; {len(ended)} ended" in words(listed.finding_lines(calm, View(), 100, 2, framed=False))

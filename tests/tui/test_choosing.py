@@ -124,7 +124,7 @@ def test_a_finding_that_was_put_right_is_listed_as_done_and_taken_back_from_ther
     assert to_undo(RING.id, view, done) == [other]
     undone = replace(done, journal=(replace(made, state="undone"), other))
     assert "over since 14:14:20" in told(undone, view.at(open=SACK.id))
-    assert "○ 1 over" in told(undone, view)
+    assert "○ 1 ended" in told(undone, view)
 
 
 def test_what_waits_for_its_confirmation_is_taken_back_together() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLUMNS: Final = (
     Column("PROCESS", 15, grow=2),
     Column("FLOW", 24, grow=2),
-    Column("RATE", 10, ">"),
+    Column("RATE NOW", 10, ">"),
     Column("LAST MINUTE", 11),
     Column("LIMITED BY", 21, grow=1),
     Column("LIMIT", 11),
@@ -33,7 +33,7 @@ COLUMNS: Final = (
     Column("WHY", 30, grow=6),
 )
 WIDE: Final = 110  # columns from which there is room for the last minute
-NARROW: Final = ("process", "flow", "rate", "limit", "rtt", "retr", "core ← irq")
+NARROW: Final = ("process", "flow", "rate now", "limit", "rtt", "retr", "core ← irq")
 LEAST: Final = 62  # columns from which there is room for the addresses
 PLACE: Final = 20  # columns of a flow's place that are never cut
 TRACE: Final = 11  # cells of the last minute
@@ -92,7 +92,8 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     known = declared().get(limit)
     calm = known is None or not known.fault
     words = (known.words if known else limit).removeprefix("the ")
-    drops = f"{flow.drops_per_s:,.0f}/s" if flow.drops_per_s else share(flow.retransmit_ratio)
+    sent_again = share(flow.retransmit_ratio) if arrow == "→" else UNKNOWN  # the sender knows it
+    drops = f"{flow.drops_per_s:,.0f}/s" if flow.drops_per_s else sent_again
     bad = bool(flow.far and flow.bulk)
     cores = tuple(UNKNOWN if cpu is None else str(cpu) for cpu in (flow.app_cpu, flow.irq_cpu))
     return (

@@ -54,7 +54,7 @@ def title(scene: Scene, nic: Nic) -> str:
         part = f" ({share(load)})" if load is not None and load >= 0.01 else ""
         parts.append(f"{name} {scene.units.rate(rate)}{part}")
     if drops := lost(nic.per_s):
-        parts.append(per_second(drops, "lost"))
+        parts.append(per_second(drops, "dropped"))
     return " · ".join(parts)
 
 
@@ -194,7 +194,7 @@ def _losses(track: Timeline) -> Line:
         for value in pairs
     ]
     known = any(value is not None for value in pairs)
-    label = f"peak {brief(round(most))}/s" if most else "lost 0" if known else "not counted"
+    label = f"peak {brief(round(most))}/s" if most else "0 dropped" if known else "not counted"
     head = (fit(label, LABEL, ">"), "bad" if most else "dim")
     return line(head, " ", *merge(parts))
 
@@ -212,8 +212,6 @@ def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Li
     roles = ["faint"] * count
     least = _APART * each
     step = next((tick for tick in _TICKS if tick >= least), math.ceil(least / _TICKS[-1]) * 60.0)
-    for number in range(1, int(count * each / step) + 1):
-        _put(text, roles, count - 1 - round(number * step / each), f"┴{_ago(number * step)}", "dim")
     places = [count - 1 - int(event.ago / each) for event in known]
     end = min((at - 1 for at in places if at >= count - cells(_NOW)), default=count)
     if not any(end - cells(_NOW) <= at < end for at in places):  # left of a mark at the present
@@ -222,6 +220,10 @@ def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Li
         at = count - 1 - int(event.ago / each)
         mark, role = sign(event.kind)
         _put(text, roles, at, mark + _name(event, at, following), role)
+    for number in range(1, int(count * each / step) + 1):
+        at, told = count - 1 - round(number * step / each), f"┴{_ago(number * step)}"
+        if at >= 0 and all(role == "faint" for role in roles[at : at + cells(told)]):
+            _put(text, roles, at, told, "dim")
     if chosen is not None:
         name = f"{sign(chosen.kind)[0]} {chosen.text} "
         at = min(count - 1 - int(chosen.ago / each), end - cells(_NOW) - cells(name))

@@ -70,7 +70,7 @@ def standing(scene: Scene) -> tuple[Listed, ...]:
 def over(scene: Scene) -> str:
     """How many have ended; empty for none."""
     number = sum(one.state == "ended" for one in listed(scene))
-    return f"{number} over" if number else ""
+    return f"{number} ended" if number else ""
 
 
 def muted_by(name: str, scene: Scene) -> Finding | None:

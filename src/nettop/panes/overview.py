@@ -198,7 +198,9 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     rows = flowlist.lines(scene, known, inner, height, view.spot.on.removeprefix(FLOW))
     if not rows:
         why = scene.facts.missing.get("sockets_tcp") if scene.facts is not None else None
-        text = f" flows cannot be read: {why}" if why else " no flow carries data"
+        text = (
+            f" flows cannot be read: {why}" if why else " no TCP flow of this host carries data now"
+        )
         rows = [line((text, "dim"))]
     total = together(known)
     summed = "rates unknown" if total is None else f"together {scene.units.rate(total)}"
