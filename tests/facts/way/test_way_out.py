@@ -87,6 +87,11 @@ STOPS = {
         {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", linkdown=True)],
          "ways": [answer(ELSEWHERE, "ENETUNREACH")]},
     ),
+    "a route into lo": Case(
+        "10.6.0.5", "device", "route 10.6.0.0/24 leads into lo, which no packet leaves",
+        "ip route del 10.6.0.0/24 dev lo",
+        {"fib": [*SOUND["fib"], route("10.6.0.0/24", "lo", source=host.NEAR)]},
+    ),
     "a qdisc that loses each packet": Case(
         FAR, "queue", "qdisc netem of a0 drops every packet", "tc qdisc del dev a0 root",
         {"qdiscs": [host.qdisc("a0", "netem", largest=0)]},

@@ -122,7 +122,9 @@ def _checked(leg: Leg, name: str) -> Iterator[Step]:
     """The reverse path filter, and sources that are not possible (martians)."""
     source, error = leg.question.source, leg.hop.error
     if leg.role == IN and not leg.back and leg.hop.kind == "local":
-        yield Step("arrival", PASSES, f"{leg.question.to} is an address of this host")
+        own = leg.host.local(leg.question.to)
+        by = "an address of this host" if own else f"local by the route {leg.hop.network}"
+        yield Step("arrival", PASSES, f"{leg.question.to} is {by}")
     if address(source).version == 6 or (not error and not leg.hop.unasked):
         return
     mode, key = leg.host.strongest(name, "rp_filter")

@@ -47,6 +47,12 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
         saw = f"no program reads {name}: {stopped.name}[{stopped.pid}] is stopped by a signal"
         yield Step("device", STOPS, saw, show, f"kill -CONT {stopped.pid}")
         return
+    if link.loopback and leg.hop.kind == "unicast":
+        saw = (
+            f"route {leg.hop.network or leg.question.to} leads into {name}, which no packet leaves"
+        )
+        yield Step("device", STOPS, saw, show, f"ip route del {leg.hop.network} dev {name}")
+        return
     mtu = f", mtu {link.mtu}" if link.mtu else ""
     yield Step("device", PASSES, f"{name} is up{mtu}", show)
     if link.kind == "openvswitch" or (link.master or "").startswith("ovs-"):
