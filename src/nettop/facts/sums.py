@@ -147,6 +147,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_drops=track.rate("drops") if track is not None else None,
         mean_packet=_mean_packet(sums.nics),
         conntrack_failures=track.rate("failures") if track is not None else None,
+        conntrack_invalid=track.rate("invalid") if track is not None else None,
         firewall=_firewall(frame, track),
         ip_vanished=vanished(
             rate, frame.tables.get("nftables", ()), next(iter(frame.tables.get("ipvs", ())), None)

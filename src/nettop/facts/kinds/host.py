@@ -196,6 +196,9 @@ class HostFact:
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )
+    conntrack_invalid: float | None = gauge(
+        "packets that fit no tracked connection and open none", "packets/s", default=None
+    )
     frag_waiting: int | None = _SNMP.frag_waiting
     frag_memory: int | None = _SNMP.frag_memory
     tcp_failed: float | None = _SNMP.tcp_failed
