@@ -150,6 +150,22 @@ STOPS = {
                       link("p2", 7, master="bond0", up=False)],
         },
     ),
+    "a bridge without ports, and nobody answers there": Case(
+        "10.4.0.5", "bridge", "nothing is behind the bridge br0: it has no port",
+        "ip link set PORT master br0 up; if 10.4.0.5 is not in the network 10.4.0.0/16 of br0: ip "
+        "route add 10.4.0.5 via 10.0.0.254, or remove the address of br0",
+        {
+            "fib": [*SOUND["fib"], route("10.4.0.0/16", "br0", source="10.4.0.1")],
+            "links": [*SOUND["links"], link("br0", 9, kind="bridge")],
+            "neighbour_states": [neighbour_states.Row("br0", "10.4.0.5", 4, "failed")],
+        },
+    ),
+    "no carrier, and a default route elsewhere": Case(
+        "10.1.0.5", "device", "the interface b0 has no carrier",
+        "bring up the other end of b0, in its namespace; if 10.1.0.5 is not in the network "
+        "10.1.0.0/24 of b0: ip route add 10.1.0.5 via 10.0.0.254, or remove the address of b0",
+        {"links": [*others("links", "b0"), link("b0", 3, carrier=False)]},
+    ),
     "a bridge whose port does not forward": Case(
         FAR, "bridge", "the port p1 of the bridge br0 is disabled",
         "bridge link set dev p1 state 3",

@@ -44,6 +44,11 @@ class Leg:
         """The packets in words."""
         return "answers" if self.back else "packets"
 
+    @property
+    def next_hop(self) -> str:
+        """ADDRESS@INTERFACE of the neighbour that is asked."""
+        return f"{self.hop.gateway or self.question.to}@{self.hop.interface}"
+
 
 @dataclass(frozen=True, slots=True)
 class Legs:
