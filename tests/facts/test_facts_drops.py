@@ -66,6 +66,13 @@ def test_the_interface_where_most_are_dropped() -> None:
     assert dropped().nic is None
 
 
+def test_frames_that_the_other_end_of_a_veth_does_not_take_are_counted_anywhere() -> None:
+    row = drop_reasons.Row("NOT_SPECIFIED", "__dev_forward_skb2", "elsewhere", "", "", "", 40, 2.0)
+    facts = joined(drop_reasons=[*moving(None, row), *drops("TTL")])
+    assert facts.host.frames_too_long == 20.0
+    assert joined(drop_reasons=drops("TTL")).host.frames_too_long is None
+
+
 def test_other_reasons_have_no_rule() -> None:
     assert dropped(rule("7", 90, 50), reason="QDISC_DROP").filters == ""
 

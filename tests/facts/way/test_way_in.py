@@ -5,9 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, answer, frame, listener, process, route, switches, went
+from way_tables import (
+    FAR,
+    NEAR,
+    SOUND,
+    answer,
+    frame,
+    link,
+    listener,
+    process,
+    route,
+    switches,
+    went,
+)
 
-from nettop.collect import addresses
+from nettop.collect import addresses, link_stats
 from nettop.collect.ways import Question
 from nettop.facts.way import HIDDEN, PASSES, Flow, questions
 
@@ -43,6 +55,26 @@ def test_a_listener_that_cannot_take_the_connection(
     decider = went(NEAR, frame(**changed), port=80, origin=origin).decider
     assert decider is not None
     assert (decider.place, decider.saw, decider.change) == ("listener", saw, change)
+
+
+@pytest.mark.parametrize(("counted", "more", "doubt"), [
+    ((40, 25), {"peer": 2}, True),
+    ((40, 2), {"peer": 2}, False),
+    ((900, 25), {"peer": 2}, False),  # of protocols that nobody wants
+    ((40, 25), {}, False),  # the other end is here, and is read
+    ((40, 25), {"peer": 2, "kind": "vlan"}, False),
+])  # fmt: skip
+def test_a_veth_that_drops_much_of_what_arrives(
+    counted: tuple[int, int], more: dict[str, Any], *, doubt: bool
+) -> None:
+    links = [SOUND["links"][0], link("a0", 2, **{"mtu": 1400, **more}), SOUND["links"][2]]
+    counts = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
+    counts |= {"interface": "a0", "rx_packets": counted[0], "rx_dropped": counted[1]}
+    seen = frame(links=links, interface_sysctls=ON, link_stats=[link_stats.Row(**counts)])
+    way = went(BEYOND, seen, origin=FAR)
+    assert (way.suspect is not None) is doubt
+    if way.suspect is not None:
+        assert way.suspect.saw.startswith("a0 took 40 frames and dropped 25: those above its MTU")
 
 
 MADE = addresses.Row("lo", "10.5.0.1", 24, 4, "global")

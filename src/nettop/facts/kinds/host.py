@@ -196,6 +196,11 @@ class HostFact:
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )
+    frames_too_long: float | None = gauge(
+        "frames dropped at the end of a veth pair, longer than its MTU, in all namespaces",
+        "packets/s",
+        default=None,
+    )
     conntrack_invalid: float | None = gauge(
         "packets that fit no tracked connection and open none", "packets/s", default=None
     )
