@@ -68,7 +68,7 @@ def test_a_veth_that_drops_much_of_what_arrives(
     counted: tuple[int, int], more: dict[str, Any], *, doubt: bool
 ) -> None:
     links = [SOUND["links"][0], link("a0", 2, **{"mtu": 1400, **more}), SOUND["links"][2]]
-    counts = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
+    counts: dict[str, Any] = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
     counts |= {"interface": "a0", "rx_packets": counted[0], "rx_dropped": counted[1]}
     seen = frame(links=links, interface_sysctls=ON, link_stats=[link_stats.Row(**counts)])
     way = went(BEYOND, seen, origin=FAR)

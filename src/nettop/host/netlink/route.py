@@ -203,6 +203,12 @@ def neighbours(source: Asked) -> bytes:
     return source.netlink(Request("route", GETNEIGH, body, "route/neighbours", dump=True))
 
 
+def forwarding(source: Asked) -> bytes:
+    """Every forwarding entry of bridges and of VXLAN."""
+    body = struct.pack("=Bxxxi4x", 7, 0)  # struct ndmsg, AF_BRIDGE
+    return source.netlink(Request("route", GETNEIGH, body, "route/fdb", dump=True))
+
+
 def qdiscs(source: Asked) -> bytes:
     """Every queueing discipline with its counters."""
     body = struct.pack("=BxHiIII", 0, 0, 0, 0, 0, 0)
