@@ -162,12 +162,15 @@ def test_time_in_deep_states() -> None:
 
 def test_conntrack_sums_its_cpus_in_hexadecimal() -> None:
     base = "/proc/sys/net/netfilter/nf_conntrack_"
-    stat = "entries  drop early_drop insert_failed\n0000000a 00000010 1 0\n0000000a 1 0 0\n"
+    stat = (
+        "entries  drop early_drop insert_failed invalid\n"
+        "0000000a 00000010 1 0 00000036\n0000000a 1 0 0 1\n"
+    )
     (row,) = conntrack.read(
         host({base + "count": "10", base + "max": "100", "/proc/net/stat/nf_conntrack": stat})
     )
     assert (row.count, row.most, row.buckets) == (10, 100, None)
-    assert (row.drops, row.early_drops, row.failures) == (17, 1, 0)
+    assert (row.drops, row.early_drops, row.failures, row.invalid) == (17, 1, 0, 55)
     with pytest.raises(ValueError, match="no number"):
         conntrack.read(host({base + "count": "x"}))
 

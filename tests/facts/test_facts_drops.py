@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from nettop.collect import drop_reasons, failures, nftables
 from nettop.facts.joined import Joiner
-from nettop.facts.kinds.drop import Drop
+from nettop.facts.kinds.drop import Drop, build
 from nettop.facts.kinds.failure import Failure
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
@@ -54,6 +55,22 @@ def test_without_one_those_that_do_not_count_may_have() -> None:
     rules = rule("7", 50, 50), rule("8", None, None), rule("policy", None, None)
     assert dropped(*rules).filters == "ip/t/c/8, ip/t/c/policy"
     assert dropped(rule("7", 50, 50)).filters == ""
+
+
+def test_the_interface_where_most_are_dropped() -> None:
+    row = drop_reasons.Row("TTL", "f", "here", "2", "udp", "53", 40, WIDTH)
+    seen = [*drops("TTL", 9), *moving(None, replace(row, place="nft_do_chain", interface="3"))]
+    links = [SimpleNamespace(index=number, interface=name) for number, name in ((2, "a"), (3, "b"))]
+    frame = Frame(9.0, 9.0, {"drop_reasons": seen, "links": entries(links, (), 1.0)}, {}, {})
+    assert [one.nic for one in build(frame, joined())] == ["b"]
+    assert dropped().nic is None
+
+
+def test_frames_that_the_other_end_of_a_veth_does_not_take_are_counted_anywhere() -> None:
+    row = drop_reasons.Row("NOT_SPECIFIED", "__dev_forward_skb2", "elsewhere", "", "", "", 40, 2.0)
+    facts = joined(drop_reasons=[*moving(None, row), *drops("TTL")])
+    assert facts.host.frames_too_long == 20.0
+    assert joined(drop_reasons=drops("TTL")).host.frames_too_long is None
 
 
 def test_other_reasons_have_no_rule() -> None:

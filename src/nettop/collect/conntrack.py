@@ -34,6 +34,9 @@ class Row:
     drops: int | None = counter("packets dropped by connection tracking", "packets", default=None)
     early_drops: int | None = counter("entries evicted to make room", "entries", default=None)
     failures: int | None = counter("entries not inserted", "entries", default=None)
+    invalid: int | None = counter(
+        "packets that fit no tracked connection and open none", "packets", default=None
+    )
 
 
 def read(source: Source) -> Sequence[Row]:
@@ -54,6 +57,7 @@ def read(source: Source) -> Sequence[Row]:
         drops=sums.get("drop"),
         early_drops=sums.get("early_drop"),
         failures=sums.get("insert_failed"),
+        invalid=sums.get("invalid"),
     )
     return Partly([row], why) if why else [row]
 

@@ -58,6 +58,7 @@ class Row:
     link: str | None = gauge(
         "lower interface (VLAN) or peer (veth), if in this namespace", default=None
     )
+    peer: int | None = gauge("index of the peer, in another namespace", default=None)
     link_netns: int | None = gauge("namespace id of the lower interface or peer", default=None)
     vlan: int | None = gauge("VLAN number", default=None)
     rx_queues: int | None = gauge("receive queues allocated", "queues", default=None)
@@ -156,6 +157,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         port_state=_STATES[forwards] if forwards is not None and forwards < 5 else None,
         isolated=bool(apart) if apart is not None else None,
         link=below if below != values["name"] else None,
+        peer=values.get("link") if elsewhere is not None else None,
         link_netns=elsewhere,
         vlan=vlan,
         rx_queues=values.get("rx_queues"),

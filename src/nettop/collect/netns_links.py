@@ -49,6 +49,7 @@ class Row:
     peer: int | None = gauge(
         "index of the lower interface or other end of a veth, in its own namespace", default=None
     )
+    mtu: int | None = gauge("MTU", "bytes", default=None)
 
 
 @dataclass
@@ -61,6 +62,7 @@ class _Space:
     at: float = -inf  # when the names were read
     names: Mapping[int, str] = field(default_factory=dict)
     peers: Mapping[int, int] = field(default_factory=dict)
+    mtus: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -129,10 +131,11 @@ def _read(inside: Inside, inode: int, kept: _Space, now: float) -> Iterator[Row]
         yield Row(
             inode, row.interface, row.index, row.rx_packets, row.tx_packets, row.rx_bytes,
             row.tx_bytes, row.rx_errors, row.tx_errors, row.rx_dropped, row.tx_dropped,
-            kept.peers.get(row.index),
+            kept.peers.get(row.index), kept.mtus.get(row.index),
         )  # fmt: skip
 
 
 def _name(inside: Inside, kept: _Space, now: float) -> None:
     reply = route.links(inside)
     kept.at, kept.names, kept.peers = now, dict(route.names_in(reply)), route.peers_in(reply)
+    kept.mtus = route.mtus_in(reply)

@@ -57,8 +57,8 @@ class _Link:
         """Fields that only rtnetlink has are unknown."""
 
 
-def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
-    """Every interface, from the rows of the tables in `STILL`."""
+def ports(tables: Tables, place: OnlineCpus, ends: wiring.Ends = ()) -> dict[str, Port]:
+    """Every interface, from the rows of the tables in `STILL`, and ends of veth pairs elsewhere."""
     classes: dict[str, NetClassRow] = {row.name: row for row in tables.get("netclass", ())}
     links: dict[str, LinkRow | _Link] = {row.interface: row for row in tables.get("links", ())}
     # /sys may show other interfaces: of another namespace (nsenter -n) or of an earlier reading
@@ -76,8 +76,13 @@ def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
     many["macvlans"], many["peers"] = {}, {}
     for name, link in links.items():
-        if link.kind == "veth" and link.link in links:  # else it is in another namespace
-            many["peers"][name] = [links[link.link]]
+        if link.kind == "veth":
+            mtu = (
+                links[link.link].mtu
+                if link.link in links
+                else wiring.far_mtu(link.peer, link.index, ends)
+            )
+            many["peers"][name] = [mtu]
         if link.kind in _MACVLAN:
             many["macvlans"].setdefault(link.link, []).append(link)
     return {
@@ -189,7 +194,7 @@ def _port(
         duplex=_get(modes, "duplex") or _get(row, "duplex"),
         full_duplex=_full_duplex(_get(modes, "supported")),
         mtu=mtu,
-        peer_mtu=many["peers"][0].mtu if many["peers"] else None,
+        peer_mtu=many["peers"][0] if many["peers"] else None,
         max_mtu=link.max_mtu,
         txqueuelen=link.txqueuelen if link.txqueuelen is not None
         else _get(row, "tx_queue_len"),

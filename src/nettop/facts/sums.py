@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
-from .counters import middle, total
+from .counters import grown, middle, total
 from .flow_words import EVERYWHERE
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
@@ -36,6 +36,7 @@ _SNMP: Final = {f.name: f.metadata["of"] for f in fields(HostFact) if "of" in f.
 RATES: Final = tuple(name for name, of in _SNMP.items() if of.metadata["kind"] == "counter")
 NOW: Final = tuple(name for name in _SNMP if name not in RATES)
 _GROWN: Final = 0.9  # of the maximum: the kernel rounds the size of a buffer
+_HANDS_OVER: Final = "__dev_forward_skb"  # of net/core/dev.c: drops what exceeds the MTU alone
 NAMED: Final = 8  # rules of the firewall that are named
 STILL: Final = ("kernel", "services", "sysctls", "cpufreq", "sysctl_files")
 
@@ -147,6 +148,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_drops=track.rate("drops") if track is not None else None,
         mean_packet=_mean_packet(sums.nics),
         conntrack_failures=track.rate("failures") if track is not None else None,
+        conntrack_invalid=track.rate("invalid") if track is not None else None,
         firewall=_firewall(frame, track),
         ip_vanished=vanished(
             rate, frame.tables.get("nftables", ()), next(iter(frame.tables.get("ipvs", ())), None)
@@ -154,6 +156,11 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         ip_unsent=_unsent(rate),
         silent_drops=_silent(frame.tables.get("nftables", ())),
         drops_told="drop_reasons" in frame.tables,
+        frames_too_long=total(
+            grown(one, "packets")
+            for one in frame.tables.get("drop_reasons", ())
+            if one.now.place.startswith(_HANDS_OVER)
+        ),
         icmp_filtered=sum(
             row.packets
             for row in frame.rows("drop_reasons")

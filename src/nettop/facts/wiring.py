@@ -11,6 +11,7 @@ from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ..collect.addresses import Row as AddressRow
+    from ..collect.netns_links import Row as FarRow
     from ..collect.routes import Row as RouteRow
 
 _SAME: Final = {"veth": "veth", "bond": "bond", "team": "bond", "bridge": "bridge", "vlan": "vlan",
@@ -27,6 +28,27 @@ PARAVIRTUAL: Final = frozenset(
     "virtio_net ena gve vmxnet3 hv_netvsc mana xen-netfront vif xen_netfront xen:vif netvsc "
     "virtio-net".split()
 )
+
+
+Ends = Sequence[tuple[int, int, int]]
+"""Ends of veth pairs in other namespaces: the own index, that of the other end, and the MTU."""
+
+
+def far_ends(known: dict[tuple[int, int, int], int], rows: Iterable[FarRow]) -> Ends:
+    """The ends that were seen so far: a namespace at rest is not read in each frame.
+
+    `known` has them by namespace, own index and that of the other end, and is added to.
+    """
+    for row in rows:
+        if row.peer is not None and row.mtu is not None:
+            known[row.namespace, row.index, row.peer] = row.mtu
+    return tuple((index, peer, mtu) for (_, index, peer), mtu in known.items())
+
+
+def far_mtu(peer: int | None, index: int | None, ends: Ends) -> int | None:
+    """The MTU of the other end of a veth pair; None where it is not known, or two may be it."""
+    found = {mtu for end, other, mtu in ends if (end, other) == (peer, index)}
+    return found.pop() if len(found) == 1 else None
 
 
 class LinkKind(Protocol):

@@ -48,6 +48,14 @@ def test_where_no_port_is_free_a_route_is_not_the_cause() -> None:
     assert [one.stops for one in facts(failed, fib=SOUND["fib"][:1])] == [False]
 
 
+def test_who_refuses_may_be_this_host_itself() -> None:
+    local = route("10.2.0.0/24", "lo", table=255, kind="local")
+    failed = call(TO, "connection", "ECONNREFUSED", port="443")
+    (one,) = facts(failed, fib=[*SOUND["fib"], local], sockets_tcp=[])
+    assert one.stops
+    assert one.place == "local"
+
+
 V6 = "fd00:1::1"
 
 

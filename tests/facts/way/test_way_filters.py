@@ -201,3 +201,52 @@ def test_with_states_it_is_not_visible_whether_one_fits() -> None:
     assert way.decider is None
     assert any("IPsec state" in one.saw for one in way.of(HIDDEN))
     assert any("IPsec" in one.saw for one in went(FAR, frame("xfrm_policies")).of(HIDDEN))
+
+
+def untracked(*, hook: str, priority: int = -300, rule: Any = (("notrack",),), **more: Any) -> Any:
+    """A rule with notrack at one hook, and a chain that accepts what is established."""
+    early = Hook("ip", "raw", "early", hook, priority, "filter", drops=False)
+    late = Hook("ip", "fw", "late", more.pop("at", "input"), 0, "filter", drops=True)
+    does = [
+        Rule("ip", "raw", "early", 5, rule),
+        Rule("ip", "fw", "late", 6, (*ESTABLISHED, ACCEPT)),
+    ]
+    on = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
+    return frame(nft_hooks=[late, early], nft_rules=does, interface_sysctls=on, **more)
+
+
+@folded(("hook", "protocol"), [("output", "udp"), ("prerouting", "udp"), ("output", "tcp")])
+def test_answers_of_what_is_not_tracked_are_not_established(hook: str, protocol: str) -> None:
+    decider = went(FAR, untracked(hook=hook), port=53, protocol=protocol).decider
+    assert decider is not None
+    assert decider.saw == (
+        "the policy of chain late (hook input, ip fw) drops answers to 10.0.0.1: rule 5 of chain "
+        f"early (hook {hook}, ip raw) leaves this flow untracked (notrack)"
+    )
+    assert decider.change.startswith(f"nft add rule ip fw late {protocol} sport 53 accept, or")
+
+
+@folded(
+    "more",
+    [{"priority": -150}, {"rule": (*PORT80, ("notrack",))}, {"hook": "postrouting"},
+     {"hook": "forward"}],
+)  # fmt: skip
+def test_a_rule_of_other_packets_or_after_tracking_leaves_them_tracked(
+    more: dict[str, Any],
+) -> None:
+    assert (
+        went(FAR, untracked(**{"hook": "output", **more}), port=53, protocol="udp").decider is None
+    )
+
+
+def test_what_is_forwarded_and_not_tracked_has_answers_that_are_first_packets() -> None:
+    seen = untracked(hook="prerouting", rule=(*PORT80, ("notrack",)), at="postrouting")
+    decider = went("10.1.0.9", seen, port=80, origin=FAR).decider
+    assert decider is not None
+    assert "leaves this flow untracked" in decider.saw
+
+
+def test_a_set_may_leave_them_untracked() -> None:
+    hidden = went(FAR, untracked(hook="output", rule=(*SET, ("notrack",))), port=53).of(HIDDEN)
+    assert any("whether rule 5 of chain early (hook output, ip raw) leaves" in one.saw
+               for one in hidden)  # fmt: skip

@@ -5,10 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, answer, frame, listener, process, route, switches, went
+from way_tables import (
+    FAR,
+    NEAR,
+    SOUND,
+    answer,
+    frame,
+    link,
+    listener,
+    process,
+    route,
+    switches,
+    went,
+)
 
+from nettop.collect import addresses, link_stats
 from nettop.collect.ways import Question
-from nettop.facts.way import HIDDEN, Flow, questions
+from nettop.facts.way import HIDDEN, PASSES, Flow, questions
 
 ON = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
 BEYOND = "10.1.0.9"
@@ -42,6 +55,55 @@ def test_a_listener_that_cannot_take_the_connection(
     decider = went(NEAR, frame(**changed), port=80, origin=origin).decider
     assert decider is not None
     assert (decider.place, decider.saw, decider.change) == ("listener", saw, change)
+
+
+@pytest.mark.parametrize(("counted", "more", "doubt"), [
+    ((40, 25), {"peer": 2}, True),
+    ((40, 2), {"peer": 2}, False),
+    ((900, 25), {"peer": 2}, False),  # of protocols that nobody wants
+    ((40, 25), {}, False),  # the other end is here, and is read
+    ((40, 25), {"peer": 2, "kind": "vlan"}, False),
+])  # fmt: skip
+def test_a_veth_that_drops_much_of_what_arrives(
+    counted: tuple[int, int], more: dict[str, Any], *, doubt: bool
+) -> None:
+    links = [SOUND["links"][0], link("a0", 2, **{"mtu": 1400, **more}), SOUND["links"][2]]
+    counts: dict[str, Any] = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
+    counts |= {"interface": "a0", "rx_packets": counted[0], "rx_dropped": counted[1]}
+    seen = frame(links=links, interface_sysctls=ON, link_stats=[link_stats.Row(**counts)])
+    way = went(BEYOND, seen, origin=FAR)
+    assert (way.suspect is not None) is doubt
+    if way.suspect is not None:
+        assert way.suspect.saw.startswith("a0 took 40 frames and dropped 25: those above its MTU")
+
+
+MADE = addresses.Row("lo", "10.5.0.1", 24, 4, "global")
+
+
+@pytest.mark.parametrize(("owner", "made", "change"), [
+    ([MADE], ", of the address 10.5.0.1/24 dev lo,", "ip addr del 10.5.0.1/24 dev lo, if"),
+    ([], "", "ip route del local 10.5.0.0/24 dev lo, if"),
+])  # fmt: skip
+@pytest.mark.parametrize("origin", ["", FAR])
+def test_a_network_that_is_local_keeps_what_is_for_another_host(
+    origin: str, owner: list[Any], made: str, change: str
+) -> None:
+    """Where a service of this host answers for the whole network, it is meant so."""
+    local = route("10.5.0.0/24", "lo", table=255, kind="local")
+    tables = {"addresses": [*SOUND["addresses"], *owner], "fib": [*SOUND["fib"], local]}
+    way = went("10.5.0.7", frame(sockets_tcp=[], **tables), port=443, origin=origin)
+    assert way.decider is not None
+    assert way.decider.saw == (
+        f"10.5.0.7 is no address of this host, and local route 10.5.0.0/24 dev lo{made} keeps its "
+        "packets here, where nothing listens at tcp port 443"
+    )
+    assert way.decider.change.startswith(change)
+    anywhere = went("10.5.0.7", frame(**tables), port=80, origin=origin)
+    assert anywhere.decider is None
+    assert any(one.place == "local" for one in anywhere.of(PASSES))
+    unasked = went("10.5.0.7", frame(**tables), origin=origin)
+    assert unasked.suspect is not None
+    assert unasked.suspect.place == "local"
 
 
 def test_a_listener_at_every_address_takes_it() -> None:

@@ -87,6 +87,11 @@ STOPS = {
         {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", linkdown=True)],
          "ways": [answer(ELSEWHERE, "ENETUNREACH")]},
     ),
+    "a route into lo": Case(
+        "10.6.0.5", "device", "route 10.6.0.0/24 leads into lo, which no packet leaves",
+        "ip route del 10.6.0.0/24 dev lo",
+        {"fib": [*SOUND["fib"], route("10.6.0.0/24", "lo", source=host.NEAR)]},
+    ),
     "a qdisc that loses each packet": Case(
         FAR, "queue", "qdisc netem of a0 drops every packet", "tc qdisc del dev a0 root",
         {"qdiscs": [host.qdisc("a0", "netem", largest=0)]},
@@ -144,6 +149,22 @@ STOPS = {
             "links": [link("bond0", 5, kind="bond"), link("p1", 6, master="bond0", carrier=False),
                       link("p2", 7, master="bond0", up=False)],
         },
+    ),
+    "a bridge without ports, and nobody answers there": Case(
+        "10.4.0.5", "bridge", "nothing is behind the bridge br0: it has no port",
+        "ip link set PORT master br0 up; if 10.4.0.5 is not in the network 10.4.0.0/16 of br0: ip "
+        "route add 10.4.0.5 via 10.0.0.254, or remove the address of br0",
+        {
+            "fib": [*SOUND["fib"], route("10.4.0.0/16", "br0", source="10.4.0.1")],
+            "links": [*SOUND["links"], link("br0", 9, kind="bridge")],
+            "neighbour_states": [neighbour_states.Row("br0", "10.4.0.5", 4, "failed")],
+        },
+    ),
+    "no carrier, and a default route elsewhere": Case(
+        "10.1.0.5", "device", "the interface b0 has no carrier",
+        "bring up the other end of b0, in its namespace; if 10.1.0.5 is not in the network "
+        "10.1.0.0/24 of b0: ip route add 10.1.0.5 via 10.0.0.254, or remove the address of b0",
+        {"links": [*others("links", "b0"), link("b0", 3, carrier=False)]},
     ),
     "a bridge whose port does not forward": Case(
         FAR, "bridge", "the port p1 of the bridge br0 is disabled",

@@ -36,6 +36,7 @@ class Drop:
     rule: str = gauge("the rule that explains it", default="")
     whose: str = gauge("protocols and local ports", default="")
     nics: str = gauge("interfaces", default="")
+    nic: str | None = gauge("the interface where most are dropped", default=None)
     filters: str = gauge("rules and policies of nf_tables that drop", default="")
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = gauge("packets dropped", "packets/s", default=None)
@@ -70,12 +71,12 @@ def _drop(
     for row in (entry.now for entry in entries):
         ports[f"{row.protocol} port {row.port}" if row.port else row.protocol] += row.packets
         nics[names.get(row.interface, "")] += row.packets
-    nic = next((name for name, _ in nics.most_common() if name), "eth0")
+    nic = next((name for name, _ in nics.most_common() if name), None)
     return Drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, rests=words.rests,
-        advice=_ETH0.sub(nic, words.advice),
-        rule=words.rule, whose=most(ports), nics=most(nics),
+        advice=_ETH0.sub(nic or "eth0", words.advice),
+        rule=words.rule, whose=most(ports), nics=most(nics), nic=nic,
         filters=filters if reason == FILTER else "",
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),

@@ -196,6 +196,14 @@ class HostFact:
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )
+    frames_too_long: float | None = gauge(
+        "frames dropped at the end of a veth pair, longer than its MTU, in all namespaces",
+        "packets/s",
+        default=None,
+    )
+    conntrack_invalid: float | None = gauge(
+        "packets that fit no tracked connection and open none", "packets/s", default=None
+    )
     frag_waiting: int | None = _SNMP.frag_waiting
     frag_memory: int | None = _SNMP.frag_memory
     tcp_failed: float | None = _SNMP.tcp_failed

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
-REFUSES: Final = ("listener", "hooks")
+REFUSES: Final = ("listener", "local", "hooks")
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
 

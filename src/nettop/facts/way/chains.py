@@ -7,10 +7,11 @@ limits, connection marks …) is evaluated as "may": what it may do is not visib
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ...terms.dataclass import dataclass
-from .packet import NEW, Packet
+from .packet import NEW, UNTRACKED, Packet
 
 if TYPE_CHECKING:
     from ...collect.nft_hooks import Row as HookRow
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 _DEEPEST: Final = 16  # jumps: NFT_JUMP_STACK_SIZE
 _DROP, _ACCEPT, _QUEUE, _JUMP, _GOTO, _RETURN = 0, 1, 3, -3, -4, -5
 _NAT: Final = frozenset(("nat", "redir", "tproxy"))
+NOTRACK: Final = "notrack"
+MAY_NOTRACK: Final = "may notrack"
+TRACKS: Final = -200  # priority at which connections are tracked: NF_IP_PRI_CONNTRACK
 
 
 def named(rule: RuleRow, chain: HookRow) -> str:
@@ -49,7 +53,8 @@ def passed(
 ) -> Iterator[tuple[HookRow, End, list[tuple[RuleRow, str]]]]:
     """Each base chain of a hook, how it ends for the packet, and what its rules may do.
 
-    Only the first packet of a flow passes chains of type nat (nf_nat_core.c).
+    Only the first packet of a flow passes chains of type nat (nf_nat_core.c). A rule that leaves
+    the packet untracked for sure is among them; it counts before tracking only (nft_ct.c).
     """
     rules: dict[tuple[str, str, str], list[RuleRow]] = {}
     for rule in host.frame.rows("nft_rules"):
@@ -62,6 +67,14 @@ def passed(
     for chain in sorted(chains, key=lambda c: c.priority):
         doubts: list[tuple[RuleRow, str]] = []
         yield chain, _run(rules, (chain.family, chain.table, chain.chain), packet, doubts), doubts
+        if untracking(chain, doubts) is not None:
+            packet = replace(packet, state=UNTRACKED)
+
+
+def untracking(chain: HookRow, does: Sequence[tuple[RuleRow, str]]) -> RuleRow | None:
+    """The rule of a chain that leaves the packet untracked."""
+    early = chain.hook in ("prerouting", "output") and chain.priority < TRACKS
+    return next((rule for rule, what in does if early and what == NOTRACK), None)
 
 
 def _run(
@@ -76,6 +89,8 @@ def _run(
             continue
         verdict, target = _verdict(rule)
         certain = sure and matches is True
+        if any(words[0] == NOTRACK for words in rule.does):
+            doubts.append((rule, NOTRACK if certain else MAY_NOTRACK))
         if verdict in ("jump", "goto") and depth < _DEEPEST:
             inner = _run(rules, (*place[:2], target), packet, doubts, depth + 1)
             verdict = inner.verdict or ("return" if verdict == "goto" else "")

@@ -44,6 +44,11 @@ class Leg:
         """The packets in words."""
         return "answers" if self.back else "packets"
 
+    @property
+    def next_hop(self) -> str:
+        """ADDRESS@INTERFACE of the neighbour that is asked."""
+        return f"{self.hop.gateway or self.question.to}@{self.hop.interface}"
+
 
 @dataclass(frozen=True, slots=True)
 class Legs:
@@ -60,7 +65,7 @@ def legs(flow: Flow, host: Host) -> Legs:
     asked: list[Question] = []
     found = tuple((_arriving if foreign else _sent)(flow, host, asked))
     name = {OUT: "output", IN: "input"}.get(found[0].role, "forward")
-    if not foreign and host.local(flow.to):
+    if not foreign and (host.local(flow.to) or found[0].hop.kind == "local"):
         name = "local"
     return Legs(name, found, tuple(dict.fromkeys(asked)))
 
@@ -122,7 +127,7 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
     by = translation(host, "prerouting", packet)
     goes = flow if by is None else _to(flow, by)
     comes = Question(goes.to, origin, arrives, protocol=flow.protocol, port=goes.port)
-    ours = host.local(goes.to)
+    ours = host.local(goes.to) or routed(host, comes).kind == "local"
     there = _leg(IN if ours else THROUGH, comes, goes, host, asked)
     yield there if by is None else replace(there, was=flow, by=by)
     if ours:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 REFUSALS: Final = ("blackhole", "unreachable", "prohibit")
-MAIN: Final = 254
-_USUAL: Final = (255, MAIN, 253)  # tables local, main and default
+LOCAL, MAIN = 255, 254
+_USUAL: Final = (LOCAL, MAIN, 253)  # tables local, main and default
 
 
 @dataclass(frozen=True, slots=True)

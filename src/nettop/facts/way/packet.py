@@ -20,8 +20,9 @@ ARP: Final = "arp"  # instead of a protocol of IP
 _EQUAL, _DIFFERS = 0, 1  # NFT_CMP_EQ, NFT_CMP_NEQ
 _NETWORK, _TRANSPORT = 1, 2  # NFT_PAYLOAD_*_HEADER
 _STATE: Final = 0  # NFT_CT_STATE
-# NF_CT_STATE_BIT: the first packet of a flow, an answer, neighbour discovery
-NEW, ESTABLISHED, UNTRACKED = 8, 2, 64
+# NF_CT_STATE_BIT: the first packet of a flow, an answer, what is not tracked (notrack, neighbour
+# discovery), what fits no connection and opens none
+NEW, ESTABLISHED, UNTRACKED, INVALID = 8, 2, 64, 1
 # what lets a packet pass by without a change that matters here
 _HARMLESS: Final = frozenset(("counter", "log", "notrack", "objref", "last", "comment"))
 

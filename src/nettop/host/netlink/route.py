@@ -26,6 +26,7 @@ _SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: those of address familie
 RTMSG: Final = struct.Struct("=BBBBBBBBI")
 IFINFO: Final = struct.Struct("=BxHiII")  # family, ARPHRD type, index, flags, change
 _IFNAME: Final = 3
+_MTU: Final = 4
 _LINK: Final = 5
 _PROPERTIES, _ALTERNATIVE = 52, 53  # IFLA_PROP_LIST, Linux 5.5, of IFLA_ALT_IFNAME
 
@@ -151,14 +152,22 @@ def peers_in(reply: bytes) -> dict[int, int]:
 
     Its index is that of its own namespace.
     """
+    return _numbers_in(reply, _LINK)
+
+
+def mtus_in(reply: bytes) -> dict[int, int]:
+    """The MTU of each link in an answer to RTM_GETLINK, by index."""
+    return _numbers_in(reply, _MTU)
+
+
+def _numbers_in(reply: bytes, wanted: int) -> dict[int, int]:
     found = {}
     for kind, start, end in messages(reply):
         if kind != NEWLINK or end - start < IFINFO.size:
             continue
         for number, a, e in attributes(reply, start + IFINFO.size, end):
-            if number == _LINK and e - a == 4:
-                (peer,) = struct.unpack_from("=I", reply, a)
-                found[IFINFO.unpack_from(reply, start)[2]] = peer
+            if number == wanted and e - a == 4:
+                (found[IFINFO.unpack_from(reply, start)[2]],) = struct.unpack_from("=I", reply, a)
     return found
 
 
@@ -192,6 +201,12 @@ def neighbours(source: Asked) -> bytes:
     """Every neighbour entry of both families."""
     body = struct.pack("=Bxxxi4x", 0, 0)  # struct ndmsg
     return source.netlink(Request("route", GETNEIGH, body, "route/neighbours", dump=True))
+
+
+def forwarding(source: Asked) -> bytes:
+    """Every forwarding entry of bridges and of VXLAN."""
+    body = struct.pack("=Bxxxi4x", 7, 0)  # struct ndmsg, AF_BRIDGE
+    return source.netlink(Request("route", GETNEIGH, body, "route/fdb", dump=True))
 
 
 def qdiscs(source: Asked) -> bytes:

@@ -6,7 +6,7 @@ net/ipv4/route.c, ip_route_input_slow(); net/ipv4/fib_frontend.c, fib_validate_s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ....collect.ways import Question
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
@@ -15,7 +15,12 @@ from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..lookup import REFUSALS, routed
 from .neighbour import ETHERNET
 
+if TYPE_CHECKING:
+    from ....collect.links import Row as LinkRow
+
 PLACE: Final = 10
+DROPS: Final = 3  # frames
+SHARE: Final = 0.1  # of what arrives: fewer may be of other protocols
 _STRICT, _LOOSE = 1, 2
 _OWN, _NEVER = (1, 2), 8  # arp_ignore: addresses of the interface alone, none
 
@@ -46,7 +51,28 @@ def look(leg: Leg) -> Iterator[Step]:
         yield from _forwards(leg, name)
     if not leg.back:
         yield from _answers(leg, name)
+        yield from _fits(leg, link)
     yield from _checked(leg, name)
+
+
+def _fits(leg: Leg, link: LinkRow) -> Iterator[Step]:
+    """A veth that drops on arrival what exceeds its MTU: net/core/dev.c, __is_skb_forwardable().
+
+    Frames of unknown protocols count as dropped too, so it is a doubt.
+    """
+    rows = leg.host.frame.rows("link_stats")
+    row = next((one for one in rows if one.interface == link.interface), None)
+    if row is None or link.kind != "veth" or link.mtu is None or link.peer is None:
+        return
+    if row.rx_dropped >= DROPS and row.rx_dropped >= SHARE * (row.rx_packets + row.rx_dropped):
+        name = link.interface
+        yield Step(
+            "mtu", SUSPECT, f"{name} took {row.rx_packets} frames and dropped {row.rx_dropped}: "
+            f"those above its MTU of {link.mtu} are dropped without a word, if the other end of "
+            "the veth pair has a larger one", f"ip -s link show {name}",
+            f"compare the MTU of the other end (`ip link` in its namespace), and give both the "
+            f"same: nettop set link.mtu@{name} MTU",
+        )  # fmt: skip
 
 
 def _forwards(leg: Leg, name: str) -> Iterator[Step]:
@@ -122,7 +148,9 @@ def _checked(leg: Leg, name: str) -> Iterator[Step]:
     """The reverse path filter, and sources that are not possible (martians)."""
     source, error = leg.question.source, leg.hop.error
     if leg.role == IN and not leg.back and leg.hop.kind == "local":
-        yield Step("arrival", PASSES, f"{leg.question.to} is an address of this host")
+        own = leg.host.local(leg.question.to)
+        by = "an address of this host" if own else f"local by the route {leg.hop.network}"
+        yield Step("arrival", PASSES, f"{leg.question.to} is {by}")
     if address(source).version == 6 or (not error and not leg.hop.unasked):
         return
     mode, key = leg.host.strongest(name, "rp_filter")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import BRIDGED, OUT, Leg
+from .device import elsewhere
 
 if TYPE_CHECKING:
     from ....collect.links import Row as LinkRow
@@ -108,8 +109,10 @@ def _bridge(leg: Leg, name: str) -> Iterator[Step]:
     if not ports:
         first = every[0].interface if every else "PORT"
         more = "" if every else f" master {name}"
-        what = f"no port of the bridge {name} has a carrier" if every else f"{name} has no port"
-        yield Step("bridge", STOPS, what, show, f"ip link set {first}{more} up")
+        what = f"no port of the bridge {name} has a carrier" if every else (
+            f"nothing is behind the bridge {name}: it has no port")  # fmt: skip
+        change = f"ip link set {first}{more} up"
+        yield Step("bridge", STOPS, what, show, change + elsewhere(leg), (leg.next_hop,))
     elif len(shut) == len(ports):
         one = shut[0]
         each = f"the port {one.interface}" if len(ports) == 1 else "each port"

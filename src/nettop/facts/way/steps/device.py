@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..host import address, network
 from ..legs import BRIDGED, IN, Leg
 
 if TYPE_CHECKING:
     from ....collect.links import Row as LinkRow
     from ....collect.processes import Row as ProcessRow
+    from ..host import Host
 
 PLACE: Final = 50
 _DEEPEST: Final = 8  # interfaces on each other
@@ -41,11 +43,17 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
         return  # `bridge` names the port
     if link.carrier is False:
         yield Step("device", STOPS, f"the interface {name}{under} has no carrier", show,
-                   _carrier(link))  # fmt: skip
+                   _carrier(link) + elsewhere(leg), (leg.next_hop,))  # fmt: skip
         return
     if link.kind == "tun" and (stopped := _stopped(leg, name)):
         saw = f"no program reads {name}: {stopped.name}[{stopped.pid}] is stopped by a signal"
         yield Step("device", STOPS, saw, show, f"kill -CONT {stopped.pid}")
+        return
+    if link.loopback and leg.hop.kind == "unicast":
+        saw = (
+            f"route {leg.hop.network or leg.question.to} leads into {name}, which no packet leaves"
+        )
+        yield Step("device", STOPS, saw, show, f"ip route del {leg.hop.network} dev {name}")
         return
     mtu = f", mtu {link.mtu}" if link.mtu else ""
     yield Step("device", PASSES, f"{name} is up{mtu}", show)
@@ -65,6 +73,28 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
         yield from _one(leg, below, name, depth - 1)
     if link.kind in ("bond", "team"):
         yield from _ports(leg, link)
+
+
+def unplugged(host: Host, link: LinkRow) -> bool:
+    """Whether it is a bridge of which no port carries."""
+    ports = (one for one in host.links.values() if one.master == link.interface)
+    return link.kind == "bridge" and not any(one.up and one.carrier is not False for one in ports)
+
+
+def elsewhere(leg: Leg) -> str:
+    """What helps if the destination is not in the network of the interface, but behind a router."""
+    hop, host, to = leg.hop, leg.host, leg.question.to
+    if leg.back or hop.gateway is not None or hop.network in (None, to):
+        return ""
+    family = address(to).version
+    for row in host.fib:
+        other = row.interface not in (None, hop.interface) and not (row.dead or row.linkdown)
+        if other and row.gateway and row.family == family and not network(row.to).prefixlen:
+            return (
+                f"; if {to} is not in the network {hop.network} of {hop.interface}: ip route add "
+                f"{to} via {row.gateway}, or remove the address of {hop.interface}"
+            )
+    return ""
 
 
 def _stopped(leg: Leg, name: str) -> ProcessRow | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ...flow_words import end
-from ..chains import End, named, passed
+from ..chains import MAY_NOTRACK, NOTRACK, End, named, passed, untracking
 from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
-from ..packet import ESTABLISHED, NEW, Packet
+from ..packet import ESTABLISHED, INVALID, NEW, UNTRACKED, Packet
 
 if TYPE_CHECKING:
     from ....collect.nft_hooks import Row as HookRow
@@ -35,10 +36,35 @@ def look(leg: Leg) -> Iterator[Step]:
             return
     family = "ip6" if address(leg.question.to).version == 6 else "ip"
     families = _bridge_families(leg, family) if leg.role == BRIDGED else (family, "inet")
+    state, by = _state(leg, families)
     for hook in _HOOKS[leg.role]:
-        for chain, ended, doubts in passed(leg.host, hook, families, _packet(leg, hook)):
-            yield from _told(leg, chain, ended, doubts)
+        packet = replace(_packet(leg, hook), state=state)
+        for chain, ended, doubts in passed(leg.host, hook, families, packet):
+            if (rule := untracking(chain, doubts)) is not None:
+                state, by = UNTRACKED, named(rule, chain)
+            moot = (NOTRACK, MAY_NOTRACK if by else "")
+            yield from _told(leg, chain, ended, [one for one in doubts if one[1] not in moot], by)
     yield from _beside(leg)
+
+
+def _state(leg: Leg, families: tuple[str, ...]) -> tuple[int, str]:
+    """The state of connection tracking, and the rule that left the first packet untracked.
+
+    An answer to such a packet fits no connection: it is the first one, or invalid (tcp_new()).
+    """
+    flow = leg.flow
+    if not leg.back:
+        return ESTABLISHED if flow.source_port else NEW, ""
+    ours = leg.role == IN  # this host has sent what is answered
+    asked = Packet(
+        flow.to, leg.question.to, flow.protocol, flow.port, flow.source_port,
+        arrives="" if ours else leg.hop.interface or "",
+        leaves=leg.question.arrives if ours else "",
+    )  # fmt: skip
+    for chain, _, doubts in passed(leg.host, "output" if ours else "prerouting", families, asked):
+        if (rule := untracking(chain, doubts)) is not None:
+            return INVALID if flow.protocol == "tcp" else NEW, named(rule, chain)
+    return ESTABLISHED, ""
 
 
 def _bridge_families(leg: Leg, family: str) -> tuple[str, ...]:
@@ -61,18 +87,20 @@ def _packet(leg: Leg, hook: str) -> Packet:
         source_port=flow.port if leg.back else flow.source_port,
         arrives="lo" if loops else arrives or "",
         leaves=(leg.hop.interface or "") if hook in ("output", "forward", "postrouting") else "",
-        mark=asked.mark or None, state=ESTABLISHED if leg.back or flow.source_port else NEW,
+        mark=asked.mark or None,
     )  # fmt: skip
 
 
 def _told(
-    leg: Leg, chain: HookRow, ended: End, doubts: list[tuple[RuleRow, str]]
+    leg: Leg, chain: HookRow, ended: End, doubts: list[tuple[RuleRow, str]], left: str
 ) -> Iterator[Step]:
-    """The end of one base chain in words."""
+    """The end of one base chain in words; `left`: the rule that left the flow untracked."""
     place = f"{chain.family} {chain.table} {chain.chain}"
     show = f"nft -a list chain {place}"
     for rule, what in doubts:
-        does = {"drop": "drops", "nat": "changes the addresses of", "queue": "hands to a program"}
+        does = {"drop": "drops these packets", "nat": "changes the addresses of these packets",
+                "queue": "hands these packets to a program",
+                MAY_NOTRACK: "leaves these packets untracked"}  # fmt: skip
         if what == "drop" and (packets := _dropped(leg)):
             yield Step(
                 "hooks", SUSPECT, f"{named(rule, chain)} may drop them, and the packet filter "
@@ -81,23 +109,26 @@ def _told(
                 f"handle {rule.handle}",
             )  # fmt: skip
             continue
-        yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]} these packets",
-                   show)  # fmt: skip
+        yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]}", show)
+    why = f": {left} leaves this flow untracked (notrack)" if left else ""
     who, by = ended.drops(chain), ended.rule
     if who and by is not None:
         yield Step(
-            "hooks", STOPS, f"{who} drops {leg.what}", show,
+            "hooks", STOPS, f"{who} drops {leg.what}{why}", show,
             f"nft delete rule {by.family} {by.table} {by.chain} handle {by.handle}",
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port
         only = f"{leg.flow.protocol} dport {port} " if port else ""
         only = "ct state established,related " if leg.back else only
+        if leg.back and left:  # no answer of the flow is established
+            only = f"{leg.flow.protocol} sport {leg.flow.port} " if leg.flow.port else ""
         if leg.role == IN and leg.hop.interface == "lo" and not leg.question.arrives:
             only = 'iifname "lo" ' if chain.hook != "output" else 'oifname "lo" '
         yield Step(
-            "hooks", STOPS, f"{who} drops {leg.what} to {end(to, port) if port else to}", show,
-            f"nft add rule {place} {only}accept",
+            "hooks", STOPS, f"{who} drops {leg.what} to {end(to, port) if port else to}{why}",
+            show, f"nft add rule {place} {only}accept" + (", or delete the rules with notrack for "
+            "this flow (nft -a list ruleset | grep notrack)" if left else ""),
         )  # fmt: skip
     elif not ended.verdict and chain.drops:
         yield Step("hooks", HIDDEN, f"whether a rule of chain {chain.chain} (hook {chain.hook}) "

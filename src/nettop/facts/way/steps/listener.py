@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ...flow_words import EVERYWHERE, end
 from ...ports import holder
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import address
+from ..host import address, network
 from ..legs import IN, Leg, unbound
-from ..lookup import routed
+from ..lookup import LOCAL, routed
 
 if TYPE_CHECKING:
     from ..host import Host
@@ -22,7 +22,10 @@ _STOPPED: Final = "Tt"  # state of a process in /proc/PID/stat
 def look(leg: Leg) -> Iterator[Step]:
     """Who listens at the port."""
     flow, host = leg.flow, leg.host
-    if leg.role != IN or leg.back or not leg.hop.goes or not flow.port:
+    if leg.role != IN or leg.back or not leg.hop.goes:
+        return
+    if not flow.port:
+        yield from _kept(leg, SUSPECT, "")
         return
     table = f"sockets_{flow.protocol}"
     show = f"ss -ln{flow.protocol[0]}p sport = :{flow.port}"
@@ -43,13 +46,16 @@ def look(leg: Leg) -> Iterator[Step]:
         else:
             saw = f"nothing listens at {flow.protocol} port {flow.port}"
             held = holder(host.frame, flow.protocol, flow.port)
-            if held is None:
+            if kept := _kept(leg, STOPS, f", where {saw}"):
+                yield from kept
+            elif held is None:
                 yield Step("listener", STOPS, saw, show, "start the service")
             else:
                 yield Step("listener", STOPS, f"{saw}: {held.saw}",
                            f"ss -an{flow.protocol[0]}p sport = :{flow.port}",
                            held.change)  # fmt: skip
         return
+    yield from _kept(leg, PASSES, "")
     yield from _state(host, mine[0], name, show, flow.protocol)
     if flow.protocol == "udp" and leg.question.arrives and mine[0].local in EVERYWHERE:
         leaves = routed(host, unbound(leg.question.source)).address
@@ -60,6 +66,31 @@ def look(leg: Leg) -> Iterator[Step]:
                 f"let the service bind to {flow.to}, or answer from the address that was asked "
                 "(IP_PKTINFO)",
             )  # fmt: skip
+
+
+def _kept(leg: Leg, outcome: str, more: str) -> list[Step]:
+    """A local route to what is no address of this host; empty: it is one.
+
+    A whole network is local by an address on lo (net/ipv4/fib_frontend.c, fib_add_ifaddr()).
+    """
+    host, to = leg.host, leg.flow.to
+    row = next((one for one in leg.hop.found.routes if one.kind == "local"), None)
+    if leg.hop.kind != "local" or row is None or host.local(to) or host.unread("addresses"):
+        return []
+    table = f" table {row.table}" if row.table != LOCAL else ""
+    by = next((f"{one.address}/{one.prefix} dev {one.interface}" for one in host.addresses
+               if network(f"{one.address}/{one.prefix}") == network(row.to)), "")  # fmt: skip
+    made = f", of the address {by}," if by else ""
+    change = f"ip addr del {by}" if by else f"ip route del local {row.to} dev {_owner(leg)}{table}"
+    six = "-6 " if ":" in to else ""
+    return [
+        Step(
+            "local", outcome, f"{to} is no address of this host, and local route {row.to}"
+            f"{table and f' of{table}'} dev {_owner(leg)}{made} keeps its packets here{more}",
+            f"ip {six}route show table {row.table} type local", f"{change}, if {to} is another "
+            f"host; an address for this host alone has the prefix length {128 if six else 32}",
+        )
+    ]  # fmt: skip
 
 
 def _owner(leg: Leg) -> str:

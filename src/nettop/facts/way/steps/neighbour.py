@@ -10,6 +10,7 @@ from ....collect import drop_reasons
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import network
 from ..legs import BRIDGED, Leg
+from .device import unplugged
 
 if TYPE_CHECKING:
     from ....collect.links import Row as LinkRow
@@ -24,9 +25,8 @@ ETHERNET, INFINIBAND = 1, 32  # ARPHRD_*: types whose frames need a hardware add
 
 def look(leg: Leg) -> Iterator[Step]:
     """The entry of the next hop."""
-    name = f"{leg.hop.gateway or leg.question.to}@{leg.hop.interface}"
     for step in _entry(leg):
-        yield replace(step, neighbours=(name,))
+        yield replace(step, neighbours=(leg.next_hop,))
 
 
 def _entry(leg: Leg) -> Iterator[Step]:
@@ -34,8 +34,8 @@ def _entry(leg: Leg) -> Iterator[Step]:
     if hop.kind != "unicast" or hop.interface is None or leg.role == BRIDGED:
         return
     link = leg.host.links.get(hop.interface)
-    if link is None or not link.up or link.carrier is False:
-        return  # `device` names it
+    if link is None or not link.up or link.carrier is False or unplugged(leg.host, link):
+        return  # `device` or `bridge` names it
     if link.noarp and link.type == ETHERNET and link.kind not in _WITHOUT:
         yield from _unasked(leg, link)
         return

@@ -1,0 +1,96 @@
+"""The forwarding entry of the next hop: net/bridge/br_fdb.c, drivers/net/vxlan/vxlan_core.c."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ....collect.ways import Question
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
+from ..legs import BRIDGED, Leg
+from ..lookup import lookup
+from .neighbour import ABSENT
+
+if TYPE_CHECKING:
+    from ....collect.fdb import Row as FdbRow
+    from ....collect.links import Row as LinkRow
+
+PLACE: Final = 75
+_OTHERS: Final = "00:00:00:00:00:00"  # of VXLAN: where what has no entry goes
+
+
+def look(leg: Leg) -> Iterator[Step]:
+    """Where frames to the hardware address of the next hop leave."""
+    hop, host = leg.hop, leg.host
+    link = host.links.get(hop.interface or "")
+    if hop.kind != "unicast" or link is None or leg.role == BRIDGED:
+        return
+    if link.kind not in ("bridge", "vxlan") or not link.up:
+        return
+    entry = host.neighbours.get((link.interface, hop.gateway or leg.question.to))
+    if entry is None or entry.hardware is None:
+        return
+    if why := host.unread("fdb"):
+        yield Step("fdb", HIDDEN, f"the forwarding entries: {why}", "bridge fdb show")
+        return
+    if link.kind == "vxlan":
+        yield from _tunnelled(leg, link, entry.hardware)
+        return
+    for row in host.frame.rows("fdb"):
+        if row.hardware == entry.hardware and row.master == link.interface and not row.remote:
+            yield from _bridged(leg, row)
+
+
+def _bridged(leg: Leg, row: FdbRow) -> Iterator[Step]:
+    """The port behind which the bridge takes the address to be."""
+    to, show = leg.hop.gateway or leg.question.to, f"bridge fdb show br {row.master}"
+    port = leg.host.links.get(row.interface)
+    vlan = f" vlan {row.vlan}" if row.vlan else ""
+    change = f"bridge fdb del {row.hardware} dev {row.interface}{vlan} master"
+    saw = f"frames to {to} ({row.hardware}) leave by {row.interface}, a port of {row.master}"
+    if row.interface == row.master:
+        yield Step("fdb", SUSPECT, f"{row.hardware}, with which {to} answers, is an address of "
+                   f"{row.master} itself", show, f"give {to} another hardware address")  # fmt: skip
+    elif port is not None and (not port.up or port.carrier is False):
+        yield Step("fdb", SUSPECT, f"{saw}, which {'has no carrier' if port.up else 'is down'}",
+                   show, change)  # fmt: skip
+    elif row.state != "learned" and not row.told:
+        kept = f"{row.state} and sticky" if row.sticky else row.state
+        yield Step("fdb", SUSPECT, f"{saw}, by an entry that is {kept}: the bridge does not learn "
+                   "where the host is", show, change)  # fmt: skip
+    else:
+        yield Step("fdb", PASSES, saw, show)
+    if port is not None and port.kind == "vxlan":
+        yield from _tunnelled(leg, port, row.hardware)
+
+
+def _tunnelled(leg: Leg, link: LinkRow, hardware: str) -> Iterator[Step]:
+    """The remote end of a VXLAN, and whether it is there."""
+    name, to = link.interface, leg.hop.gateway or leg.question.to
+    rows = [one for one in leg.host.frame.rows("fdb") if one.interface == name and one.remote]
+    own = [one for one in rows if one.hardware == hardware]
+    show = f"bridge fdb show dev {name}"
+    for row in own or [one for one in rows if one.hardware == _OTHERS]:
+        saw = f"frames to {to} ({hardware}) go through {name} to {row.remote}"
+        change = f"bridge fdb replace {hardware} dev {name} dst REMOTE, with the right remote end"
+        if absent := _absent(leg, row.remote):
+            outcome = STOPS if own and len(own) == 1 else SUSPECT
+            yield Step(
+                "fdb", outcome, f"{saw}, and no neighbour answers for {absent}", show,
+                f"{change}, or {row.remote} must answer", (absent.replace(" on ", "@"),),
+            )  # fmt: skip
+        elif own and row.state != "learned" and not row.told:
+            yield Step("fdb", SUSPECT, f"{saw}, by an entry that is {row.state}: {name} does not "
+                       "learn where the host is", show, change)  # fmt: skip
+        else:
+            yield Step("fdb", PASSES, saw, show)
+
+
+def _absent(leg: Leg, remote: str) -> str:
+    """The next hop on the way to a remote end, if it does not answer."""
+    for row in lookup(leg.host, Question(remote, protocol="udp")).routes[:1]:
+        hop = row.gateway or remote
+        entry = leg.host.neighbours.get((row.interface or "", hop))
+        if entry is not None and entry.state in ABSENT:
+            return f"{hop} on {row.interface}"
+    return ""
