@@ -159,11 +159,12 @@ def test_the_cgroup_of_each_controller_is_known() -> None:
     assert known.memory_cgroups == {"memory:/ram"}
 
 
-@pytest.mark.parametrize("pid", [1, 812])
-def test_where_sys_hides_cgroups_the_first_process_or_the_parent_shows_them(pid: int) -> None:
+@pytest.mark.parametrize("pid", [1, 812, 640])
+def test_where_sys_hides_cgroups_the_first_process_or_one_above_shows_them(pid: int) -> None:
     group = f"/proc/{pid}/root/sys/fs/cgroup/cpu/box"
     files = {
         "/proc/self/stat": "900 (net (to) p) S 812 900 0 0 -1 4194304 1 0 0 0 1 1 0 0 20\n",
+        "/proc/812/stat": "812 (timeout) S 640 812 0 0 -1 4194304 1 0 0 0 1 1 0 0 20\n",
         f"{group}/cpu.cfs_quota_us": "20000\n",
         f"{group}/cpu.cfs_period_us": "100000\n",
         f"{group}/cpu.stat": "nr_periods 40\nnr_throttled 30\nthrottled_time 123\n",

@@ -51,7 +51,10 @@ def call(name: str, error: str = "EAGAIN", where: str = "here") -> failed_calls.
 
 
 V1, V2 = "/sys/fs/cgroup/freezer/x/freezer.state", "/sys/fs/cgroup/x/cgroup.freeze"
-FULL: dict[str, Any] = {"full": "/sys/fs/cgroup/x", "tasks": 4}
+FULL: dict[str, Any] = {"full": "/sys/fs/cgroup/x", "tasks": 4, "room": 0}
+ROOM: dict[str, Any] = {**FULL, "room": 2}
+FORK = Frame(0.0, 0.0, {"failed_calls": (Entry(failed_calls.Row(
+    "fork", "EAGAIN", 9, "here", "", "", "app", 5)),)})  # fmt: skip
 
 
 @pytest.mark.parametrize(("row", "tables", "state", "words"), [
@@ -120,6 +123,37 @@ def test_of_processes_with_one_socket_the_one_that_is_held_decides() -> None:
     rows = [socket_owners.Row(7, pid, "app") for pid in (9, 10, 11)]
     found = facts(program(), program(10), program(11, thaw=V2), socket_owners=rows)
     assert found[9].state == "frozen"
+
+
+HOST: dict[str, Any] = {"all_tasks": 300, "pid_max": 32768, "threads_max": 9000}
+
+
+@pytest.mark.parametrize(("known", "refused", "limit", "cure"), [
+    ({**FULL, "tasks_of_user": 50}, 0, "pids.max of /sys/fs/cgroup/x is 4", "echo 4096"),
+    ({**ROOM, "tasks_of_user": 50}, 3, "pids.max of /sys/fs/cgroup/x is 4", "echo 4096"),
+    ({**ROOM, **HOST, "tasks_of_user": 50}, 0, "RLIMIT_NPROC of its user, 50, is reached",
+     "prlimit --nproc --pid 9"),
+    ({**HOST, "pid_max": 310, "tasks_of_user": 9000}, 0, "kernel.pid_max is reached",
+     "`sysctl kernel.pid_max`"),
+    ({**HOST, "tasks_of_user": 400, "threads_max": 400}, 0,
+     "RLIMIT_NPROC of its user, 400, or kernel.threads-max is reached", "threads-max"),
+    ({"tasks_of_user": 50}, 0,
+     "RLIMIT_NPROC of its user, 50, or kernel.pid_max or kernel.threads-max is reached", "sysctl"),
+    ({**HOST, "unseen": "/x", "tasks_of_user": 900}, 0, "pids.max of cgroup /x is reached",
+     "cat /proc/9/cgroup"),
+    ({**HOST, "unseen": "/..", "tasks_of_user": 50}, 3, "pids.max of cgroup /.. is reached",
+     "on the host"),
+    ({**HOST, "tasks_of_user": 900}, 0, "a limit that is not visible here is reached", "limits"),
+])  # fmt: skip
+def test_of_the_limits_of_processes_those_that_may_be_reached_are_named(
+    known: dict[str, Any], refused: int, limit: str, cure: str
+) -> None:
+    now, before = (program(**{**known, "refused": count}) for count in (refused, 0))
+    states = (Entry(now, before=before, seconds=1.0),)
+    none: Any = SimpleNamespace(more={}, processes=(), flows=())
+    (found,) = build(Frame(0.0, 0.0, {**FORK.tables, "program_states": states}), none)
+    assert found.does == f"cannot start a process or thread: {limit}"
+    assert cure in found.cure
 
 
 def test_memory_high_and_the_cpu_are_rates() -> None:

@@ -18,6 +18,7 @@ from ...terms.dataclass import dataclass
 from ..connections import Connection, connections
 from ..held import IDLE_CLIENTS, STATES
 from ..kind import Kind
+from ..tasks import reached
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -59,6 +60,7 @@ class _Known(NamedTuple):
 
     states: Mapping[int, Any]
     slowed: Mapping[int, float]
+    refused: Mapping[int, float]  # processes a second, by their cgroups
     threads: Mapping[int, list[Any]]  # rows of `waits`
     shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
     forks: Mapping[int, tuple[str, int]]  # call, and how often
@@ -109,11 +111,13 @@ def _queue(nic: Nic) -> tuple[str, float | None, float | None]:
 
 def _known(frame: Frame) -> _Known:
     slowed: dict[int, float] = {}
+    refused: dict[int, float] = {}
     forks: dict[int, tuple[str, int]] = {}
     threads: dict[int, list[Any]] = {}
     shares: dict[int, tuple[float, float]] = {}
     for entry in frame.tables.get("program_states", ()):
         slowed[entry.now.pid] = entry.rate("slowed") or 0.0
+        refused[entry.now.pid] = entry.rate("refused") or 0.0
     for row in frame.rows("waits"):
         threads.setdefault(row.pid, []).append(row)
     for entry in frame.tables.get("threads", ()):
@@ -123,7 +127,7 @@ def _known(frame: Frame) -> _Known:
         if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
             forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
     states = {row.pid: row for row in frame.rows("program_states")}
-    return _Known(states, slowed, threads, shares, forks, connections(frame, states))
+    return _Known(states, slowed, refused, threads, shares, forks, connections(frame, states))
 
 
 def _state(pid: int, known: _Known, seen: tuple[int, ...] = ()) -> tuple[str, str, str]:
@@ -151,7 +155,7 @@ def _states(
     if row.tracer and "t" in halted:
         yield "traced", {"tracer": row.tracer}
     if pid in known.forks:
-        yield "forks", _limit(row)
+        yield "forks", reached(row, known.refused[pid])._asdict()
     if row.high and known.slowed[pid] >= SLOW:
         yield "slowed", {"high": row.high}
     ran, waited = known.shares.get(pid, (0.0, 0.0))
@@ -244,24 +248,6 @@ def _who(pid: int, known: _Known) -> str:
     """The process with its number, by its name if it was looked at."""
     told = known.states.get(pid)
     return f"{told.name}[{pid}]" if told is not None else f"process {pid}"
-
-
-def _limit(row: Any) -> Mapping[str, object]:
-    """The limit of processes that is reached."""
-    if row.full:
-        return {
-            "limit": f"pids.max of {row.full} is {row.tasks}",
-            "raise_it": f"`cat {row.full}/pids.current {row.full}/pids.max` shows both, and "
-            f"`echo 4096 > {row.full}/pids.max` raises it (systemd: TasksMax=, docker: "
-            "--pids-limit)",
-        }
-    most = "" if row.tasks_of_user is None else f" is {row.tasks_of_user}"
-    return {
-        "limit": f"RLIMIT_NPROC of its user{most}, or kernel.pid_max, is reached",
-        "raise_it": f"`prlimit --nproc --pid {row.pid}` and `sysctl kernel.pid_max "
-        "kernel.threads-max` show the limits: raise LimitNPROC= of systemd, or nproc in "
-        "/etc/security/limits.conf",
-    }
 
 
 def _told(pid: int, known: _Known, seen: tuple[int, ...]) -> tuple[str, str, str]:
