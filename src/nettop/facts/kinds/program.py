@@ -86,6 +86,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         if first in states:
             told = [states[pid] for pid in (first, *pids) if pid in states]
             states[first] = min(told, key=lambda one: (not one[0], [*STATES, ""].index(one[0])))
+    for pid in states:
+        waiting[pid] = waiting.get(pid, 0) + _unanswered(pid, known)
     unread = {one.pid: one.udp_unread or 0 for one in facts.processes}
     if any(state for state, *_ in states.values()):
         for flow in facts.flows:
@@ -178,7 +180,11 @@ def _stands(
     sleeps at one of them tells more.
     """
     own = [one for one in known.connections.values() if one.pid == pid and one.still]
-    asleep = [one for one in known.threads.get(pid, ()) if one.state != "R"]
+    asleep = _asleep(pid, known)
+    locks = [one for one in asleep if _of_another(one)]
+    if locks and (_owed(pid, known) or all(one.kind == "lock" for one in asleep)):
+        yield "flock", {"call": locks[0].call, "lock": _lock(locks[0], known),
+                        "release": _release(locks[0], known, (*seen, pid))}  # fmt: skip
     threads = {_inode(one.object): one for one in asleep}
     others = any(one.kind in ("events", "lock") for one in asleep)
     for one in own:
@@ -234,6 +240,54 @@ def _waits(
                     **(_writer(pid, one, known, seen) if name == "reads" else {}),
                 },
             )
+
+
+def _asleep(pid: int, known: _Known) -> list[Any]:
+    """The threads of a process that sleep."""
+    return [one for one in known.threads.get(pid, ()) if one.state != "R"]
+
+
+def _owed(pid: int, known: _Known) -> list[Connection]:
+    """The connections of clients that got no answer for long."""
+    return [one for one in known.connections.values() if one.pid == pid and one.owed]
+
+
+def _unanswered(pid: int, known: _Known) -> int:
+    """Its clients that wait for an answer while it is held up by another program, or does not run.
+
+    Those whose data or end it does not read, and as many of the others as it waits for things: who
+    sends only wants no answer, and a question that is answered late by design waits for nobody.
+    """
+    owed, stuck = _owed(pid, known), _stuck(pid, known)
+    unread = sum(one.unread for one in owed)
+    return unread + min(stuck, len(owed) - unread) if stuck else 0
+
+
+def _stuck(pid: int, known: _Known, seen: tuple[int, ...] = ()) -> int:
+    """The locks for which it waits, and the programs here that are held up and owe it an answer."""
+    state = _told(pid, known, seen)[0]
+    if state and STATES[state].held and state not in ("flock", "asks", "sends"):
+        return len(known.connections)
+    return sum(_of_another(one) for one in _asleep(pid, known)) + sum(
+        bool(_stuck(one.other, known, (*seen, pid)))
+        for one in known.connections.values()
+        if one.pid == pid and one.opened and one.asked and one.still
+        and one.other is not None and one.other not in (*seen, pid)
+    )  # fmt: skip
+
+
+def _of_another(row: Any) -> bool:
+    """Whether a thread waits for the lock of a file that another process is known to hold."""
+    return row.kind == "lock" and any(pid != row.pid for pid in row.holders)
+
+
+def _release(row: Any, known: _Known, seen: tuple[int, ...]) -> str:
+    """What releases the lock of a file: what its holder does, and how to end it."""
+    pid = next(pid for pid in row.holders if pid != row.pid)
+    who = _who(pid, known)
+    state, does, cure = ("", "", "") if pid in seen else _told(pid, known, seen)
+    does = f" {who} {does}: {cure}." if state and STATES[state].held else ""
+    return f"`lslocks -p {pid}` shows the lock.{does} Let {who} release it, or end it"
 
 
 def _lock(row: Any, known: _Known) -> str:

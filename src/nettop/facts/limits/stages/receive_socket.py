@@ -66,7 +66,8 @@ def _stream(look: Look) -> Iterator[Reading]:
     # a reader that sleeps while data waits does so by choice; else it waits for a core, or runs
     known = cpu.threads(look, flow.pid) if flow is not None and flow.pid is not None else []
     sleeps = 1.0 - max((one.used for one in known), default=0.0)
-    stands = max(behind, unread if behind >= REPEATED else 0.0)
+    rests = unread == 1.0 and not look.rate  # the same few bytes lie there all the time
+    stands = max(behind, unread if behind >= REPEATED or rests else 0.0)
     held = min(sleeps, stands)
     why = f"{units.size(waiting)} wait to be read, on average"
     asks = _asks_late(look) if unread < CHANCE else 0.0
