@@ -17,8 +17,6 @@ from limit_frames import moment
 from nettop.cli import main
 from nettop.collect import qdiscs, sockets_udp
 from nettop.commands.why import chosen, look, text
-from nettop.facts.kinds.listener import Listener
-from nettop.facts.kinds.program import Program
 from nettop.facts.limits import KINDS, Limit
 from nettop.facts.limits.document import document as limit_document
 from nettop.facts.limits.stages import declared
@@ -134,15 +132,6 @@ def test_a_process_whose_flows_only_root_sees() -> None:
     facts = replace(joined(*moving()), limits=(hidden,))
     with pytest.raises(Refused, match="; the processes of 1 flow are not known"):
         chosen(facts, "8")
-
-
-@pytest.mark.parametrize("target", [":80", "10.0.0.1:80", "9"])
-def test_without_a_flow_what_holds_up_the_program_is_told(target: str) -> None:
-    web = Program(9, "web", "flock", "waits for the lock", "end its holder", held=True)
-    more = {"program": (web, replace(web, pid=8)), "listener": (Listener(1, port=80, pid=9),)}
-    facts = replace(joined(moment(1.0)), limits=(), more=more)
-    with pytest.raises(Refused, match=r"; web\[9\] waits for the lock: end its holder$"):
-        chosen(facts, target)
 
 
 def test_a_ring_that_drops_limits_the_interface(capsys: pytest.CaptureFixture[str]) -> None:

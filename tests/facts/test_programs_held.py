@@ -80,6 +80,7 @@ def test_the_state_of_a_program_names_what_to_do(
     assert words in found.cure
     assert "{" not in found.does + found.cure
     assert found.connections == 9
+    assert found.listens == "port 5001"
 
 
 @pytest.mark.parametrize(("row", "tables"), [

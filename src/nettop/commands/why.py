@@ -263,7 +263,7 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
         raise Refused(_no_flow(facts, target), 2)
     address = target if _port(target) else _address(target)
     if not found and address is not None:
-        raise Refused(f"no flow from or to {address} wants to move data" + _held(facts, address), 2)
+        raise Refused(f"no flow from or to {address} wants to move data", 2)
     if not found:
         raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
     return found
@@ -280,17 +280,7 @@ def _no_flow(facts: Facts, pid: str) -> str:
     hidden = sum(one.pid is None for one in facts.limits if one.over != "nic")
     if hidden:
         message += f"; the processes of {hidden} flow{'s' * (hidden > 1)} are not known"
-    return message + _held(facts, pid)
-
-
-def _held(facts: Facts, target: str) -> str:
-    """What holds up the process, or the program that listens at the port; empty: nothing seen."""
-    ports = {one.pid for one in facts.more.get("listener", ()) if target.endswith(f":{one.port}")}
-    found = [
-        one for one in facts.more.get("program", ())
-        if one.held and (one.pid in ports or target == str(one.pid))
-    ]  # fmt: skip
-    return "".join(f"; {one.name}[{one.pid}] {one.does}: {one.cure}" for one in found)
+    return message
 
 
 def _address(target: str) -> str | None:

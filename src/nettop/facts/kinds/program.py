@@ -8,7 +8,7 @@ that have one listening socket, that of the process in the first of these states
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 STARTS: Final = ("clone", "clone3", "fork", "vfork")
 FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
+MOST: Final = 3  # ports that are named
 STANDS: Final = 0.05  # of wall time on a CPU: a program that waits for one answer has less
 SLOW: Final = 1.0  # times a second: below, memory.high is touched now and then
 _CALLS: Final = {
@@ -44,6 +45,7 @@ class Program:
     state: str = gauge("what holds it, in one word; empty: nothing seen", default="")
     does: str = gauge("what holds it, in words", default="")
     cure: str = gauge("what shows it, and what helps", default="")
+    listens: str | None = gauge("TCP ports at which it listens", default=None)
     held: bool = gauge("it goes on only when someone acts", default=False)
     connections: int = gauge("connections that wait for it", "connections", default=0)
     unread: int = gauge("data that waits for it", "bytes", default=0)
@@ -86,6 +88,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         if first in states:
             told = [states[pid] for pid in (first, *pids) if pid in states]
             states[first] = min(told, key=lambda one: (not one[0], [*STATES, ""].index(one[0])))
+    ports: dict[int | None, list[int]] = {}
+    for one in facts.more.get("listener", ()):
+        ports.setdefault(one.pid, []).append(one.port)
     for pid in states:
         waiting[pid] = waiting.get(pid, 0) + _unanswered(pid, known)
     unread = {one.pid: one.udp_unread or 0 for one in facts.processes}
@@ -98,12 +103,20 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
     nic = {pid: nics[name] for pid, name in behind.items() if name in nics}
     return tuple(
         Program(
-            pid, row.name, state, does, cure, state in STATES and STATES[state].held,
+            pid, row.name, state, does, cure, _ports(ports.get(pid, ())),
+            state in STATES and STATES[state].held,
             waiting.get(pid, 0), unread.get(pid, 0), known.forks.get(pid, ("", 0))[1],
             *(_queue(nic[pid]) if pid in nic else ()),
         )
         for pid, row in known.states.items() for state, does, cure in (states[pid],)
     )  # fmt: skip
+
+
+def _ports(ports: Iterable[int]) -> str | None:
+    """The ports in words."""
+    known = sorted(set(ports))
+    others = f" and {len(known) - MOST} more" if len(known) > MOST else ""
+    return ", ".join(f"port {port}" for port in known[:MOST]) + others or None
 
 
 def _queue(nic: Nic) -> tuple[str, float | None, float | None]:
