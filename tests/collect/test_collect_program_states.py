@@ -37,12 +37,39 @@ def test_the_file_that_thaws_is_that_of_the_cgroup_that_was_frozen(
     assert row(groups, files).thaw == thaw
 
 
-@pytest.mark.parametrize(("now", "full"), [("4\n", "/web/a"), ("3\n", "")])
-def test_a_cgroup_with_as_many_processes_as_it_may_have_is_named(now: str, full: str) -> None:
-    folder = f"{CG}/pids/web/a"
-    files = {f"{folder}/pids.max": "4\n", f"{folder}/pids.current": now}
-    found = row(V1, {**files, f"{CG}/pids/web/pids.max": "max\n"})
-    assert (found.full, found.tasks) == ((folder, 4) if full else ("", None))
+def pids(folder: str, most: str, now: str, refused: int | None = None) -> dict[str, str]:
+    events = {} if refused is None else {f"{folder}/pids.events": f"max {refused}\n"}
+    return {f"{folder}/pids.max": most, f"{folder}/pids.current": now, **events}
+
+
+@pytest.mark.parametrize(("groups", "files", "full", "tasks", "room", "refused", "unseen"), [
+    (V1, pids(f"{CG}/pids/web/a", "4", "4"), f"{CG}/pids/web/a", 4, 0, None, ""),
+    (V1, {**pids(f"{CG}/pids/web", "9", "7"), **pids(f"{CG}/pids/web/a", "max", "4", 3)},
+     f"{CG}/pids/web", 9, 2, 3, ""),
+    (V2, {**pids(f"{CG}/web.slice", "9", "12", 5),
+          **pids(f"{CG}/web.slice/app.service", "6", "2", 4)}, f"{CG}/web.slice", 9, 0, 9, ""),
+    ("0::/\n", pids(CG, "7", "7"), CG, 7, 0, None, "/.."),  # a container
+    (V1, {}, "", None, None, None, ""),
+])  # fmt: skip
+def test_the_cgroup_with_the_least_room_for_processes_is_named(
+    groups: str, files: dict[str, str], full: str, tasks: int | None, room: int | None,
+    refused: int | None, unseen: str,
+) -> None:  # fmt: skip
+    found = row(groups, files)
+    assert (found.full, found.tasks, found.room, found.refused, found.unseen) == (
+        full, tasks, room, refused, unseen,
+    )  # fmt: skip
+
+
+def test_a_cgroup_that_is_not_visible_is_named_and_what_the_host_has() -> None:
+    memory: Memory = {}
+    recall(memory, threads.Moving).rounds = {7: 5}
+    (found,) = program_states.update(host({
+        "/proc/7/cgroup": V1, "/proc/loadavg": "0.1 0.2 0.3 2/345 999\n",
+        "/proc/sys/kernel/pid_max": "32768\n", "/proc/sys/kernel/threads-max": "9000\n",
+    }), memory)  # fmt: skip
+    assert (found.full, found.unseen) == ("", "/web/a")
+    assert (found.all_tasks, found.pid_max, found.threads_max) == (345, 32768, 9000)
 
 
 def test_memory_high_counts_how_often_it_slowed() -> None:

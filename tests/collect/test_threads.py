@@ -74,6 +74,19 @@ def test_a_process_whose_socket_holds_data_is_read(name: str) -> None:
     assert len(threads.update(host(FILES), seen(**{name: 1}))) == 2
 
 
+@pytest.mark.parametrize(("client", "read"), [
+    ({}, 2), ({"bytes_acked": 9, "last_sent": 9000}, 2), ({"local_port": 40001}, 0),
+    ({"bytes_acked": 9, "last_sent": 4000}, 0), ({"last_received": 400}, 0),
+    ({"bytes_received": 0}, 0),
+])  # fmt: skip
+def test_a_process_that_owes_a_client_an_answer_is_read(client: Any, read: int) -> None:
+    asked = {"bytes_received": 18, "last_sent": 5000, "last_received": 5000, "local_port": 80}
+    memory = seen(**{**asked, **client})
+    door = socket(2, state="listen", local_port=80)
+    memory[sockets_tcp.Known].seen[b"door"] = (0, 0, door)  # type: ignore[attr-defined]
+    assert len(threads.update(host(FILES), memory)) == read
+
+
 def test_a_process_that_moves_nothing_any_more_is_read_for_some_time() -> None:
     memory = seen(notsent=1)
     threads.update(host(FILES), memory)
@@ -159,11 +172,12 @@ def test_the_cgroup_of_each_controller_is_known() -> None:
     assert known.memory_cgroups == {"memory:/ram"}
 
 
-@pytest.mark.parametrize("pid", [1, 812])
-def test_where_sys_hides_cgroups_the_first_process_or_the_parent_shows_them(pid: int) -> None:
+@pytest.mark.parametrize("pid", [1, 812, 640])
+def test_where_sys_hides_cgroups_the_first_process_or_one_above_shows_them(pid: int) -> None:
     group = f"/proc/{pid}/root/sys/fs/cgroup/cpu/box"
     files = {
         "/proc/self/stat": "900 (net (to) p) S 812 900 0 0 -1 4194304 1 0 0 0 1 1 0 0 20\n",
+        "/proc/812/stat": "812 (timeout) S 640 812 0 0 -1 4194304 1 0 0 0 1 1 0 0 20\n",
         f"{group}/cpu.cfs_quota_us": "20000\n",
         f"{group}/cpu.cfs_period_us": "100000\n",
         f"{group}/cpu.stat": "nr_periods 40\nnr_throttled 30\nthrottled_time 123\n",

@@ -6,12 +6,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from nettop.collect import drop_reasons, failures, nftables
+import pytest
+
+from nettop.collect import conntrack, drop_reasons, failures, nftables, socket_owners, sockets_udp
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.drop import Drop, build
 from nettop.facts.kinds.failure import Failure
 from nettop.frame.pairs import entries
-from nettop.frame.rates import Frame
+from nettop.frame.rates import Entry, Frame
 
 WIDTH = 2.0
 
@@ -43,6 +45,34 @@ def dropped(*rules: list[Any], reason: str = "NETFILTER_DROP") -> Drop:
     (found,) = facts.more["drop"]
     assert isinstance(found, Drop)
     return found
+
+
+def test_the_program_that_receives_at_the_port_is_named() -> None:
+    sockets = [sockets_udp.Row(inode, "0.0.0.0", port, "", 0, ipv6=False, send_q=0, recv_q=0,
+                               uid=0, drops=0) for inode, port in ((5, 53), (6, 54))]  # fmt: skip
+    owners = [socket_owners.Row(5, 9, "dnsmasq"), socket_owners.Row(6, 8, "other")]
+    (found,) = joined(
+        drop_reasons=drops("SOCKET_FILTER"), sockets_udp=[Entry(one) for one in sockets],
+        socket_owners=[Entry(one) for one in owners],
+    ).more["drop"]  # fmt: skip
+    assert found.whose == "udp port 53 of dnsmasq[9]"
+
+
+@pytest.mark.parametrize(("failures", "rules", "told"), [
+    (20, [], True),  # 40 packets in two seconds
+    (9, [], False),  # most were dropped otherwise
+    (20, [("7", None, None)], False),  # a rule without a counter may be it
+])  # fmt: skip
+def test_what_connection_tracking_drops_is_not_said_of_a_rule(
+    failures: int, rules: list[Any], told: bool
+) -> None:
+    past, now = (conntrack.Row(30, 262144, 262144, 0, 0, count) for count in (0, failures))
+    (found,) = joined(
+        drop_reasons=drops("NETFILTER_DROP"), conntrack=moving(past, now),
+        nftables=[one for each in rules for one in rule(*each)],
+    ).more["drop"]  # fmt: skip
+    assert ("could not insert" in found.means) is told
+    assert (found.rule == "connection-entries-collide") is told
 
 
 def test_the_rule_whose_counter_rises_dropped_them() -> None:

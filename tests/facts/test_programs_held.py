@@ -19,6 +19,7 @@ from nettop.collect import (
 from nettop.facts.held import STATES
 from nettop.facts.kinds import listener
 from nettop.facts.kinds.program import Program, build
+from nettop.frame.fields import altered
 from nettop.frame.rates import Entry, Frame
 
 
@@ -51,7 +52,10 @@ def call(name: str, error: str = "EAGAIN", where: str = "here") -> failed_calls.
 
 
 V1, V2 = "/sys/fs/cgroup/freezer/x/freezer.state", "/sys/fs/cgroup/x/cgroup.freeze"
-FULL: dict[str, Any] = {"full": "/sys/fs/cgroup/x", "tasks": 4}
+FULL: dict[str, Any] = {"full": "/sys/fs/cgroup/x", "tasks": 4, "room": 0}
+ROOM: dict[str, Any] = {**FULL, "room": 2}
+FORK = Frame(0.0, 0.0, {"failed_calls": (Entry(failed_calls.Row(
+    "fork", "EAGAIN", 9, "here", "", "", "app", 5)),)})  # fmt: skip
 
 
 @pytest.mark.parametrize(("row", "tables", "state", "words"), [
@@ -76,6 +80,7 @@ def test_the_state_of_a_program_names_what_to_do(
     assert words in found.cure
     assert "{" not in found.does + found.cure
     assert found.connections == 9
+    assert found.listens == "port 5001"
 
 
 @pytest.mark.parametrize(("row", "tables"), [
@@ -108,6 +113,8 @@ def test_who_holds_the_lock_of_a_file_is_named() -> None:
     waiting = thread(call="flock", kind="lock", object="/run/lock", holders=(12,))
     found = facts(program(), program(12, "compactor"), waits=[waiting])[9]
     assert found.does == "waits for the lock of /run/lock, held by compactor[12] (flock)"
+    assert (found.state, found.held) == ("flock", True)
+    assert "lslocks -p 12" in found.cure
 
 
 def test_two_that_wait_for_each_other_have_an_end() -> None:
@@ -120,6 +127,37 @@ def test_of_processes_with_one_socket_the_one_that_is_held_decides() -> None:
     rows = [socket_owners.Row(7, pid, "app") for pid in (9, 10, 11)]
     found = facts(program(), program(10), program(11, thaw=V2), socket_owners=rows)
     assert found[9].state == "frozen"
+
+
+HOST: dict[str, Any] = {"all_tasks": 300, "pid_max": 32768, "threads_max": 9000}
+
+
+@pytest.mark.parametrize(("known", "refused", "limit", "cure"), [
+    ({**FULL, "tasks_of_user": 50}, 0, "pids.max of /sys/fs/cgroup/x is 4", "echo 4096"),
+    ({**ROOM, "tasks_of_user": 50}, 3, "pids.max of /sys/fs/cgroup/x is 4", "echo 4096"),
+    ({**ROOM, **HOST, "tasks_of_user": 50}, 0, "RLIMIT_NPROC of its user, 50, is reached",
+     "prlimit --nproc --pid 9"),
+    ({**HOST, "pid_max": 310, "tasks_of_user": 9000}, 0, "kernel.pid_max is reached",
+     "`sysctl kernel.pid_max`"),
+    ({**HOST, "tasks_of_user": 400, "threads_max": 400}, 0,
+     "RLIMIT_NPROC of its user, 400, or kernel.threads-max is reached", "threads-max"),
+    ({"tasks_of_user": 50}, 0,
+     "RLIMIT_NPROC of its user, 50, or kernel.pid_max or kernel.threads-max is reached", "sysctl"),
+    ({**HOST, "unseen": "/x", "tasks_of_user": 900}, 0, "pids.max of cgroup /x is reached",
+     "cat /proc/9/cgroup"),
+    ({**HOST, "unseen": "/..", "tasks_of_user": 50}, 3, "pids.max of cgroup /.. is reached",
+     "on the host"),
+    ({**HOST, "tasks_of_user": 900}, 0, "a limit that is not visible here is reached", "limits"),
+])  # fmt: skip
+def test_of_the_limits_of_processes_those_that_may_be_reached_are_named(
+    known: dict[str, Any], refused: int, limit: str, cure: str
+) -> None:
+    now, before = (program(**{**known, "refused": count}) for count in (refused, 0))
+    states = (Entry(now, before=before, seconds=1.0),)
+    none: Any = SimpleNamespace(more={}, processes=(), flows=())
+    (found,) = build(Frame(0.0, 0.0, {**FORK.tables, "program_states": states}), none)
+    assert found.does == f"cannot start a process or thread: {limit}"
+    assert cure in found.cure
 
 
 def test_memory_high_and_the_cpu_are_rates() -> None:
@@ -144,7 +182,10 @@ ASKED = {**OURS, "last_sent": 900, "last_received": 5000}
 SHUT = {**OURS, "send_q": 9000, "snd_wnd": 0}
 
 
-def stands(waiting: waits.Row, *sockets: Any, moved: int = 0, ran: float = 0.0) -> Program:
+def stands(
+    waiting: waits.Row, *sockets: Any, moved: int = 0, ran: float = 0.0,
+    other: waits.Row = thread(12, call="futex", kind="lock"),  # noqa: B008
+) -> Program:  # fmt: skip
     """The program app[9], with connections that moved so many bytes since the reading before."""
     times: dict[str, Any] = {"pid": 9, "tid": 9, "started": 1, "name": "app", "state": "S"}
     run = Entry(threads.Row(**times, ran=ran, waited=0.0),
@@ -157,8 +198,9 @@ def stands(waiting: waits.Row, *sockets: Any, moved: int = 0, ran: float = 0.0) 
                              for one, old in zip(tcp, past, strict=True)),
         "program_states": (Entry(program()), Entry(program(12, "db"))),
         "socket_owners": tuple(Entry(socket_owners.Row(inode, pid, name)) for inode, pid, name
-                               in ((7, 9, "app"), (4, 9, "app"), (5, 12, "db"))),
-        "waits": (Entry(waiting), Entry(thread(12, call="futex", kind="lock"))),
+                               in ((7, 9, "app"), (4, 9, "app"), (6, 9, "app"), (8, 9, "app"),
+                                       (5, 12, "db"))),
+        "waits": (Entry(waiting), Entry(other)),
         "threads": (run,),
     })  # fmt: skip
     known: Any = SimpleNamespace(more={}, processes=(), flows=(), nics=())
@@ -187,6 +229,63 @@ def test_who_does_not_answer_or_read_is_named(
     assert found.does.startswith(does) or does in found.does
     assert cure in found.cure
     assert "{" not in found.does + found.cure
+
+
+FIRST = {**OURS, "bytes_received": 0, "last_sent": 9000, "last_received": 9000}  # at once
+CLIENT = {"local_port": 80, "remote": "10.0.0.7", "inode": 6, "bytes_acked": 0,
+          "bytes_received": 18, "last_sent": 5000, "last_received": 5000}  # fmt: skip
+GONE = {**CLIENT, "state": "close-wait", "recv_q": 1}
+FLOCK = thread(call="flock", kind="lock", object="/run/lock", holders=(12,))
+
+
+@pytest.mark.parametrize(("waiting", "clients", "connections"), [
+    (FLOCK, [CLIENT], 1),
+    (FLOCK, [{**CLIENT, "bytes_acked": 90, "last_sent": 9000}], 1),  # its second question
+    (FLOCK, [GONE, {**GONE, "inode": 8}], 2),  # they gave up, and nobody has seen that
+    (FLOCK, [{**CLIENT, "recv_q": 18}], 1),
+    (FLOCK, [CLIENT, {**CLIENT, "inode": 8}], 1),  # one thread waits: the other may only send
+    (FLOCK, [{**CLIENT, "bytes_acked": 90, "last_sent": 4000}], 0),  # it was answered
+    (FLOCK, [{**CLIENT, "last_received": 400}], 0),  # a moment ago
+    (FLOCK, [{**CLIENT, "bytes_received": 0}], 0),  # it asked nothing
+    (thread(state="T"), [CLIENT, {**CLIENT, "inode": 8}], 2),
+    (READS, [CLIENT, {**GONE, "inode": 8}], 0),  # the server may answer late by design
+    (POLLS, [CLIENT], 0),
+])  # fmt: skip
+def test_clients_without_an_answer_wait_for_a_program_that_is_held_up(
+    waiting: waits.Row, clients: list[dict[str, Any]], connections: int
+) -> None:
+    assert stands(waiting, FIRST, *clients).connections == connections
+
+
+@pytest.mark.parametrize(("waiting", "other", "connections"), [
+    (READS, thread(12, call="flock", kind="lock", object="/run/lock", holders=(13,)), 1),
+    (POLLS, thread(12, state="T"), 1),
+    (READS, thread(12, call="futex", kind="lock"), 0),
+    (READS, thread(12, call="poll", kind="events"), 0),
+])  # fmt: skip
+def test_clients_wait_too_behind_a_program_that_waits_for_one_that_is_held_up(
+    waiting: waits.Row, other: waits.Row, connections: int
+) -> None:
+    theirs = {"local_port": 5432, "remote": "10.0.0.1", "remote_port": 40001, "inode": 5,
+              "bytes_received": 9, "recv_q": 9}  # fmt: skip
+    found = stands(waiting, {**FIRST, "remote": "10.0.0.1"}, theirs, CLIENT, other=other)
+    assert found.connections == connections
+
+
+@pytest.mark.parametrize(("waiting", "sockets", "state"), [
+    (READS, (FIRST, CLIENT), "asks"),
+    (POLLS, (FIRST, CLIENT), "asks"),
+    (FLOCK, (CLIENT,), "flock"),
+    (FLOCK, (), "flock"),  # it does nothing else
+    (thread(call="flock", kind="lock", object="/run/lock", holders=(9,)), (CLIENT,), "locked"),
+])  # fmt: skip
+def test_what_its_clients_wait_for_is_told(waiting: waits.Row, sockets: Any, state: str) -> None:
+    assert stands(waiting, *sockets).state == state
+
+
+def test_a_thread_that_waits_for_its_turn_holds_nobody() -> None:
+    rows = [FLOCK, altered(thread(call="epoll_wait", kind="events"), tid=10)]
+    assert facts(program(), program(12, "leader"), waits=rows)[9].state != "flock"
 
 
 @pytest.mark.parametrize(("waiting", "connection", "more", "state"), [

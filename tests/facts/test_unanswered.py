@@ -21,6 +21,7 @@ from nettop.collect import (
     routing_rules,
     snmp,
     socket_owners,
+    udp_questions,
     unresolved,
 )
 from nettop.facts import Facts
@@ -66,6 +67,18 @@ def test_what_sends_to_an_absent_neighbour_is_named() -> None:
     assert "table 100 (rule 900 from 10.1.0.3/32)" in found["10.2.0.99"].what
     assert "ip route replace 0.0.0.0/0 via GATEWAY table 100" in found["10.2.0.99"].change
     assert found["10.2.0.7"].what == "10.2.0.7@eth0"
+
+
+@pytest.mark.parametrize(("processes", "who"), [
+    (("app[9]", "web[7]"), "app[9]"), ((), "a program of this host"),
+])  # fmt: skip
+def test_a_name_server_that_is_absent_is_told_as_one(processes: tuple[str, ...], who: str) -> None:
+    asked = udp_questions.Row("10.2.0.7", 1, 0, 0, processes)
+    (found,) = still(
+        unresolved=[unresolved.Row("eth0", "10.2.0.7", 4)], udp_questions=[asked]
+    ).more["absent"]  # fmt: skip
+    assert found.what == f"10.2.0.7@eth0, the name server that {who} asks,"
+    assert "/etc/resolv.conf" in found.change
 
 
 def test_an_absent_neighbour_is_a_gateway_by_its_interface_and_address() -> None:

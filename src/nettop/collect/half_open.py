@@ -3,11 +3,16 @@
 The kernel counts SYN cookies for the host only. The connection requests that it keeps are in the
 table of connections, in the state SYN_RECV; those of one listener are at most its backlog
 (net/ipv4/tcp_input.c, tcp_conn_request()).
+
+With TCP_DEFER_ACCEPT a request also stays there after its last segment, until data comes. Only then
+does the kernel not repeat its SYN-ACK when the timer of a second ends, and set the timer for longer
+(net/ipv4/inet_connection_sock.c, syn_ack_recalc(), reqsk_timer_handler()).
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import field
 from struct import Struct
 from typing import Final
 
@@ -16,14 +21,20 @@ from ..host.netlink import diag, route
 from ..host.netlink.codec import messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._table import Table
+from ._table import Memory, Table, recall
 
 TABLE: Final = Table(every=2.0, optional=True)
 
 _COUNTERS: Final = "/proc/net/netstat"
 _FULL: Final = ("TCPReqQFullDoCookies", "TCPReqQFullDrop")
+_DEFERRED: Final = ("TCPDeferAcceptDrop",)
+SECOND: Final = 1000  # ms: the timer of a request at first (TCP_TIMEOUT_INIT)
 _LOCAL: Final = Struct(">H2x16s")  # local port, local address
 _LOCAL_AT: Final = 4  # in struct inet_diag_msg
+_RETRANS_AT: Final = 3
+_ENDS: Final = slice(4, 40)  # ports and addresses of both ends
+_EXPIRES: Final = Struct("=I")  # ms until the timer ends
+_EXPIRES_AT: Final = 52
 _CUT: Final = 72  # bytes of that structure: a shorter message is cut off
 
 
@@ -34,36 +45,66 @@ class Row:
     local: str = label("local address")
     local_port: int = label("local port")
     waiting: int = gauge("handshakes that wait for their last segment", "connections")
+    silent: int = gauge(
+        "of these, handshakes that are complete, whose first data a listener with "
+        "TCP_DEFER_ACCEPT awaits for more than a second", "connections", default=0,
+    )  # fmt: skip
 
 
-def read(source: Source) -> list[Row]:
+@dataclass
+class Known:
+    """The requests of the last reading whose SYN-ACK was not repeated."""
+
+    at: float = 0.0  # seconds of the source's clock
+    once: frozenset[bytes] = field(default_factory=frozenset)
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
     """The addresses with such handshakes, the most first; OSError, ValueError.
 
-    Nothing is asked while no SYN queue of the host has been full since boot.
+    Nothing is asked while no SYN queue of the host has been full since boot, and no listener waited
+    for data.
     """
-    if not full(source.text(_COUNTERS)):
+    if not counted(source.text(_COUNTERS)):
         return []
-    return parse(diag.half_open(source))
+    known, now = recall(memory, Known), source.now()
+    old = known.once if now - known.at > SECOND / 1000 else frozenset()
+    rows, known.once = parse(diag.half_open(source), old)
+    known.at = now
+    return rows
 
 
-def full(netstat: str) -> bool:
-    """Whether a SYN queue was ever full, by the counters of TcpExt."""
+def counted(netstat: str) -> bool:
+    """Whether a SYN queue was ever full, or a listener waited for data, by TcpExt."""
     lines = [line.split() for line in netstat.splitlines() if line.startswith("TcpExt:")]
     if len(lines) != 2:
         raise ValueError(f"no counters TcpExt: in {_COUNTERS}")
     counts = dict(zip(*lines, strict=False))
-    return any(counts.get(name, "0") != "0" for name in _FULL)
+    return any(counts.get(name, "0") != "0" for name in (*_FULL, *_DEFERRED))
 
 
-def parse(reply: bytes) -> list[Row]:
-    """The rows of an answer; ValueError if it is cut off."""
+def parse(reply: bytes, old: frozenset[bytes] = frozenset()) -> tuple[list[Row], frozenset[bytes]]:
+    """The rows of an answer, and the requests whose SYN-ACK was not repeated.
+
+    `old`: those of a reading more than a second ago. ValueError if the answer is cut off.
+    """
     groups: Counter[tuple[int, int, bytes]] = Counter()  # family, port, address
+    silent: Counter[tuple[int, int, bytes]] = Counter()
+    once = set[bytes]()
     for kind, start, stop in messages(reply):
         if kind in (diag.BY_FAMILY, diag.EVERY_FAMILY):
             if stop - start < _CUT:
                 raise ValueError("a socket is cut off")
-            groups[reply[start], *_LOCAL.unpack_from(reply, start + _LOCAL_AT)] += 1
-    return [
-        Row(route.ip(local[: 4 if family == diag.IPV4 else 16]), port, count)
+            group = (reply[start], *_LOCAL.unpack_from(reply, start + _LOCAL_AT))
+            groups[group] += 1
+            if not reply[start + _RETRANS_AT]:
+                ends = reply[start + _ENDS.start : start + _ENDS.stop]
+                (expires,) = _EXPIRES.unpack_from(reply, start + _EXPIRES_AT)
+                silent[group] += expires > SECOND or ends in old
+                once.add(ends)
+    rows = [
+        Row(route.ip(local[: 4 if family == diag.IPV4 else 16]), port, count,
+            silent[family, port, local])
         for (family, port, local), count in groups.most_common()
-    ]
+    ]  # fmt: skip
+    return rows, frozenset(once)

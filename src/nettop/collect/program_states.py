@@ -2,14 +2,16 @@
 
 Of the processes that move data or let it wait (`threads`), of the programs at the other end of
 their pipes (`waits`) and of those that listen on TCP: cgroup.freeze, or freezer.self_freezing
-(v1); memory.high with its count in memory.events; pids.current and pids.max
-(Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/freezer-subsystem.rst); TracerPid of
-/proc/PID/status, and RLIMIT_NPROC of /proc/PID/limits.
+(v1); memory.high with its count in memory.events; pids.current, pids.max and pids.events
+(Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/freezer-subsystem.rst, cgroup-v1/pids.rst);
+TracerPid of /proc/PID/status, and RLIMIT_NPROC of /proc/PID/limits. Beside them the threads of the
+host (/proc/loadavg) with kernel.pid_max and kernel.threads-max (kernel/fork.c, copy_process()).
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
@@ -35,12 +37,25 @@ class Row:
     slowed: int | None = counter(
         "times that processes of that cgroup were slowed at memory.high", "events", default=None
     )
-    full: str = gauge("the cgroup that has as many processes as pids.max", default="")
+    full: str = gauge(
+        "of its cgroup and those above, the one with the least room below pids.max", default=""
+    )
     tasks: int | None = gauge("pids.max of that cgroup", "processes", default=None)
+    room: int | None = gauge("processes that it may have more", "processes", default=None)
+    refused: int | None = counter(
+        "processes that its cgroup and those above refused at pids.max", "processes", default=None
+    )
+    unseen: str = gauge(
+        "the nearest cgroup whose pids.max is not visible here; /..: above this container",
+        default="",
+    )
     tasks_of_user: int | None = gauge(
         "processes that its user may have (RLIMIT_NPROC)", "processes", default=None
     )
     tracer: int = gauge("the process that traces it; 0: none", default=0)
+    all_tasks: int | None = gauge("threads of the host", "threads", default=None)
+    pid_max: int | None = gauge("kernel.pid_max", "processes", default=None)
+    threads_max: int | None = gauge("kernel.threads-max", "threads", default=None)
 
 
 class _Cgroups(NamedTuple):
@@ -84,14 +99,29 @@ class _Cgroups(NamedTuple):
                 return folder, throttling.counts(self.read(group, "memory.events")[1]).get("high")
         return "", None
 
-    def full(self) -> tuple[str, int | None]:
-        """The nearest cgroup with as many processes as it may have, and their number."""
-        for group in self.above("pids"):
+    def pids(self) -> tuple[str, int | None, int | None, int | None, str]:
+        """The cgroup with the least room below pids.max, that limit, its room, what was refused.
+
+        At last the cgroup that is not visible. The kernel counts what it refuses in the cgroup of
+        the process or, since 6.11 with v2, in that of the limit and those above (pids_event() of
+        kernel/cgroup/pids.c). Only a root that is a part of the host's tree has pids.max.
+        """
+        own = threads.cgroup(self.lines, "pids") or ""
+        if not self.roots:
+            return "", None, None, None, own.rpartition(":")[2]
+        found: list[tuple[int, str, int]] = []
+        refused: list[int] = []
+        text = ""
+        for group in (*self.above("pids"), own[: own.rfind(":") + 1]):
             folder, text = self.read(group, "pids.max")
             most, now = _sysfs.whole(text), _sysfs.whole(self.read(group, "pids.current")[1])
-            if most is not None and now is not None and now >= most:
-                return folder, most
-        return "", None
+            if most is not None and now is not None:
+                found.append((max(0, most - now), folder, most))
+            events = throttling.counts(self.read(group, "pids.events")[1])
+            refused += [events["max"]] if "max" in events else []
+        room, folder, most = min(found, default=(None, "", None), key=itemgetter(0))
+        times = sum(refused) if refused else None
+        return folder, most, room, times, "/.." if text else ""  # that of the root, read at last
 
 
 def update(source: Source, memory: Memory) -> list[Row]:
@@ -104,7 +134,12 @@ def update(source: Source, memory: Memory) -> list[Row]:
     # without a process too: a far host is asked again for what was read before, in one exchange
     roots = throttling.roots_of(source) if pids else (throttling.MOUNT,)
     roots = tuple(root for root in roots if _sysfs.names(source, root))[:1]
-    known: dict[str, tuple[str, str, int | None, str, int | None]] = {}
+    known: dict[str, tuple[Any, ...]] = {}  # the fields from `thaw` to `unseen`, by cgroups
+    loads = (_sysfs.word(source, "/proc/loadavg") or "").partition("/")[2].split()
+    most = [
+        _sysfs.number(source, f"/proc/sys/kernel/{name}") for name in ("pid_max", "threads-max")
+    ]
+    host = (_sysfs.whole(next(iter(loads), None)), *most) if pids else ()
     rows = []
     for pid in pids:
         lines = _sysfs.word(source, f"/proc/{pid}/cgroup")
@@ -112,11 +147,12 @@ def update(source: Source, memory: Memory) -> list[Row]:
             continue  # it ended meanwhile
         if lines not in known:
             groups = _Cgroups(source, roots, lines)
-            known[lines] = (groups.thaw(), *groups.high(), *groups.full())
+            known[lines] = (groups.thaw(), *groups.high(), *groups.pids())
         name = _sysfs.word(source, f"/proc/{pid}/comm") or ""
         tasks = _number(_sysfs.word(source, f"/proc/{pid}/limits") or "", _TASKS)
         tracer = _number(_sysfs.word(source, f"/proc/{pid}/status") or "", "TracerPid:")
-        rows.append(Row(pid, name, *known[lines], tasks, tracer or 0))
+        rest: tuple[Any, ...] = (*known[lines], tasks, tracer or 0, *host)
+        rows.append(Row(pid, name, *rest))
     return rows
 
 

@@ -4,7 +4,8 @@ schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a 
 time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
 sockets hold or dropped data, that let connections wait, or take too slowly what comes by a Unix
 socket, are read, for some readings after that:
-those of other network namespaces too, and programs that feed or drain them. The collectors of
+those of other network namespaces too, and programs that feed or drain them. After them those that
+owe a client an answer. The collectors of
 sockets, `socket_owners` and `waits` store these processes in the shared memory.
 """
 
@@ -35,6 +36,7 @@ TABLE: Final = Table(every=0.45, optional=True, memory="sockets")
 PROCESSES: Final = 32  # processes that are read
 THREADS: Final = 256  # threads that are read, of all processes together
 MOVED: Final = 2_000  # bytes that a socket moves between two readings: less is no traffic
+LATE: Final = 1000  # ms without an answer to a client
 _ROUNDS: Final = 30  # readings for which a process is read after it moved data
 
 
@@ -66,6 +68,7 @@ class _Part(NamedTuple):
 
     seen: Sockets  # the same object until they are read again
     waiting: tuple[int, ...]  # processes with data that waits in one of them
+    owing: tuple[int, ...] = ()  # processes that left the last question of a client unanswered
 
 
 @dataclass
@@ -155,7 +158,8 @@ def _moving(memory: Memory) -> list[int]:
         if udp.inode in holders and (udp.recv_q or udp.drops > drops.get(udp.inode, udp.drops)):
             left[holders[udp.inode]] = _ROUNDS
     known.drops = {udp.inode: udp.drops for udp in datagrams}
-    left = dict.fromkeys(known.readers, 1) | left
+    owing = (pid for part in parts.values() for pid in part.owing)
+    left = dict.fromkeys((*known.readers, *owing), 1) | left
     chosen = sorted((pid for pid in left if str(pid) in held), key=lambda pid: -left[pid])
     known.rounds = {pid: left[pid] for pid in chosen[:PROCESSES]}
     return list(known.rounds)
@@ -164,6 +168,8 @@ def _moving(memory: Memory) -> list[int]:
 def _part(seen: Sockets, past: Sockets, holders: Mapping[int, int]) -> tuple[_Part, list[int]]:
     """The sockets after a reading, and the processes that moved data since the one before."""
     waiting: dict[int, None] = {}
+    owing: dict[int, None] = {}
+    doors = {row.local_port for *_, row in seen.values() if row.state == "listen"}
     moved = []
     for cookie, (*_, row) in seen.items():
         before = past.get(cookie)
@@ -175,9 +181,19 @@ def _part(seen: Sockets, past: Sockets, holders: Mapping[int, int]) -> tuple[_Pa
             continue
         if row.notsent or row.recv_q:
             waiting[holder] = None
+        if not isinstance(row, PackedRow) and row.local_port in doors and _owes(row):
+            owing[holder] = None
         if before is not None and not same and _amount(row) - _amount(before[2]) >= MOVED:
             moved.append(holder)
-    return _Part(seen, tuple(waiting)), moved
+    return _Part(seen, tuple(waiting), tuple(owing)), moved
+
+
+def _owes(row: sockets_tcp.Row) -> bool:
+    """Whether the other end sent last, so long ago that an answer is late (struct tcp_info)."""
+    sent, received = row.last_sent or 0, row.last_received or 0
+    return (
+        bool(row.bytes_received) and received >= LATE and (not row.bytes_acked or received < sent)
+    )
 
 
 def _calm(row: PackedRow, before: sockets_tcp.Row | PackedRow) -> bool:

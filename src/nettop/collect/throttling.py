@@ -4,12 +4,13 @@ cgroup v2: cpu.max and cpu.stat (Documentation/admin-guide/cgroup-v2.rst); v1: c
 cpu.cfs_period_us and cpu.stat (Documentation/scheduler/sched-bwc.rst). A quota of an ancestor
 applies to everything below it. `threads` stores the cgroups in the shared memory. `ip netns exec`
 mounts /sys anew and so hides the cgroup file system: then that of the first process is read, or of
-the parent of this one (proc(5), /proc/PID/root), where the first process may not be looked at.
+the nearest that started this one (proc(5), /proc/PID/root), where the first may not be looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
@@ -22,6 +23,7 @@ from .threads import Moving
 TABLE: Final = Table(every=0.45, optional=True, memory="sockets")
 
 MOUNT: Final = "/sys/fs/cgroup"
+ABOVE: Final = 8  # processes above the parent that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,28 @@ def folders(roots: tuple[str, ...], group: str) -> tuple[str, ...]:
 
 
 def roots_of(source: Source) -> tuple[str, ...]:
-    """Where the cgroup file system may be seen: here, by the first process, by the parent."""
-    parent = (_sysfs.word(source, "/proc/self/stat") or "").rpartition(")")[2].split()[1:2]
-    return (MOUNT, *(f"/proc/{pid}/root{MOUNT}" for pid in ("1", *parent)))
+    """Where the cgroup file system may be seen: here, by the first process, by the parent.
+
+    Where none of these lists it, also by the nearest above the parent that does (`timeout`, a
+    shell and a script below `ip netns exec`).
+    """
+    parents = _parents(source)
+    near = (MOUNT, *(f"/proc/{pid}/root{MOUNT}" for pid in ("1", *islice(parents, 1))))
+    if any(_sysfs.names(source, root) for root in near):
+        return near
+    above = (f"/proc/{pid}/root{MOUNT}" for pid in islice(parents, ABOVE))
+    return (*near, *islice((root for root in above if _sysfs.names(source, root)), 1))
+
+
+def _parents(source: Source) -> Iterator[str]:
+    """The processes that started this one, the nearest first, without the first process."""
+    pid = "self"
+    while True:
+        words = (_sysfs.word(source, f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
+        if len(words) < 2 or words[1] in ("0", "1"):
+            return
+        pid = words[1]
+        yield pid
 
 
 def ancestors(group: str) -> list[str]:

@@ -1,8 +1,9 @@
-"""What a program waits for at its TCP connections: an answer, or that the other end takes more.
+"""What a program waits for at its TCP connections, and who waits there for the program.
 
-A question without an answer is data that was sent after the last that came, on a connection that
-this end opened (tcpi_last_data_sent and tcpi_last_data_recv of struct tcp_info). A connection is
-still if neither end has moved data since the reading before.
+A question without an answer is data that was sent after the last that came, or before any came, on
+a connection that this end opened (tcpi_last_data_sent and tcpi_last_data_recv of struct tcp_info);
+on one that it accepted, the reverse: it owes the answer. A connection is still if neither end has
+moved data since the reading before.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..collect.threads import LATE
 from .flow_words import end
 
 if TYPE_CHECKING:
     from ..collect.sockets_tcp import Row as TcpRow
     from ..frame.rates import Entry, Frame
 
+SYN: Final = 1  # byte that tcpi_bytes_acked counts for the handshake of an end that connects
 _OPEN: Final = ("established", "close-wait")
 
 
@@ -29,6 +32,8 @@ class Connection(NamedTuple):
     opened: bool  # by this end
     asked: bool | None  # data was sent after the last that came; None: not known
     still: bool
+    unread: bool  # data, or the end of the connection (the kernel counts it as a byte)
+    owed: bool  # an answer of this end, for longer than `LATE`
     shut: bool  # the other end takes nothing: its window is closed
     sends: bool  # data waits to be sent, or to be acknowledged
 
@@ -78,13 +83,18 @@ def _connection(
     others: Mapping[tuple[object, ...], int],
 ) -> Connection:  # fmt: skip
     row = entry.now
-    known = row.last_sent is not None and row.last_received is not None
+    sent, received = row.last_sent, row.last_received
+    opened = row.local_port not in doors
+    rests = entry.rate("bytes_acked") == 0 == entry.rate("bytes_received")
+    asked = None if sent is None or received is None else sent < received
+    if not row.bytes_received and (row.bytes_sent or (row.bytes_acked or 0) > SYN):
+        asked = True  # both times are that of the handshake where the first question follows it
+    late = bool(row.bytes_received) and (received or 0) >= LATE
     return Connection(
         row.inode, pid, end(row.remote, row.remote_port),
         others.get((row.remote, row.remote_port, row.local, row.local_port)),
-        row.local_port not in doors,
-        (row.last_sent or 0) < (row.last_received or 0) if known else None,
-        entry.rate("bytes_acked") == 0 == entry.rate("bytes_received") and not row.recv_q,
+        opened, asked, rests and not row.recv_q, bool(row.recv_q),
+        not opened and rests and late and (not row.bytes_acked or (received or 0) < (sent or 0)),
         bool(row.probes) or row.snd_wnd == 0,
         bool(row.send_q or row.notsent),
     )  # fmt: skip

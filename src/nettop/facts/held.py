@@ -44,10 +44,15 @@ STATES: Final[Mapping[str, State]] = {
         "{free_it}. Until the other end reads, {who} does nothing else: let it not wait for what "
         "it logs", held=True,
     ),
+    "flock": State(
+        "waits for {lock} ({call})",
+        "{release}. Until then the clients of {who} wait: let it try without waiting (LOCK_NB), or "
+        "for a time only", held=True,
+    ),
     "asks": State(
         "waits{where} for an answer of {peer}",
-        "{look}. Until then {who} serves nobody: give its requests a timeout. More threads or a "
-        "longer backlog only fill later", held=True,
+        "{look}. Until then the clients of {who} wait: give its requests a timeout. More threads "
+        "or a longer backlog only fill later", held=True,
     ),
     "sends": State(
         "waits{where} until {peer} takes more: {why}",

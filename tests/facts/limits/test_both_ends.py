@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from flow_tables import Tables, frames, link, socket
 from limit_frames import GAUGES, RECEIVES, SENDS, limits, moment
 
-from nettop.collect import link_stats, socket_owners, sockets_udp, threads
+from nettop.collect import drop_reasons, link_stats, snmp, socket_owners, sockets_udp, threads
 from nettop.facts.joined import Joiner
 from nettop.facts.limits import Limit
 from nettop.facts.limits.looks import FLOWS
@@ -83,6 +85,35 @@ def test_a_udp_socket_that_drops(ran: float, waits: int, stage: str) -> None:
     assert (one.target, one.rate, one.stage.end) == ("10.0.0.1:53", None, "here")
     assert one.stage.stage == stage
     assert one.joint == (("rcvbuf",) if stage == "application" else ())
+
+
+FILTER, FULL = ("SOCKET_FILTER", 90), ("SOCKET_RCVBUFF", 10)
+
+
+@pytest.mark.parametrize(("reasons", "errors", "stage", "because"), [
+    ([FILTER], 300.0, "refused", "300 datagrams/s refused: A filter of the socket rejected"),
+    ([FILTER, FULL], 300.0, "refused", "270 datagrams/s refused: A filter of the socket"),
+    ([FULL], 0.0, "rcvbuf", "300 datagrams/s dropped, the buffer full"),
+    ([("NO_SOCKET", 90)], 300.0, "rcvbuf", "300 datagrams/s dropped, the buffer full"),
+    ([], 300.0, "rcvbuf", "300 datagrams/s dropped, the buffer full"),
+    ([], 0.0, "refused", "300 datagrams/s refused: a filter of the socket, a policy of IPsec"),
+])  # fmt: skip
+def test_why_a_udp_socket_drops_the_kernel_knows(
+    reasons: list[tuple[str, int]], errors: float, stage: str, because: str
+) -> None:
+    def at(second: float) -> Tables:
+        row = sockets_udp.Row(101, "10.0.0.1", 53, "", 0, ipv6=False, send_q=0, recv_q=0, uid=0,
+                              drops=int(300 * second))  # fmt: skip
+        told = [drop_reasons.Row(name, "udp_queue_rcv_one_skb", "here", "2", "udp", "53", packets)
+                for name, packets in reasons]  # fmt: skip
+        none: dict[str, Any] = dict.fromkeys(snmp.Row.__dataclass_fields__)
+        counted = snmp.Row(**{**none, "udp_rcvbuf_errors": int(errors * second)})
+        return {**moment(second), "sockets_tcp": [], "sockets_udp": [row], "drop_reasons": told,
+                "snmp": [counted]}  # fmt: skip
+
+    (one,) = (one for one in limits(at) if one.over == "socket")
+    assert one.stage.stage == stage
+    assert one.stage.because.startswith(because)
 
 
 def test_of_many_flows_the_busiest_are_judged_and_the_others_are_not_called_unlimited() -> None:

@@ -75,6 +75,12 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
                 f"{name}, gateway of route {route.to} of table {route.table}{by},",
                 f"Correct the gateway: `{new}`{rest}",
             )
+    for asked in frame.rows("udp_questions"):
+        if asked.server == address:
+            who = asked.processes[0] if asked.processes else "a program of this host"
+            change = "Correct its address in /etc/resolv.conf (`resolvectl status` with "
+            change += "systemd-resolved), remove it there, or start that host"
+            return f"{name}, the name server that {who} asks,", change
     return name, "Correct the address or the VLAN, or start that host"
 
 

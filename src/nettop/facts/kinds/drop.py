@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import drop_reasons
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST: Final = 3  # ports, destinations or rules that are named
 FILTER: Final = "NETFILTER_DROP"
+NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
+UNTRACKED: Final = "Connection tracking could not insert the entry of the packet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,44 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
     for entry in frame.tables.get("drop_reasons", ()):
         if entry.now.where == "here" and entry.now.packets:
             found.setdefault((entry.now.reason, entry.now.place), []).append(entry)
+    if not found:
+        return ()
     names = {str(row.index): row.interface for row in frame.rows("links")}
+    programs = _programs(frame)
     filters = _filters(frame.tables.get("nftables", ()))
-    return tuple(_drop(*key, entries, names, filters) for key, entries in found.items())
+    untracked = sum(one.rate("failures") or 0.0 for one in frame.tables.get("conntrack", ()))
+    return tuple(
+        _of_tracking(_drop(*key, entries, names, filters, programs), untracked)
+        for key, entries in found.items()
+    )
+
+
+def _of_tracking(drop: Drop, untracked: float) -> Drop:
+    """The drop in the words of connection tracking if that, and no rule, dropped the packets.
+
+    nf_conntrack_confirm() is called at a hook of the filter, and its NF_DROP has no reason of its
+    own. `untracked`: entries a second that were not inserted.
+    """
+    if drop.reason != FILTER or drop.filters or untracked < NEARLY * (drop.per_s or inf):
+        return drop
+    return replace(
+        drop, means=UNTRACKED, rule="connection-entries-collide",
+        cause="Another packet of the flow was faster, or address translation has no port left.",
+        rests="net/netfilter/nf_conntrack_core.c, __nf_conntrack_confirm()",
+    )  # fmt: skip
+
+
+def _programs(frame: Frame) -> dict[tuple[str, str], str]:
+    """` of NAME[PID]` by protocol and port, of the programs that receive there."""
+    at = {row.inode: ("udp", str(row.local_port)) for row in frame.rows("sockets_udp")}
+    at |= {
+        row.inode: ("tcp", str(row.local_port))
+        for row in frame.rows("sockets_tcp") if row.state == "listen"
+    }  # fmt: skip
+    return {
+        at[row.inode]: f" of {row.name}[{row.pid}]"
+        for row in frame.rows("socket_owners") if row.pid is not None and row.inode in at
+    }  # fmt: skip
 
 
 def _filters(rules: Sequence[Entry[Any]]) -> str:
@@ -64,12 +103,14 @@ def _filters(rules: Sequence[Entry[Any]]) -> str:
 
 
 def _drop(
-    reason: str, place: str, entries: list[Entry[Any]], names: dict[str, str], filters: str
-) -> Drop:
+    reason: str, place: str, entries: list[Entry[Any]], names: dict[str, str], filters: str,
+    programs: Mapping[tuple[str, str], str],
+) -> Drop:  # fmt: skip
     words = drop_reasons.words(reason, place)
     ports, nics = Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
-        ports[f"{row.protocol} port {row.port}" if row.port else row.protocol] += row.packets
+        port = f"{row.protocol} port {row.port}" if row.port else row.protocol
+        ports[port + programs.get((row.protocol, row.port), "")] += row.packets
         nics[names.get(row.interface, "")] += row.packets
     nic = next((name for name, _ in nics.most_common() if name), None)
     return Drop(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ..flow_words import EVERYWHERE
 from ..kind import Kind
 
 if TYPE_CHECKING:
+    from ...collect.half_open import Row as HalfOpenRow
     from ...collect.sockets_tcp import Row as TcpRow
 
 
@@ -36,6 +39,11 @@ class Listener:
         default=0,
     )
     open: int = gauge("connections that the program has accepted", "connections", default=0)
+    silent: int = gauge(
+        "clients for whose first data it waits more than a second, by TCP_DEFER_ACCEPT",
+        "connections", default=0,
+    )  # fmt: skip
+    heard: int = gauge("of its connections, those on which data came", "connections", default=0)
     files: int | None = gauge("open files of the process", "files", default=None)
     files_max: int | None = gauge("limit of open files of the process", "files", default=None)
 
@@ -45,15 +53,18 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
     rows: list[TcpRow] = []
     unclosed: Counter[tuple[int, int]] = Counter()
     accepted: Counter[tuple[int, int]] = Counter()
+    heard: Counter[tuple[int, int]] = Counter()
     for entry in frame.tables.get("sockets_tcp", ()):
         row = entry.now
         if row.state == "listen":
             rows.append(row)
         elif row.inode:  # without: it waits to be accepted
             accepted[row.namespace, row.local_port] += 1
+            heard[row.namespace, row.local_port] += bool(row.bytes_received)
             if row.state == "close-wait":
                 sends = row.send_q or (entry.rate("bytes_acked") or 0.0)
                 unclosed[row.namespace, row.local_port] += not sends
+    mute = silent(frame.rows("half_open"), rows)
     inodes = {row.inode for row in rows}
     # a program that was started by the one that listens has the socket too: the first is meant
     holders = [row for row in frame.rows("socket_owners") if row.inode in inodes]
@@ -75,6 +86,8 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
                 row.inode, row.local, row.local_port, row.recv_q, row.send_q, pid, name,
                 len(queues), max(rest, default=0), unclosed[row.namespace, row.local_port],
                 accepted[row.namespace, row.local_port],
+                mute[row.inode],
+                heard[row.namespace, row.local_port],
                 held.files if held else None,
                 held.limit if held else None,
             )
@@ -82,8 +95,20 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
     return tuple(found)
 
 
+def silent(waiting: Sequence[HalfOpenRow], doors: Sequence[TcpRow]) -> Counter[int]:
+    """The clients that say nothing, by inode of the listening socket: the first of its port."""
+    found: Counter[int] = Counter()
+    for one in waiting:
+        at = [row for row in doors if row.local_port == one.local_port]
+        own = [row for row in at if row.local == one.local]
+        for row in (own or [row for row in at if row.local in EVERYWHERE])[:1]:
+            found[row.inode] += one.silent
+    return found
+
+
 KIND = Kind(
-    Listener, "listeners", needs=("sockets_tcp", "socket_owners", "tcp_files"), build=build,
+    Listener, "listeners", build=build,
+    needs=("sockets_tcp", "socket_owners", "tcp_files", "half_open"),
     lasts=True, target=lambda listener: f"{listener.port}/{listener.inode}",
     owner=attrgetter("process"),
     parents={"process": attrgetter("pid"), "program": attrgetter("pid")},

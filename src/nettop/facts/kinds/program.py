@@ -8,7 +8,7 @@ that have one listening socket, that of the process in the first of these states
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,6 +18,7 @@ from ...terms.dataclass import dataclass
 from ..connections import Connection, connections
 from ..held import IDLE_CLIENTS, STATES
 from ..kind import Kind
+from ..tasks import reached
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 STARTS: Final = ("clone", "clone3", "fork", "vfork")
 FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
+MOST: Final = 3  # ports that are named
 STANDS: Final = 0.05  # of wall time on a CPU: a program that waits for one answer has less
 SLOW: Final = 1.0  # times a second: below, memory.high is touched now and then
 _CALLS: Final = {
@@ -43,6 +45,7 @@ class Program:
     state: str = gauge("what holds it, in one word; empty: nothing seen", default="")
     does: str = gauge("what holds it, in words", default="")
     cure: str = gauge("what shows it, and what helps", default="")
+    listens: str | None = gauge("TCP ports at which it listens", default=None)
     held: bool = gauge("it goes on only when someone acts", default=False)
     connections: int = gauge("connections that wait for it", "connections", default=0)
     unread: int = gauge("data that waits for it", "bytes", default=0)
@@ -59,6 +62,7 @@ class _Known(NamedTuple):
 
     states: Mapping[int, Any]
     slowed: Mapping[int, float]
+    refused: Mapping[int, float]  # processes a second, by their cgroups
     threads: Mapping[int, list[Any]]  # rows of `waits`
     shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
     forks: Mapping[int, tuple[str, int]]  # call, and how often
@@ -84,6 +88,11 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         if first in states:
             told = [states[pid] for pid in (first, *pids) if pid in states]
             states[first] = min(told, key=lambda one: (not one[0], [*STATES, ""].index(one[0])))
+    ports: dict[int | None, list[int]] = {}
+    for one in facts.more.get("listener", ()):
+        ports.setdefault(one.pid, []).append(one.port)
+    for pid in states:
+        waiting[pid] = waiting.get(pid, 0) + _unanswered(pid, known)
     unread = {one.pid: one.udp_unread or 0 for one in facts.processes}
     if any(state for state, *_ in states.values()):
         for flow in facts.flows:
@@ -94,12 +103,20 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
     nic = {pid: nics[name] for pid, name in behind.items() if name in nics}
     return tuple(
         Program(
-            pid, row.name, state, does, cure, state in STATES and STATES[state].held,
+            pid, row.name, state, does, cure, _ports(ports.get(pid, ())),
+            state in STATES and STATES[state].held,
             waiting.get(pid, 0), unread.get(pid, 0), known.forks.get(pid, ("", 0))[1],
             *(_queue(nic[pid]) if pid in nic else ()),
         )
         for pid, row in known.states.items() for state, does, cure in (states[pid],)
     )  # fmt: skip
+
+
+def _ports(ports: Iterable[int]) -> str | None:
+    """The ports in words."""
+    known = sorted(set(ports))
+    others = f" and {len(known) - MOST} more" if len(known) > MOST else ""
+    return ", ".join(f"port {port}" for port in known[:MOST]) + others or None
 
 
 def _queue(nic: Nic) -> tuple[str, float | None, float | None]:
@@ -109,11 +126,13 @@ def _queue(nic: Nic) -> tuple[str, float | None, float | None]:
 
 def _known(frame: Frame) -> _Known:
     slowed: dict[int, float] = {}
+    refused: dict[int, float] = {}
     forks: dict[int, tuple[str, int]] = {}
     threads: dict[int, list[Any]] = {}
     shares: dict[int, tuple[float, float]] = {}
     for entry in frame.tables.get("program_states", ()):
         slowed[entry.now.pid] = entry.rate("slowed") or 0.0
+        refused[entry.now.pid] = entry.rate("refused") or 0.0
     for row in frame.rows("waits"):
         threads.setdefault(row.pid, []).append(row)
     for entry in frame.tables.get("threads", ()):
@@ -123,7 +142,7 @@ def _known(frame: Frame) -> _Known:
         if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
             forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
     states = {row.pid: row for row in frame.rows("program_states")}
-    return _Known(states, slowed, threads, shares, forks, connections(frame, states))
+    return _Known(states, slowed, refused, threads, shares, forks, connections(frame, states))
 
 
 def _state(pid: int, known: _Known, seen: tuple[int, ...] = ()) -> tuple[str, str, str]:
@@ -151,7 +170,7 @@ def _states(
     if row.tracer and "t" in halted:
         yield "traced", {"tracer": row.tracer}
     if pid in known.forks:
-        yield "forks", _limit(row)
+        yield "forks", reached(row, known.refused[pid])._asdict()
     if row.high and known.slowed[pid] >= SLOW:
         yield "slowed", {"high": row.high}
     ran, waited = known.shares.get(pid, (0.0, 0.0))
@@ -174,7 +193,11 @@ def _stands(
     sleeps at one of them tells more.
     """
     own = [one for one in known.connections.values() if one.pid == pid and one.still]
-    asleep = [one for one in known.threads.get(pid, ()) if one.state != "R"]
+    asleep = _asleep(pid, known)
+    locks = [one for one in asleep if _of_another(one)]
+    if locks and (_owed(pid, known) or all(one.kind == "lock" for one in asleep)):
+        yield "flock", {"call": locks[0].call, "lock": _lock(locks[0], known),
+                        "release": _release(locks[0], known, (*seen, pid))}  # fmt: skip
     threads = {_inode(one.object): one for one in asleep}
     others = any(one.kind in ("events", "lock") for one in asleep)
     for one in own:
@@ -232,6 +255,54 @@ def _waits(
             )
 
 
+def _asleep(pid: int, known: _Known) -> list[Any]:
+    """The threads of a process that sleep."""
+    return [one for one in known.threads.get(pid, ()) if one.state != "R"]
+
+
+def _owed(pid: int, known: _Known) -> list[Connection]:
+    """The connections of clients that got no answer for long."""
+    return [one for one in known.connections.values() if one.pid == pid and one.owed]
+
+
+def _unanswered(pid: int, known: _Known) -> int:
+    """Its clients that wait for an answer while it is held up by another program, or does not run.
+
+    Those whose data or end it does not read, and as many of the others as it waits for things: who
+    sends only wants no answer, and a question that is answered late by design waits for nobody.
+    """
+    owed, stuck = _owed(pid, known), _stuck(pid, known)
+    unread = sum(one.unread for one in owed)
+    return unread + min(stuck, len(owed) - unread) if stuck else 0
+
+
+def _stuck(pid: int, known: _Known, seen: tuple[int, ...] = ()) -> int:
+    """The locks for which it waits, and the programs here that are held up and owe it an answer."""
+    state = _told(pid, known, seen)[0]
+    if state and STATES[state].held and state not in ("flock", "asks", "sends"):
+        return len(known.connections)
+    return sum(_of_another(one) for one in _asleep(pid, known)) + sum(
+        bool(_stuck(one.other, known, (*seen, pid)))
+        for one in known.connections.values()
+        if one.pid == pid and one.opened and one.asked and one.still
+        and one.other is not None and one.other not in (*seen, pid)
+    )  # fmt: skip
+
+
+def _of_another(row: Any) -> bool:
+    """Whether a thread waits for the lock of a file that another process is known to hold."""
+    return row.kind == "lock" and any(pid != row.pid for pid in row.holders)
+
+
+def _release(row: Any, known: _Known, seen: tuple[int, ...]) -> str:
+    """What releases the lock of a file: what its holder does, and how to end it."""
+    pid = next(pid for pid in row.holders if pid != row.pid)
+    who = _who(pid, known)
+    state, does, cure = ("", "", "") if pid in seen else _told(pid, known, seen)
+    does = f" {who} {does}: {cure}." if state and STATES[state].held else ""
+    return f"`lslocks -p {pid}` shows the lock.{does} Let {who} release it, or end it"
+
+
 def _lock(row: Any, known: _Known) -> str:
     """What a thread waits for that has a lock to come: of a file with its holder, or not known."""
     if not row.object.startswith("/"):
@@ -244,24 +315,6 @@ def _who(pid: int, known: _Known) -> str:
     """The process with its number, by its name if it was looked at."""
     told = known.states.get(pid)
     return f"{told.name}[{pid}]" if told is not None else f"process {pid}"
-
-
-def _limit(row: Any) -> Mapping[str, object]:
-    """The limit of processes that is reached."""
-    if row.full:
-        return {
-            "limit": f"pids.max of {row.full} is {row.tasks}",
-            "raise_it": f"`cat {row.full}/pids.current {row.full}/pids.max` shows both, and "
-            f"`echo 4096 > {row.full}/pids.max` raises it (systemd: TasksMax=, docker: "
-            "--pids-limit)",
-        }
-    most = "" if row.tasks_of_user is None else f" is {row.tasks_of_user}"
-    return {
-        "limit": f"RLIMIT_NPROC of its user{most}, or kernel.pid_max, is reached",
-        "raise_it": f"`prlimit --nproc --pid {row.pid}` and `sysctl kernel.pid_max "
-        "kernel.threads-max` show the limits: raise LimitNPROC= of systemd, or nproc in "
-        "/etc/security/limits.conf",
-    }
 
 
 def _told(pid: int, known: _Known, seen: tuple[int, ...]) -> tuple[str, str, str]:

@@ -117,6 +117,21 @@ def _always(entry: Entry[Any]) -> bool:  # noqa: ARG001
     return True
 
 
+# for which udp_queue_rcv_one_skb() and __udp_enqueue_schedule_skb() count a drop of the socket
+_OF_SOCKETS: Final = ("SOCKET_RCVBUFF", "SOCKET_FILTER", "UDP_CSUM", "XFRM_POLICY", "PROTO_MEM")
+
+
+def _refused(frame: Frame) -> dict[str, dict[tuple[str, str], int]]:
+    """The datagrams of this namespace that came to a UDP socket and were dropped there."""
+    found: dict[str, dict[tuple[str, str], int]] = {}
+    for row in frame.rows("drop_reasons"):
+        if row.where == "here" and row.protocol == "udp" and row.reason in _OF_SOCKETS:
+            reasons = found.setdefault(row.port, {})
+            what = row.reason, row.place
+            reasons[what] = reasons.get(what, 0) + row.packets
+    return found
+
+
 @dataclass(slots=True)
 class Window:
     """What stages are judged by: the recent past of one host."""
@@ -158,6 +173,9 @@ class Window:
     still: dict[str, Nic] = field(default_factory=dict)  # resting interfaces, as seen last
     below: Mapping[str, set[str]] = field(default_factory=dict)  # interfaces below each, one level
     ends: Mapping[int, str] = field(default_factory=dict)  # of veth pairs into other namespaces
+    refused: Mapping[str, Mapping[tuple[str, str], int]] = field(
+        default_factory=dict
+    )  # datagrams that the kernel kept from sockets, by port, and by reason and place
     ifbs: frozenset[str] = frozenset()  # interfaces to which a filter redirects packets
     _links: tuple[object, object] = (None, None)  # the tables of which these were made
     _routed: tuple[Sequence[Entry[Any]], ...] = ((), ())  # the tables `routes` and `addresses`
@@ -186,6 +204,7 @@ class Window:
         if self.tcp.changes != before:
             self.idle.clear()
         self.spaces = elsewhere.names(frame)
+        self.refused = _refused(frame)
         links = frame.tables.get("links"), frame.tables.get("netclass")
         if any(new is not old for new, old in zip(links, self._links, strict=True)):
             self._links = links

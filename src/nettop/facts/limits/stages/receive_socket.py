@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ....collect.drop_reasons import words
 from ....terms import formulas, units
 from .. import Reading
 from ..feeding import cause
@@ -33,6 +34,7 @@ FIXED: Final = 0.9  # of the largest buffer that autotuning makes
 KEPT: Final = 0.55  # of a buffer: autotuning makes it twice what arrives in a round trip, and more
 SCALED: Final = 0.6  # of the largest window that can be offered arrives in a round trip
 LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is unreliable
+_FULL: Final = "SOCKET_RCVBUFF"
 _WAITS: Final = ("established", "close-wait")  # states of a connection that was not accepted
 
 
@@ -64,7 +66,8 @@ def _stream(look: Look) -> Iterator[Reading]:
     # a reader that sleeps while data waits does so by choice; else it waits for a core, or runs
     known = cpu.threads(look, flow.pid) if flow is not None and flow.pid is not None else []
     sleeps = 1.0 - max((one.used for one in known), default=0.0)
-    stands = max(behind, unread if behind >= REPEATED else 0.0)
+    rests = unread == 1.0 and not look.rate  # the same few bytes lie there all the time
+    stands = max(behind, unread if behind >= REPEATED or rests else 0.0)
     held = min(sleeps, stands)
     why = f"{units.size(waiting)} wait to be read, on average"
     asks = _asks_late(look) if unread < CHANCE else 0.0
@@ -125,14 +128,41 @@ def _buffer(look: Look, size: int, unread: float) -> Reading:
 
 
 def _datagrams(look: Look) -> Iterator[Reading]:
-    """A UDP socket that drops: its reader is behind always (application) or in bursts (rcvbuf)."""
+    """A UDP socket that drops: its reader is behind always (application) or in bursts (rcvbuf).
+
+    What the kernel refuses for another reason has nothing to do with the reader.
+    """
     lost = mean(entry.rate("drops") for entry in look.udp) or 0.0
     waits = share(bool(entry.now.recv_q) for entry in look.udp)
-    why = f"{units.per_second(lost, 'datagrams')} dropped, the buffer full"
     flow = look.flow
     name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
-    yield Reading("rcvbuf", "here", "receive buffer of the socket", "reported", why, 1.0, None,
-                  1.0 - waits / 2)  # fmt: skip
+    room, means = _for_want_of_room(look)
+    if room > 0.0:
+        why = f"{units.per_second(room * lost, 'datagrams')} dropped, the buffer full"
+        yield Reading("rcvbuf", "here", "receive buffer of the socket", "reported", why, 1.0, None,
+                      room * (1.0 - waits / 2))  # fmt: skip
+    if room < 1.0:
+        why = f"{units.per_second((1.0 - room) * lost, 'datagrams')} refused: {means}"
+        yield Reading("refused", "here", "what keeps datagrams from the socket", "reported", why,
+                      None, None, 1.0 - room)  # fmt: skip
     yield Reading("application", "here", name, "measured",
                   f"datagrams wait to be read in {units.share(waits)} of the samples", waits, None,
                   waits if waits >= 0.8 else waits / 2)  # fmt: skip
+
+
+def _for_want_of_room(look: Look) -> tuple[float, str]:
+    """The share of the drops of a UDP socket for which its buffer was full; why the others are.
+
+    net/ipv4/udp.c counts each of them in the drops of the socket. The reasons of the kernel at its
+    port decide; without them RcvbufErrors of the host does, which only a full buffer raises.
+    """
+    if look.namespace is not None or look.flow is None:
+        return 1.0, ""
+    seen = look.window.refused.get(str(look.flow.local_port), {})
+    others = {what: packets for what, packets in seen.items() if what[0] != _FULL}
+    if seen:
+        first = max(others, key=lambda what: others[what], default=(_FULL, ""))
+        return 1.0 - sum(others.values()) / sum(seen.values()), words(*first).means
+    if look.udp and look.udp[-1].rate("drops") and look.facts.host.udp_rcvbuf_errors == 0:
+        return 0.0, "a filter of the socket, a policy of IPsec, a checksum or the memory of UDP"
+    return 1.0, ""

@@ -29,8 +29,9 @@ STAGES: Final = (
           "a part smaller than a segment waits for a delayed acknowledgement", "SOCKET",
           "one write a request, or TCP_NODELAY", precedence=165, sending=35),
     Stage("refused", "a drop on this host",
-          "the packet filter or a queue of this host, which drops what the socket sends", "SOCKET",
-          "see `nettop why --to ADDRESS:PORT`", precedence=25, sending=38),
+          "the packet filter or a queue of this host, which drops what the socket sends, or what "
+          "keeps datagrams from a socket that has room", "SOCKET",
+          "see `nettop why --to ADDRESS:PORT`", precedence=25, sending=38, receiving=112),
     Stage("pacing", "the pacing limit",
           "the rate that the program or the congestion control allows", "PACING",
           "the program or the qdisc paces it", precedence=100, sending=40),
