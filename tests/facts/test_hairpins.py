@@ -17,8 +17,9 @@ LO = {"lo": (9e6, 9e6)}
 def hairpins(forwarded: float | None, nics: Any) -> Any:
     rows = tuple(
         SimpleNamespace(name=name, kind="loopback" if name == "lo" else "veth",
-                        per_s=SimpleNamespace(rx_packets=came, tx_packets=left))
-        for name, (came, left) in nics.items()
+                        per_s=SimpleNamespace(rx_packets=came, tx_packets=left,
+                                              tx_dropped=0.0, qdisc_drops=gone[0] if gone else 0.0))
+        for name, (came, left, *gone) in nics.items()
     )  # fmt: skip
     facts: Any = SimpleNamespace(host=SimpleNamespace(ip_forwarded=forwarded), nics=rows)
     return build(Frame(0.0, 0.0, {}), facts)
@@ -33,6 +34,8 @@ def test_what_other_interfaces_cannot_have_carried_returned() -> None:
     (4800.0, {"lan": (4800.0, 1.0), "wan": (1.0, 4800.0)}),  # from one to the other
     (4800.0, {"mgmt": (0.5, 0.5), "wan": (4700.0, 4700.0)}),  # a router with one arm
     (4800.0, {"lan": (None, None), "wan": (None, None)}),  # the first frame
+    (4800.0, {"lan": (150.0, None), "wan": (4700.0, 4850.0)}),  # a driver that does not count
+    (4800.0, {"lan": (150.0, 1.0, 4700.0), "wan": (4700.0, 4850.0)}),  # a queue that drops it all
     (4800.0, {"eth0": (4800.0, 4800.0), "eth0.5": (4800.0, 0.0), "eth0.6": (0.0, 4800.0)}),
 ])  # fmt: skip
 def test_a_router_of_two_networks_returns_nothing(forwarded: float | None, nics: Any) -> None:

@@ -199,4 +199,6 @@ def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:
     assert f"{len(ended)} ended" in rows[0]
     assert all(one.id not in overviewrows.items(scene, View()) for one in others)
     calm = replace(scene, findings=())
-    assert f"; {len(ended)} ended" in words(listed.finding_lines(calm, View(), 100, 2, framed=False))
+    assert f"; {len(ended)} ended" in words(
+        listed.finding_lines(calm, View(), 100, 2, framed=False)
+    )
