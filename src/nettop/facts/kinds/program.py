@@ -46,6 +46,7 @@ class Program:
     held: bool = gauge("it goes on only when someone acts", default=False)
     connections: int = gauge("connections that wait for it", "connections", default=0)
     unread: int = gauge("data that waits for it", "bytes", default=0)
+    moved: float = gauge("data that its connections move", "bytes/s", default=0.0)
     refused: int = gauge("processes and threads that it could not start", "calls", default=0)
     nic: str | None = gauge("TUN or TAP interface whose packets it reads", default=None)
     taken: float | None = gauge("packets of that interface that it took", "packets/s", default=None)
@@ -89,13 +90,20 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         for flow in facts.flows:
             if flow.pid in states:
                 unread[flow.pid] = unread.get(flow.pid, 0) + (flow.recv_q or 0)
+    moved: dict[int, float] = {}
+    for flow in facts.flows:
+        if flow.pid in states:
+            moved[flow.pid] = (
+                moved.get(flow.pid, 0.0) + (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
+            )
     behind = {row.pid: row.interface for row in frame.rows("tun_readers")}
     nics = {one.name: one for one in facts.nics if one.driver == "tun"} if behind else {}
     nic = {pid: nics[name] for pid, name in behind.items() if name in nics}
     return tuple(
         Program(
             pid, row.name, state, does, cure, state in STATES and STATES[state].held,
-            waiting.get(pid, 0), unread.get(pid, 0), known.forks.get(pid, ("", 0))[1],
+            waiting.get(pid, 0), unread.get(pid, 0), moved.get(pid, 0.0),
+            known.forks.get(pid, ("", 0))[1],
             *(_queue(nic[pid]) if pid in nic else ()),
         )
         for pid, row in known.states.items() for state, does, cure in (states[pid],)
