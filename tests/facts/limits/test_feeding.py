@@ -160,6 +160,14 @@ def test_the_words_for_what_a_sender_waits_for(rows: list[waits.Row], words: str
     assert found.how == how
 
 
+def test_the_thread_that_sends_counts_not_the_one_that_accepts() -> None:
+    """The loop that accepts connections wakes now and then, and runs more than who sleeps."""
+    loop = row("poll", "events", ends=True)
+    for inode, stage in ((101, "application"), (99, "timer")):  # of this flow, of another one
+        blocked = row("sendto", "output", tid=8, object=f"socket:[{inode}]")
+        assert sender(loop, blocked).stage.stage == stage
+
+
 def test_a_thread_that_is_stopped_has_used_no_core() -> None:
     """It is stopped 80 % of the time, and runs in the rest."""
     stopped = row("", state="T")

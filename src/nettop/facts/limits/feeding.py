@@ -62,6 +62,7 @@ class _Shares(NamedTuple):
     feeds: tuple[int, ...] = ()
     holders: tuple[int, ...] = ()
     children: tuple[int, ...] = ()
+    gives: float = 0.0  # of wall time: the network does not take more of this flow
 
 
 def cause(look: Look) -> Cause | None:
@@ -130,12 +131,14 @@ def _shares(look: Look, entries: Sequence[Entry[Any]], thread: cpus.Thread | Non
     parts = {kind: (1.0 - ran) * number / waits.total() for kind, number in waits.items()}
     if not waits:  # it was read between two waits each time
         parts = {OTHER: 1.0 - ran}
+    socket = f"socket:[{look.flow.inode if look.flow is not None else None}]"
     way = "feeds" if look.sends else "drains"
     return _Shares(
         rows[-1], ran, {**parts, RUNS: ran}, dict(zip(kinds, rows, strict=True)),
         tuple(dict.fromkeys(pid for row in rows for pid in getattr(row, way))),
         tuple(dict.fromkeys(pid for row in rows for pid in row.holders)),
         tuple(dict.fromkeys(pid for row in rows for pid in row.children)),
+        parts.get(GIVES, 0.0) if any(row.object == socket for row in rows) else 0.0,
     )  # fmt: skip
 
 
@@ -225,7 +228,7 @@ def _chosen(threads: Sequence[_Shares]) -> tuple[str, _Shares]:
     """What the program waits for most, and the thread that does.
 
     A firm wait of any thread counts: the others wait for that thread. Else the thread that runs
-    most decides, since to send and to receive take CPU time.
+    most decides, since to send and to receive take CPU time, unless one waits for the network.
     """
     busiest = max(threads, key=lambda one: one.ran)
     least = LEAST if len(threads) == 1 else HELPER
@@ -233,6 +236,9 @@ def _chosen(threads: Sequence[_Shares]) -> tuple[str, _Shares]:
     share, kind, thread = max(firm, key=lambda each: each[0])
     if share >= least and share >= thread.parts.get(GIVES, 0.0):
         return kind, thread
+    gives = max(threads, key=lambda one: one.gives)
+    if gives.gives >= HELPER:
+        return GIVES, gives
     loose = max(busiest.parts, key=lambda kind: busiest.parts[kind])
     return (loose if loose in (*LOOSE, GIVES, CLOSED, RUNS) else ""), busiest
 
