@@ -5,8 +5,9 @@ pipes and its children, one sample a reading: the system call in which a thread 
 (fs/proc/base.c, proc_pid_syscall()) with the file or pipe behind its descriptor, and the bytes that
 the process moves to and from devices (/proc/PID/io, Documentation/filesystems/proc.rst). A named
 pipe has the path of a file: the function of the kernel in which its reader sleeps tells it apart
-(/proc/PID/wchan; fs/pipe.c, anon_pipe_read(), pipe_read()). Who holds a lock of a file, /proc/locks
-says. Reading these needs the rights of ptrace(2). The other programs join those of `threads`.
+(/proc/PID/wchan; fs/pipe.c, anon_pipe_read(), pipe_read()), as it does for a frozen thread. Who
+holds a lock of a file, /proc/locks says; who serves a FUSE mount has /dev/fuse open. Reading these
+needs the rights of ptrace(2). Other programs join those of `threads`.
 """
 
 from __future__ import annotations
@@ -240,8 +241,8 @@ class _Host(NamedTuple):
     def servers(self, file: _File) -> tuple[int, ...]:
         """The program that serves the file system of a file (FUSE); none if it is not certain.
 
-        Its connection has the minor number of the mount (fs/fuse/dev.c, fuse_dev_show_fdinfo()).
-        Older kernels do not tell: then it is the only program with /dev/fuse open.
+        Its connection has the minor number of the mount (fuse_dev_show_fdinfo() in fs/fuse/dev.c).
+        Without that, of older kernels, it is the only program with /dev/fuse open.
         """
         if not file.filesystem.startswith("fuse"):
             return ()
@@ -250,9 +251,8 @@ class _Host(NamedTuple):
             words = _lines.named(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
             found[pid] = words.get("fuse_connection", found.get(pid))
         told = [pid for pid, one in found.items() if one == file.device.rpartition(":")[2]]
-        if not told and len(found) == 1 and None in found.values():
-            told = [*found]
-        return tuple(map(int, told))
+        alone = len(found) == 1 and None in found.values()
+        return tuple(map(int, told or (found if alone else ())))
 
     def _target(self, pid: str, number: str) -> str | None:
         """Where a descriptor leads; None if it is closed, or may not be read."""

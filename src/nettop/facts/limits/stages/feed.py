@@ -37,7 +37,7 @@ STAGES: Final = (
     Stage("pipe", "the pipe", "the program waits for the program at the other end of a pipe",
           "PROCESS", "look at the program at its other end", precedence=177, sending=7,
           receiving=135, feeds=True),
-    Stage("request", "the wait for a request", "one end waits for what the other asks, or answers",
+    Stage("request", "the wait between requests", "an end waits for what the other asks or answers",
           "PROCESS", "ask for more at once, or in parallel", precedence=178, sending=8,
           fault=False, feeds=True),
     Stage("stopped", "the stop", "a signal or a freezer stops the program", "PROCESS",
