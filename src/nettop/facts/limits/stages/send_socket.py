@@ -182,7 +182,7 @@ def _buffer(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     why = f"{units.size(size)} buffer full {units.share(used)} of the time"
     capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
     kind = "reported" if clock >= 0.5 else "measured"
-    yield Reading("sndbuf", "here", name, kind, why, used, capacity, held)
+    yield Reading("sndbuf", "here", name, kind, why, full, capacity, held)
 
 
 def _beyond(look: Look, size: float) -> str:
