@@ -32,7 +32,7 @@ FIXED = {
         app-on-other-node app-place-by-chance cpu-time-stolen who-limits-the-flow
         segments-arrive-with-gaps window-restarts-after-pauses
         bridge-ports-differ-in-mtu tunnel-packets-fragmented tunnel-packets-on-one-queue
-        two-ports-in-one-network one-piece-at-a-time device-takes-too-slowly packets-of-one-hash
+        two-ports-in-one-network device-takes-too-slowly packets-of-one-hash
         veth-packets-not-merged
     """,
     "pauses, and frames of a flooded network: not a part of the packets of this host": """

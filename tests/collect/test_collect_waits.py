@@ -226,38 +226,131 @@ def test_both_tables_have_each_call_that_the_architecture_has() -> None:
     assert arm <= here
 
 
+V1_READ = "blkio/a/b/blkio.throttle.read_bps_device"
+
+
 @pytest.mark.parametrize(("files", "throttled"), [
-    ({"blkio/a/b/blkio.throttle.read_bps_device": "254:0 20971520\n"}, True),
-    ({"blkio/a/blkio.throttle.read_iops_device": "254:0 100\n"}, True),  # one above
-    ({"blkio/a/b/blkio.throttle.write_bps_device": "254:0 20971520\n"}, False),
-    ({"blkio/a/b/blkio.throttle.read_bps_device": "8:0 20971520\n"}, False),
-    ({"u/x/io.max": "254:0 rbps=2097152 wbps=max riops=max wiops=max\n"}, True),
-    ({"u/io.max": "254:0 rbps=max wbps=max riops=120 wiops=max\n"}, True),
-    ({"u/x/io.max": "254:0 rbps=max wbps=9 riops=max wiops=max\n"}, False),
+    ({V1_READ: "254:0 20971520\n"}, f"{V1_READ} allows 20971520 bytes/s on 254:0"),
+    ({"blkio/a/blkio.throttle.read_iops_device": "254:0 100\n"},
+     "blkio/a/blkio.throttle.read_iops_device allows 100 requests/s on 254:0"),  # one above
+    ({"blkio/a/b/blkio.throttle.write_bps_device": "254:0 20971520\n"}, ""),
+    ({V1_READ: "8:0 20971520\n"}, ""),
+    ({"u/x/io.max": "254:0 rbps=2097152 wbps=max riops=max wiops=max\n"},
+     "u/x/io.max allows rbps=2097152 on 254:0"),
+    ({"u/io.max": "254:0 rbps=max wbps=max riops=120 wiops=max\n"},
+     "u/io.max allows riops=120 on 254:0"),
+    ({"u/x/io.max": "254:0 rbps=max wbps=9 riops=max wiops=max\n"}, ""),
 ])  # fmt: skip
 def test_a_cgroup_that_limits_the_device_is_told(
-    tmp_path: Path, files: dict[str, str], *, throttled: bool
+    tmp_path: Path, files: dict[str, str], throttled: str
 ) -> None:
     process(tmp_path, 7, "nc", call(0, 3), state="D", files=[(3, "/data/big", "0100000")])
+    limits(tmp_path, files)
+    told = f"/sys/fs/cgroup/{throttled}" if throttled else ""
+    assert rows(tmp_path, 7)[7].throttled == told
+
+
+def limits(root: Path, files: dict[str, str]) -> None:
+    """Limits of the cgroup of process 7, in files below /sys/fs/cgroup."""
     v1 = any(name.startswith("blkio") for name in files)
-    groups = "4:blkio:/a/b\n0::/u/x\n" if v1 else "0::/u/x\n"
-    (tmp_path / "proc/7/cgroup").write_text(groups)
+    (root / "proc/7/cgroup").write_text("4:blkio:/a/b\n0::/u/x\n" if v1 else "0::/u/x\n")
     for name, text in files.items():
-        file = tmp_path / "sys/fs/cgroup" / name
+        file = root / "sys/fs/cgroup" / name
         file.parent.mkdir(parents=True)
         file.write_text(text)
-    assert rows(tmp_path, 7)[7].throttled is throttled
 
 
-def test_pages_that_a_memory_cgroup_evicted_are_counted_while_a_thread_waits(
-    tmp_path: Path,
+def test_the_limit_of_a_block_device_that_is_opened_itself_is_told(tmp_path: Path) -> None:
+    """Its descriptor is on the file system of /dev, whose number is another."""
+    process(tmp_path, 7, "dd", call(0, 3), state="D", files=[(3, "/dev/loop0", "0140000")])
+    limits(tmp_path, {V1_READ: "7:0 12582912\n"})
+    (tmp_path / "sys/class/block/loop0").mkdir(parents=True)
+    (tmp_path / "sys/class/block/loop0/dev").write_text("7:0\n")
+    (tmp_path / "sys/dev/block").mkdir(parents=True)
+    os.symlink("../../devices/virtual/block/loop0", tmp_path / "sys/dev/block/7:0")
+    (found,) = rows(tmp_path, 7).values()
+    assert (found.device, found.throttled) == (
+        "7:0", f"/sys/fs/cgroup/{V1_READ} allows 12582912 bytes/s on loop0 (7:0)"
+    )  # fmt: skip
+
+
+MAPS = """\
+5640-5650 r--p 00000000 fe:00 11 /usr/bin/python3
+5650-9650 r-xp 00000000 fe:00 11 /usr/bin/python3
+7f00-7f90 r--s 00000000 08:01 12 /data/a large file
+7fa0-7fa1 r--s 00000000 fe:00 13 /usr/share/zoneinfo/UTC
+7fb0-ffff rw-p 00000000 00:00 0 [heap]
+odd
+"""
+
+
+def test_the_largest_mapped_file_of_data_tells_the_device(tmp_path: Path) -> None:
+    """A page of it is read in a call that sends: that call has no file."""
+    process(tmp_path, 7, "nc", call(44, 3), state="D", files=[(3, "socket:[5]", "02")])
+    limits(tmp_path, {V1_READ: "8:0 10485760\n"})
+    assert rows(tmp_path, 7)[7].mapped == ""
+    (tmp_path / "proc/7/maps").write_text(MAPS)
+    found = rows(tmp_path, 7)[7]
+    assert found.mapped == "/data/a large file"
+    assert found.throttled == f"/sys/fs/cgroup/{V1_READ} allows 10485760 bytes/s on 8:0"
+
+
+@pytest.mark.parametrize(("told", "feeds"), [
+    ({8: "fuse_connection:\t45\n", 9: "fuse_connection:\t46\n"}, (8,)),
+    ({8: "fuse_connection:\t46\n"}, ()),  # of another mount
+    ({8: ""}, (8,)),  # an older kernel, one program
+    ({8: "", 9: ""}, ()),  # which of them is not known
+])  # fmt: skip
+def test_the_program_that_serves_a_file_system_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: dict[int, str], feeds: tuple[int, ...]
 ) -> None:
-    process(tmp_path, 7, "nc", "-1 0x7ffc00000000 0x7f0000000000", state="D")
-    process(tmp_path, 8, "nc", call(0, 3))
-    stat = tmp_path / "sys/fs/cgroup/u/memory.stat"
-    stat.parent.mkdir(parents=True)
-    stat.write_text("anon 5\nworkingset_refault_anon 3\nworkingset_refault_file 40\n")
-    for pid in (7, 8):
-        (tmp_path / f"proc/{pid}/cgroup").write_text("0::/u\n")
-    found = rows(tmp_path, 7, 8)
-    assert (found[7].evicted, found[8].evicted) == (43, None)
+    monkeypatch.setitem(globals(), "MOUNTS", "24 1 0:45 / /mnt rw - fuse.store store rw\n")
+    process(tmp_path, 7, "nc", call(0, 3), files=[(3, "/mnt/big", "0100000")])
+    for pid, text in told.items():
+        process(tmp_path, pid, "store", call(230), files=[(4, "/dev/fuse", "02")])
+        (tmp_path / f"proc/{pid}/fdinfo/4").write_text(f"flags:\t02\nmnt_id:\t1\n{text}")
+    found = rows(tmp_path, 7)
+    assert found[7].feeds == feeds
+    assert set(found) == {7, *feeds}  # what that one waits for is told as well
+
+
+@pytest.mark.parametrize(("state", "place", "cgroup"), [
+    ("D", "__refrigerator", "/f"), ("S", "get_signal", "/u"), ("S", "do_freezer_trap", "/u"),
+    ("D", "folio_wait_bit_common", ""), ("T", "do_signal_stop", ""),
+])  # fmt: skip
+def test_a_frozen_thread_is_told_by_where_it_sleeps(
+    tmp_path: Path, state: str, place: str, cgroup: str
+) -> None:
+    process(tmp_path, 7, "nc", call(230), state=state, sleeps=place)
+    (tmp_path / "proc/7/cgroup").write_text("7:freezer:/f\n0::/u\n")
+    assert rows(tmp_path, 7)[7].frozen == cgroup
+
+
+STAT = "anon 5\nworkingset_refault_anon 3\nworkingset_refault_file 40\n"
+
+
+@pytest.mark.parametrize(("group", "files", "limit", "evicted"), [
+    ("0::/u/x", {"u/x/memory.stat": STAT, "u/memory.max": "900\n", "u/x/memory.max": "max\n"},
+     "/sys/fs/cgroup/u/memory.max is 900", 43),
+    ("0::/u", {"u/memory.stat": STAT, "u/memory.max": "900\n", "u/memory.high": "800\n"},
+     "/sys/fs/cgroup/u/memory.high is 800", 43),
+    ("3:memory:/u", {"memory/u/memory.stat": STAT, "memory/u/memory.limit_in_bytes": "900\n"},
+     "/sys/fs/cgroup/memory/u/memory.limit_in_bytes is 900", 43),
+    ("0::/u", {"u/memory.stat": STAT, "u/memory.max": "max\n"}, "", None),  # the host evicts
+    ("3:memory:/u", {"memory/u/memory.stat": STAT,
+                     "memory/u/memory.limit_in_bytes": "9223372036854771712\n"}, "", None),
+    ("0::/", {"memory.stat": STAT}, "", None),
+    ("0::/u", {"u/memory.stat": STAT}, "", 43),  # the limit could not be read
+    ("0::/u", {"u/memory.max": "900\n"}, "/sys/fs/cgroup/u/memory.max is 900", None),
+])  # fmt: skip
+def test_pages_that_a_memory_cgroup_with_a_limit_evicted_are_counted(
+    tmp_path: Path, group: str, files: dict[str, str], limit: str, evicted: int | None
+) -> None:
+    process(tmp_path, 7, "nc", call(0, 3))
+    (tmp_path / "proc/7/cgroup").write_text(f"{group}\n")
+    for name, text in files.items():
+        file = tmp_path / "sys/fs/cgroup" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (found,) = rows(tmp_path, 7).values()
+    assert (found.memory, found.evicted) == (limit, evicted)

@@ -18,6 +18,7 @@ from thinned import thinned
 from nettop import collect
 from nettop.cli import main
 from nettop.facts.joined import Joiner, needs
+from nettop.facts.limits import Limit, Reading
 from nettop.frame.rates import Frame
 from nettop.host.recording import Replay
 from nettop.sampling.sampler import Sampler
@@ -56,6 +57,17 @@ READ = sorted(name for name in needs() if not collect.table(name).optional)
 
 def test_a_host_of_which_all_was_read_may_be_called_sound() -> None:
     assert said(sound()) == CLEAR
+
+
+def test_a_stage_that_limits_is_named_where_no_rule_finds_anything() -> None:
+    timer = Reading("timer", "here", "copy[7]", "measured", "copy[7] sleeps", 0.9, None, 0.9)
+    limit = Limit("flow", "a>b", "tx", 2e7, 0.0, timer, (), None, (timer,))
+    assert all_clear(sound(), limits=[limit]) == (
+        "Limited by the timer of copy[7], of which no finding says more (nothing to fix: it sleeps "
+        "by itself)."
+    )
+    guess = replace(timer, stage="peer", end="there", kind="inferred")
+    assert all_clear(sound(), limits=[replace(limit, stage=guess, ladder=(guess,))]) == CLEAR
 
 
 @folded("name", READ)

@@ -41,3 +41,9 @@ def together(*tables: Sequence[_Row]) -> Sequence[_Row]:
     found = [row for table in tables for row in table]
     why = [table.why for table in tables if isinstance(table, Partly)]
     return Partly(found, "; ".join(why)) if why else found
+
+
+def named(text: str) -> dict[str, str]:
+    """The lines `NAME: VALUE` of a text."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in pairs}

@@ -5,8 +5,9 @@ pipes and its children, one sample a reading: the system call in which a thread 
 (fs/proc/base.c, proc_pid_syscall()) with the file or pipe behind its descriptor, and the bytes that
 the process moves to and from devices (/proc/PID/io, Documentation/filesystems/proc.rst). A named
 pipe has the path of a file: the function of the kernel in which its reader sleeps tells it apart
-(/proc/PID/wchan; fs/pipe.c, anon_pipe_read(), pipe_read()). Who holds a lock of a file, /proc/locks
-says. Reading these needs the rights of ptrace(2). The other programs join those of `threads`.
+(/proc/PID/wchan; fs/pipe.c, anon_pipe_read(), pipe_read()), as it does for a frozen thread. Who
+holds a lock of a file, /proc/locks says; who serves a FUSE mount has /dev/fuse open. Reading these
+needs the rights of ptrace(2). Other programs join those of `threads`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,18 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import _calls, _locks, _sysfs, processes, socket_owners, sockets_unix, threads, throttling
+from . import (
+    _calls,
+    _group_limits,
+    _lines,
+    _locks,
+    _maps,
+    _sysfs,
+    processes,
+    socket_owners,
+    sockets_unix,
+    threads,
+)
 from ._table import Memory, Table, recall
 
 TABLE: Final = Table(every=0.45, optional=True, memory=threads.TABLE.memory)
@@ -34,6 +46,7 @@ MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
 PIPES: Final = 8  # of a process that waits for events
 NAMED: Final = 4_000  # descriptors that are followed to find the other ends of a named pipe
 FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
+_FUSE: Final = "/dev/fuse"
 _PIPE: Final = "pipe_"  # in the name of the function: pipe_read, anon_pipe_write
 _ACCESS: Final = 0o3  # O_ACCMODE
 _WRITES: Final = 0o1  # O_WRONLY
@@ -61,7 +74,11 @@ class Row:
     filesystem: str = gauge("type of file system of that file", default="")
     device: str = gauge("device of that file, MAJOR:MINOR", default="")
     direct: bool = gauge("the file is read and written past the page cache", default=False)
-    throttled: bool = gauge("a cgroup limits how much it uses that device", default=False)
+    throttled: str = gauge("limit of a cgroup on that device, with its file", default="")
+    mapped: str = gauge(
+        "largest file of data that is mapped, if it waits for a device in no file", default=""
+    )
+    frozen: str = gauge("cgroup with which it is frozen", default="")
     ends: bool = gauge("the call ends after a time", default=False)
     feeds: tuple[int, ...] = gauge("processes that write into the pipes it reads", default=())
     drains: tuple[int, ...] = gauge("processes that read the pipes it writes", default=())
@@ -73,6 +90,7 @@ class Row:
         "pages that its memory cgroup read again soon after it had evicted them", "pages",
         default=None,
     )  # fmt: skip
+    memory: str = gauge("limit of the memory of its cgroup, with its file", default="")
 
 
 class _File(NamedTuple):
@@ -160,20 +178,23 @@ class _Host(NamedTuple):
         return old
 
     def _opened(self, pid: str, number: str, target: str) -> _File:
-        words = _lines(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
+        words = _lines.named(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
         try:
             flags = int(words.get("flags", "0"), 8)
         except ValueError:
             flags = 0
         access = flags & _ACCESS
         filesystem = device = ""
+        if target.startswith("/dev/"):  # a block device has the number of the device itself
+            name = target.removeprefix("/dev/").replace("/", "!")
+            device = _sysfs.word(self.source, f"/sys/class/block/{name}/dev") or ""
         if target.startswith("/"):
             mounts = _sysfs.word(self.source, f"/proc/{pid}/mountinfo") or ""
             for line in mounts.splitlines():
                 parts = line.split()
                 if "-" in parts[3:-1] and parts[0] == words.get("mnt_id"):
                     at = parts.index("-", 3)
-                    filesystem, device = parts[at + 1], parts[2]
+                    filesystem, device = parts[at + 1], device or parts[2]
         return _File(target, access > 0, access != _WRITES, filesystem, device,
                      bool(flags & _calls.DIRECT.get(self.known.machine or "", 0)),
                      words.get("ino", ""))  # fmt: skip
@@ -200,17 +221,38 @@ class _Host(NamedTuple):
         place = _sysfs.word(self.source, f"/proc/{pid}/task/{tid}/wchan") or ""
         if _PIPE not in place:
             return False
-        if f"pipe:{path}" not in self.known.holders:
+        self.opened(f"pipe:{path}", path)
+        return True
+
+    def opened(self, name: str, path: str) -> list[tuple[str, str]]:
+        """The processes that have this file open, with its number there; remembered by `name`."""
+        if name not in self.known.holders:
             others = (
                 (holder, number)
                 for holder, process in self.owners.held.items() for number in process.names
                 if number not in process.pipes and number not in process.inodes
             )  # fmt: skip
-            self.known.holders[f"pipe:{path}"] = [
+            self.known.holders[name] = [
                 (holder, number) for holder, number in islice(others, NAMED)
                 if self._target(holder, number) == path
             ]  # fmt: skip
-        return True
+        return self.known.holders[name]
+
+    def servers(self, file: _File) -> tuple[int, ...]:
+        """The program that serves the file system of a file (FUSE); none if it is not certain.
+
+        Its connection has the minor number of the mount (fuse_dev_show_fdinfo() in fs/fuse/dev.c).
+        Without that, of older kernels, it is the only program with /dev/fuse open.
+        """
+        if not file.filesystem.startswith("fuse"):
+            return ()
+        found = dict[str, str | None]()
+        for pid, number in self.opened(_FUSE, _FUSE):
+            words = _lines.named(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
+            found[pid] = words.get("fuse_connection", found.get(pid))
+        told = [pid for pid, one in found.items() if one == file.device.rpartition(":")[2]]
+        alone = len(found) == 1 and None in found.values()
+        return tuple(map(int, told or (found if alone else ())))
 
     def _target(self, pid: str, number: str) -> str | None:
         """Where a descriptor leads; None if it is closed, or may not be read."""
@@ -248,73 +290,47 @@ def _inode(target: str) -> int:
     return count(number) if number.isdecimal() else -1
 
 
-def _lines(text: str) -> dict[str, str]:
-    """The lines `NAME: VALUE`."""
-    pairs = (line.partition(":") for line in text.splitlines())
-    return {name: value.strip() for name, _, value in pairs}
-
-
 def _process(host: _Host, number: int) -> list[Row]:
     pid, source = str(number), host.source
     rows = []
+    groups = _sysfs.word(source, f"/proc/{pid}/cgroup") or "" if source.batches is None else ""
+    frozen: str | None = None  # all threads of a process are in one cgroup: one tells
     for tid in _sysfs.names(source, f"/proc/{pid}/task")[:THREADS]:
         try:
             stat = processes.parse(source.data(f"/proc/{pid}/task/{tid}/stat"), number)
         except (OSError, ValueError):
             continue  # it ended meanwhile
-        row = Row(number, stat.tid, stat.started, stat.name, stat.state)
-        rows.append(_waits(host, pid, tid, row))
+        if frozen is None and groups and stat.state in "SD":
+            frozen = _group_limits.frozen(source, groups, pid, tid, stat.state)
+        row = _waits(host, pid, tid, Row(number, stat.tid, stat.started, stat.name, stat.state))
+        if frozen and row.state in "SD":
+            row = altered(row, frozen=frozen)
+        elif row.state == "D" and groups:
+            row = _limited(source, groups, row)
+        rows.append(row)
     if rows and rows[0].tid == number and source.batches is None:
-        words = _lines(_sysfs.word(source, f"/proc/{pid}/io") or "")
-        waits = any(row.state == "D" for row in rows)
-        groups = (_sysfs.word(source, f"/proc/{pid}/cgroup") or "") if waits else ""
-        rows = [
-            altered(row, throttled=row.state == "D" and _throttled(source, groups, row))
-            for row in rows
-        ]
+        words = _lines.named(_sysfs.word(source, f"/proc/{pid}/io") or "")
+        limit, evicted = _group_limits.memory(source, groups)
         rows[0] = altered(
             rows[0],
             read=_sysfs.whole(words.get("read_bytes")),
             written=_sysfs.whole(words.get("write_bytes")),
-            evicted=_evicted(source, groups),
-        )
+            evicted=evicted, memory=limit,
+        )  # fmt: skip
     return rows
 
 
-def _evicted(source: Source, groups: str) -> int | None:
-    """memory.stat, workingset_refault_*: Documentation/admin-guide/cgroup-v2.rst."""
-    group = threads.cgroup(groups, "memory")
-    for folder in throttling.folders(throttling.roots_of(source), group) if group else ():
-        known = throttling.counts(_sysfs.word(source, f"{folder}/memory.stat") or "")
-        if known:
-            return sum(known.get(f"workingset_refault_{kind}", 0) for kind in ("anon", "file"))
-    return None
+def _limited(source: Source, groups: str, row: Row) -> Row:
+    """The row of a thread that waits for a device, with what a cgroup allows of that device.
 
-
-def _throttled(source: Source, groups: str, row: Row) -> bool:
-    """Whether a cgroup limits the device of the file: io.max, or blkio.throttle.* (v1).
-
-    Limits are those of a disk, the file may be on a partition: both have the same major number.
+    Outside a call that uses a file, it waits for a page of a mapped file, or for a folder.
     """
-    group = threads.cgroup(groups, "blkio") or ""
-    way = "read" if row.kind == "input" else "write"
-    names = [f"blkio.throttle.{way}_{unit}_device" for unit in ("bps", "iops")]
-    if ":" not in group:
-        group, names = threads.cgroup(groups, "io") or "", ["io.max"]
-    roots = throttling.roots_of(source) if group and row.device else ()
-    lines = (
-        line.partition(" ")
-        for above in throttling.ancestors(group)
-        for folder in throttling.folders(roots, above)
-        for name in names
-        for line in (_sysfs.word(source, f"{folder}/{name}") or "").splitlines()
-    )
-    free = {f"{way[0]}bps=max", f"{way[0]}iops=max"}
-    major = row.device.partition(":")[0]
-    return any(
-        device.partition(":")[0] == major and not free.issubset(limits.split())
-        for device, _, limits in lines
-    )
+    device, way = row.device, "read" if row.kind == "input" else "write"
+    if not row.object.startswith("/") and row.kind != "sync":
+        mapped, device = _maps.largest(source, row.pid)
+        row, way = altered(row, mapped=mapped), "read"
+    limit = _group_limits.throttle(source, groups, device, way)
+    return altered(row, throttled=limit) if limit else row
 
 
 def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:
@@ -379,6 +395,6 @@ def _on(host: _Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[
     return altered(
         row, kind=kind, object=file.target, filesystem=file.filesystem, device=file.device,
         direct=file.direct,
-        feeds=host.at(pid, [file], writes=True) if read else (),
-        drains=() if read else host.at(pid, [file], writes=False),
+        feeds=(host.servers(file) or host.at(pid, [file], writes=True)) if read else (),
+        drains=() if read else host.servers(file) or host.at(pid, [file], writes=False),
     )  # fmt: skip

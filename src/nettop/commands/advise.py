@@ -315,7 +315,7 @@ def _print(
         count = f"{len(findings)}" if findings else "Nothing"
         print_lines(f"{count} new since {since.baseline.when}, {len(since.gone)} gone.")
     elif not findings:
-        print_lines(all_clear(last.frame))
+        print_lines(all_clear(last.frame, limits=facts.limits))
     totals, printed = Counter(finding.rule for finding in findings), Counter[str]()
     for finding in findings:
         printed[finding.rule] += 1

@@ -247,6 +247,7 @@ def _tcp(
         row.last_sent / 1e3 if row.last_sent is not None else None,
         _seconds(row.busy_time),
         _seconds(row.rcv_rtt or None),
+        row.last_received / 1e3 if row.last_received is not None else None,
     )
     rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
     flow = Flow(*values, rests, why, *last)

@@ -8,7 +8,7 @@ known to be healthy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..collect import collector, needed, table, title
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from ..facts import Facts
+    from ..facts.limits import Limit
     from .observer import Observation
 
 
@@ -95,14 +96,32 @@ def not_looked_at(*frames: Frame) -> list[str]:
     return [f"not looked at: {', '.join(unseen)}"] if unseen else []
 
 
-def all_clear(*frames: Frame) -> str:
-    """The sentence where there is no finding on hosts that could be judged."""
-    parts = not_looked_at(*frames)
-    if seen := [words for frame in frames for words in _below(frame)]:
-        parts.insert(0, f"seen: {', '.join(seen[:MOST])}{' …' if len(seen) > MOST else ''}")
+def all_clear(*frames: Frame, limits: Sequence[Limit] = ()) -> str:
+    """The sentence where there is no finding on hosts that could be judged.
+
+    A stage that was seen to limit the busiest flow is named: without a finding it limits as well.
+    """
+    seen = [words for frame in frames for words in _below(frame)]
+    parts = [f"seen: {', '.join(seen[:MOST])}{' …' if len(seen) > MOST else ''}"] if seen else []
+    parts += not_looked_at(*frames)
+    if limit := _limits(limits):
+        return f"{'; '.join([limit, *parts])}."
     return (
         f"{'; '.join(['Nothing above its threshold', *parts])}." if parts else "No problem found."
     )
+
+
+def _limits(limits: Sequence[Limit]) -> str:
+    """What limits the busiest flow, and what is known to help; empty: nothing was seen to."""
+    from ..facts.limits import words  # after the first paint
+    from ..facts.limits.stages import declared
+
+    limit = words.busiest(limits)
+    if limit is None or limit.stage.kind == "inferred":
+        return ""
+    text = words.limited(limit)
+    advice = declared()[limit.stage.stage].advice
+    return f"{text[0].upper()}{text[1:]}, of which no finding says more ({advice})"
 
 
 def _below(frame: Frame) -> Iterator[str]:

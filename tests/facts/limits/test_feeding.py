@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from flow_tables import Tables
+from flow_tables import Tables, task
 from folded import folded
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
@@ -33,6 +33,7 @@ def row(
 
 READ = row("read", "input", object="/data/big", filesystem="ext4", state="D")
 PIPE = row("read", "input", object="pipe:[5]", feeds=(8,))
+SERVED = row("read", "input", object="/mnt/big", filesystem="fuse", feeds=(8,))
 OUT = row("write", "output", object="pipe:[6]", drains=(8,))
 
 
@@ -43,6 +44,7 @@ def vars_of(one: waits.Row) -> dict[str, Any]:
 def sender(
     *rows: waits.Row | Sequence[waits.Row], ran: float = 0.05, others: Sequence[Any] = (),
     evicted: float | None = None, read: float = 0.0, received: float = 0.0,
+    times: tuple[float, float] = (0.0, 0.0),
 ) -> Limit:  # fmt: skip
     """The limit of a sender with room everywhere; of a sequence of rows each second takes one."""
 
@@ -55,7 +57,8 @@ def sender(
                 for pid, used, waited in others]  # fmt: skip
         tables = moment(s, rates={**IDLE, "bytes_received": received}, gauges=ROOM, ran=ran,
                         more={"waits": known})  # fmt: skip
-        return {**tables, "threads": [*tables["threads"], *more]}
+        spent = [task(7, "iperf3", 0, times[1] * s, system=times[0] * s)]
+        return {**tables, "threads": [*tables["threads"], *more], "processes": spent}
 
     return flow(limits(at))
 
@@ -100,6 +103,15 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
     # a loop of events with a pipe: ssh
     ([row("ppoll", "events", feeds=(8,), ends=True),
       row("read", "input", pid=8, object="/data/big", state="D")], "disk-read", "p8[8]"),
+    # a program that serves the file system (FUSE)
+    ([SERVED, row("nanosleep", "timer", pid=8)], "timer", "p8[8]"),
+    ([SERVED, row("read", "input", pid=8, object="/dev/fuse")], "disk-read", "iperf3[7]"),
+    ([SERVED, row("read", "input", pid=8, object="/data/big", state="D")], "disk-read", "p8[8]"),
+    # the call in which it was frozen says nothing
+    ([row("clock_nanosleep", "timer", frozen="/f")], "stopped", "iperf3[7]"),
+    ([row("recvfrom", "input", object="socket:[9]", state="D", frozen="/f")], "stopped",
+     "iperf3[7]"),
+    ([PIPE, row("nanosleep", "timer", pid=8, frozen="/f")], "stopped", "p8[8]"),
     # two programs that wait for each other
     ([PIPE, row("read", "input", pid=8, object="pipe:[9]", feeds=(7,))], "pipe", "iperf3[7]"),
 ])  # fmt: skip
@@ -119,6 +131,65 @@ def test_what_a_sender_waits_for(rows: list[waits.Row], stage: str, name: str) -
 def test_what_a_receiver_waits_for(rows: list[waits.Row], stage: str, name: str) -> None:
     found = receiver(*rows)
     assert (found.stage.stage, found.stage.name) == (stage, name)
+
+
+LIMIT = "/sys/fs/cgroup/u/io.max allows rbps=9 on vda (254:0)"
+THROTTLES = f"which a cgroup throttles: {LIMIT}"
+
+
+@pytest.mark.parametrize(("rows", "words", "how"), [
+    ([row("read", "input", object="/dev/loop0", state="D", direct=True, throttled=LIMIT)],
+     f"in read() of /dev/loop0 (past the page cache), {THROTTLES}",
+     "throttled"),
+    ([row("sendto", "output", object="socket:[9]", state="D", mapped="/data/m", throttled=LIMIT)],
+     f"for a mapped file or a folder (the largest of these files: /data/m), {THROTTLES}",
+     "throttled"),
+    ([PIPE, row("read", "input", pid=8, object="/data/b", state="D", throttled=LIMIT)],
+     f"{THROTTLES}; iperf3[7] waits 95% of the time for a pipe", "throttled"),
+    ([SERVED, row("nanosleep", "timer", pid=8)],
+     "iperf3[7] waits 95% of the time in read() of /mnt/big (fuse), which p8[8] serves", ""),
+    ([row("recvfrom", "input", object="socket:[9]", feeds=(8,)),
+      row("nanosleep", "timer", pid=8)], "waits 95% of the time for a Unix socket", ""),
+    ([row("futex", "lock")], "for a lock that another thread or process holds (futex)", ""),
+    ([row("nanosleep", "timer", frozen="/f")], "is frozen with its cgroup /f 95% of the time", ""),
+    ([row("", state="T")], "is stopped by a signal 95% of the time", ""),
+])  # fmt: skip
+def test_the_words_for_what_a_sender_waits_for(rows: list[waits.Row], words: str, how: str) -> None:
+    found = sender(*rows).stage
+    assert words in found.because
+    assert found.how == how
+
+
+def test_the_thread_that_sends_counts_not_the_one_that_accepts() -> None:
+    """The loop that accepts connections wakes now and then, and runs more than who sleeps."""
+    loop = row("poll", "events", ends=True)
+    for inode, stage in ((101, "application"), (99, "timer")):  # of this flow, of another one
+        blocked = row("sendto", "output", tid=8, object=f"socket:[{inode}]")
+        assert sender(loop, blocked).stage.stage == stage
+
+
+def test_a_thread_that_is_stopped_has_used_no_core() -> None:
+    """It is stopped 80 % of the time, and runs in the rest."""
+    stopped = row("", state="T")
+    found = sender([stopped, stopped, stopped, stopped, row("", state="R")], ran=0.2)
+    assert (found.stage.stage, "thread" in found.joint) == ("stopped", False)
+    thread = next(one for one in found.ladder if one.stage == "thread")
+    assert thread.utilisation == pytest.approx(0.2)
+
+
+@folded(("system", "user", "again", "stage"), [
+    (0.9, 0.05, 0.9, "memory"),  # the kernel evicts, and reads again
+    (0.1, 0.85, 0.9, "thread"),  # it computes
+    (0.9, 0.05, 0.2, "thread"),  # most of what it sends was in memory
+])  # fmt: skip
+def test_a_busy_thread_whose_data_is_evicted_before_it_is_used_lacks_memory(
+    system: float, user: float, again: float, stage: str
+) -> None:
+    busy = row("", state="R", memory="/sys/fs/cgroup/u/memory.max is 9")
+    found = sender(busy, ran=0.95, evicted=again * BYTES / 4096, times=(system, user))
+    assert found.stage.stage == stage
+    if stage == "memory":
+        assert "/sys/fs/cgroup/u/memory.max is 9" in found.stage.because
 
 
 @folded(("asked", "waits_for", "stage"), [

@@ -32,7 +32,7 @@ SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
     "interrupts on a core with idle time": (
         {"ran": 0.3, "idle": (0.4, 1.0, 1.0, 1.0), "softirq": 0.3}, "unknown", "there"
     ),
-    "stopped": ({"ran": 0.2, "state": "T"}, "thread", "here"),
+    "stopped": ({"ran": 0.2, "state": "T"}, "stopped", "here"),
     "quota": ({"ran": 0.2, "group": "/one/two", "throttled": 0.9}, "thread", "here"),
     "most of a quota that is seldom used up": (
         {"ran": 0.18, "group": "/one/two", "throttled": 0.1, "gauges": {"notsent": 0}},

@@ -96,7 +96,7 @@ class Flow:
         default=None,
     )
     irq_cpu: int | None = gauge("interrupt CPU of its receive queue", default=None)
-    app_cpu: int | None = gauge("CPU of its process", default=None)
+    app_cpu: int | None = gauge("core on which its process runs", default=None)
     distance: str | None = gauge("distance between process and interrupt CPU", default=None)
     far: bool | None = gauge(
         "remote NUMA node: process and interrupt on different nodes", default=None
@@ -147,6 +147,9 @@ class Flow:
         "smoothed round-trip time of the receiver: from its ACK to the data that follows",
         "s",
         default=None,
+    )
+    since_data: float | None = gauge(
+        "time since data last came; None: with thousands of sockets", "s", default=None
     )
     limit_doing: str | None = gauge("what the core or thread that limits does", default=None)
     limit_relief: str | None = gauge("what relieves it of that work", default=None)

@@ -49,6 +49,7 @@ class Program:
     held: bool = gauge("it goes on only when someone acts", default=False)
     connections: int = gauge("connections that wait for it", "connections", default=0)
     unread: int = gauge("data that waits for it", "bytes", default=0)
+    moved: float = gauge("data that its connections move", "bytes/s", default=0.0)
     refused: int = gauge("processes and threads that it could not start", "calls", default=0)
     nic: str | None = gauge("TUN or TAP interface whose packets it reads", default=None)
     taken: float | None = gauge("packets of that interface that it took", "packets/s", default=None)
@@ -88,9 +89,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         if first in states:
             told = [states[pid] for pid in (first, *pids) if pid in states]
             states[first] = min(told, key=lambda one: (not one[0], [*STATES, ""].index(one[0])))
-    ports: dict[int | None, list[int]] = {}
-    for one in facts.more.get("listener", ()):
-        ports.setdefault(one.pid, []).append(one.port)
+    ports = _doors(facts)
     for pid in states:
         waiting[pid] = waiting.get(pid, 0) + _unanswered(pid, known)
     unread = {one.pid: one.udp_unread or 0 for one in facts.processes}
@@ -98,6 +97,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         for flow in facts.flows:
             if flow.pid in states:
                 unread[flow.pid] = unread.get(flow.pid, 0) + (flow.recv_q or 0)
+    moved = _moved(facts)
     behind = {row.pid: row.interface for row in frame.rows("tun_readers")}
     nics = {one.name: one for one in facts.nics if one.driver == "tun"} if behind else {}
     nic = {pid: nics[name] for pid, name in behind.items() if name in nics}
@@ -105,11 +105,29 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         Program(
             pid, row.name, state, does, cure, _ports(ports.get(pid, ())),
             state in STATES and STATES[state].held,
-            waiting.get(pid, 0), unread.get(pid, 0), known.forks.get(pid, ("", 0))[1],
+            waiting.get(pid, 0), unread.get(pid, 0), moved.get(pid, 0.0),
+            known.forks.get(pid, ("", 0))[1],
             *(_queue(nic[pid]) if pid in nic else ()),
         )
         for pid, row in known.states.items() for state, does, cure in (states[pid],)
     )  # fmt: skip
+
+
+def _doors(facts: Facts) -> Mapping[int | None, list[int]]:
+    """The ports at which each process listens."""
+    ports: dict[int | None, list[int]] = {}
+    for one in facts.more.get("listener", ()):
+        ports.setdefault(one.pid, []).append(one.port)
+    return ports
+
+
+def _moved(facts: Facts) -> Mapping[int | None, float]:
+    """Bytes/s of the connections of each process, both directions."""
+    moved: dict[int | None, float] = {}
+    for flow in facts.flows:
+        rate = (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
+        moved[flow.pid] = moved.get(flow.pid, 0.0) + rate
+    return moved
 
 
 def _ports(ports: Iterable[int]) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from ...frame.rates import Entry
 from ...terms import units
 from ...terms.dataclass import dataclass
-from . import Interval
+from . import Interval, waiting
 from .looks import Look
 from .stages import cpu as cpus
 from .window import mean
@@ -62,6 +62,7 @@ class _Shares(NamedTuple):
     feeds: tuple[int, ...] = ()
     holders: tuple[int, ...] = ()
     children: tuple[int, ...] = ()
+    gives: float = 0.0  # of wall time: the network does not take more of this flow
 
 
 def cause(look: Look) -> Cause | None:
@@ -80,10 +81,12 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
         return None
     threads = list(_threads(look, pids))
     if not threads:
-        return None
+        return _halted(look, pids)
     name = _name(threads, pids)
     stage, thread = _chosen(threads)
     seen |= {*pids}
+    if stage in (RUNS, OTHER, "") and (again := _again(look, name, thread)) is not None:
+        return again
     if stage == CHILD:
         return _cause(look, thread.children, seen)
     if stage == EVENTS:
@@ -128,12 +131,14 @@ def _shares(look: Look, entries: Sequence[Entry[Any]], thread: cpus.Thread | Non
     parts = {kind: (1.0 - ran) * number / waits.total() for kind, number in waits.items()}
     if not waits:  # it was read between two waits each time
         parts = {OTHER: 1.0 - ran}
+    socket = f"socket:[{look.flow.inode if look.flow is not None else None}]"
     way = "feeds" if look.sends else "drains"
     return _Shares(
         rows[-1], ran, {**parts, RUNS: ran}, dict(zip(kinds, rows, strict=True)),
         tuple(dict.fromkeys(pid for row in rows for pid in getattr(row, way))),
         tuple(dict.fromkeys(pid for row in rows for pid in row.holders)),
         tuple(dict.fromkeys(pid for row in rows for pid in row.children)),
+        parts.get(GIVES, 0.0) if any(row.object == socket for row in rows) else 0.0,
     )  # fmt: skip
 
 
@@ -141,31 +146,41 @@ def _kind(look: Look, entry: Entry[Any]) -> str:
     """What a thread waited for in one sample: a stage, or one of the words above."""
     row = entry.now
     waits = row.state == "D"
-    if row.state in ("T", "t"):
+    if row.state in ("T", "t") or row.frozen:
         return "stopped"
     if row.state == "R":
         return RUNS
     if row.call is None:
         return _device(look, entry) if waits else CLOSED
-    way = "input" if look.sends else "output"
-    target = row.object
-    if row.kind in ("input", "output") and target.startswith("/"):
-        if not waits and target.startswith("/dev/"):
-            return OTHER
-        return _device(look, entry, "disk-read" if row.kind == "input" else "disk-write")
+    if row.kind in ("input", "output") and row.object.startswith("/"):
+        return _file(look, entry)
     if row.kind == "sync":
         return "disk-write"
     if waits:
         return _device(look, entry)
     if row.kind in ("input", "output"):
-        if not target.startswith(("pipe:", "socket:")):
+        if not row.object.startswith(("pipe:", "socket:")):
             return OTHER
-        if row.kind != way:
+        if row.kind != _way(look):
             return GIVES
-        return "pipe" if target.startswith("pipe:") or row.feeds or row.drains else SOCKET
+        return "pipe" if row.object.startswith("pipe:") or row.feeds or row.drains else SOCKET
     if row.kind == "lock":
-        return "held-lock" if target else "lock"
+        return "held-lock" if row.object else "lock"
     return {"timer": "timer", "events": EVENTS, "child": CHILD}.get(row.kind, OTHER)
+
+
+def _way(look: Look) -> str:
+    return "input" if look.sends else "output"
+
+
+def _file(look: Look, entry: Entry[Any]) -> str:
+    """What a thread waits for that reads or writes a file."""
+    row = entry.now
+    if row.kind == _way(look) and (row.feeds or row.drains):
+        return "pipe"  # a program serves the file system
+    if row.state != "D" and row.object.startswith("/dev/"):
+        return OTHER
+    return _device(look, entry, "disk-read" if row.kind == "input" else "disk-write")
 
 
 def _device(look: Look, entry: Entry[Any], told: str = "") -> str:
@@ -179,11 +194,41 @@ def _device(look: Look, entry: Entry[Any], told: str = "") -> str:
     return told or ("disk-write" if writes else "disk-read")
 
 
+def _halted(look: Look, pids: Sequence[int]) -> Cause | None:
+    """A program that signals stop, where no more is known of it."""
+    known = (one for pid in pids for one in cpus.threads(look, pid))
+    one = max(known, key=lambda one: one.stopped, default=None)
+    if one is None or one.stopped < LEAST:
+        return None
+    why = f"{one.name} is stopped by a signal {units.share(one.stopped)} of the time"
+    return Cause("stopped", one.name, one.stopped, why)
+
+
+def _again(look: Look, name: str, thread: _Shares) -> Cause | None:
+    """A program that sends what its cgroup had evicted from memory, and reads it again for that.
+
+    The samples miss its waits: the kernel reads ahead, and to evict pages takes CPU time of the
+    kernel. One that spends more time on its own work than in the kernel is busy with that.
+    """
+    pid = thread.row.pid
+    main = [e for e in look.window.samples(pid).get(pid, ()) if e.rated]
+    again = 8 * PAGE * (mean(e.rate("evicted") for e in main) or 0.0)
+    if not look.rate or again < COUNTED * look.rate:
+        return None
+    times = [(one.system, one.user) for one in look.facts.processes if one.pid == pid]
+    kernel = any(system and system > (user or 0.0) for system, user in times)
+    if 1.0 - thread.ran < HELPER and not kernel:
+        return None
+    why = f"{name} reads {units.scaled(again, 'b/s')} that its cgroup had evicted from memory"
+    limit = main[-1].now.memory
+    return Cause("memory", name, min(1.0, again / look.rate), f"{why}: {limit}" if limit else why)
+
+
 def _chosen(threads: Sequence[_Shares]) -> tuple[str, _Shares]:
     """What the program waits for most, and the thread that does.
 
     A firm wait of any thread counts: the others wait for that thread. Else the thread that runs
-    most decides, since to send and to receive take CPU time.
+    most decides, since to send and to receive take CPU time, unless one waits for the network.
     """
     busiest = max(threads, key=lambda one: one.ran)
     least = LEAST if len(threads) == 1 else HELPER
@@ -191,6 +236,9 @@ def _chosen(threads: Sequence[_Shares]) -> tuple[str, _Shares]:
     share, kind, thread = max(firm, key=lambda each: each[0])
     if share >= least and share >= thread.parts.get(GIVES, 0.0):
         return kind, thread
+    gives = max(threads, key=lambda one: one.gives)
+    if gives.gives >= HELPER:
+        return GIVES, gives
     loose = max(busiest.parts, key=lambda kind: busiest.parts[kind])
     return (loose if loose in (*LOOSE, GIVES, CLOSED, RUNS) else ""), busiest
 
@@ -203,13 +251,19 @@ def _name(threads: Sequence[_Shares], pids: Sequence[int]) -> str:
 def _of_pipe(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> Cause:
     """The program at the other end of the pipe, or the pipe where both wait for each other."""
     share = thread.parts.get("pipe", 0.0)
-    why = f"{name} waits {units.share(share)} of the time for a pipe"
+    row = thread.rows["pipe"]
+    others = " and ".join(_title(look, pid) for pid in thread.feeds)
+    why = f"{name} waits {units.share(share)} of the time {waiting.stream(row)}"
+    if file := row.object.startswith("/"):
+        why += f", which {others} serves"
     found = _followed(look, thread.feeds, seen)
     if found is not None:
-        return _behind(found, why)
-    others = [_title(look, pid) for pid in thread.feeds]
-    at = f", whose other end is {' and '.join(others)}" if others else ""
-    return Cause("pipe", others[0] if others else name, share, f"{why}{at}")
+        return _behind(found, why, "" if file else "pipe")
+    if file:
+        stage = "disk-read" if row.kind == "input" else "disk-write"
+        return Cause(stage, name, share, why, _carried(look.rate, share, direct=row.direct))
+    at = f", whose other end is {others}" if others else ""
+    return Cause("pipe", others or name, share, f"{why}{at}")
 
 
 def _of_lock(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> Cause:
@@ -224,9 +278,11 @@ def _of_lock(look: Look, name: str, thread: _Shares, seen: frozenset[int]) -> Ca
     return Cause("lock", name, share, f"{found.because}; {why}" if found is not None else why)
 
 
-def _behind(found: Cause, why: str) -> Cause:
+def _behind(found: Cause, why: str, way: str = "pipe") -> Cause:
+    """The cause with those that wait for it; `way`: the stage by which it feeds or drains them."""
+    joint = tuple(one for one in dict.fromkeys((*found.joint, way)) if one)
     return Cause(found.stage, found.name, found.share, f"{found.because}; {why}", found.capacity,
-                 found.thread, found.how, tuple(dict.fromkeys((*found.joint, "pipe"))))  # fmt: skip
+                 found.thread, found.how, joint)  # fmt: skip
 
 
 def _followed(look: Look, pids: Iterable[int], seen: frozenset[int]) -> Cause | None:
@@ -270,8 +326,12 @@ def _moved(look: Look, name: str, thread: _Shares) -> Cause | None:
     what = "reads" if look.sends else "writes"
     why = f"{name} {what} {units.scaled(8 * moved, 'b/s')} by devices and waits "
     why += f"{units.share(share)} of the time"
+    held = next((row for row in thread.rows.values() if row.throttled), None)
+    if held is not None:
+        why += f", in part {waiting.place(held)}"
     return Cause("disk-read" if look.sends else "disk-write", name, share, why,
-                 _carried(look.rate, share, direct=False))  # fmt: skip
+                 _carried(look.rate, share, direct=False),
+                 how=waiting.how(held) if held is not None else "")  # fmt: skip
 
 
 def _asked(look: Look, name: str, thread: _Shares) -> Cause | None:
@@ -301,8 +361,9 @@ def _plain(
     share, row = thread.parts[stage], thread.rows[stage]
     part = units.share(share)
     if stage in ("disk-read", "disk-write"):
-        return Cause(stage, name, share, f"{name} waits {part} of the time {_place(row)}",
-                     _carried(look.rate, share, direct=row.direct), how=_how(row))  # fmt: skip
+        why = f"{name} waits {part} of the time {waiting.place(row)}"
+        return Cause(stage, name, share, why, _carried(look.rate, share, direct=row.direct),
+                     how=waiting.how(row))  # fmt: skip
     if stage == "timer":
         return Cause(stage, name, share, f"{name} sleeps {part} of the time by itself ({row.call})")
     if stage == "lock":
@@ -310,31 +371,20 @@ def _plain(
             kind for one in threads if one is not thread for kind in LOOSE[:1]
             if one.parts.get(kind, 0.0) >= HELPER
         )  # fmt: skip
-        why = f"{name} waits {part} of the time for another thread ({row.call})"
+        why = f"{name} waits {part} of the time for a lock that another thread or process holds "
+        why += f"({row.call})"
         return Cause(stage, name, share, why, joint=joint)
     if stage == "stopped":
-        return Cause(stage, name, share, f"{name} is stopped by a signal {part} of the time")
-    why = f"{name} waits {part} of the time {_place(row)}: what it reads was in memory before"
-    return Cause(stage, name, share, why)
-
-
-def _how(row: Any) -> str:
-    """How it uses the device."""
-    if row.throttled:
-        return "throttled"
-    if row.kind == "sync":
-        return "synced"
-    return "direct" if row.direct else "cached" if row.object.startswith("/") else ""
-
-
-def _place(row: Any) -> str:
-    """`in read() of /data/big (ext4, past the page cache)`."""
-    if row.call is None:
-        return "for a device (state D); the call may not be read"
-    if not row.object.startswith("/"):
-        return f"in {row.call}() for a mapped file or a folder" if row.call else "for a mapped file"
-    kind = ", ".join(filter(None, (row.filesystem, "past the page cache" if row.direct else "")))
-    return f"in {row.call}() of {row.object}" + (f" ({kind})" if kind else "")
+        share = min(
+            share, 1.0 - max(one.ran for one in threads)
+        )  # all threads are stopped together
+        part = units.share(share)
+        how = f"frozen with its cgroup {row.frozen}" if row.frozen else "stopped by a signal"
+        return Cause(stage, name, share, f"{name} is {how} {part} of the time")
+    why = (
+        f"{name} waits {part} of the time {waiting.place(row)}: what it reads was in memory before"
+    )
+    return Cause(stage, name, share, f"{why}: {row.memory}" if row.memory else why)
 
 
 def _carried(rate: float, share: float, *, direct: bool) -> Interval:

@@ -71,6 +71,8 @@ def predict(limit: Limit, relieved: Collection[str]) -> Prediction | None:
     gone = lifted(limit, relieved)
     if limit.rate is None or not gone:
         return None
+    if limit.stage.stage in having("feeds") and limit.stage not in gone:
+        return None  # the application waits for it: that stays, whatever else is lifted
     stays = [one for one in limit.ladder if limits(limit, one) and not _goes(one, gone)]
     following = nearest(limit, stays) if stays else limit.next
     most = following or bound(limit)

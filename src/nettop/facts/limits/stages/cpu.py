@@ -2,7 +2,7 @@
 
 A thread that ran or waited for a core nearly all the time limits. No core need be full, because a
 thread may move between cores. Time that the hypervisor or a quota (cpu.stat, nr_throttled) took
-counts too, and so does time in which it was stopped by a signal.
+counts too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STAGES: Final = (
           pane="cores", queue=True, arrives=True,
           why="backlog of a CPU full (used by RPS, tunnels and virtual devices)"),
 )  # fmt: skip
-STOPPED: Final = 0.3  # of the samples: what it would do without the stops is not known
+STOPPED: Final = 0.3  # of the samples: it does not keep up
 CORE: Final = 0.95  # of a core in use
 KEPT: Final = 0.2  # of the time that a thread waited for its core, or interrupts used it
 BEHIND: Final = 0.1  # of the receive buffer unread in a sample: its reader was behind
@@ -62,9 +62,9 @@ class Thread(NamedTuple):
     @property
     def used(self) -> float:
         """The share of time in which it ran, or wanted to run and could not."""
-        if self.throttled >= HALF or self.stopped >= STOPPED:
+        if self.throttled >= HALF:
             return 1.0
-        return min(1.0, max(self.wanted, self.allowed) / (1.0 - self.stopped))
+        return max(self.wanted, min(1.0, self.allowed))
 
     @property
     def given(self) -> float:

@@ -26,7 +26,7 @@ STAGES: Final = (
           "less work for each byte there", precedence=173, sending=3, receiving=136,
           cpu=True, feeds=True),
     Stage("memory", "the lack of memory", "the program waits for memory", "PROCESS",
-          "a larger memory limit", precedence=174, sending=4, receiving=137,
+          "a larger memory limit", precedence=148, sending=4, receiving=137,
           feeds=True, sure=True),
     Stage("lock", "a lock", "the program waits for a lock that another thread or program holds",
           "PROCESS", "find out who holds the lock", precedence=175, sending=5, receiving=134,
@@ -37,12 +37,12 @@ STAGES: Final = (
     Stage("pipe", "the pipe", "the program waits for the program at the other end of a pipe",
           "PROCESS", "look at the program at its other end", precedence=177, sending=7,
           receiving=135, feeds=True),
-    Stage("request", "the wait for a request", "the program waits for what the other end asks",
+    Stage("request", "the wait between requests", "an end waits for what the other asks or answers",
           "PROCESS", "ask for more at once, or in parallel", precedence=178, sending=8,
           fault=False, feeds=True),
-    Stage("stopped", "the stop", "a signal stops the program", "PROCESS",
-          "find out who stops it", precedence=149, sending=9, receiving=132, feeds=True, sure=True,
-          implies="thread"),
+    Stage("stopped", "the stop", "a signal or a freezer stops the program", "PROCESS",
+          "find out who stops it", precedence=149, sending=9, receiving=132, feeds=True,
+          sure=True),
 )  # fmt: skip
 
 

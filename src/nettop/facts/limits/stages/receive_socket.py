@@ -7,12 +7,14 @@ window allows just about the present rate at the receiver's own round trip (tcp_
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from ....collect.drop_reasons import words
 from ....terms import formulas, units
 from .. import Reading
 from ..feeding import cause
+from ..following import BINDS
 from ..looks import Look
 from ..stage import Stage
 from ..window import mean, share
@@ -35,6 +37,8 @@ KEPT: Final = 0.55  # of a buffer: autotuning makes it twice what arrives in a r
 SCALED: Final = 0.6  # of the largest window that can be offered arrives in a round trip
 LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is unreliable
 _FULL: Final = "SOCKET_RCVBUFF"
+TYPED: Final = 400_000  # bit/s: someone who types gets less
+PIECES: Final = (0.4, 1.1)  # of the time is the wait for the first byte of a piece
 _WAITS: Final = ("established", "close-wait")  # states of a connection that was not accepted
 
 
@@ -73,16 +77,37 @@ def _stream(look: Look) -> Iterator[Reading]:
     asks = _asks_late(look) if unread < CHANCE else 0.0
     if asks > held:
         held, why = asks, "it asks for more only after it waited for something else"
+    pieces = _pieces(look)
+    if pieces > held:
+        held = pieces
+        why = f"it sends {units.per_second(look.rated('data_segs_out') or 0.0, 'requests')}, and "
+        why += f"each is followed by {units.seconds((look.now('rtt') or 0) / 1e6)} without data"
+        yield Reading("request", "here", name, "measured", why, held, None, held)
     around = (0.9 * look.rate, 1.1 * look.rate)
     yield Reading("application", "here", name, "measured", why, held or None,
                   around if held >= 0.5 else None, held)  # fmt: skip
     if size:
-        yield _buffer(look, size, unread)
+        buffer = _buffer(look, size, unread)
+        # a reader that waits for its next piece leaves most of the buffer empty
+        yield replace(buffer, capacity=None) if pieces and not buffer.held else buffer
     yield Reading(
         "peer", "there", "other end, or the path to it", "inferred",
         "no data waits at this end: look at the sender", None, None,
-        1.0 - max(stands, unread / 2, asks),
+        1.0 - max(stands, unread / 2, asks, pieces),
     )  # fmt: skip
+
+
+def _pieces(look: Look) -> float:
+    """The share of time in which a reader waits for the first byte of each piece; 0: it does not.
+
+    It asks for the next piece when it has the last one: each request is followed by a round trip in
+    which nothing comes. More requests than round trips are on their way together.
+    """
+    asked, trip = look.rated("data_segs_out") or 0.0, (look.now("rtt") or 0) / 1e6
+    if (look.now("min_rtt") or 0) / 1e6 <= LONG or look.rate < TYPED or look.often("recv_q") >= 0.5:
+        return 0.0
+    part = asked * trip
+    return max(BINDS, min(1.0, part)) if PIECES[0] <= part <= PIECES[1] else 0.0
 
 
 def _asks_late(look: Look) -> float:

@@ -150,10 +150,12 @@ def _filled(row: Any) -> bool:
 
 def _full(row: Any) -> bool:
     """Whether all of the send buffer is in flight: everything was sent and no more fits."""
-    if not row.sndbuf or row.wmem_queued is None:
-        return False
-    small = (row.notsent or 0) <= EMPTY * row.sndbuf
-    return bool(small and row.wmem_queued >= FULL * row.sndbuf)
+    return _taken(row) and (row.notsent or 0) <= EMPTY * row.sndbuf
+
+
+def _taken(row: Any) -> bool:
+    """Whether so much of the send buffer is used that no writer is woken, sent or not."""
+    return bool(row.sndbuf and row.wmem_queued and row.wmem_queued >= FULL * row.sndbuf)
 
 
 def _buffer(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
@@ -177,7 +179,8 @@ def _buffer(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     owner = "set by the program (SO_SNDBUF)" if chosen else "net.ipv4.tcp_wmem"
     largest = size if chosen or most is None else max(size, most)
     name = f"send buffer {units.size(size)}, {owner}"
-    why = f"{units.size(size)} buffer full {units.share(full)} of the time"
+    used = max(full, share(_taken(entry.now) for entry in look.tcp))  # by what waits later too
+    why = f"{units.size(size)} buffer full {units.share(used)} of the time"
     capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
     kind = "reported" if clock >= 0.5 else "measured"
     yield Reading("sndbuf", "here", name, kind, why, full, capacity, held)
