@@ -15,11 +15,13 @@ MAC, OTHERS = "02:00:00:00:09:02", "00:00:00:00:00:00"
 TO = "10.9.0.2"
 
 
-def walked(over: str, *rows: Row, remote: str = "reachable", **port: Any) -> Way:
+def walked(
+    over: str, *rows: Row, remote: str = "reachable", near: str = "reachable", **port: Any
+) -> Way:
     """The way to a neighbour on `x0`, with these entries; `b0` is a port if it is a bridge."""
     more = {"master": "x0", "slave_kind": "bridge", "port_state": "forwarding", **port}
     below = link("b0", 3, **(more if over == "bridge" else {}))
-    seen = [Neighbour("x0", TO, 4, "reachable", MAC), Neighbour("a0", FAR, 4, remote)]
+    seen = [Neighbour("x0", TO, 4, near, MAC), Neighbour("a0", FAR, 4, remote)]
     return went(TO, frame(
         links=[*SOUND["links"][:2], below, link("x0", 9, kind=over)], fdb=rows,
         fib=[*SOUND["fib"], route("10.9.0.0/24", "x0", source=NEAR)], neighbour_states=seen,
@@ -91,8 +93,17 @@ def test_a_remote_end_that_does_not_answer_decides() -> None:
     assert walked("vxlan", far(OTHERS), remote="failed").decider is None  # one of several
 
 
+def test_the_entries_that_a_program_keeps_are_meant_so() -> None:
+    """Flannel: permanent neighbours and entries, and none for unknown hosts."""
+    kept = far(), Row("x0", "02:00:00:00:09:03", NEAR, 0, None, "permanent")
+    way = walked("vxlan", *kept, near="permanent")
+    assert (way.decider, way.suspect) == (None, None)
+    assert walked("vxlan", *kept, far(OTHERS), near="permanent").suspect is not None
+
+
 def test_a_vxlan_that_is_a_port_of_the_bridge() -> None:
-    way = walked("bridge", entry(), Row("b0", MAC, FAR, 0, None, "permanent"), kind="vxlan")
+    rows = [Row("b0", one, FAR, 0, None, "permanent") for one in (MAC, OTHERS)]
+    way = walked("bridge", entry(), *rows, kind="vxlan")
     assert way.suspect is not None
     assert f"go through b0 to {FAR}" in way.suspect.saw
 

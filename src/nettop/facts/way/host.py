@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
+UNKNOWN_HOSTS: Final = "00:00:00:00:00:00"  # of a VXLAN: where what has no entry goes
 
 
 @lru_cache(maxsize=1 << 15)  # a router has some 17,000 routes at most: see `collect.fib`
@@ -107,6 +108,15 @@ class Host:
         rows = [self.switches[one] for one in ("all", name) if one in self.switches]
         values = [(getattr(row, switch) or 0, row.interface) for row in rows]
         return max(values, key=lambda one: one[0], default=(0, name))
+
+    def told(self, vxlan: str) -> bool:
+        """Whether a program keeps all entries of a VXLAN: it has none for unknown hosts.
+
+        So do Flannel and others: each permanent entry is meant so.
+        """
+        rows = [one.hardware for one in self.frame.rows("fdb")
+                if one.interface == vxlan and one.remote]  # fmt: skip
+        return bool(rows) and UNKNOWN_HOSTS not in rows
 
     def unread(self, table: str) -> str | None:
         """Why a table is not known; None if it was read."""

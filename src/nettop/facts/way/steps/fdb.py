@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ....collect.ways import Question
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
+from ..host import UNKNOWN_HOSTS
 from ..legs import BRIDGED, Leg
 from ..lookup import lookup
 from .neighbour import ABSENT
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from ....collect.links import Row as LinkRow
 
 PLACE: Final = 75
-_OTHERS: Final = "00:00:00:00:00:00"  # of VXLAN: where what has no entry goes
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -70,7 +70,7 @@ def _tunnelled(leg: Leg, link: LinkRow, hardware: str) -> Iterator[Step]:
     rows = [one for one in leg.host.frame.rows("fdb") if one.interface == name and one.remote]
     own = [one for one in rows if one.hardware == hardware]
     show = f"bridge fdb show dev {name}"
-    for row in own or [one for one in rows if one.hardware == _OTHERS]:
+    for row in own or [one for one in rows if one.hardware == UNKNOWN_HOSTS]:
         saw = f"frames to {to} ({hardware}) go through {name} to {row.remote}"
         change = f"bridge fdb replace {hardware} dev {name} dst REMOTE, with the right remote end"
         if absent := _absent(leg, row.remote):
@@ -79,7 +79,7 @@ def _tunnelled(leg: Leg, link: LinkRow, hardware: str) -> Iterator[Step]:
                 "fdb", outcome, f"{saw}, and no neighbour answers for {absent}", show,
                 f"{change}, or {row.remote} must answer", (absent.replace(" on ", "@"),),
             )  # fmt: skip
-        elif own and row.state != "learned" and not row.told:
+        elif own and row.state != "learned" and not row.told and not leg.host.told(name):
             yield Step("fdb", SUSPECT, f"{saw}, by an entry that is {row.state}: {name} does not "
                        "learn where the host is", show, change)  # fmt: skip
         else:

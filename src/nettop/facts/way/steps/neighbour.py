@@ -54,7 +54,7 @@ def _entry(leg: Leg) -> Iterator[Step]:
     elif row.state in ABSENT:
         step = _dropped(leg, link, to, show) or _silent(leg, link, to, show)
         yield replace(step, outcome=SUSPECT) if len(leg.hop.found.routes) > 1 else step
-    elif row.state == "permanent":
+    elif row.state == "permanent" and not leg.host.told(link.interface):
         yield Step(
             "neighbour", SUSPECT, f"the neighbour entry of {to} on {hop.interface} is permanent "
             f"({row.hardware}): the kernel never asks whether it is right", show,
