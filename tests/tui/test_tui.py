@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -258,40 +257,6 @@ def test_the_view_is_remembered(tmp_path: pathlib.Path, monkeypatch: pytest.Monk
     for rubbish in ("{", "[]", '{"nic": 3, "sort": 1}', '{"nic": "eth0", "fold_idle": "x"}'):
         (tmp_path / "nettop" / "view.json").write_text(rubbish)
         assert starter.saved_view({}).fold_idle is View().fold_idle
-
-
-def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.delenv("COLORTERM", raising=False)
-    monkeypatch.setenv("TERM", "linux")
-    assert starter.theme("") == "ansi"
-    monkeypatch.setenv("TEXTUAL_DRIVER", "textual.drivers.web_driver:WebDriver")
-    assert starter.theme("") == "dark"
-    monkeypatch.delenv("TEXTUAL_DRIVER")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    assert starter.theme("") == "dark"
-    assert starter.theme("light") == "light"
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert starter.theme("light") == "mono"
-
-
-@pytest.mark.parametrize(
-    ("term", "colours"),
-    [
-        ("xterm-kitty", "truecolor"), ("foot", "truecolor"), ("wezterm", "truecolor"),
-        ("tmux-256color", "truecolor"), ("xterm-256color", None), ("linux", None),
-    ],
-)  # fmt: skip
-def test_a_terminal_that_is_known_for_it_has_all_colours_over_ssh(
-    monkeypatch: pytest.MonkeyPatch, term: str, colours: str | None
-) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("COLORTERM", "")
-    monkeypatch.delenv("COLORTERM")
-    monkeypatch.setenv("TERM", term)
-    starter.environment()
-    assert os.environ.get("COLORTERM") == colours
-    assert starter.theme("") == ("ansi" if term == "linux" else "dark")
 
 
 @pytest.mark.parametrize(

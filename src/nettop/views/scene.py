@@ -5,28 +5,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from functools import cached_property, lru_cache, wraps
-from operator import attrgetter
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from ..facts import Facts
-from ..facts.limits.stages import having
 from ..facts.pair.words import short
 from ..frame.rates import Frame
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from ..terms.units import Units
-from .past import IDLE, History, PortRates, Summary
+from .foremost import foremost
+from .past import History
 from .view import View
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
     from ..config.edit import Value
-    from ..facts.kinds.nic import Counters, Nic
+    from ..facts.kinds.nic import Nic
     from ..facts.pair import Joined, Unmatched
 
 
@@ -63,7 +61,6 @@ def origin_of(source: Source) -> SceneOrigin | None:
     return SceneOrigin("recording" if source.ends else "directory", source.host)
 
 
-ALIKE: Final = 1.25  # ratio of two rates below which neither interface matters more
 # states of a change
 IN_FORCE: Final = frozenset({"applied", "rounded", "held", "pending", "begun"})
 
@@ -299,56 +296,11 @@ class Scene:
     @cached_property
     def foremost(self) -> Nic | None:
         """The interface that is shown if none is chosen: see `nic_of`."""
-        nics = self.facts.nics if self.facts is not None else ()
-        known = {nic.name: nic for nic in nics}
-        for finding in self.findings:
-            name = str(finding.target).partition("/")[0]
-            if finding.severity == "critical" and name in known:
-                return known[name]
-        recent: dict[str, float] = {}
-        for moment in self.past.fine[-10:]:
-            for name, moved in _moved(moment).items():
-                if moved > recent.get(name, 0.0):
-                    recent[name] = moved
-
-        faults = having("fault")
-        full = {
-            one.target for one in (self.facts.limits if self.facts is not None else ())
-            if one.over == "nic" and one.stage.end == "here" and one.stage.stage in faults
-        }  # fmt: skip
-
-        def rate(nic: Nic) -> float:
-            return max(_bytes(nic.per_s), recent.get(nic.name, 0.0))
-
-        def rank(nic: Nic) -> tuple[bool | float, ...]:
-            real, local = nic.kind == "nic", nic.kind == "loopback"
-            member = nic.master is not None  # its bridge has a part of its traffic, or all
-            weight = (
-                (1 + (nic.name in full))
-                * rate(nic)
-                * (100 if real else 0.01 if local else 0.5 if member else 1)
-            )
-            return (
-                not local or weight >= IDLE,
-                round(math.log(weight, ALIKE)) if weight >= IDLE else 0,
-                not local,
-                real,
-                not member,
-                bool(nic.carrier),
-                bool(nic.carries_ssh),
-            )
-
-        return max(sorted(nics, key=attrgetter("name")), key=rank, default=None)
+        return foremost(self.facts, self.findings, self.past) if self.facts is not None else None
 
 
 def nic_of(scene: Scene, view: View) -> Nic | None:
-    """The interface shown: the chosen one, else that of a critical finding, else the busiest.
-
-    The rate of a real NIC counts a hundredfold, so that a container's veth is chosen only while the
-    NIC is idle; that of loopback counts a hundredth, of a veth in a bridge half, and of one that
-    limits what passes it twice. The choice is stable: the highest rate of the last ten seconds
-    counts, and of two interfaces that pass on the same traffic the first by name is shown.
-    """
+    """The interface shown: the chosen one, else the `foremost`."""
     facts = scene.facts
     if facts is None or not facts.nics:
         return None
@@ -359,18 +311,6 @@ def only(scene: Scene, view: View) -> str:
     """The chosen interface, if lists show its rows alone; "" for all rows, and where it is gone."""
     nics = scene.facts.nics if scene.facts is not None else ()
     return view.nic if any(nic.name == view.nic for nic in nics) else ""
-
-
-@lru_cache(maxsize=16)
-def _moved(moment: Summary) -> Mapping[str, float]:
-    """The rate of each interface at that moment, both directions together, bytes/s."""
-    return {name: rate for name, rates in moment.ports.items() if (rate := _bytes(rates))}
-
-
-def _bytes(rate: Counters | PortRates) -> float:
-    """Both directions of a `Counters` or a `Port` together, bytes/s; unknown counts as 0."""
-    rx, tx = (rate.rx, rate.tx) if isinstance(rate, PortRates) else (rate.rx_bytes, rate.tx_bytes)
-    return (rx or 0.0) + (tx or 0.0)
 
 
 P = ParamSpec("P")
