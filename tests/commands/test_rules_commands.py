@@ -123,6 +123,16 @@ def test_check_and_test_of_own_files(capsys: pytest.CaptureFixture[str], tmp_pat
     assert run(capsys, "rules", "check", str(path))[0] == 2
 
 
+@pytest.mark.parametrize("written", ["test = [5]", "test = 5", 'test = ["ring"]'])
+def test_tests_that_are_no_tables_are_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], written: str
+) -> None:
+    path = tmp_path / "time-stands-still.toml"
+    path.write_text(f"{written}\n{MINE[: MINE.index('[[test]]')]}")
+    code, _, err = run(capsys, "rules", "check", str(path))
+    assert (code, "test must be tables: write [[test]]" in err) == (2, True)
+
+
 def test_a_copied_rule_runs_what_it_can(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A rule taken home to be changed leaves the recorded hosts of its tests behind."""
     mine = tmp_path / "rx-ring-overruns.toml"

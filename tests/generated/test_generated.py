@@ -9,6 +9,7 @@ from folded import folded
 from generated import score
 from generated.archive import archive
 from generated.invariants import BEGINS, REMAINS, TWO_VALUES, broken
+from generated.model import Host
 from generated.plant_host import FAULTS
 from generated.sound import KINDS
 from hypothesis import given
@@ -43,6 +44,20 @@ def test_a_planted_fault_is_found_and_nothing_else(fault: str, seed: int) -> Non
     assert (outcome.false, outcome.broken) == ((), ())
     if score.expected()[fault].covered and fault not in PARTLY:
         assert outcome.missed == (), sorted(outcome.rules)
+
+
+@folded("kind", KINDS)
+def test_counters_that_begin_again_end_nothing(kind: str) -> None:
+    """As where a driver resets its card: what was counted before is gone."""
+    count = Host.count
+
+    def again(host: Host, name: str, rate: float, moment: int, *, bits: int = 64) -> int:
+        now = count(host, name, rate, moment, bits=bits)
+        return now if moment < 2 else max(0, now - count(host, name, rate, 1, bits=bits))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Host, "count", again)
+        assert score.judge(score.sound(kind, 7)).broken == ()
 
 
 def test_the_table_names_each_fault_and_each_kind_once() -> None:

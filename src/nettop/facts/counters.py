@@ -101,7 +101,9 @@ def _errors(row: LinkStatsRow | NetDevRow | None, known: float) -> dict[str, flo
         return {}
     names = _ERRORS if hasattr(row, "rx_crc_errors") else ("rx_frame", "rx_fifo", "rx_drop")
     kinds = sum(getattr(row, name) or 0.0 for name in names)
-    return {"rx_errors": max(0.0, row.rx_errors - max(kinds, known)), "tx_errors": row.tx_errors}
+    errors: float | None = row.rx_errors  # None: the counter began again
+    other = None if errors is None else max(0.0, errors - max(kinds, known))
+    return {"rx_errors": other, "tx_errors": row.tx_errors}
 
 
 _ERRORS: Final = ("rx_length_errors", "rx_over_errors", "rx_crc_errors", "rx_frame_errors",

@@ -127,7 +127,9 @@ def tests(rule: Rule) -> list[Table]:
     """The rule's own tests, as written; RuleError as `read`."""
     path = Path(rule.path)
     data = next(one.data for one in _whole(path, _text(path)) if one.id == rule.id)
-    found = list(data.get("test", []))
+    found = data.get("test", [])
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise RuleError(f"{path}: test must be tables: write [[test]]")
     if not numbers(found):
         raise RuleError(f"{path}: [[test]] has a number above {BOUNDS['number']} or not finite")
     return found

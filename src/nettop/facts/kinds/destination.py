@@ -22,6 +22,7 @@ from ..single import triple
 if TYPE_CHECKING:
     from .. import Facts
 
+LAST_PORT: Final = 65_535
 LEAST: Final = 500  # ports for one address and port: fewer are not listed
 SHARE: Final = 4  # … unless they are 1/SHARE of the available ports
 
@@ -100,7 +101,9 @@ def _datagrams(
 
 def _range(sysctls: Mapping[str, str]) -> range | None:
     low_high = triple(sysctls.get("net.ipv4.ip_local_port_range"))
-    return range(low_high[0], low_high[1] + 1) if len(low_high) == 2 else None
+    if len(low_high) != 2 or not 0 <= low_high[0] <= low_high[1] <= LAST_PORT:
+        return None
+    return range(low_high[0], low_high[1] + 1)
 
 
 def _available(whole: range, sysctls: Mapping[str, str]) -> int:
