@@ -290,7 +290,9 @@ def _report_once(fault: str) -> None:
 def must_be_live(source: Source, what: str) -> None:
     """Refuse a command that needs the running host on a recording or a directory."""
     if source.batches is not None:
-        raise Refused(f"{what} writes on this host only: run it on {source.host} itself", 2)
+        there = f"where --install put it, by PREFIX /opt/nettop/{what} …"
+        said = f"{what} writes on this host only: run it on {source.host} itself; {there}"
+        raise Refused(said, 2)
     if not source.live:
         raise Refused(f"{what} needs the running host, not a recording or a directory", 2)
 
