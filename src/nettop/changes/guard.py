@@ -68,7 +68,7 @@ def confirm(
         kept = [entry.id for entry in asked if entry.id not in late]
         if kept:  # in one line, so that a crash keeps all of them or none
             journal.note(kept[-1], "confirmed", also=kept[:-1])
-        groups = {e.group for e in entries if e.id in numbers or (not numbers and unfinished(e))}
+        groups = {e.group for e in entries if e.id in numbers or (not numbers and _unfinished(e))}
         entries = journal.entries()
     _ended(journal, {e.group for e in entries if e.id in kept})
     host, survey = host or Host.at(), Survey()
@@ -79,7 +79,7 @@ def confirm(
     )
 
 
-def unfinished(entry: JournaledChange) -> bool:
+def _unfinished(entry: JournaledChange) -> bool:
     """Whether its nettop ended before it could say that the change was made; a guard reverts it."""
     return entry.state == "begun" and chain.unconfirmed(entry)
 

@@ -25,8 +25,6 @@ __all__ = ["Asked", "Question", "Row"]
 TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 UNASKED: Final = "unasked"  # in place of an errno: nobody could ask the kernel
-
-
 _MTU: Final = 2  # RTAX_MTU: its bit in the locked metrics
 
 

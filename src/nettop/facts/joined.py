@@ -31,7 +31,7 @@ from .memo import Memo, rows
 from .place import OnlineCpus
 from .port import STILL, Port, ports
 from .profile import guess
-from .wiring import Routes, far_ends
+from .wiring import Ends, Routes, far_ends
 from .witness import Verdict
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Joiner:
     kept_elsewhere: flows.Kept = field(default_factory=dict)
     shape: object = None  # another object when interrupt lines change
     named: list[InterruptRow] = field(default_factory=list)
-    ends: dict[tuple[int, int, int], int] = field(default_factory=dict)  # as in `far_ends`
+    ends: Ends = field(default_factory=dict)  # of veth pairs, in other namespaces
 
     def build(
         self, frame: Frame, profile: str | None = None, interface: str | None = None
@@ -201,7 +201,7 @@ class Joiner:
                 lambda: ports({"netdev": bare}, place),
             )
         kept = {name: tables.get(name, ()) for name in STILL}
-        ends = far_ends(self.ends, frame.rows("netns_links"))
+        ends = self.ends = far_ends(self.ends, frame.rows("netns_links"), frame.rows("links"))
         return self.memo.get(
             "ports",
             (place, ends, *kept.values()),

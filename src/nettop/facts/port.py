@@ -57,7 +57,7 @@ class _Link:
         """Fields that only rtnetlink has are unknown."""
 
 
-def ports(tables: Tables, place: OnlineCpus, ends: wiring.Ends = ()) -> dict[str, Port]:
+def ports(tables: Tables, place: OnlineCpus, ends: wiring.Ends | None = None) -> dict[str, Port]:
     """Every interface, from the rows of the tables in `STILL`, and ends of veth pairs elsewhere."""
     classes: dict[str, NetClassRow] = {row.name: row for row in tables.get("netclass", ())}
     links: dict[str, LinkRow | _Link] = {row.interface: row for row in tables.get("links", ())}
@@ -80,7 +80,7 @@ def ports(tables: Tables, place: OnlineCpus, ends: wiring.Ends = ()) -> dict[str
             mtu = (
                 links[link.link].mtu
                 if link.link in links
-                else wiring.far_mtu(link.peer, link.index, ends)
+                else wiring.far_mtu(link.peer, link.index, ends or {})
             )
             many["peers"][name] = [mtu]
         if link.kind in _MACVLAN:

@@ -11,6 +11,7 @@ from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
     from ..collect.addresses import Row as AddressRow
+    from ..collect.links import Row as LinkRow
     from ..collect.netns_links import Row as FarRow
     from ..collect.routes import Row as RouteRow
 
@@ -30,24 +31,28 @@ PARAVIRTUAL: Final = frozenset(
 )
 
 
-Ends = Sequence[tuple[int, int, int]]
-"""Ends of veth pairs in other namespaces: the own index, that of the other end, and the MTU."""
+Ends = Mapping[tuple[int, int, int], int]
+"""MTU of ends of veth pairs in other namespaces: by namespace, own index, that of the end here."""
 
 
-def far_ends(known: dict[tuple[int, int, int], int], rows: Iterable[FarRow]) -> Ends:
-    """The ends that were seen so far: a namespace at rest is not read in each frame.
+def far_ends(known: Ends, rows: Sequence[FarRow], links: Sequence[LinkRow]) -> Ends:
+    """`known`, and what was read now: a namespace at rest is not read in each frame.
 
-    `known` has them by namespace, own index and that of the other end, and is added to.
+    What belongs to no interface of this namespace, by its `links`, is forgotten.
     """
+    if not known and not rows:
+        return known
+    own = {link.index for link in links}
+    kept = {key: mtu for key, mtu in known.items() if key[2] in own}
     for row in rows:
-        if row.peer is not None and row.mtu is not None:
-            known[row.namespace, row.index, row.peer] = row.mtu
-    return tuple((index, peer, mtu) for (_, index, peer), mtu in known.items())
+        if row.peer is not None and row.peer in own and row.mtu is not None:
+            kept[row.namespace, row.index, row.peer] = row.mtu
+    return known if kept == known else kept
 
 
 def far_mtu(peer: int | None, index: int | None, ends: Ends) -> int | None:
     """The MTU of the other end of a veth pair; None where it is not known, or two may be it."""
-    found = {mtu for end, other, mtu in ends if (end, other) == (peer, index)}
+    found = {mtu for (_, end, other), mtu in ends.items() if (end, other) == (peer, index)}
     return found.pop() if len(found) == 1 else None
 
 

@@ -14,6 +14,7 @@ from ...frame.fields import gauge, label
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown, total
+from ..flow_words import owners
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -83,16 +84,15 @@ def _of_tracking(drop: Drop, untracked: float) -> Drop:
 
 
 def _programs(frame: Frame) -> dict[tuple[str, str], str]:
-    """` of NAME[PID]` by protocol and port, of the programs that receive there."""
-    at = {row.inode: ("udp", str(row.local_port)) for row in frame.rows("sockets_udp")}
-    at |= {
-        row.inode: ("tcp", str(row.local_port))
-        for row in frame.rows("sockets_tcp") if row.state == "listen"
-    }  # fmt: skip
-    return {
-        at[row.inode]: f" of {row.name}[{row.pid}]"
-        for row in frame.rows("socket_owners") if row.pid is not None and row.inode in at
-    }  # fmt: skip
+    """` of NAME[PID]` by protocol and port, where one program alone receives there."""
+    names = owners(frame)
+    doors = [("udp", row) for row in frame.rows("sockets_udp")]
+    doors += [("tcp", row) for row in frame.rows("sockets_tcp") if row.state == "listen"]
+    found: dict[tuple[str, str], set[str]] = {}
+    for protocol, row in doors:
+        if row.inode in names:
+            found.setdefault((protocol, str(row.local_port)), set()).add(names[row.inode])
+    return {place: f" of {min(who)}" for place, who in found.items() if len(who) == 1}
 
 
 def _filters(rules: Sequence[Entry[Any]]) -> str:

@@ -74,10 +74,11 @@ def _tunnelled(leg: Leg, link: LinkRow, hardware: str) -> Iterator[Step]:
         saw = f"frames to {to} ({hardware}) go through {name} to {row.remote}"
         change = f"bridge fdb replace {hardware} dev {name} dst REMOTE, with the right remote end"
         if absent := _absent(leg, row.remote):
-            outcome = STOPS if own and len(own) == 1 else SUSPECT
+            address, interface = absent
             yield Step(
-                "fdb", outcome, f"{saw}, and no neighbour answers for {absent}", show,
-                f"{change}, or {row.remote} must answer", (absent.replace(" on ", "@"),),
+                "fdb", STOPS if len(own) == 1 else SUSPECT,
+                f"{saw}, and no neighbour answers for {address} on {interface}", show,
+                f"{change}, or {row.remote} must answer", (f"{address}@{interface}",),
             )  # fmt: skip
         elif own and row.state != "learned" and not row.told and not leg.host.told(name):
             yield Step("fdb", SUSPECT, f"{saw}, by an entry that is {row.state}: {name} does not "
@@ -86,11 +87,11 @@ def _tunnelled(leg: Leg, link: LinkRow, hardware: str) -> Iterator[Step]:
             yield Step("fdb", PASSES, saw, show)
 
 
-def _absent(leg: Leg, remote: str) -> str:
-    """The next hop on the way to a remote end, if it does not answer."""
+def _absent(leg: Leg, remote: str) -> tuple[str, str] | None:
+    """The next hop on the way to a remote end and its interface, if it does not answer."""
     for row in lookup(leg.host, Question(remote, protocol="udp")).routes[:1]:
         hop = row.gateway or remote
         entry = leg.host.neighbours.get((row.interface or "", hop))
         if entry is not None and entry.state in ABSENT:
-            return f"{hop} on {row.interface}"
-    return ""
+            return hop, row.interface or ""
+    return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, inside
 from ..legs import BRIDGED, IN, OUT, Leg
-from ..lookup import MAIN, REFUSALS, dead, matches
+from ..lookup import LOCAL, MAIN, REFUSALS, dead, matches
 from .neighbour import ABSENT
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _get(leg: Leg) -> str:
 def _passed(leg: Leg) -> Iterator[Step]:
     hop = leg.hop
     via = f" via {hop.gateway}" if hop.gateway else ""
-    table = f" of table {hop.table}" if hop.table not in (None, MAIN, 255) else ""
+    table = f" of table {hop.table}" if hop.table not in (None, MAIN, LOCAL) else ""
     told = f" table {hop.table}" if table else ""
     kind = "" if hop.kind == "unicast" else f"{hop.kind} "
     network = hop.network or leg.question.to
