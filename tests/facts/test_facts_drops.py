@@ -52,8 +52,12 @@ def dropped(*rules: list[Any], reason: str = "NETFILTER_DROP") -> Drop:
     (53, "udp port 53"),  # both have the port (SO_REUSEPORT): which one lost them is not known
 ])  # fmt: skip
 def test_the_program_that_receives_at_the_port_is_named(other: int, whose: str) -> None:
-    sockets = [sockets_udp.Row(inode, "0.0.0.0", port, "", 0, ipv6=False, send_q=0, recv_q=0,
-                               uid=0, drops=0) for inode, port in ((5, 53), (6, other))]  # fmt: skip
+    sockets = [
+        sockets_udp.Row(
+            inode, "0.0.0.0", port, "", 0, ipv6=False, send_q=0, recv_q=0, uid=0, drops=0
+        )
+        for inode, port in ((5, 53), (6, other))
+    ]
     owners = [socket_owners.Row(5, 9, "dnsmasq"), socket_owners.Row(6, 8, "other")]
     (found,) = joined(
         drop_reasons=drops("SOCKET_FILTER"), sockets_udp=[Entry(one) for one in sockets],
