@@ -218,7 +218,8 @@ subprocess.run(shaped.split(), check=True)
 sender = udp(PORT, NEAR)
 for _ in range(COUNT):
     sender.sendto(bytes(958), (FAR, 9))
-until(lambda: stage("queue").packets == COUNT)
+shown = "tc -s qdisc show dev eth0 root".split()
+until(lambda: b"backlog 0b" in subprocess.run(shown, stdout=subprocess.PIPE).stdout)
 subprocess.run("tc qdisc del dev eth0 root".split(), check=True)
 PLANTED = (COUNT - 2) * 8000 / 800_000  # two fit into the burst
 """,

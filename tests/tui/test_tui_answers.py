@@ -58,7 +58,7 @@ def test_nothing_to_copy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [note.text for note in program.scene.notes] == ["nothing under the cursor to copy"]
     assert copied == []
     program._copy("first\nsecond")
-    assert program.scene.notes[-1].text == "copied: first"
+    assert program.scene.notes[-1].text == "copied to the clipboard: first"
     assert copied == ["first\nsecond"]
 
 

@@ -51,9 +51,8 @@ def test_escape_alone_is_a_key(terminal: Terminal) -> None:
 def test_ctrl_z_without_a_shell_stops_nothing(cold: Terminal) -> None:
     """As the leader of a session, such as `ssh -t HOST nettop`: nothing could continue it."""
     cold.read(b"FINDINGS")
-    os.write(cold.tty, b"\x1a")
-    cold.read(b"\x1b[?1049l")
-    cold.read(b"no shell could continue nettop")
+    cold.shows(b"\x1a", b"no shell could continue nettop")
+    assert b"\x1b[?1049l" in cold.seen
     cold.shows(b"2", b"QUEUES")
 
 

@@ -17,7 +17,7 @@ PAST: Final = (
     Hint("←", "back", "earlier"),
     Hint("→", "on", "later"),
 )
-KEYS_ROOM: Final = 20  # columns: of most rows the first key, and `?`
+KEYS_ROOM: Final = 28  # columns: of most rows the first key, `?` and `q`
 QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 TYPED: Final = Hint("a…z 0…9", "replace", "")
@@ -66,15 +66,18 @@ def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
 
 
 def fitting(known: tuple[Hint, ...], room: int) -> tuple[Hint, ...]:
-    """As many hints as there is room for before `?`, which is always there; `q` if it fits."""
+    """`?`; before it as many hints as there is room for, behind it `q` unless only one would fit.
+
+    The first hint of the row comes before `q`, and `q` before the others.
+    """
+    whole = room_of((*known[:1], HELP, QUIT)) <= room
+    last = (HELP, QUIT) if whole else (HELP,)
     out: list[Hint] = []
-    left = room - width_of(HELP)
-    for hint in (*known, QUIT):
-        if width_of(hint) > left:
+    for hint in known:
+        if room_of((*out, hint, *last)) > room:
             break
         out.append(hint)
-        left -= width_of(hint)
-    return (*(hint for hint in out if hint is not QUIT), HELP, *((QUIT,) if QUIT in out else ()))
+    return (*out, *last)
 
 
 def needed(known: tuple[Hint, ...], *, field: bool) -> int:

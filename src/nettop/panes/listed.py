@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
+from ..facts.limits import words
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, clauses, crop, ends, fit, line, line_cells, wrap
 from ..terms.units import count as number
@@ -18,6 +19,7 @@ from ..views.ask import Hint
 from ..views.build import may_mute, mutes
 from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene, once
+from ..views.stages import foremost, moves
 from ..views.view import View, under
 from .frame import filled, inside, part
 from .parts import clock, listing, section, severity
@@ -191,13 +193,18 @@ def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: 
     ]
     if not rows:
         judged = f"{unheld(scene.silent)} (5: why)" if scene.silent else "5 shows what was judged"
-        text = f" none; {judged}"
+        found = foremost(scene, view)
+        limits = found is not None and moves(found) and found.stage.kind != "inferred"
+        about = f" about {words.stage(found.stage)}" if found is not None and limits else ""
+        text = f" none{about}; {judged}"
         if scene.frame is not None and witnesses(scene.frame):
             text = f" {all_clear(scene.frame)}"
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         text += f"; {ended}" if (ended := over(scene)) else ""
         shown = [line((text, role))]
+        if framed and not any(map(moves, scene.facts.limits if scene.facts is not None else ())):
+            shown += [line((row, "dim")) for row in _watched(scene, inner)]
         return part("FINDINGS", "", filled(shown, height, framed), width, framed=framed)
     hold = sum(not one.state for one in every)
     remark = number(len(rows)) if len(rows) > height else ""
@@ -209,6 +216,27 @@ def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: 
     if framed and free > 0:
         shown[len(rows) :] = filled(_figures(every[max(0, cursor)], inner), free, framed)
     return part("FINDINGS", remark, shown, width, framed=framed)
+
+
+def _watched(scene: Scene, width: int) -> Iterator[str]:
+    """On a host that is idle: what is looked at, and what to try."""
+    facts = scene.facts
+    if facts is None or scene.fixed:
+        return
+    several = [(len(facts.nics), "interface"), (len(facts.cores), "core"),
+               (facts.host.tcp_flows, "TCP connection")]  # fmt: skip
+    seen = ", ".join(f"{amount:,} {name}{'s' * (amount != 1)}" for amount, name in several)
+    texts = (
+        f"watched: {seen}; drops from the ring of the card to the socket",
+        (
+            "to try: start a transfer and see what limits it; 6 Tests makes one and measures this "
+            "host; `nettop --demo` shows a busy host"
+        ),
+    )
+    for text in texts:
+        first, *rest = wrap(text, max(20, width - 6))
+        yield f"   {first}"
+        yield from (f"     {row}" for row in rest)
 
 
 def _figures(one: Listed, width: int) -> list[Line]:

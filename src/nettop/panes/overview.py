@@ -36,9 +36,11 @@ SHORT: Final = 3  # lines of a list at the least
 AXIS: Final = re.compile("now|┴")  # in the time axis of the graph
 
 
-def start(scene: Scene, view: View) -> str:  # noqa: ARG001
-    """The first finding."""
-    return next(iter(finding_ids(scene)), "")
+def start(scene: Scene, view: View) -> str:
+    """The finding of what limits, which the headline names; else the first one."""
+    found = foremost(scene, view)
+    named = limit.related(scene, found) if found is not None else None
+    return named.id if named is not None else next(iter(finding_ids(scene)), "")
 
 
 def updown(view: View, scene: Scene, by: int) -> View:
@@ -116,9 +118,9 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
         rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
     rows += ends.band(scene, inner)
     remarks = [limit.problems(scene)]
-    if found is not None and moves(found) and scene.wall > found.since > 0:
+    if found is not None and inner >= BESIDE and moves(found) and scene.wall > found.since > 0:
         remarks.append(_since(scene.wall - found.since))
-    if found is not None and inner >= BESIDE:  # other rates on the screen are of the last second
+    if found is not None:  # other rates on the screen are of the last second
         remarks.append(f"mean of {SECONDS:g} s")
     if found is not None and inner >= 70:
         remarks.append(f"I: {'send' if found.direction == 'rx' else 'receive'}")
@@ -183,7 +185,7 @@ def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     inner = inside(width, framed=framed)
     mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
     legend = "█ softirq ▓ irq ▒ system ░ user"
-    map_to = f"map to {grid.scale(facts.cores):g} %" if len(facts.cores) > grid.MANY else ""
+    map_to = f"█ = {grid.scale(facts.cores):g} %" if len(facts.cores) > grid.MANY else ""
     remark = "  ".join(filter(None, (legend if inner >= 70 else "", map_to, mean)))
     rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
     if framed and len(facts.cores) <= grid.MANY:

@@ -332,7 +332,7 @@ class Nettop(App[int]):
             self.add_note("nothing under the cursor to copy", "warn")
             return
         self.copy_to_clipboard(text)
-        self.add_note(f"copied: {text.splitlines()[0]}", "good")
+        self.add_note(f"copied to the clipboard: {text.splitlines()[0]}", "good")
 
     def _pace(self, by: int) -> None:
         new = replace(self.view.options, interval=next_interval(self.view.options.interval, by))

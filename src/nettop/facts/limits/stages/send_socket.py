@@ -84,11 +84,9 @@ def _application(look: Look) -> Reading:
     idle = 1.0 - look.part("busy_time") if look.rated("busy_time") is not None else 0.0
     known = [entry.now for entry in look.tcp if entry.now.notsent is not None]
     held = max(idle, share(map(_room, known)))
-    why = f"it hands over {units.scaled(look.rate, 'b/s')}; "
-    if known or idle:
-        why += f"nothing waits to be sent in {units.share(held)} of the time"
-    else:
-        why += "this kernel does not report what waits to be sent"
+    why = f"nothing waits to be sent in {units.share(held)} of the time"
+    if not known and not idle:
+        why = "this kernel does not report what waits to be sent"
     used = 1.0 if held >= 0.5 else None
     return Reading("application", "here", _program(look), "inferred", why, used, None, held)
 
