@@ -129,6 +129,7 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
 
     What limits the test, and so the prediction, is known only under its load.
     """
+    from ..trials import prove
     from ..trials.tune import Offer
 
     if all(map(assigns, args.what)):
@@ -140,12 +141,21 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
     if finding not in current:
         print("no such finding while idle; looking again while a test runs", file=sys.stderr)
     if finding not in current or (current[finding].relieves and current[finding].wanted):
-        current |= under_load(on, args.look, lambda: _findings(args, finding, predicted=True))
+        loaded = prove.facing(on, _settings(finding))
+        current |= under_load(loaded, args.look, lambda: _findings(args, finding, predicted=True))
     if finding not in current:
         raise Refused(f"no finding {finding!r} on this host now{nearest(finding, current)}", 2)
     if not current[finding].wanted:
         raise Refused(f"{finding} has no setting to change, so there is nothing to test", 4)
     return offered(current[finding])
+
+
+def _settings(finding: str) -> list[str]:
+    """What the rule of a finding sets, as templates; Refused if there is no such rule."""
+    from .rules import rule_named
+
+    fixes = rule_named(finding.partition("@")[0]).words.fixes
+    return [fix.setting.form() for fix in fixes if fix.setting is not None]
 
 
 def offered(finding: Finding, there: Distant | None = None) -> Offer:

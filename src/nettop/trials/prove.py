@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
 from typing import cast
@@ -20,6 +20,7 @@ from ..host.source import Live
 from ..terms.dataclass import dataclass
 from ..terms.units import scaled
 from . import ends, experiment, results
+from . import facing as ways
 from . import run as runner
 from .calibration import beside, forecast
 from .documents import Conditions, EndsDocument, ProveDocument, SweepDocument, SweepRow
@@ -132,6 +133,11 @@ def fitting(finding: str) -> str:
     return "capture" if finding.startswith("capture-") else "bulk"
 
 
+def facing(on: Bench, names: Iterable[str], *, away: bool = False) -> Bench:
+    """The bench whose tests pass the settings, unless its options say a direction."""
+    return replace(on, options=ways.facing(on.tool, on.options, names, away=away))
+
+
 def watching(on: Bench, wanted: Wanted) -> Bench:
     """The bench; for a change that moves a running capture, it measures that capture."""
     prefix = "process.affinity@"
@@ -154,6 +160,7 @@ def prove(
     write failed. Cancelled, TrialError, PeerError: all changes are reverted.
     """
     on, earlier = watching(on, wanted), len(on.seen)
+    on = facing(on, (setting for setting, _ in wanted), away=lever is not None)
     with lever or Switch([wanted], finding) as switch:
         if not switch.rows:
             raise ValueError("nothing to test: the host already has these settings")
@@ -190,6 +197,7 @@ def sweep(
         grid, lambda setting: settings.read(Live(), settings.parse(setting))
     )
     label = " × ".join(setting for setting, _ in grid)
+    on = facing(on, (setting for setting, _ in grid))
     if not states:
         raise ValueError(f"nothing to test: {label} already has that value")
     file = Unfinished.of(
@@ -267,12 +275,13 @@ def describe(stored: Mapping[str, object]) -> str:
     low, high = document["interval"]
     span = f"{100 * low:+.1f} to {100 * high:+.1f} %"
     middle = f"{100 * document['median_difference']:+.1f} %"
+    sent = ", the other host sends" if document.get("options", {}).get("reverse") else ""
     lines = [
         f"{document['finding']}: {document['verdict']}  ({document['because']})",
         f"  before  {_figures(document['a'], unit)}",
         f"  after   {_figures(document['b'], unit)}",
         f"  median difference {middle}, {100 * document['confidence']:.0f} % interval {span}",
-        f"  {len(document['a'])} pairs in {document['seconds']:.0f} s",
+        f"  {len(document['a'])} pairs in {document['seconds']:.0f} s{sent}",
     ]
     if words := beside(document):
         lines.append(f"  predicted {words}")

@@ -27,6 +27,8 @@ class Experiments:
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what a proof would write, with the address and peer of the form."""
         from ..changes.plan import plan
+        from ..trials import prove
+        from ..trials.facing import facing
 
         finding = changeable(ask.target, scene, self.planning.post, "prove")
         if finding is None:
@@ -46,9 +48,11 @@ class Experiments:
             self.planning.post(note("already set: nothing to compare", "warn"))
             return
         peer = f" ({form['peer']})" if form["peer"] else ""
+        tested = facing(prove.fitting(finding.id), options_of(form), dict(wanted))
+        sends = ", which sends," if tested.reverse else ""
         body = (
             *self.planning.lines(changes),
-            line(f" Set and reverted in turn, with tests to {form['to']}{peer} in between."),
+            line(f" Set and reverted in turn, with tests to {form['to']}{peer}{sends} in between."),
             *lasting(form, 2),
             line((" Kept only if significantly better; Ctrl-X stops and reverts.", "dim")),
         )
