@@ -49,7 +49,8 @@ class There:
         self.enter = ("nsenter", "--mount", f"--target={self.holder.pid}", "--wd=/")
         self.root(
             *(f"mkdir -p {one}; mount -t tmpfs -o mode=755 none {one}" for one in PLACES),
-            f"mkdir -p /srv/bin /srv/root /srv/home/.cache; ln -s {shutil.which(shell)} /srv/bin/sh",
+            "mkdir -p /srv/bin /srv/root /srv/home/.cache",
+            f"ln -s {shutil.which(shell)} /srv/bin/sh",
             "chown -R 65534 /srv/home",
         )
         home = ("-u", "XDG_STATE_HOME", "-u", "XDG_CONFIG_HOME", "HOME=/srv/root")

@@ -3,11 +3,11 @@
   nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"
   nettop prove sysctl.net.ipv4.tcp_sack=1 --to 10.0.0.2 --peer "ssh host2"
 
-The experiment runs at least five pairs (--pairs). It continues until the confidence interval is
-narrow, --budget is spent or --most pairs are done. The verdict is `better` if the interval of the
-median difference excludes zero, the gain exceeds 3 %, and neither drops nor retransmits increase.
-With any other verdict, and if the command is cancelled or killed, the change is reverted. Exit code
-0: better and kept; 1: any other verdict.
+The experiment runs at least five pairs (--pairs), or three if the effect is clear. It continues
+until the confidence interval is narrow, --budget is spent or --most pairs are done. The verdict is
+`better` if the interval of the median difference excludes zero, the gain exceeds 3 %, and neither
+drops nor retransmits increase. With any other verdict, and if the command is cancelled or killed,
+the change is reverted. Exit code 0: better and kept; 1: any other verdict.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--tool", metavar="TOOL", help="test tool (bulk; capture for findings about captures)")
     add("--metric", metavar="NAME", help="metric: rate, p50, p99, delivered or per-core")
-    add("--pairs", type=whole(1), metavar="N", help="minimum number of pairs of runs (5)")
+    add("--pairs", type=whole(1), metavar="N", help="minimum number of pairs of runs (5; 3 if clear)")
     add("--most", type=whole(1), metavar="N", help="maximum number of pairs of runs (21)")
     duration_argument(parser, "--budget", "time limit of the experiment: 90s, 10m")
 

@@ -24,7 +24,8 @@ from . import facing as ways
 from . import run as runner
 from .calibration import beside, forecast
 from .documents import Conditions, EndsDocument, ProveDocument, SweepDocument, SweepRow
-from .experiment import ExperimentPlan, Metric, Sample
+from .experiment import Metric, Sample
+from .length import QUICK, USUAL, ExperimentPlan, settles
 from .lever import Proved, Switch
 from .result import Options, Progress, TrialResult, given
 from .run import Watch, nobody
@@ -46,10 +47,15 @@ class Bench:
     last: TrialResult | None = None  # of the last run
     progress: Progress | None = None  # of the experiment
     seen: list[EndsDocument] = field(default_factory=list)  # both ends in each run
+    settled: dict[int, bool] = field(default_factory=dict)  # whether the first run of a state did
 
-    def take(self, state: int) -> Sample:  # noqa: ARG002
-        """One run as a sample."""
-        self.last = runner.run(self.tool, self.options, self._inner, self.cancel)
+    def take(self, state: int) -> Sample:
+        """One run as a sample; a short one after first runs of which none had to grow."""
+        options = self.options
+        if self.plan.shorter and state in self.settled and all(self.settled.values()):
+            options = replace(options, seconds=QUICK)
+        self.last = runner.run(self.tool, options, self._inner, self.cancel)
+        self.settled.setdefault(state, settles(self.last.measured.intervals))
         if self.last.ends is not None:
             self.seen.append(self.last.ends)
         return experiment.sample(self.last, self.metric)
@@ -119,9 +125,11 @@ def bench(
 
     KeyError for an unknown metric.
     """
-    plan = ExperimentPlan(run_seconds=options.seconds + options.warmup + 0.5, budget=budget)
+    shorter = USUAL - QUICK if options.seconds == USUAL else 0.0
+    run_seconds = options.seconds + options.warmup + 0.5
+    plan = ExperimentPlan(run_seconds=run_seconds, budget=budget, shorter=shorter)
     if pairs is not None:
-        plan = replace(plan, least=pairs, most=max(pairs, plan.most))
+        plan = replace(plan, least=pairs, most=max(pairs, plan.most), early=0)
     if most is not None:
         plan = replace(plan, most=max(plan.least, most))
     chosen = experiment.metric(tool, metric)
@@ -161,6 +169,7 @@ def prove(
     """
     on, earlier = watching(on, wanted), len(on.seen)
     on = facing(on, (setting for setting, _ in wanted), away=lever is not None)
+    on.settled = {}
     with lever or Switch([wanted], finding) as switch:
         if not switch.rows:
             raise ValueError("nothing to test: the host already has these settings")

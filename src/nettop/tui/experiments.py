@@ -153,7 +153,8 @@ def lasting(form: Mapping[str, str], states: int) -> list[Line]:
         plan = prove.bench(BUILT_IN, options_of(form)).plan
     except ValueError:
         return []
-    time = statistics.lasting(plan.run_seconds, states, plan.least, plan.most)
+    most = states * plan.most * plan.run_seconds
+    time = statistics.lasting(plan.minimum(states, 0.0, sweeps=states > 2), most)
     return [line((f" {time}. {statistics.pairs_sentence(plan.least, plan.most)}.", "dim"))]
 
 
