@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from folded import folded
 
 from nettop.changes.journal import Journal
 from nettop.settings import Host
-from nettop.trials import experiment, lever, prove, statistics
+from nettop.trials import experiment, lever, prove
 from nettop.trials.documents import Interface
 from nettop.trials.experiment import METRICS, Sample
 from nettop.trials.length import ExperimentPlan
@@ -74,40 +73,6 @@ def test_states_take_turns_and_the_lever_ends_where_it_began() -> None:
     assert found.comparison.because.endswith(
         "; each of 3 runs is beyond all 5 without it: 1 in 56 by chance"
     )
-
-
-def test_a_number_of_pairs_that_was_chosen_has_no_early_end() -> None:
-    fake = Fake()
-    found = experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan(early=0))
-    assert (len(found.b), "by chance" in found.comparison.because) == (5, False)
-
-
-APART = {
-    "a clear gain": ([1.0, 1.01, 0.99], [1.5, 1.52, 1.49], [1.0, 1.02], True),
-    "a clear loss": ([1.0, 1.01, 0.99], [0.5, 0.52, 0.49], [1.0, 1.02], True),
-    "a run before the pairs that is as good": ([1.0] * 3, [1.5] * 3, [1.5, 1.0], False),
-    "a distance that runs of one state have too": ([1.0, 1.3, 1.1], [1.5, 1.6, 1.55], [1.2], False),
-    "a gain that is too small to matter": ([1.0] * 3, [1.02] * 3, [1.0], False),
-    "one of the runs is no better": ([1.0] * 3, [1.5, 1.0, 1.5], [1.0], False),
-}
-
-
-@folded(("a", "b", "before", "wanted"), APART.values(), ids=APART)
-def test_when_three_pairs_are_enough(
-    a: list[float], b: list[float], before: list[float], wanted: bool
-) -> None:
-    assert statistics.apart(a, b, before) is wanted
-
-
-def test_the_early_end_adds_no_false_alarm_that_matters() -> None:
-    """Without an effect: of two-valued noise, the worst, `better` keeps below 1 in 32."""
-    draw = random.Random(7)
-    found = []
-    for _ in range(300):
-        fake = Fake()
-        run = takes(fake, lambda _: draw.choice((1e9, 2e9)) * (1 + draw.gauss(0, 0.02)))
-        found.append(experiment.compare(fake, run, RATE, ExperimentPlan()).comparison.verdict)
-    assert found.count("better") < 300 / 32
 
 
 def test_the_pause_follows_a_change_and_no_other_run() -> None:

@@ -62,7 +62,12 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--tool", metavar="TOOL", help="test tool (bulk; capture for findings about captures)")
     add("--metric", metavar="NAME", help="metric: rate, p50, p99, delivered or per-core")
-    add("--pairs", type=whole(1), metavar="N", help="minimum number of pairs of runs (5; 3 if clear)")
+    add(
+        "--pairs",
+        type=whole(1),
+        metavar="N",
+        help="minimum number of pairs of runs (5; 3 if clear)",
+    )
     add("--most", type=whole(1), metavar="N", help="maximum number of pairs of runs (21)")
     duration_argument(parser, "--budget", "time limit of the experiment: 90s, 10m")
 

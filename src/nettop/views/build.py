@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
@@ -81,6 +82,7 @@ def scene_of(
 def keep(moment: Scene, now: Scene) -> Scene:
     """The fields that each sample sets from `moment`; the other fields and the notes from `now`."""
     kept = {name: getattr(now, name) for name in _KEPT}
+    kept["late"] = now.late + now.wall - moment.wall
     return sorted_by_mutes(replace(moment, **kept, notes=now.notes))
 
 
@@ -96,8 +98,14 @@ def merge(old: Scene, new: Scene) -> Scene:
         return replace(old, notes=notes, shortfall=(new if first else old).shortfall)
     new = keep(new, replace(old, notes=notes))
     return replace(
-        new, ended=ending(old, new), seen=altering(old, new), silent=new.silent or old.silent
-    )
+        new, ended=ending(old, new), seen=altering(old, new), silent=new.silent or old.silent,
+        late=0.0,
+    )  # fmt: skip
+
+
+def later(scene: Scene) -> Scene:
+    """The scene as time passes without a new picture."""
+    return replace(scene, late=time.monotonic() - scene.arrived) if scene.arrived else scene
 
 
 def ending(old: Scene, new: Scene) -> tuple[Ended, ...]:
