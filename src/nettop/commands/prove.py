@@ -66,14 +66,14 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         type=whole(1),
         metavar="N",
-        help="minimum number of pairs of runs (5; 3 if clear)",
+        help="minimum number of pairs of runs (5; of a clear effect 3)",
     )
     add("--most", type=whole(1), metavar="N", help="maximum number of pairs of runs (21)")
     duration_argument(parser, "--budget", "time limit of the experiment: 90s, 10m")
 
 
-def bench_of(args: argparse.Namespace) -> Bench:
-    """The test bench that the arguments describe."""
+def bench_of(args: argparse.Namespace, *, sweeps: bool = False) -> Bench:
+    """The test bench that the arguments describe; `sweeps`: of several values."""
     from .. import trials
     from ..trials import experiment, prove, statistics
 
@@ -89,7 +89,8 @@ def bench_of(args: argparse.Namespace) -> Bench:
         tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
         budget=args.budget, watch=show_progress, cancel=stopper(),
     )  # fmt: skip
-    print(statistics.pairs_sentence(on.plan.least, on.plan.most), file=sys.stderr)
+    fewest = on.plan.fewest(sweeps=sweeps)
+    print(statistics.pairs_sentence(fewest, on.plan.most), file=sys.stderr)
     return on
 
 

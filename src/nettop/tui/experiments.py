@@ -90,7 +90,7 @@ class Experiments:
             *(line(("   # ", "dim"), (settings.shell(address, one, self.planning.source), "key"))
               for one in tested),
             *runs(form, "Each value is"),
-            *lasting(form, 1 + len(tested)),
+            *lasting(form, 1 + len(tested), sweeps=True),
             line((" The current value is set again at the end; Ctrl-X stops and reverts.", "dim")),
         )  # fmt: skip
         wanted = tuple((form["setting"], value) for value in tested)
@@ -145,7 +145,7 @@ class Experiments:
         return False
 
 
-def lasting(form: Mapping[str, str], states: int) -> list[Line]:
+def lasting(form: Mapping[str, str], states: int, *, sweeps: bool = False) -> list[Line]:
     """How long an experiment takes, and what it can find; nothing if the form is wrong."""
     from ..trials import prove, statistics
 
@@ -154,8 +154,12 @@ def lasting(form: Mapping[str, str], states: int) -> list[Line]:
     except ValueError:
         return []
     most = states * plan.most * plan.run_seconds
-    time = statistics.lasting(plan.minimum(states, 0.0, sweeps=states > 2), most)
-    return [line((f" {time}. {statistics.pairs_sentence(plan.least, plan.most)}.", "dim"))]
+    time = statistics.lasting(plan.minimum(states, 0.0, sweeps=sweeps), most)
+    return [
+        line(
+            (f" {time}. {statistics.pairs_sentence(plan.fewest(sweeps=sweeps), plan.most)}.", "dim")
+        )
+    ]
 
 
 def runs(form: Mapping[str, str], subject: str) -> list[Line]:
