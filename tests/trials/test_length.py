@@ -17,7 +17,9 @@ GROWS = [1e8 * second for second in range(1, 11)]
 SETTLES = {
     "the same rate": (FLAT, True),
     "a rate that varies": ([1e9, 1.2e9, 0.8e9, 1.1e9] * 2 + [0.9e9, 1e9], True),
+    "a rate that varies much": ([1e9, 3e9, 2e9, 4e9, 1e9, 2e9, 1e9, 3e9, 1e9, 2e9], True),
     "a rate that grows": (GROWS, False),
+    "a rate that grows at first": ([0.2e9, 0.5e9, 0.8e9, 0.95e9] + [1e9] * 6, False),
     "a rate that falls": (GROWS[::-1], False),
     "nothing": ([0.0] * 10, False),
     "no seconds": ([], False),

@@ -1,6 +1,6 @@
 """How long an experiment lasts: the number of its pairs, and the seconds of a run.
 
-A run of which the first seconds carry what the whole carries is as good when it is short: see
+A run of which the first seconds carry what the others carry is as good when it is short: see
 `settles`. Only the length of runs depends on this, and both states have the same, so that it moves
 no verdict: it costs the power to find a small effect, for which there are more pairs.
 """
@@ -8,15 +8,18 @@ no verdict: it costs the power to find a small effect, for which there are more 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
+from statistics import mean, variance
 from typing import Final
 
 from ..terms.dataclass import dataclass
 from . import statistics
-from .result import Interval, Options, mean_rate
+from .result import Interval, Options
 
 QUICK: Final = 4.0  # seconds of a run whose rate is the same from its beginning
 USUAL: Final = Options().seconds  # of a run; a length that was chosen stays
-SAME: Final = 0.10  # largest relative difference of the first seconds and the whole
+SAME: Final = 0.10  # largest relative difference of the first seconds and the others
+SURE: Final = 2.0  # standard errors of a difference that noise does not explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,16 @@ class ExperimentPlan:
 
 
 def settles(intervals: Sequence[Interval]) -> bool:
-    """Whether the first seconds of a run carry as much as the whole: it need not grow first.
+    """Whether the first seconds of a run carry as much as the others: the rate need not grow first.
 
-    A longer run would find the same rate but for its noise. False if seconds were not measured.
+    The means differ by no more than `SAME` of the rate, or than two standard errors of their
+    difference, which is the noise of the seconds. False if too few seconds were measured.
     """
-    begun = [one for one in intervals if one.start - intervals[0].start < QUICK - 0.5]
-    first, whole = mean_rate(begun), mean_rate(intervals)
-    return bool(first and whole) and abs((first or 0) - (whole or 0)) <= SAME * (whole or 0)
+    begin = intervals[0].start if intervals else 0.0
+    rates = [one.bits_per_second for one in intervals]
+    early = sum(one.start - begin < QUICK - 0.5 for one in intervals)
+    first, rest = rates[:early], rates[early:]
+    if len(first) < 2 or len(rest) < 2 or not sum(first):
+        return False
+    error = sqrt(variance(first) / len(first) + variance(rest) / len(rest))
+    return abs(mean(first) - mean(rest)) <= max(SAME * mean(rates), SURE * error)
