@@ -10,7 +10,7 @@ from scenes import lossy
 
 from nettop.panes import page
 from nettop.terms.text import text_of
-from nettop.views.build import keep, later, merge
+from nettop.views.build import later, merge, passed
 from nettop.views.moments import at_moment
 from nettop.views.scene import Note, Pending, Scene, SceneOrigin
 from nettop.views.view import View
@@ -44,7 +44,7 @@ def test_a_new_picture_counts_by_its_own_clock() -> None:
 def test_it_runs_on_while_paused_and_in_the_past() -> None:
     now = away(12.0)
     older = replace(now, wall=now.wall - 5, late=0.0)
-    assert keep(older, now).left(WAITS) == pytest.approx(18, abs=1)
+    assert passed(older, now).left(WAITS) == pytest.approx(18, abs=1)
     assert at_moment(older, now).left(WAITS) == pytest.approx(18, abs=1)
 
 

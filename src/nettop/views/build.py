@@ -82,8 +82,12 @@ def scene_of(
 def keep(moment: Scene, now: Scene) -> Scene:
     """The fields that each sample sets from `moment`; the other fields and the notes from `now`."""
     kept = {name: getattr(now, name) for name in _KEPT}
-    kept["late"] = now.late + now.wall - moment.wall
     return sorted_by_mutes(replace(moment, **kept, notes=now.notes))
+
+
+def passed(moment: Scene, now: Scene) -> Scene:
+    """As `keep`, of a moment that has passed: the countdown of changes is that of now."""
+    return replace(keep(moment, now), late=now.late + now.wall - moment.wall)
 
 
 def merge(old: Scene, new: Scene) -> Scene:
@@ -98,8 +102,7 @@ def merge(old: Scene, new: Scene) -> Scene:
         return replace(old, notes=notes, shortfall=(new if first else old).shortfall)
     new = keep(new, replace(old, notes=notes))
     return replace(
-        new, ended=ending(old, new), seen=altering(old, new), silent=new.silent or old.silent,
-        late=0.0,
+        new, ended=ending(old, new), seen=altering(old, new), silent=new.silent or old.silent
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 from ..frame.rates import Frame
 from ..terms.dataclass import dataclass
-from .build import keep
+from .build import passed
 from .past import History
 from .scene import Scene
 
@@ -198,5 +198,5 @@ def at_moment(moment: Scene, now: Scene) -> Scene:
         journal = tuple(one for one in now.journal if one.wall <= moment.wall)
         results = tuple(one for one in now.results if one.wall <= moment.wall)
     shown = replace(moment, past=past, recording=now.recording)
-    shown = keep(replace(shown, interval=now.interval), now)
+    shown = passed(replace(shown, interval=now.interval), now)
     return replace(shown, journal=journal, progress=moment.progress, results=results, ago=ago)

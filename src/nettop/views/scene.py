@@ -254,7 +254,7 @@ class Scene:
     studies: tuple[Paper, ...] = field(default=(), metadata=_KEPT)  # lazy
     progress: RunningTest | None = field(default=None, metadata=_KEPT)
     pending: tuple[Pending, ...] = field(default=(), metadata=_KEPT)
-    late: float = field(default=0.0, metadata=_KEPT)  # seconds from `wall` to now
+    late: float = field(default=0.0, metadata=_MOMENT)  # seconds from `wall` to now
     question: Question | None = field(default=None, metadata=_KEPT)
     mutes: tuple[str, ...] = field(default=(), metadata=_KEPT)  # the list of muted findings
     origin: SceneOrigin | None = field(default=None, metadata=_KEPT)  # None: this host
