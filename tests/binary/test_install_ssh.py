@@ -222,5 +222,5 @@ def test_it_is_installed_works_as_on_a_host_that_has_it_and_leaves_nothing(login
     assert set(last["states"]) <= {"undone", "reverted"}, last
 
     code, told = nettop(login, "--forget")
-    assert (code, "removed, with what it made there" in told) == (0, True), told
+    assert (code, "removed, with all that it made there" in told) == (0, True), told
     assert files(login) == before

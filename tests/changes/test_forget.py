@@ -47,14 +47,17 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> There:
 
 def test_without_a_change_in_force_all_goes(there: There) -> None:
     there.journal("undone", "reverted", "void")
-    assert forget(there.prefix).endswith("removed, with what it made there")
+    assert forget(there.prefix).endswith("results of tests, muted findings, the journal")
     assert there.kept == [False]
 
 
 def test_the_journal_of_what_is_in_force_stays(there: There) -> None:
     there.journal("undone", "applied", "rounded")
     told = forget(there.prefix)
-    assert told.endswith("its journal stays in /var/lib/nettop, with 2 changes in force")
+    assert told.endswith(
+        "but the journal in /var/lib/nettop, which undoes the 2 changes in force once nettop is "
+        "installed again"
+    )
     assert there.kept == [True]
 
 

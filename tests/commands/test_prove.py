@@ -15,7 +15,8 @@ from nettop.commands import prove
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.prediction import Prediction
 from nettop.terms.errors import Refused
-from nettop.trials.experiment import METRICS, ExperimentPlan
+from nettop.trials.experiment import METRICS
+from nettop.trials.length import ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options

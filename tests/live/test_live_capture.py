@@ -163,6 +163,6 @@ def test_a_capture_moved_off_the_busy_core_is_proven_better(burdened: int, tmp_p
     assert [(c["setting"], c["before"], c["after"]) for c in found["changes"]] == [
         (f"process.affinity@{burdened}", "1", "0")
     ]
-    assert len(found["a"]) == len(found["b"]) >= 5
+    assert len(found["a"]) == len(found["b"]) >= 3
     assert found["median_difference"] > 0.05
     assert os.sched_getaffinity(burdened) == {0}

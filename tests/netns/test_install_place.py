@@ -49,10 +49,12 @@ class There:
         self.enter = ("nsenter", "--mount", f"--target={self.holder.pid}", "--wd=/")
         self.root(
             *(f"mkdir -p {one}; mount -t tmpfs -o mode=755 none {one}" for one in PLACES),
-            f"mkdir -p /srv/bin /srv/home/.cache; ln -s {shutil.which(shell)} /srv/bin/sh",
+            "mkdir -p /srv/bin /srv/root /srv/home/.cache",
+            f"ln -s {shutil.which(shell)} /srv/bin/sh",
             "chown -R 65534 /srv/home",
         )
-        self.prefix = (*self.enter, "env", "PATH=/srv/bin:/usr/bin:/bin")
+        home = ("-u", "XDG_STATE_HOME", "-u", "XDG_CONFIG_HOME", "HOME=/srv/root")
+        self.prefix = (*self.enter, "env", *home, "PATH=/srv/bin:/usr/bin:/bin")
         self.user: tuple[str, ...] = (*self.prefix, *USER)
         self.file = sent(folder, NETTOP)
 
@@ -114,6 +116,39 @@ def test_root_runs_it_from_a_folder_of_roots_and_it_leaves_nothing(there: There)
     assert install.forget(there.prefix, known, keep=False) == ""
     assert there.files() == before
     assert install.look(there.prefix) == Installed("direct", root=False, user=False)
+
+
+def test_what_it_stored_for_root_goes_and_what_the_owner_put_there_stays(there: There) -> None:
+    before = there.files()
+    install.install(there.prefix, there.file)
+    state, config = "/srv/root/.local/state/nettop", "/srv/root/.config/nettop"
+    there.root(
+        f"mkdir -p {state}/results {state}/unfinished {config}",
+        f"touch {state}/results/one.json {state}/view.json {state}/processor {config}/muted",
+    )
+    install.forget(there.prefix, install.look(there.prefix), keep=False)
+    assert there.files() == before
+    there.root(f"mkdir -p {state}/results; touch {state}/results/own.json")  # of an earlier file
+    before = there.files()
+    install.install(there.prefix, there.file)
+    there.root(f"mkdir -p {config}/rules; touch {config}/rules/own.toml {state}/view.json")
+    install.forget(there.prefix, install.look(there.prefix), keep=False)
+    assert {path.partition("/srv")[2].partition(" ")[0] for path in there.files() - before} == {
+        "/root/.config", "/root/.config/nettop", "/root/.config/nettop/rules",
+        "/root/.config/nettop/rules/own.toml",
+    }  # fmt: skip
+
+
+def test_after_the_last_change_was_undone_nothing_is_left(there: There) -> None:
+    before = there.files()
+    install.install(there.prefix, there.file)
+    there.root("mkdir /var/lib/nettop; echo {} > /var/lib/nettop/journal")
+    stays = install.forget(there.prefix, install.look(there.prefix), keep=True)
+    assert (stays, there.seen("/var/lib/nettop/journal").exists()) == ("/var/lib/nettop", True)
+    assert not there.seen("/opt/nettop").exists()
+    install.install(there.prefix, there.file)  # to undo it
+    assert install.forget(there.prefix, install.look(there.prefix), keep=False) == ""
+    assert there.files() == before
 
 
 def test_a_user_has_it_in_his_cache(there: There) -> None:

@@ -9,7 +9,8 @@ import pytest
 from folded import folded
 
 from nettop.trials import experiment, statistics
-from nettop.trials.experiment import ExperimentPlan, Sample
+from nettop.trials.experiment import Sample
+from nettop.trials.length import ExperimentPlan
 
 TESTS = 1000
 
@@ -154,6 +155,7 @@ def test_a_sweep_leaves_a_hopeless_value_out_and_goes_on_with_the_others() -> No
 
 
 def test_the_user_is_told_how_long_it_takes() -> None:
-    assert statistics.lasting(11.5) == "2 to 8 min"  # 5 and 21 pairs of runs
-    assert statistics.lasting(11.5, states=3) == "3 to 12 min"
-    assert statistics.lasting(1.5, least=1, most=2) == "3 to 6 s"
+    assert statistics.lasting(115.0, 483.0) == "2 to 8 min"
+    assert statistics.lasting(3.0, 6.2) == "3 to 6 s"
+    assert ExperimentPlan(run_seconds=11.5, shorter=6.0).minimum(2, 0.0) == 8 * 11.5 - 6 * 6.0
+    assert ExperimentPlan(run_seconds=11.5).minimum(3, 1.0, sweeps=True) == 17 * 11.5 + 15

@@ -15,7 +15,8 @@ from nettop.changes.journal import Journal
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
 from nettop.trials.documents import Interface
-from nettop.trials.experiment import METRICS, ExperimentPlan, Sample
+from nettop.trials.experiment import METRICS, Sample
+from nettop.trials.length import ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.result import (
     Latency,
@@ -66,9 +67,26 @@ def test_states_take_turns_and_the_lever_ends_where_it_began() -> None:
     fake = Fake()
     found = experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan())
     assert found.comparison.verdict == "better"
-    assert fake.moves == [0, 0] + [0, 1] * 5 + [-1]  # two probes that agree, then A B A B …
-    assert len(found.a) == len(found.b) == 5
-    assert found.document()["minimum_seconds"] == 12 * 11.0
+    assert fake.moves == [0, 0] + [0, 1] * 3 + [-1]  # two probes that agree, then A B A B …
+    assert len(found.a) == len(found.b) == 3
+    assert found.document()["minimum_seconds"] == 8 * 11.0
+    assert found.comparison.because.endswith(
+        "; each of 3 runs is beyond all 5 without it: 1 in 56 by chance"
+    )
+
+
+def test_the_pause_follows_a_change_and_no_other_run() -> None:
+    waits: list[float] = []
+    stop = threading.Event()
+
+    def wait(timeout: float | None = None) -> bool:
+        waits.append(timeout or 0.0)
+        return False
+
+    stop.wait = wait  # type: ignore[method-assign]
+    fake = Fake(pause=4.0)
+    experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan(), cancel=stop)
+    assert waits == [0.0] * 3 + [4.0] * 5
 
 
 def test_unclear_pairs_are_followed_by_more_up_to_the_most() -> None:
@@ -164,7 +182,7 @@ def test_progress_knows_the_time_left() -> None:
     told: list[Progress] = []
     experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan(), watch=told.append)
     left = [round((p.of - p.second) / 11.0) for p in told]
-    assert left == [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]  # with two probes
+    assert left == [8, 7, 6, 5, 4, 3, 2, 1]  # with two probes
     assert {p.note.split(",")[0] for p in told} == {"baseline", "changed"}
 
 
@@ -176,9 +194,9 @@ def test_the_time_left_of_an_unclear_experiment_is_that_of_the_next_odd_round() 
         fake, lambda _: Sample(next(figures)), RATE, ExperimentPlan(most=9), watch=told.append
     )
     left = [round((p.of - p.second) / 11.0) for p in told]
-    assert left[:4] == [12, 11, 11, 11]  # each further probe may be the last
-    assert left[4:14] == list(range(10, 0, -1))
-    assert left[14:] == [4, 3, 2, 1] * 2  # rounds 6 and 7, 8 and 9
+    assert left[:4] == [8, 7, 7, 7]  # each further probe may be the last
+    assert left[4:10] == list(range(6, 0, -1))
+    assert left[10:] == [4, 3, 2, 1] * 3  # rounds 4 and 5, 6 and 7, 8 and 9
 
 
 def test_a_sweep_names_the_best_and_compares_each_with_how_it_was() -> None:
@@ -339,7 +357,7 @@ def test_the_pairs_so_far_are_told_with_every_run() -> None:
     assert last.after == found.b[:-1]  # the last run is not told of: it ends the experiment
     assert last.interval is not None
     assert last.interval[0] <= last.middle <= last.interval[1]
-    assert [len(p.standing.after) for p in told[2:] if p.standing] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert [len(p.standing.after) for p in told[2:] if p.standing] == [0, 0, 1, 1, 2, 2]
     rows: list[Progress] = []
     experiment.sweep(Fake(), ["a", "b", "c"], lambda state: Sample(1.0 + state), RATE,
                      ExperimentPlan(least=1, most=1), rows.append)  # fmt: skip

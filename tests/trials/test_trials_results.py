@@ -10,7 +10,8 @@ import pytest
 
 from nettop import cli
 from nettop.trials import results, tune
-from nettop.trials.experiment import METRICS, ExperimentPlan
+from nettop.trials.experiment import METRICS
+from nettop.trials.length import ExperimentPlan
 from nettop.trials.lever import LeverError, Proved
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
@@ -200,7 +201,7 @@ def test_late_samples_of_a_run_do_not_use_up_the_time_of_the_next(
 def test_tuning_proves_what_its_time_is_long_enough_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two offers: a proof compares two states; a kept change needs the time of one more."""
     plan = ExperimentPlan()
-    need = (2 + 2 * plan.least) * plan.run_seconds + 2 * plan.least
+    need = (2 + 2 * plan.early) * plan.run_seconds + 2 * plan.early
     monkeypatch.setattr("nettop.trials.prove.prove", lambda *_, **__: document(0.5, True, 3))
     on = Bench("bulk", Options(), METRICS["rate"], plan)
     offers = [Offer(name, "", [("sysctl.net.a", "1")]) for name in ("a@eth0", "b@eth0")]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from nettop.trials import experiment
-from nettop.trials.experiment import ExperimentPlan, Sample
+from nettop.trials.experiment import Sample
+from nettop.trials.length import ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.unfinished import Unfinished
 

@@ -216,7 +216,11 @@ def forget(words: Sequence[str], *, asks: bool = False) -> str:
         raise Refused(f"nothing was removed: a change at {name} is unconfirmed or in a test", 4)
     made = sum(state in _MADE for state in states)
     folder = install.forget(words, known, keep=made > 0, asks=asks)
+    removed = f"{name}: removed, with all that it made there"
     if not folder:
-        return f"{name}: removed, with what it made there"
-    why = f", with {made} change{'s' * (made > 1)} in force" if made else ", which was there before"
-    return f"{name}: removed; its journal stays in {folder}{why}"
+        return f"{removed}: what it unpacked, results of tests, muted findings, the journal"
+    why = "which was there before"
+    if made:
+        changes = f"{made} change{'s' * (made > 1)}"
+        why = f"which undoes the {changes} in force once nettop is installed again"
+    return f"{removed} but the journal in {folder}, {why}"

@@ -3,11 +3,11 @@
   nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"
   nettop prove sysctl.net.ipv4.tcp_sack=1 --to 10.0.0.2 --peer "ssh host2"
 
-The experiment runs at least five pairs (--pairs). It continues until the confidence interval is
-narrow, --budget is spent or --most pairs are done. The verdict is `better` if the interval of the
-median difference excludes zero, the gain exceeds 3 %, and neither drops nor retransmits increase.
-With any other verdict, and if the command is cancelled or killed, the change is reverted. Exit code
-0: better and kept; 1: any other verdict.
+The experiment runs at least five pairs (--pairs), or three if the effect is clear. It continues
+until the confidence interval is narrow, --budget is spent or --most pairs are done. The verdict is
+`better` if the interval of the median difference excludes zero, the gain exceeds 3 %, and neither
+drops nor retransmits increase. With any other verdict, and if the command is cancelled or killed,
+the change is reverted. Exit code 0: better and kept; 1: any other verdict.
 """
 
 from __future__ import annotations
@@ -62,13 +62,18 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--tool", metavar="TOOL", help="test tool (bulk; capture for findings about captures)")
     add("--metric", metavar="NAME", help="metric: rate, p50, p99, delivered or per-core")
-    add("--pairs", type=whole(1), metavar="N", help="minimum number of pairs of runs (5)")
+    add(
+        "--pairs",
+        type=whole(1),
+        metavar="N",
+        help="minimum number of pairs of runs (5; of a clear effect 3)",
+    )
     add("--most", type=whole(1), metavar="N", help="maximum number of pairs of runs (21)")
     duration_argument(parser, "--budget", "time limit of the experiment: 90s, 10m")
 
 
-def bench_of(args: argparse.Namespace) -> Bench:
-    """The test bench that the arguments describe."""
+def bench_of(args: argparse.Namespace, *, sweeps: bool = False) -> Bench:
+    """The test bench that the arguments describe; `sweeps`: of several values."""
     from .. import trials
     from ..trials import experiment, prove, statistics
 
@@ -84,7 +89,8 @@ def bench_of(args: argparse.Namespace) -> Bench:
         tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
         budget=args.budget, watch=show_progress, cancel=stopper(),
     )  # fmt: skip
-    print(statistics.pairs_sentence(on.plan.least, on.plan.most), file=sys.stderr)
+    fewest = on.plan.fewest(sweeps=sweeps)
+    print(statistics.pairs_sentence(fewest, on.plan.most), file=sys.stderr)
     return on
 
 
@@ -129,6 +135,7 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
 
     What limits the test, and so the prediction, is known only under its load.
     """
+    from ..trials import prove
     from ..trials.tune import Offer
 
     if all(map(assigns, args.what)):
@@ -140,12 +147,21 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
     if finding not in current:
         print("no such finding while idle; looking again while a test runs", file=sys.stderr)
     if finding not in current or (current[finding].relieves and current[finding].wanted):
-        current |= under_load(on, args.look, lambda: _findings(args, finding, predicted=True))
+        loaded = prove.facing(on, _settings(finding))
+        current |= under_load(loaded, args.look, lambda: _findings(args, finding, predicted=True))
     if finding not in current:
         raise Refused(f"no finding {finding!r} on this host now{nearest(finding, current)}", 2)
     if not current[finding].wanted:
         raise Refused(f"{finding} has no setting to change, so there is nothing to test", 4)
     return offered(current[finding])
+
+
+def _settings(finding: str) -> list[str]:
+    """What the rule of a finding sets, as templates; Refused if there is no such rule."""
+    from .rules import rule_named
+
+    fixes = rule_named(finding.partition("@")[0]).words.fixes
+    return [fix.setting.form() for fix in fixes if fix.setting is not None]
 
 
 def offered(finding: Finding, there: Distant | None = None) -> Offer:

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.second:
         grid.append((args.second, args.and_value))
     form = format_of(args)
-    on = bench_of(args)
+    on = bench_of(args, sweeps=True)
     document = attempt(
         lambda: prove.sweep(grid, on, keep=args.keep_best, resume=args.resume),
         after="; the same command with --resume continues",

@@ -59,7 +59,10 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
         parser, "--warmup", "warm-up before it, not measured; 0: none (1)", 1.0, parse=pause
     )
     add("--streams", type=whole(1), default=1, help="number of parallel connections (1)")
-    add("--reverse", action="store_true", help="the other host sends")
+    add(
+        "--reverse", action=argparse.BooleanOptionalAction,
+        help="the other host sends (default: where a setting of the receive side is tested)",
+    )  # fmt: skip
     add("--bidirectional", action="store_true", help="both hosts send")
     add("--udp", action="store_true", help="use UDP")
     add("--rate", type=rate, metavar="BITS", help="offered rate in bit/s, such as 940M")

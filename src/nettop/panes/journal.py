@@ -202,7 +202,7 @@ def detail(entry: JournalEntry, scene: Scene, width: int) -> list[Line]:
     out.append(line(values, (f"   {state}", role)))
     pending = next((p for p in scene.pending if p.id == entry.id), None)
     if pending is not None:
-        left = seconds(round(max(0.0, pending.deadline - scene.wall)))
+        left = seconds(round(scene.left(pending)))
         out.append(line((f" applied; reverts in {left} unless confirmed with c", "warn")))
     for text, role in ((entry.since, "warn"), (entry.because, "dim")):
         if text:

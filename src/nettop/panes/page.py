@@ -30,6 +30,9 @@ PENDING: Final = {  # the keys for a change that is not confirmed, in the presen
     False: (("c", "key"), (" keep, ", "warn"), ("u", "key"), (" undo now", "warn")),
     True: (("End", "key"), (" leads to its keys", "warn")),
 }
+SILENT: Final = (
+    3.0  # seconds without a picture: a change at that host needs no connection to revert
+)
 Guide = Callable[[View, int, int], list[Line]]
 
 
@@ -230,12 +233,12 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
     out: list[Line] = []
     many = len(scene.pending)
     for pending in scene.pending[: 2 if many <= 2 else 1]:
-        left = max(0.0, pending.deadline - scene.wall)
+        left = scene.left(pending)
         out.append(
             fit_line(
                 line(
                     (f" {left:>3.0f} s ", "alarm"),
-                    (f" {_pending(pending.setting, width)}: ", "warn"),
+                    (f" {_pending(scene, pending.setting, width)}: ", "warn"),
                     *PENDING[bool(view.moment)],
                 ),
                 width,
@@ -269,9 +272,10 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
     return out
 
 
-def _pending(setting: str, width: int) -> str:
+def _pending(scene: Scene, setting: str, width: int) -> str:
     """What will happen to the setting; its name gives way to the keys."""
-    whole = f"{setting} reverts unless confirmed"
+    alone = " by itself" if scene.origin is not None and scene.late >= SILENT else ""
+    whole = f"{setting} reverts{alone} unless confirmed"
     room = width - cells("  30 s  : End leads to its keys ")
     return whole if cells(whole) <= room else f"{crop(setting, max(8, room - 8))} reverts"
 

@@ -90,7 +90,7 @@ def choose(view: View, scene: Scene, by: int) -> View:
     """The next choice of the field under the cursor; the same view for a field of free text."""
     name = target(view, scene).removeprefix("form.")
     known = {
-        "what": list(KINDS), "tool": list(scene.tools), "reverse": ["no", "yes"],
+        "what": list(KINDS), "tool": list(scene.tools), "reverse": ["auto", "no", "yes"],
         "finding": provable(scene), "to": peers(scene),
     }.get(name)  # fmt: skip
     if not known:

@@ -124,6 +124,8 @@ def _flags(options: Document) -> list[str]:
         words.append(f"--{name.replace('_', '-')}")
         if isinstance(value, list | tuple):
             words.append(",".join(map(_plain, value)))
+        elif value is False:
+            words[-1] = f"--no-{name}"
         elif value is not True:
             words.append(_plain(value))
     return words

@@ -29,6 +29,7 @@ and may have
     TEXT        names whose values stay text in JSON even if they look like numbers (CPU lists)
     RUNTIME     False: a file, so a reboot does not reset it
     ROUNDS      True: drivers may take a value near the requested one
+    SIDE        rx or tx, or either by name: what it acts on; default: the word in name or queue
     FORGETS     why the change may be gone, if not because the interface is another one
     VALUE       the canonical form of a text: a function; ValueError. Default: single spaces
     normal(address, value)              the same, where it depends on the name

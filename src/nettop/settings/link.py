@@ -25,6 +25,10 @@ NAMES = (
     "mtu", "txqueuelen", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size",
     "promisc",
 )  # fmt: skip
+SIDE = {
+    "txqueuelen": "tx", "gso-max-size": "tx", "gso-ipv4-max-size": "tx", "gro-max-size": "rx",
+    "gro-ipv4-max-size": "rx", "promisc": "rx",
+}  # fmt: skip
 _FILES = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
 _GETLINK, _SETLINK = 18, 19
 _PROMISC = 0x100

@@ -11,6 +11,7 @@ from . import Address, Limits
 from ._text import interface, number, switch, text
 
 RISK = "none"
+SIDE = "rx"
 KEEP = "unit"  # no systemd key exists
 NIC = True
 NAMES = ("defer-hard-irqs", "gro-flush-timeout", "threaded")

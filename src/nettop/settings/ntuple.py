@@ -17,6 +17,7 @@ from . import Address, Command, Host, Limits
 from .route import packed
 
 RISK = "none"
+SIDE = "rx"
 NIC = True
 SHOWS = "ethtool -n {nic}"
 KEEP = "unit"

@@ -18,6 +18,10 @@ CHOICES = ("on", "off")
 COMMAND = "ethtool -A {nic} {name} {value}"
 SHOWS = "ethtool -a {nic}"
 NAMES = ("autoneg", "rx", "tx")
+SIDE = {
+    "rx": "tx",
+    "tx": "rx",
+}  # a host that obeys pause frames sends; one that receives sends them
 _KEYS = {"autoneg": "AutoNegotiationFlowControl", "rx": "RxFlowControl", "tx": "TxFlowControl"}
 _MESSAGE = Message("pause", {name: name for name in NAMES}, "pause {}", switches=frozenset(NAMES))
 read, write = _MESSAGE.read, _MESSAGE.write

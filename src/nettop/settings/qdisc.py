@@ -21,6 +21,7 @@ from ..terms.dataclass import dataclass
 from . import Address, Command, Host, Limits, sysctl
 
 RISK = "none"
+SIDE = "tx"
 NIC = True
 SHOWS = "tc qdisc show dev {nic}"
 KEEP = "unit"

@@ -28,6 +28,8 @@ _NUMBERS = {
     "initrwnd": 14, "quickack": 15, "congctl": 16,
 }  # fmt: skip
 NAMES = tuple(_NUMBERS)
+SIDE = {"window": "rx", "initrwnd": "rx", "quickack": "rx", "cwnd": "tx", "initcwnd": "tx",
+        "rto_min": "tx", "congctl": "tx"}  # fmt: skip
 _MAIN, _UNICAST, _ONLINK = 254, 1, 4
 _DST, _OIF, _PRIORITY, _METRICS, _CACHE = 1, 4, 6, 8, 12
 _GATEWAY, _SOURCE, _TABLE, _PREFERENCE = 5, 7, 15, 20

@@ -16,6 +16,7 @@ from . import Address, Limits
 from ._text import cpu_list, cpus, known_cpus, number, queue, ranges, text
 
 RISK = "none"
+SIDE = "rx"
 NIC = True
 ROUNDS = True
 NAMES = ("cpus", "flow-cnt")

@@ -15,6 +15,7 @@ from ..host.source import Source
 from . import Address, Command, Host, Limits
 
 RISK = "queues"
+SIDE = "rx"
 NIC = True
 KEEP = "unit"  # no systemd key exists
 NAMES = ("table", "key", "hash-tcp4", "hash-udp4", "hash-tcp6", "hash-udp6")

@@ -52,6 +52,26 @@ _BOUNDS: dict[str, tuple[int | None, int]] = {
     "net.ipv4.ip_local_port_range": (1, 65535),
     "net.core.rps_sock_flow_entries": (0, 1 << 29),
 }  # fmt: skip
+SIDE = {
+    **dict.fromkeys((f"net.core.{name}" for name in (
+        "rmem_max", "rmem_default", "busy_poll", "busy_read", "dev_weight", "dev_weight_rx_bias",
+        "flow_limit_cpu_bitmap", "flow_limit_table_len", "gro_normal_batch", "netdev_budget",
+        "netdev_budget_usecs", "netdev_max_backlog", "rps_default_mask", "rps_sock_flow_entries",
+    )), "rx"),
+    **dict.fromkeys((f"net.ipv4.{name}" for name in (
+        "tcp_rmem", "tcp_adv_win_scale", "tcp_app_win", "tcp_low_latency", "tcp_moderate_rcvbuf",
+        "udp_rmem_min",
+    )), "rx"),
+    **dict.fromkeys(
+        ("net.core.wmem_max", "net.core.wmem_default", "net.core.default_qdisc",
+         "net.core.dev_weight_tx_bias"), "tx",
+    ),
+    **dict.fromkeys((f"net.ipv4.{name}" for name in (
+        "tcp_wmem", "tcp_autocorking", "tcp_congestion_control", "tcp_limit_output_bytes",
+        "tcp_min_tso_segs", "tcp_no_metrics_save", "tcp_notsent_lowat", "tcp_pacing_ca_ratio",
+        "tcp_pacing_ss_ratio", "tcp_slow_start_after_idle", "tcp_tso_win_divisor", "udp_wmem_min",
+    )), "tx"),
+}  # fmt: skip
 
 
 def path(name: str) -> str:

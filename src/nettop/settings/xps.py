@@ -14,6 +14,7 @@ from . import Address, Limits
 from ._text import cpu_list, cpus, interface, known_cpus, queue, ranges, text
 
 RISK = "none"
+SIDE = "tx"
 NIC = True
 NAMES = ("cpus", "rxqs")
 TARGETS = re.compile("/(rx|tx)-[0-9]{1,5}")

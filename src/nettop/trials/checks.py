@@ -146,7 +146,7 @@ def _counters(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
         name = side.busiest()
         if name is None:
             return
-    receives = (side is here) == o.reverse
+    receives = (side is here) == bool(o.reverse)
     interface = side.interfaces[name]
     counted = interface["rx_payload_bytes"] if receives else interface["tx_payload_bytes"]
     sender = there if o.reverse else here

@@ -47,7 +47,7 @@ class Absent(PeerError):  # noqa: N818
     """A program is not installed at that end."""
 
     def __init__(self, program: str, where: str) -> None:
-        self.program = program
+        self.program, self.where = program, where
         super().__init__(f"{program} is not installed {where}")
 
 

@@ -18,6 +18,7 @@ from typing import Final, Protocol
 from ..terms.dataclass import dataclass
 from . import statistics
 from .documents import OutcomeFields
+from .length import ExperimentPlan
 from .lever import Lever
 from .peer import Cancelled
 from .result import Progress, Side, Standing, TrialResult
@@ -114,20 +115,6 @@ def _raise(worst: dict[str, float], name: str, ratio: float) -> None:
     worst[name] = max(worst[name], ratio)
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentPlan:
-    """The length limits of an experiment."""
-
-    least: int = statistics.PAIRS  # rounds
-    most: int = statistics.MOST
-    budget: float | None = None  # seconds; None: until settled or `most`
-    run_seconds: float = 11.0  # of one run, with its warm-up
-
-    def minimum(self, states: int, pause: float) -> float:
-        """The shortest duration: two baseline probes and the minimum number of pairs."""
-        return (2 + states * self.least) * self.run_seconds + states * self.least * pause
-
-
 class Log(Protocol):
     """The runs of a sweep, kept while it runs (`unfinished.Unfinished`)."""
 
@@ -161,6 +148,8 @@ class Runner:
     samples: dict[int, list[Sample]] = field(default_factory=dict)
     begun: float = 0.0
     steady: bool = True
+    probed: list[float] = field(default_factory=list)  # figures of the baseline before the pairs
+    at: int = 0  # the state of the host
 
     def one(self, state: int, rounds: int, states: int, left: int, *, count: bool = True) -> Sample:
         """Switch the host to a state, wait for the link, run the trial; Cancelled.
@@ -171,7 +160,8 @@ class Runner:
             raise Cancelled
         self._report(state, rounds, states, left)
         self.lever.put(state)
-        if self.cancel.wait(self.lever.pause):
+        waits, self.at = self.lever.pause if state != self.at else 0.0, state
+        if self.cancel.wait(waits):
             raise Cancelled
         taken = self.take(state)
         if count:
@@ -181,8 +171,8 @@ class Runner:
 
     def _report(self, state: int, rounds: int, states: int, left: int) -> None:
         done = self.clock() - self.begun
-        each = self.plan.run_seconds + self.lever.pause
-        note = f"{'baseline' if state == 0 else f'change {state}' if states > 2 else 'changed'}"
+        each = self.plan.run_seconds - self.plan.shorter + self.lever.pause
+        note = "baseline" if state == 0 else f"change {state}" if states > 2 else "changed"
         self.watch(
             Progress("experiment", done, done + left * each,
                      note=f"{note}, run {rounds}" if rounds else "baseline, stability check",
@@ -194,26 +184,25 @@ class Runner:
         if self.metric is None:
             return None
         a, b = tuple(self.figures(0)), tuple(self.figures(1))
-        gains = statistics.gains(a, b, higher=self.metric.higher)
         standing = Standing(self.metric.unit, self.metric.higher, a, b)
-        if not gains:
+        if not (gains := statistics.gains(a, b, higher=self.metric.higher)):
             return standing
         return replace(standing, middle=median(gains), interval=statistics.interval(gains)[:2])
 
     def probe(self, states: int) -> None:
         """Run the baseline, not counted, until two consecutive runs agree (at most PROBES)."""
-        last: float | None = None
         for number in range(PROBES):
             left = max(1, AGREE - number) + self.left(0, states)
-            figure = self.one(0, 0, states, left, count=False).figure
-            if last is not None and abs(figure - last) <= STEADY * max(abs(last), 1e-12):
+            self.probed.append(self.one(0, 0, states, left, count=False).figure)
+            last, figure = self.probed[-2:] if number else (0.0, 1.0)
+            if abs(figure - last) <= STEADY * max(abs(last), 1e-12):
                 return
-            last = figure
         self.steady = False
 
     def left(self, rounds: int, states: int, ended: Callable[[int], bool] = _never) -> int:
         """The fewest counted runs from that round on; the number of the last round is odd."""
-        last = min(max(self.plan.least, rounds) | 1, self.plan.most)
+        fewest = self.plan.fewest(sweeps=self.metric is None)
+        last = min(max(fewest, rounds) | 1, self.plan.most)
         known = (len(self.samples.get(state, ())) for state in range(states) if not ended(state))
         return sum(max(0, last - count) for count in known)
 
@@ -238,10 +227,18 @@ class Runner:
                     if len(self.samples.get(state, ())) < rounds and not ended(state):
                         self.one(state, rounds, states, self.left(rounds, states, ended))
                 odd = rounds % 2 == 1  # an odd count has a middle pair
-                if rounds >= self.plan.least and ((odd and enough()) or self.spent()):
+                over = rounds >= self.plan.least and ((odd and enough()) or self.spent())
+                if over or (odd and self.clear(rounds)):
                     return
         finally:
             self.lever.restore()
+
+    def clear(self, rounds: int) -> bool:
+        """Whether two compared states differ so clearly that they end before `least` rounds."""
+        if self.metric is None or not 0 < self.plan.early <= rounds < self.plan.least:
+            return False
+        a, b = self.figures(0), self.figures(1)
+        return statistics.apart(a, b, self.probed, higher=self.metric.higher)
 
     def figures(self, state: int) -> list[float]:
         """The counted figures of a state."""
@@ -308,7 +305,11 @@ def compare(
     runner.alternate(2, enough)
     a, b = runner.figures(0), runner.figures(1)
     guards = guards_of(runner.samples.get(0, []), runner.samples.get(1, []), chosen.guards)
-    verdict = statistics.guarded(statistics.compare(a, b, higher=chosen.higher), guards)
+    verdict = statistics.compare(a, b, higher=chosen.higher)
+    if runner.clear(len(b)):
+        because = f"{verdict.because}; {statistics.beyond(len(a) + len(runner.probed), len(b))}"
+        verdict = replace(verdict, because=because)
+    verdict = statistics.guarded(verdict, guards)
     faults = [fault for each in runner.samples.values() for s in each for fault in s.faults]
     if faults and verdict.verdict in ("better", "worse"):
         because = f"a run gave an implausible result: {faults[0]}"

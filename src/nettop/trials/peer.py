@@ -23,6 +23,7 @@ from ..terms.text import safe as printable
 from .end import Absent, Cancelled, End, PeerError
 from .far.schema import HelperOptions
 
+PYTHON: Final = prefix.PYTHON[0]
 _PACKAGE: Final = "nettop.trials.far"
 _FAR: Final = Path(__file__).parent / "far"
 
@@ -64,6 +65,15 @@ class Peer:
         text = json.dumps(job).encode() + b"\n"
         return End(process, script, text, self.where, self.cancel)
 
+    def by_file(self, absent: Absent) -> bool:
+        """Whether it is this peer that has no Python, and that of the one file there is next."""
+        words = self.prefix
+        if absent.program != PYTHON or absent.where != self.where or not words:
+            return False
+        known = words in prefix.FILES
+        prefix.FILES.add(words)
+        return not known
+
     def run(self, argv: Sequence[str], seconds: float = 15.0) -> tuple[int, str]:
         """Run a short command on this peer: exit code, and output of both streams.
 
@@ -92,4 +102,4 @@ def parse(text: str | None) -> Peer:
         raise ValueError(f"peer {text!r}: {error}") from None
 
 
-__all__ = ["HERE", "Absent", "Cancelled", "End", "Peer", "PeerError", "parse"]
+__all__ = ["HERE", "PYTHON", "Absent", "Cancelled", "End", "Peer", "PeerError", "parse"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
 from typing import cast
@@ -20,10 +20,12 @@ from ..host.source import Live
 from ..terms.dataclass import dataclass
 from ..terms.units import scaled
 from . import ends, experiment, results
+from . import facing as ways
 from . import run as runner
 from .calibration import beside, forecast
 from .documents import Conditions, EndsDocument, ProveDocument, SweepDocument, SweepRow
-from .experiment import ExperimentPlan, Metric, Sample
+from .experiment import Metric, Sample
+from .length import QUICK, USUAL, ExperimentPlan, settles
 from .lever import Proved, Switch
 from .result import Options, Progress, TrialResult, given
 from .run import Watch, nobody
@@ -45,10 +47,15 @@ class Bench:
     last: TrialResult | None = None  # of the last run
     progress: Progress | None = None  # of the experiment
     seen: list[EndsDocument] = field(default_factory=list)  # both ends in each run
+    settled: dict[int, bool] = field(default_factory=dict)  # whether the first run of a state did
 
-    def take(self, state: int) -> Sample:  # noqa: ARG002
-        """One run as a sample."""
-        self.last = runner.run(self.tool, self.options, self._inner, self.cancel)
+    def take(self, state: int) -> Sample:
+        """One run as a sample; a short one after first runs of which none had to grow."""
+        options = self.options
+        if self.plan.shorter and state in self.settled and all(self.settled.values()):
+            options = replace(options, seconds=QUICK)
+        self.last = runner.run(self.tool, options, self._inner, self.cancel)
+        self.settled.setdefault(state, settles(self.last.measured.intervals))
         if self.last.ends is not None:
             self.seen.append(self.last.ends)
         return experiment.sample(self.last, self.metric)
@@ -118,9 +125,11 @@ def bench(
 
     KeyError for an unknown metric.
     """
-    plan = ExperimentPlan(run_seconds=options.seconds + options.warmup + 0.5, budget=budget)
+    shorter = USUAL - QUICK if options.seconds == USUAL else 0.0
+    run_seconds = options.seconds + options.warmup + 0.5
+    plan = ExperimentPlan(run_seconds=run_seconds, budget=budget, shorter=shorter)
     if pairs is not None:
-        plan = replace(plan, least=pairs, most=max(pairs, plan.most))
+        plan = replace(plan, least=pairs, most=max(pairs, plan.most), early=0)
     if most is not None:
         plan = replace(plan, most=max(plan.least, most))
     chosen = experiment.metric(tool, metric)
@@ -130,6 +139,11 @@ def bench(
 def fitting(finding: str) -> str:
     """The built-in tool that measures what a finding is about."""
     return "capture" if finding.startswith("capture-") else "bulk"
+
+
+def facing(on: Bench, names: Iterable[str], *, away: bool = False) -> Bench:
+    """The bench whose tests pass the settings, unless its options say a direction."""
+    return replace(on, options=ways.facing(on.tool, on.options, names, away=away))
 
 
 def watching(on: Bench, wanted: Wanted) -> Bench:
@@ -154,6 +168,8 @@ def prove(
     write failed. Cancelled, TrialError, PeerError: all changes are reverted.
     """
     on, earlier = watching(on, wanted), len(on.seen)
+    on = facing(on, (setting for setting, _ in wanted), away=lever is not None)
+    on.settled = {}
     with lever or Switch([wanted], finding) as switch:
         if not switch.rows:
             raise ValueError("nothing to test: the host already has these settings")
@@ -190,6 +206,7 @@ def sweep(
         grid, lambda setting: settings.read(Live(), settings.parse(setting))
     )
     label = " × ".join(setting for setting, _ in grid)
+    on = facing(on, (setting for setting, _ in grid))
     if not states:
         raise ValueError(f"nothing to test: {label} already has that value")
     file = Unfinished.of(
@@ -267,12 +284,13 @@ def describe(stored: Mapping[str, object]) -> str:
     low, high = document["interval"]
     span = f"{100 * low:+.1f} to {100 * high:+.1f} %"
     middle = f"{100 * document['median_difference']:+.1f} %"
+    sent = ", the other host sends" if document.get("options", {}).get("reverse") else ""
     lines = [
         f"{document['finding']}: {document['verdict']}  ({document['because']})",
         f"  before  {_figures(document['a'], unit)}",
         f"  after   {_figures(document['b'], unit)}",
         f"  median difference {middle}, {100 * document['confidence']:.0f} % interval {span}",
-        f"  {len(document['a'])} pairs in {document['seconds']:.0f} s",
+        f"  {len(document['a'])} pairs in {document['seconds']:.0f} s{sent}",
     ]
     if words := beside(document):
         lines.append(f"  predicted {words}")

@@ -24,7 +24,7 @@ class Options:
     seconds: float = 10.0  # measured time, after the warm-up
     warmup: float = 1.0  # seconds of warm-up, not measured
     streams: int = 1
-    reverse: bool = False  # the other host sends
+    reverse: bool | None = None  # the other host sends; None: not said, so this one
     bidirectional: bool = False
     udp: bool = False
     rate: float | None = None  # offered bit/s (paced); None: as fast as possible

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, field, fields, replace
+from functools import partial
 from math import isfinite
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
@@ -149,7 +150,19 @@ def run(
     _takes(module, options)
     cancel = cancel or threading.Event()
     far = None if options.peer is None else replace(peer.parse(options.peer), cancel=cancel)
-    trial = Trial(options, replace(peer.parse(options.host), cancel=cancel), far, watch, cancel)
+    near = replace(peer.parse(options.host), cancel=cancel)
+    trial = partial(Trial, options, near, far, watch, cancel)
+    try:
+        return _run(module, trial(), settings)
+    except peer.Absent as absent:
+        if not any(one is not None and one.by_file(absent) for one in (near, far)):
+            raise
+        return _run(module, trial(), settings)
+
+
+def _run(module: ModuleType, trial: Trial, settings: Mapping[str, str] | None) -> TrialResult:
+    """The same with the Python that is known to be at each end; Absent: one has none."""
+    options = trial.options
     with none_left(), ExitStack() as stack:
         trial.samples.begin(stack, trial.here, trial.there)
         if options.neighbour is not None:
@@ -160,6 +173,8 @@ def run(
             with ends.watching(options) as seen:
                 measured: Measured = module.measure(trial)
         except peer.Absent as absent:
+            if absent.program == peer.PYTHON:
+                raise
             raise TrialError(_missing(module, absent)) from None
         if not all(map(isfinite, _numbers(asdict(measured)))):
             raise TrialError(f"{module.TOOL} reported a number that is not finite")

@@ -12,6 +12,14 @@ The criterion
     *no difference*: all other cases.
     Pairs are added, two at a time, until the verdict is settled: the interval lies within ±3 %, or
     its nearer end is beyond 3 % and beyond half the median; at most 21 pairs by default.
+    A clear effect ends it after three pairs: it is settled, and all runs with the change lie on one
+    side of all runs without it, those before the first pair included, farther away than runs of one
+    state lie from each other (`apart`). If the change does nothing, the order of the runs is
+    chance: of three runs and five, one order in 56 has the three at the top (the exact rank sum
+    test, Mann & Whitney 1947). That is less than the 1 in 32 of five pairs that all gain, and the
+    distance makes it rarer still, as an early look must be so that the later ones keep their level
+    (Haybittle 1971; Peto et al. 1976). Simulated without an effect, `better` has a share of at most
+    2.6 % with it and 2.6 % without it, of normal, lognormal and two-valued noise.
 A gain with more drops or retransmits is not better: see `Guard`. The rate of the receiver already
 includes the cost of retransmits. Therefore, with a gain of 50 % or more, losses up to 1 % (the
 threshold of wide-area paths) are reported but do not change the verdict.
@@ -41,6 +49,7 @@ MATTERS: Final = 0.03  # a smaller gain does not justify a change
 WILD: Final = 0.10  # a wider interval is inconclusive
 BOOTSTRAP: Final = 0.99
 PAIRS: Final = 5
+EARLY: Final = 3  # pairs after which a clear effect ends an experiment
 MOST: Final = 21
 NOTHING: Final = 1e-12  # of the largest figure: a base below it counts as 0 and gives no percentage
 HOPELESS: Final = ((5, 0), (9, 1))
@@ -115,6 +124,25 @@ def settled(differences: Sequence[float], least: int = PAIRS, matters: float = M
     middle = median(differences)
     near = low if middle > 0 else -high
     return near > matters and near > abs(middle) / 2
+
+
+def apart(
+    a: Sequence[float], b: Sequence[float], before: Sequence[float] = (), *, higher: bool = True
+) -> bool:
+    """Whether the effect is clear: see the criterion. `before`: runs without the change as well."""
+    base = [*before, *a]
+    gap = max(min(b) - max(base), min(base) - max(b))
+    spread = max(max(runs) - min(runs) for runs in (base, b))
+    found = gains(a, b, higher=higher)
+    return gap > spread and settled(found, EARLY) and abs(median(found)) > MATTERS
+
+
+def beyond(without: int, having: int) -> str:
+    """How sure an early end is, in words, by the numbers of runs."""
+    return (
+        f"each of {having} runs is beyond all {without} without it: 1 in "
+        f"{comb(without + having, having)} by chance"
+    )
 
 
 def hopeless(differences: Sequence[float], matters: float = MATTERS) -> bool:
@@ -239,9 +267,8 @@ def tolerated(pairs: int, effect: float = EFFECT) -> float:
     return low
 
 
-def lasting(run_seconds: float, states: int = 2, least: int = PAIRS, most: int = MOST) -> str:
-    """`2 to 9 min`: the time of `least` to `most` rounds with a run of each state."""
-    short, long = (rounds * states * run_seconds for rounds in (least, most))
+def lasting(short: float, long: float) -> str:
+    """`2 to 9 min`: the time of an experiment that takes so many seconds."""
     if long < 120:
         return f"{short:.0f} to {long:.0f} s"
     return f"{max(1.0, short / 60):.0f} to {long / 60:.0f} min"

@@ -19,7 +19,7 @@ from ..panes import pane
 from ..settings import Host
 from ..terms.text import Line, line
 from ..views.ask import Ask
-from ..views.build import NOTES
+from ..views.build import NOTES, later
 from ..views.form import values
 from ..views.kept import PEERS, journal, journal_version, notices, root_journal, stored, studies
 from ..views.scene import JournalEntry, Question, Scene, changed, origin_of
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ..host.played import Played
 
 JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending
+COUNT_EVERY: Final = 1.0  # seconds between the figures of the countdown of changes
 AWAY_EVERY: Final = 10.0  # the same for the journal of another host: each is a connection
 
 
@@ -76,6 +77,7 @@ class Actions:
         self.studies_read = False
         self.read_only = False  # write nothing, not even that a notice was shown
         self.journal_read = 0.0  # time of the last read of the journal for a pending change
+        self.counts = False  # whether a thread lets the countdown of changes run on
         self.journal_seen = (0, 0)  # its version when it was read last
 
     def prefixes(self) -> tuple[str, str]:
@@ -173,6 +175,11 @@ class Actions:
         """
         if self.playing is not None:
             self.playing.follow(scene)
+        if scene.pending and self.playing is None and not self.counts:
+            self.counts = True
+            timer = threading.Timer(COUNT_EVERY, self._count)
+            timer.daemon = True
+            timer.start()
         now = time.monotonic()
         lazy = pane(view.pane).LAZY
         if "studies" in lazy and not self.studies_read:
@@ -189,6 +196,11 @@ class Actions:
         if due or (self._here() and journal_version() != self.journal_seen):
             self.journal_read = now
             self._spawn("journal", self.reload)
+
+    def _count(self) -> None:
+        """Let the countdown of changes run on without a picture; `follow` begins the next."""
+        self.counts = False
+        self.post(later)
 
     # -- stored data -----------------------------------------------------------------------------
 

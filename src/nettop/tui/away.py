@@ -150,7 +150,7 @@ class Away:
             command = f"{self.remote.way} prove {own} --to ADDRESS"
             self.post(note(f"a capture is tested at its own host: {command}", "warn"))
             return
-        form = self.proving.form(view, scene)
+        form = self.proving.form(view, scene, finding)
         if not form["to"]:
             self.post(note("a proof needs the address of the peer", "warn"))
             return

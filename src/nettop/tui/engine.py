@@ -316,6 +316,7 @@ class Engine(threading.Thread):
         return replace(
             scene_of(observation, self.past, self.plans, lazy),
             interval=self.interval,
+            arrived=0.0 if self.source.ends else time.monotonic(),
             recording=self.recording.path if self.recording is not None else "",
             peer=peer,
         )

@@ -27,6 +27,8 @@ class Experiments:
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what a proof would write, with the address and peer of the form."""
         from ..changes.plan import plan
+        from ..trials import prove
+        from ..trials.facing import facing
 
         finding = changeable(ask.target, scene, self.planning.post, "prove")
         if finding is None:
@@ -46,9 +48,11 @@ class Experiments:
             self.planning.post(note("already set: nothing to compare", "warn"))
             return
         peer = f" ({form['peer']})" if form["peer"] else ""
+        tested = facing(prove.fitting(finding.id), options_of(form), dict(wanted))
+        sends = ", which sends," if tested.reverse else ""
         body = (
             *self.planning.lines(changes),
-            line(f" Set and reverted in turn, with tests to {form['to']}{peer} in between."),
+            line(f" Set and reverted in turn, with tests to {form['to']}{peer}{sends} in between."),
             *lasting(form, 2),
             line((" Kept only if significantly better; Ctrl-X stops and reverts.", "dim")),
         )
@@ -86,7 +90,7 @@ class Experiments:
             *(line(("   # ", "dim"), (settings.shell(address, one, self.planning.source), "key"))
               for one in tested),
             *runs(form, "Each value is"),
-            *lasting(form, 1 + len(tested)),
+            *lasting(form, 1 + len(tested), sweeps=True),
             line((" The current value is set again at the end; Ctrl-X stops and reverts.", "dim")),
         )  # fmt: skip
         wanted = tuple((form["setting"], value) for value in tested)
@@ -141,7 +145,7 @@ class Experiments:
         return False
 
 
-def lasting(form: Mapping[str, str], states: int) -> list[Line]:
+def lasting(form: Mapping[str, str], states: int, *, sweeps: bool = False) -> list[Line]:
     """How long an experiment takes, and what it can find; nothing if the form is wrong."""
     from ..trials import prove, statistics
 
@@ -149,8 +153,13 @@ def lasting(form: Mapping[str, str], states: int) -> list[Line]:
         plan = prove.bench(BUILT_IN, options_of(form)).plan
     except ValueError:
         return []
-    time = statistics.lasting(plan.run_seconds, states, plan.least, plan.most)
-    return [line((f" {time}. {statistics.pairs_sentence(plan.least, plan.most)}.", "dim"))]
+    most = states * plan.most * plan.run_seconds
+    time = statistics.lasting(plan.minimum(states, 0.0, sweeps=sweeps), most)
+    return [
+        line(
+            (f" {time}. {statistics.pairs_sentence(plan.fewest(sweeps=sweeps), plan.most)}.", "dim")
+        )
+    ]
 
 
 def runs(form: Mapping[str, str], subject: str) -> list[Line]:

@@ -32,7 +32,7 @@ def question(scene: Scene) -> Question | None:
             line(f" {scene.progress.title} runs:", " it is stopped, and what it set is reverted")
         )
     for one in scene.pending:
-        left = seconds(max(0.0, round(one.deadline - scene.wall)))
+        left = seconds(round(scene.left(one)))
         command = _command("confirm", one)
         rows.append(
             line(f" {one.setting} reverts in {left}", (f"   # {command}", "key"), " keeps it")

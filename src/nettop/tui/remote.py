@@ -20,6 +20,7 @@ from ..facts.pair.words import called
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, line
+from ..trials.facing import reverse
 from ..views.ask import Ask
 from ..views.form import course, values
 from ..views.scene import Question, Scene
@@ -29,6 +30,7 @@ from .notes import Post, ask_question, brief, note
 from .planning import Planning, risk_text, sheet
 
 if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
     from ..host.install import File
     from .trying import TrialBench
 
@@ -47,11 +49,14 @@ class Proving:
     bench: TrialBench
     prefixes: Callable[[], tuple[str, str]]
 
-    def form(self, view: View, scene: Scene) -> dict[str, str]:
+    def form(self, view: View, scene: Scene, finding: Finding) -> dict[str, str]:
         """The form of the test, with what is known of both ends where nothing was typed."""
         near, far = self.prefixes()
-        to, reverse = course(scene)
-        known = {"to": to, "reverse": "yes" if reverse else "no", "peer": far or LOCAL}
+        to, receives = course(scene)
+        wanted = [one.setting for one in finding.wanted]
+        sends = reverse(wanted, away=bool(finding.host))
+        sends = receives if sends is None else sends
+        known = {"to": to, "reverse": "yes" if sends else "no", "peer": far or LOCAL}
         typed = {name: view.form[name] for name in known if view.form.get(name)}
         return {**values(view), **known, **typed, "host": near}
 

@@ -20,7 +20,7 @@ from ..panes import page
 from ..terms.text import Line, plain
 from ..views import effects
 from ..views.ask import Ask
-from ..views.build import keep
+from ..views.build import passed
 from ..views.scene import Scene
 from ..views.view import View, next_interval
 from . import answers, effect, internals, keys, leaving, mouse, palette, themes
@@ -126,7 +126,7 @@ class Nettop(App[int]):
             return earlier
         if not self.view.paused or self.frozen is None:
             return self.scene
-        return keep(self.frozen, self.scene)
+        return passed(self.frozen, self.scene)
 
     def lines(self) -> list[Line]:
         """The screen as lines."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..trials.run import Watch
 
 Wanted = Sequence[tuple[str, str]]
+_SENDS: Final = {"yes": True, "no": False}  # the peer; else as a setting that is tested needs
 BUILT_IN: Final = "bulk"  # the tool of experiments: nothing has to be installed on the peer
 
 
@@ -243,6 +244,6 @@ def options_of(form: Mapping[str, str]) -> Options:
         peer=form["peer"] or None,
         seconds=seconds,
         streams=streams,
-        reverse=form["reverse"] == "yes",
+        reverse=_SENDS.get(form["reverse"]),
         host=form.get("host") or None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
@@ -84,6 +85,11 @@ def keep(moment: Scene, now: Scene) -> Scene:
     return sorted_by_mutes(replace(moment, **kept, notes=now.notes))
 
 
+def passed(moment: Scene, now: Scene) -> Scene:
+    """As `keep`, of a moment that has passed: the countdown of changes is that of now."""
+    return replace(keep(moment, now), late=now.late + now.wall - moment.wall)
+
+
 def merge(old: Scene, new: Scene) -> Scene:
     """The next scene: the fields that each sample sets from `new`, the others from `old`.
 
@@ -97,7 +103,12 @@ def merge(old: Scene, new: Scene) -> Scene:
     new = keep(new, replace(old, notes=notes))
     return replace(
         new, ended=ending(old, new), seen=altering(old, new), silent=new.silent or old.silent
-    )
+    )  # fmt: skip
+
+
+def later(scene: Scene) -> Scene:
+    """The scene as time passes without a new picture."""
+    return replace(scene, late=time.monotonic() - scene.arrived) if scene.arrived else scene
 
 
 def ending(old: Scene, new: Scene) -> tuple[Ended, ...]:

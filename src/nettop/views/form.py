@@ -23,7 +23,7 @@ FIELDS: Final = (  # name, label, default, hint
     ("peer", "peer", "", "prefix that reaches the peer: ssh host2"),
     ("seconds", "seconds", "10", "of one run; at least 10 to compare runs"),
     ("streams", "streams", "1", "parallel connections"),
-    ("reverse", "reverse", "no", "yes: the peer sends (← →)"),
+    ("reverse", "reverse", "auto", "yes: the peer sends; auto: as needed"),
     ("budget", "minutes", "10", "time limit of all proofs together"),
 )
 _BENCH: Final = ("to", "peer", "seconds", "streams", "reverse")

@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 from ..frame.rates import Frame
 from ..terms.dataclass import dataclass
-from .build import keep
+from .build import passed
 from .past import History
 from .scene import Scene
 
@@ -192,14 +192,11 @@ def at_moment(moment: Scene, now: Scene) -> Scene:
     Notes, questions and settings of the screen are those of now, also the countdown of changes.
     """
     ago = now.wall - moment.wall
-    pending = tuple(replace(one, deadline=one.deadline - ago) for one in now.pending)
     past, journal, results = now.past.until(moment.wall), moment.journal, moment.results
     if moment.boxed:
         past = moment.past
         journal = tuple(one for one in now.journal if one.wall <= moment.wall)
         results = tuple(one for one in now.results if one.wall <= moment.wall)
     shown = replace(moment, past=past, recording=now.recording)
-    shown = keep(replace(shown, interval=now.interval), now)
-    return replace(
-        shown, pending=pending, journal=journal, progress=moment.progress, results=results, ago=ago
-    )
+    shown = passed(replace(shown, interval=now.interval), now)
+    return replace(shown, journal=journal, progress=moment.progress, results=results, ago=ago)

@@ -237,6 +237,7 @@ class Scene:
     recording: str = field(default="", metadata=_MOMENT)  # the file being written
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
     wall: float = field(default=0.0, metadata=_MOMENT)
+    arrived: float = field(default=0.0, metadata=_MOMENT)  # monotonic seconds; 0: of a recording
     shortfall: str = field(default="", metadata=_MOMENT)  # why too little was read to judge
     boxed: bool = field(default=False, metadata=_MOMENT)  # it comes from the black box
     stretched: Mapping[str, float] = field(
@@ -253,6 +254,7 @@ class Scene:
     studies: tuple[Paper, ...] = field(default=(), metadata=_KEPT)  # lazy
     progress: RunningTest | None = field(default=None, metadata=_KEPT)
     pending: tuple[Pending, ...] = field(default=(), metadata=_KEPT)
+    late: float = field(default=0.0, metadata=_MOMENT)  # seconds from `wall` to now
     question: Question | None = field(default=None, metadata=_KEPT)
     mutes: tuple[str, ...] = field(default=(), metadata=_KEPT)  # the list of muted findings
     origin: SceneOrigin | None = field(default=None, metadata=_KEPT)  # None: this host
@@ -284,6 +286,10 @@ class Scene:
         known = (*self.findings, *self.muted, *(one.finding for one in self.ended))
         known += self.peer.findings if self.peer is not None else ()
         return next((f for f in known if f.id == id_), None)
+
+    def left(self, pending: Pending) -> float:
+        """Seconds until a change reverts: they pass without a new picture too."""
+        return max(0.0, pending.deadline - self.wall - self.late)
 
     def steps(self, id_: str) -> tuple[Step, ...]:
         """The steps of a finding, also of one that has ended."""

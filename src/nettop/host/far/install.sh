@@ -22,6 +22,10 @@ owned() { # Whether it is a folder of this user, and no symbolic link.
     [ "$3" = "$me" ]
 }
 
+home=${HOME-}
+[ -n "$home" ] && owned "$home" || home=$(eval "echo ~$(id -un)") # as files/trust.py does for root
+state=${XDG_STATE_HOME:-$home/.local/state} config=${XDG_CONFIG_HOME:-$home/.config}
+
 safe() { # Whether nobody else can change the folder or one above it.
     at=$(cd -P "$1" && pwd -P) || return
     while :; do
@@ -48,7 +52,17 @@ made() { # What this and the file make here, where it exists: all of it goes, or
         done
         echo "empty $one"
     done
+    for one in "$state/nettop" "$config/nettop"; do # what the owner puts there himself stays
+        owned "$one" || continue
+        for inner in results unfinished view.json processor muted config.toml; do
+            [ ! -e "$one/$inner" ] || echo "all $one/$inner"
+        done
+        echo "empty $one"
+    done
     [ -z "$journal" ] || [ ! -e "$journal" ] || echo "all $journal"
+    for one in "$state" "${state%/*}" "$config"; do
+        [ "$one" = "$home" ] || ! owned "$one" || echo "empty $one"
+    done
     for one in $parents "$above"; do
         [ ! -e "$one" ] || echo "empty $one"
     done
@@ -87,6 +101,7 @@ if [ "$1" = install ]; then
     [ ! -t 0 ] || end no 'this prefix has a terminal, which changes what is sent: leave out -t'
     hash /dev/null >/dev/null || end no 'the file cannot be checked there: no sha256sum, no openssl'
     first='' before=$(made)
+    [ -z "$journal" ] || [ ! -e "$journal/before" ] || before=$(cat "$journal/before")
     if [ ! -e "$place/before" ]; then
         [ ! -e "$place/nettop" ] || end no "$place/nettop is there, but not by --install"
         first=yes
@@ -121,7 +136,11 @@ fi
 [ -e "$place/before" ] || end none "$2" "$me"
 [ "$1" = forget ] || end at "$2" "$me"
 before=$(cat "$place/before")
-[ "$3" = keep ] && clean "$journal" || clean ''
+kept=
+[ "$3" != keep ] || kept=$journal
+clean "$kept"
+# an --install that comes to undo the rest knows what was there before the first one
+[ -z "$kept" ] || [ ! -e "$kept" ] || echo "$before" >"$kept/before"
 [ ! -e "$place/nettop" ] || end no "cannot remove $place/nettop"
 [ -z "$journal" ] || [ ! -e "$journal" ] || end gone "$journal"
 end gone

@@ -2,6 +2,9 @@
 
 Unread data means that the program reads no faster. The buffer limits if the queue is empty and the
 window allows just about the present rate at the receiver's own round trip (tcp_rcv_rtt_measure()).
+On a path that is shorter than the kernel can measure, the window is open again once its reader has
+had a CPU: the buffer limits if the queue is again and again as long as the window, and the reader
+runs for a moment each time, since sender and reader then wait for each other.
 """
 
 from __future__ import annotations
@@ -36,6 +39,10 @@ FIXED: Final = 0.9  # of the largest buffer that autotuning makes
 KEPT: Final = 0.55  # of a buffer: autotuning makes it twice what arrives in a round trip, and more
 SCALED: Final = 0.6  # of the largest window that can be offered arrives in a round trip
 LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is unreliable
+OFTEN: Final = 0.3  # of the samples the whole window is unread: the sender stands again and again
+# seconds; a thread that runs for less at a time has slept, since the scheduler leaves it so long
+# (sysctl_sched_base_slice in kernel/sched/fair.c)
+SLICE: Final = 0.7e-3
 _FULL: Final = "SOCKET_RCVBUFF"
 TYPED: Final = 400_000  # bit/s: someone who types gets less
 PIECES: Final = (0.4, 1.1)  # of the time is the wait for the first byte of a piece
@@ -87,7 +94,9 @@ def _stream(look: Look) -> Iterator[Reading]:
     yield Reading("application", "here", name, "measured", why, held or None,
                   around if held >= 0.5 else None, held)  # fmt: skip
     if size:
-        buffer = _buffer(look, size, unread)
+        busiest = max(known, key=lambda one: one.used, default=None)
+        closed = _closed(look, size, busiest) if held < BINDS else 0.0
+        buffer = _buffer(look, size, unread, closed)
         # a reader that waits for its next piece leaves most of the buffer empty
         yield replace(buffer, capacity=None) if pieces and not buffer.held else buffer
     yield Reading(
@@ -121,7 +130,24 @@ def _asks_late(look: Look) -> float:
     return found.share if found is not None else 0.0
 
 
-def _buffer(look: Look, size: int, unread: float) -> Reading:
+def _closed(look: Look, size: int, reader: cpu.Thread | None) -> float:
+    """The share of samples in which all of a window was unread that its reader empties at once.
+
+    0 if that is rare, if the reader never sleeps, or if a round trip is long enough to be judged.
+    The sender stands while the window is closed, and the reader sleeps once the queue is empty: a
+    larger buffer lets both work at a time. A reader without a pause would fill that one too.
+    """
+    if reader is None or not reader.runs or reader.ran >= SLICE * reader.runs:
+        return 0.0
+    if look.rate < 8 * FILLED * size * reader.runs:
+        return 0.0
+    full = share(
+        bool(e.now.rcv_ssthresh) and e.now.recv_q >= FIXED * e.now.rcv_ssthresh for e in look.tcp
+    )
+    return full if full >= OFTEN else 0.0
+
+
+def _buffer(look: Look, size: int, unread: float, closed: float) -> Reading:
     triple = look.triples.get("tcp_rmem", ())
     most = triple[2] if len(triple) == 3 else None
     trip = (mean(entry.now.rcv_rtt for entry in look.tcp) or 0.0) / 1e6
@@ -134,12 +160,16 @@ def _buffer(look: Look, size: int, unread: float) -> Reading:
     filled = kept or (final and flying >= FILLED * size)
     if unscaled:
         filled = flying >= SCALED * window
-    full = trip >= LONG and filled and unread < 0.5
+    closed = closed if final and trip < LONG else 0.0
+    full = bool(closed) or (trip >= LONG and filled and unread < 0.5)
     owner = "net.ipv4.tcp_rmem" if most is not None and size >= FIXED * most else "SO_RCVBUF"
     name = f"receive buffer {units.size(size)}" + (f", {owner}" if full else "")
     if unscaled:
         name = f"receive window {units.size(window)} at the most, by its scale"
     why = f"{units.size(flying)} arrive in a round trip of {units.seconds(trip)}"
+    if closed:
+        why = f"the whole window is unread in {units.share(closed)} of the samples, though its "
+        why += "reader empties it each time that it runs"
     largest = size if full or most is None else max(size, most)
     # the queue of what limits now is part of `trip`; the handshake was measured without it
     alone = min(trip, (look.now("min_rtt") or 0.0) / 1e6 or trip)
@@ -149,7 +179,9 @@ def _buffer(look: Look, size: int, unread: float) -> Reading:
         bound = formulas.window_cap(window, alone)
         capacity = min(OFFERED[0] * whole, SCALED * bound), min(OFFERED[1] * whole, bound)
     used = min(1.0, flying / (window if unscaled else size)) if trip >= LONG else None
-    return Reading("rcvbuf", "here", name, "computed", why, used, capacity, 1.0 if full else 0.0)
+    kind = "measured" if closed else "computed"
+    return Reading("rcvbuf", "here", name, kind, why, closed or used, capacity,
+                   1.0 if full else 0.0)  # fmt: skip
 
 
 def _datagrams(look: Look) -> Iterator[Reading]:
