@@ -75,7 +75,33 @@ def lines(facts: Facts, bursts: Sequence[Rhythm] = ()) -> list[str]:
         row for one in out
         for row in wrap(safe(one), 78, initial_indent="  ✗ ", subsequent_indent="    ")
     ]  # fmt: skip
-    return ["", "dropped and refused in this namespace", *rows] if rows else []
+    if rows:
+        rows = ["", "dropped and refused in this namespace", *rows]
+    counted = accounting(facts)
+    return [*rows, "", *counted] if counted else rows
+
+
+def accounting(facts: Facts) -> list[str]:
+    """What the look lost by counters, with a reason and without; nothing where it lost nothing."""
+    from ..facts.losses import sentence
+
+    text = sentence(facts.losses) if facts.losses is not None else ""
+    return wrap(text, 78, subsequent_indent="  ")
+
+
+def losses(facts: Facts) -> dict[str, object]:
+    """The same as data."""
+    one = facts.losses
+    if one is None:
+        return {}
+    return {
+        "losses": {
+            "seconds": round(one.seconds, 3), "counted": one.counted, "explained": one.explained,
+            "uncertain": one.uncertain, "stages": one.stages,
+            "counters": [place._asdict() for place in one.places],
+            "reasons": dict(one.reasons), "alone": dict(one.alone), "unread": one.unread,
+        }
+    }  # fmt: skip
 
 
 def document(facts: Facts, bursts: Sequence[Rhythm] = ()) -> dict[str, object]:
@@ -97,4 +123,5 @@ def document(facts: Facts, bursts: Sequence[Rhythm] = ()) -> dict[str, object]:
             for one in calls
         ],
         "rhythms": [one._asdict() for one in bursts],
+        **losses(facts),
     }  # fmt: skip

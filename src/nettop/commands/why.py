@@ -164,6 +164,7 @@ def look(
     """
     from dataclasses import replace
 
+    from ..facts.accounting import accounted
     from ..facts.joined import Joiner, needs
     from ..facts.way import trouble
     from ..sampling.sampler import Sampler
@@ -173,6 +174,7 @@ def look(
     wanted = {*needs(), *more}
     first = frame = sampler.take(wanted)
     facts = joiner.build(frame)
+    begin = frame, facts
     if target is not None:
         _check(facts, target)
     flows: dict[tuple[str, str], Limit] = {}
@@ -189,7 +191,7 @@ def look(
     now = {(one.target, one.direction) for one in facts.limits}
     over = [replace(one, ended=True) for place, one in flows.items() if place not in now]
     over.sort(key=lambda one: -(one.rate or 0.0))
-    facts = replace(facts, limits=(*facts.limits, *over[:ENDED]))
+    facts = accounted(begin, (frame, replace(facts, limits=(*facts.limits, *over[:ENDED]))))
     if not facts.limits or all(core.idle is None for core in facts.cores):
         for names in NEEDED:
             unknown = _unknown(frame, names)

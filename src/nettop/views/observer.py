@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from .. import collect, config
 from ..facts import Facts
+from ..facts.accounting import COUNTERS, account
 from ..facts.joined import Joiner, needs
 from ..facts.kinds.pair import Pair
+from ..facts.losses import Accounting
 from ..facts.way import trouble
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
@@ -86,6 +88,8 @@ class Observer:
         self._counted = recorded(source)
         self.short_look: ShortLook | None = None
         self._looks = False  # whether it runs
+        self._begun: tuple[Frame, Facts] | None = None  # the first frame of the look
+        self._losses: Accounting | None = None  # of the last look
         if settings.get("drop_reasons", False):
             self.deep = True
 
@@ -134,6 +138,7 @@ class Observer:
     def deep(self, on: bool) -> None:
         self._counted = frozenset(collect.deep() if on else ())
         self.short_look, self._looks = None, False
+        self._begun = self._losses = None
         if not on:
             self._end_counting()
 
@@ -164,10 +169,11 @@ class Observer:
         if not look.runs(self.source.now()):
             if self._looks:
                 self._counted = frozenset(counted)
-                self.sampler.refresh(counted)
+                self.sampler.refresh((*counted, *COUNTERS))
             return self._looks
         if not self._looks:
             self._looks = True
+            self.sampler.refresh(COUNTERS)
             for what in counted.values():
                 with suppress(OSError):  # its table says why
                     self.source.counted(what)
@@ -178,6 +184,17 @@ class Observer:
         self._end_counting()
         if self.short_look is not None and frame.missing.keys() >= self._counted:
             self.short_look.refused()
+
+    def _accounted(self, seen: Observation, *, ends: bool) -> Observation:
+        """The observation with the losses of the last look, or since the kernel counts always."""
+        now = seen.frame, seen.facts
+        if self._begun is None and (self._looks or self.deep):
+            self._begun = now
+        elif self._begun is not None and (ends or self.deep) and self.interface is None:
+            self._losses = account(self._begun, now)
+        if ends:
+            self._begun = None
+        return replace(seen, facts=replace(seen.facts, losses=self._losses))
 
     def refresh(self) -> None:
         """The host was changed: read all tables and judge all facts in the next frame."""
@@ -230,7 +247,8 @@ class Observer:
             self._look_ended(frame)
         self.judge.quiet = quiet > 0.0
         begun = time.thread_time()
-        observation = replace(self.observation(frame), counting=self._looks)
+        seen = self._accounted(self.observation(frame), ends=ends)
+        observation = replace(seen, counting=self._looks)
         if self.short_look is not None:
             self.short_look.judged(frame.at, observation.judgement.problems())
         if before is not None:
@@ -266,7 +284,7 @@ class Observer:
 
         The counters of the recording decrease there, so this sample gives no rates. Findings stay.
         """
-        self.sampler = self.sampler.anew()
+        self.sampler, self._begun = self.sampler.anew(), None
         self.sampler.take(self.tables(wanted))
 
 
