@@ -75,6 +75,7 @@ class Host(Live):
             raise PermissionError(1, "counting in the kernel needs root")
         seconds = self.at - self.begun.setdefault(what, self.at)
         rows = "SOCKET_RCVBUFF 90 udp_queue_rcv_one_skb here 1 udp 53\n" if what == "drops" else ""
+        rows += "".join(f"@{part} 30 SOCKET_RCVBUFF backup\n" for part in (0, 90, 180) if rows)
         return f"{seconds:.3f}\n{rows if seconds else ''}"
 
     def end_counting(self, what: str) -> None:
@@ -121,6 +122,9 @@ def test_each_look_accounts_for_what_was_lost_in_it() -> None:
     shown = [text_of(row) for row in reasons(seen[-1].facts, 100, asked=False)]
     assert shown[1].strip() == (
         "lost in 2 s: 90 packets by the kernel's reasons alone (SOCKET_RCVBUFF)"
+    )
+    assert shown[2].strip() == (
+        "in bursts: 10 ms of 30 drops (SOCKET_RCVBUFF) every 750 ms, while backup ran"
     )
 
 

@@ -217,7 +217,7 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
 def observe(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
     from ..facts.accounting import accounted
-    from ..views.observer import watch
+    from ..views.observer import BURSTS, rhythms, watch
 
     observer = _observer(source, args)
     first = last = None
@@ -229,7 +229,9 @@ def observe(source: Source, args: argparse.Namespace) -> Observation:
         raise Refused("no data of this host can be read", 3)
     if observer.interface is not None:  # losses are those of the host
         return last
-    return replace(last, facts=accounted((first.frame, first.facts), (last.frame, last.facts)))
+    facts = accounted((first.frame, first.facts), (last.frame, last.facts))
+    bursts = rhythms(source, *BURSTS) if observer.deep else ()
+    return replace(last, facts=replace(facts, rhythms=bursts))
 
 
 def document(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from typing import Final, NamedTuple
@@ -12,6 +12,7 @@ from ..collect import drop_reasons
 from ..collect.snmp import Row as SnmpRow
 from ..terms.dataclass import dataclass
 from ..terms.units import seconds
+from . import rhythm
 
 PROTOCOLS: Final = "protocols"  # instead of a stage: what IP, UDP and TCP refuse
 MOST: Final = 3  # reasons that are named
@@ -59,6 +60,13 @@ class Accounting:
     def uncertain(self) -> int:
         """Those that may have a reason: so few come between both readings."""
         return self.counted - self.explained - sum(one.rest for one in self.places)
+
+
+def sentences(one: Accounting | None, rhythms: Iterable[rhythm.Rhythm]) -> list[str]:
+    """What the look lost, and what came in bursts; nothing where nothing did."""
+    lost = sentence(one) if one is not None else ""
+    bursts = [f"in bursts: {text}" for text in rhythm.sentences(rhythms)]
+    return [lost, *bursts] if lost else bursts
 
 
 def sentence(one: Accounting) -> str:

@@ -232,12 +232,10 @@ def reasons(facts: Facts, width: int, *, asked: bool) -> list[Line]:
         rows.append(line(("  no kernel drops on any interface", "dim")))
     elif asked and (why := facts.missing.get("drop_reasons")):
         rows.append(line((f"  drops not counted by reason: {why}", "dim")))
-    told = ""
     if facts.losses is not None:
-        from ..facts.losses import sentence  # after the first paint
+        from ..facts.losses import sentences  # after the first paint
 
-        told = sentence(facts.losses)
-    rows += [
-        line(text) for text in wrap(told, width, initial_indent="  ", subsequent_indent="    ")
-    ]
+        for told in sentences(facts.losses, facts.rhythms):
+            texts = wrap(told, width, initial_indent="  ", subsequent_indent="    ")
+            rows += [line(text) for text in texts]
     return [fit_line(row, width) for row in rows]

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from ..advice.judge.judge import Judge, Judgement
     from ..advice.rules.rule import Rule
     from ..facts.limits.prediction import Calibration
+    from ..facts.rhythm import Rhythm
 
 SAMPLES = 4  # the least number of intervals that a command observes
 SLOW = 0.5  # of the interval: a table that takes longer is not read in each sample
+BURSTS = ("drops", "calls")  # what is counted with its moments
 NO_WAITS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -90,6 +92,7 @@ class Observer:
         self._looks = False  # whether it runs
         self._begun: tuple[Frame, Facts] | None = None  # the first frame of the look
         self._losses: Accounting | None = None  # of the last look
+        self._rhythms: tuple[Rhythm, ...] = ()  # the same
         if settings.get("drop_reasons", False):
             self.deep = True
 
@@ -139,6 +142,7 @@ class Observer:
         self._counted = frozenset(collect.deep() if on else ())
         self.short_look, self._looks = None, False
         self._begun = self._losses = None
+        self._rhythms = ()
         if not on:
             self._end_counting()
 
@@ -181,6 +185,7 @@ class Observer:
 
     def _look_ended(self, frame: Frame) -> None:
         self._looks = False
+        self._rhythms = rhythms(self.source, *BURSTS)
         self._end_counting()
         if self.short_look is not None and frame.missing.keys() >= self._counted:
             self.short_look.refused()
@@ -194,7 +199,8 @@ class Observer:
             self._losses = account(self._begun, now)
         if ends:
             self._begun = None
-        return replace(seen, facts=replace(seen.facts, losses=self._losses))
+        facts = replace(seen.facts, losses=self._losses, rhythms=self._rhythms)
+        return replace(seen, facts=facts)
 
     def refresh(self) -> None:
         """The host was changed: read all tables and judge all facts in the next frame."""
@@ -345,6 +351,18 @@ def _length(source: Source) -> float:
     from ..host.recording import Replay  # only a recording needs it
 
     return source.length if isinstance(source, Replay) else 0.0
+
+
+def rhythms(source: Source, *counters: str) -> tuple[Rhythm, ...]:
+    """What came in bursts, of what these counters have counted: `drops`, `calls`."""
+    from ..collect._counted import moments  # after the first paint
+    from ..facts.rhythm import rhythms as found
+
+    events = []
+    for what in counters:
+        with suppress(OSError):  # it was not counted
+            events += moments(source.counted(what))
+    return tuple(found(events))
 
 
 def countable(source: Source, settings: config.Config) -> bool:
