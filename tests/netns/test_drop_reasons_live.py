@@ -20,8 +20,9 @@ import veth
 from changes_netns import python
 from hang import until
 
-from nettop.collect import drop_reasons
-from nettop.host.bpf import call
+from nettop.collect import drop_reasons, failed_calls
+from nettop.frame.rates import Partly
+from nettop.host.bpf import call, calls
 from nettop.host.bpf.drops import Counter
 from nettop.host.source import Live
 from nettop.views.observer import Observer
@@ -173,6 +174,29 @@ def test_without_the_right_it_is_one_sentence(what: str) -> None:
         "except OSError as error:\n    print(error.strerror)\n"
     )
     assert "needs root" in python("", script)
+
+
+def test_a_host_that_makes_too_many_calls_is_not_slowed_any_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    try:
+        failed = calls.Counter()
+    except OSError as error:
+        pytest.skip(f"this kernel cannot count: {error.strerror}")
+    monkeypatch.setattr(calls, "APART", 0.0)
+    mine = held(os.getpid())
+    monkeypatch.setattr(calls, "MOST", 1e12)
+    assert not isinstance(failed_calls.parse(failed.text()), Partly)
+    assert mine == held(os.getpid())
+    monkeypatch.setattr(calls, "MOST", 0)
+    os.stat("/")
+    rows = failed_calls.parse(failed.text())
+    assert isinstance(rows, Partly)
+    assert "calls a second" in rows.why
+    (ended,) = mine - held(os.getpid())
+    gone({ended})
+    assert failed_calls.parse(failed.text()) == rows  # said again, and nothing else ends
+    failed.close()
 
 
 PLAY = r"""
