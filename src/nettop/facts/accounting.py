@@ -14,10 +14,11 @@ is `uncertain`, no rest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from operator import attrgetter
+from typing import Any, Final
 
 from ..collect import drop_reasons
 from ..collect._words import UNKNOWN
@@ -28,9 +29,6 @@ from .counters import total
 from .limits.stages import declared
 from .losses import PROTOCOLS, Accounting, Place
 from .sums import backlog_drops
-
-if TYPE_CHECKING:
-    from .kinds.nic import Nic
 
 # the tables of counters: of one look they are read at its begin and at its end
 COUNTERS: Final = (
@@ -48,7 +46,9 @@ _SILENT: Final = ("NOT_SPECIFIED", drop_reasons.NO_REASON)  # reasons of which t
 def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting:
     """What was lost between two moments of one look, the first of which begins it."""
     frame, _ = last
-    before, now = dict(_counts(*first)), dict(_counts(*last))
+    totals = {nic.name: nic.total for nic in first[1].nics}
+    moved = {nic.name for nic in last[1].nics if nic.total != totals.get(nic.name)}
+    before, now = dict(_counts(*first, moved)), dict(_counts(*last, moved))
     grown = Counter[str]()
     for (counter, owner), count in now.items():
         # what is new may bring old counts along: an interface of another namespace
@@ -88,11 +88,16 @@ def _stages() -> Mapping[str, str]:
     return {**found, FILTERS: "qdisc", "xdp_drops": "xdp"}
 
 
-def _counts(frame: Frame, facts: Facts) -> Iterator[tuple[tuple[str, str], float]]:
-    """The counters of lost packets, by name and what they belong to."""
+def _counts(
+    frame: Frame, facts: Facts, nics: Container[str]
+) -> Iterator[tuple[tuple[str, str], float]]:
+    """The counters of lost packets, by name and what they belong to; `nics`: interfaces to read."""
     for nic in facts.nics:
-        for name in _of_device(nic):
-            if (count := getattr(nic.total, name)) is not None:
+        if nic.name not in nics:
+            continue
+        names, values = _of_device(card=nic.kind == "nic", ring=nic.driver in OWN)
+        for name, count in zip(names, values(nic.total), strict=True):
+            if count is not None:
                 yield (name, nic.name), count
     for row in frame.rows("qdiscs"):
         if row.parent == "ingress" and row.drops is not None:
@@ -108,14 +113,16 @@ def _counts(frame: Frame, facts: Facts) -> Iterator[tuple[tuple[str, str], float
         yield (BACKLOG, ""), dropped
 
 
-def _of_device(nic: Nic) -> Iterator[str]:
-    """The counters of an interface for what it loses itself, and no other place counts."""
-    yield "xdp_drops"
-    for stage in declared().values():
-        if not stage.card or nic.kind == "nic":
-            yield from (*stage.lost_rx, *stage.lost_tx)
-    if nic.kind != "nic" and nic.driver in OWN:
-        yield "tx_dropped"
+@cache
+def _of_device(*, card: bool, ring: bool) -> tuple[tuple[str, ...], Callable[[object], Any]]:
+    """The counters of an interface for what it loses itself, and no other place counts.
+
+    `card`: it is a network card; `ring`: a virtual interface with a ring. And what reads them.
+    """
+    stages = [stage for stage in declared().values() if card or not stage.card]
+    found = [name for one in stages for name in (*one.lost_rx, *one.lost_tx)]
+    names = tuple(dict.fromkeys(["xdp_drops", *found, *(["tx_dropped"] if ring else [])]))
+    return names, attrgetter(*names)
 
 
 @cache
