@@ -90,6 +90,7 @@ def looks(host: Host, seconds: int) -> list[Observation]:
     for _ in range(seconds):
         seen.append(observer.glance(()))
         host.at += 1.0
+    host._netlink().close()  # tracebacks of what was not read hold the host until later
     return seen
 
 
