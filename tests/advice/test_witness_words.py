@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 from nettop import config
 from nettop.advice.rules.load import load
-from nettop.collect import drop_reasons, failed_calls
+from nettop.collect import drop_reasons, failed_calls, snmp
+from nettop.facts import accounting
+from nettop.facts.kinds.nic import Counters
 from nettop.host.bpf import calls, drops
 
 _BTF = Path("/sys/kernel/btf/vmlinux")
@@ -23,7 +26,7 @@ _FILES = {
     "drop-reasons.toml": (
         "reason",
         {"name"},
-        {"rule", "seen", "place", "places"},
+        {"rule", "seen", "place", "places", "counter"},
         ("loss", "refused", "turned away", "normal", "unknown"),
     ),
     "failed-calls.toml": (
@@ -82,6 +85,15 @@ def test_each_advice_on_a_lost_or_refused_packet_names_a_command() -> None:
 def test_each_rule_that_explains_a_reason_better_exists() -> None:
     rules = {rule.id for rule in load([config.rules_folder()])}
     assert not {e["rule"] for e in _entries("drop-reasons.toml") if "rule" in e} - rules
+
+
+def test_each_counter_of_a_reason_is_one_that_the_accounting_reads() -> None:
+    nics, protocols = {f.name for f in fields(Counters)}, {f.name for f in fields(snmp.Row)}
+    assert not drop_reasons.counters() - nics - protocols - {accounting.FILTERS, accounting.BACKLOG}
+    assert drop_reasons.counted_by("PROTO_MEM", "", "tcp") == "rcvq_drops"
+    assert not drop_reasons.counted_by("PROTO_MEM", "", "icmp")
+    assert drop_reasons.counted_by("QDISC_DROP", "anywhere", "tcp") == "qdisc_drops"
+    assert not drop_reasons.counted_by("OF_ANOTHER_KERNEL", "", "tcp")
 
 
 def test_each_error_is_one_of_the_system() -> None:

@@ -13,6 +13,7 @@ from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.call import Call
 from nettop.facts.kinds.drop import Drop
+from nettop.frame.rates import Partly
 from nettop.host.bpf import symbols
 from nettop.host.bpf.btf import Types
 from nettop.host.recording import Replay
@@ -145,3 +146,10 @@ def test_whatever_the_bytes_only_the_documented_errors_come(data: bytes) -> None
         types.offset("outer", "deep.number")
     except (ValueError, KeyError):
         return
+
+
+def test_calls_that_are_counted_no_more_are_a_table_in_part() -> None:
+    why = "programs of this host make 400,000 calls a second"
+    rows = failed_calls.parse(f"{CALLS}! {why}\n")
+    assert isinstance(rows, Partly)
+    assert (list(rows), rows.why) == (list(failed_calls.parse(CALLS)), why)

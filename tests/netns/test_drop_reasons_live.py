@@ -20,8 +20,9 @@ import veth
 from changes_netns import python
 from hang import until
 
-from nettop.collect import drop_reasons
-from nettop.host.bpf import call
+from nettop.collect import drop_reasons, failed_calls
+from nettop.frame.rates import Partly
+from nettop.host.bpf import call, calls
 from nettop.host.bpf.drops import Counter
 from nettop.host.source import Live
 from nettop.views.observer import Observer
@@ -175,6 +176,29 @@ def test_without_the_right_it_is_one_sentence(what: str) -> None:
     assert "needs root" in python("", script)
 
 
+def test_a_host_that_makes_too_many_calls_is_not_slowed_any_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    try:
+        failed = calls.Counter()
+    except OSError as error:
+        pytest.skip(f"this kernel cannot count: {error.strerror}")
+    monkeypatch.setattr(calls, "APART", 0.0)
+    mine = held(os.getpid())
+    monkeypatch.setattr(calls, "MOST", 1e12)
+    assert not isinstance(failed_calls.parse(failed.text()), Partly)
+    assert mine == held(os.getpid())
+    monkeypatch.setattr(calls, "MOST", 0)
+    os.stat("/")
+    rows = failed_calls.parse(failed.text())
+    assert isinstance(rows, Partly)
+    assert "calls a second" in rows.why
+    (ended,) = mine - held(os.getpid())
+    gone({ended})
+    assert failed_calls.parse(failed.text()) == rows  # said again, and nothing else ends
+    failed.close()
+
+
 PLAY = r"""
 import errno, json, os, pathlib, socket
 from nettop.collect import _counted, drop_reasons, failed_calls
@@ -274,6 +298,44 @@ def test_what_is_dropped_and_what_fails_in_a_namespace_is_counted_exactly(
     assert calls == [3, 2]
     # a call of connect that fails in the next part of time is an attempt that failed too
     assert 3 <= moments["connection/ECONNREFUSED"] <= 6
+
+
+ACCOUNT = f"""
+import json, socket, subprocess
+from nettop.facts.accounting import account
+from nettop.host.source import Live
+from nettop.views.observer import Observer
+
+subprocess.run("tc qdisc add dev eth0 root tbf rate 1mbit burst 2000 limit 2500", shell=True,
+               check=True)
+observer = Observer(Live())
+observer.deep = True
+first = observer.step()
+full = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+full.bind(("{veth.NEAR}", 7000))
+full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(50):
+    door.sendto(b"x" * 500, full.getsockname())
+    door.sendto(b"x", ("{veth.NEAR}", 7777))
+    door.sendto(b"x" * 500, ("{veth.FAR}", 7000))
+observer.sampler.refresh()
+last = observer.step()
+one = account((first.frame, first.facts), (last.frame, last.facts))
+print(json.dumps([[place.counter, place.packets, place.explained] for place in one.places]))
+"""
+
+
+def test_what_counters_lost_is_what_the_kernel_explains(counter: Counter) -> None:
+    counter.close()
+    with veth.pair("account") as spaces:
+        words = [*spaces.near, sys.executable, "-c", ACCOUNT]
+        told = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    packets = {name: count for name, count, _ in told if name != "cpu_backlog_drops"}
+    assert packets.keys() == {"udp_no_ports", "udp_rcvbuf_errors", "qdisc_drops"}
+    assert packets["udp_no_ports"] == 50
+    assert min(packets.values()) > 40
+    assert [count for *_, count in told] == [count for _, count, _ in told]
 
 
 FROM_ANOTHER = """

@@ -19,6 +19,7 @@ from nettop import collect
 from nettop.cli import main
 from nettop.facts.joined import Joiner, needs
 from nettop.facts.limits import Limit, Reading
+from nettop.facts.losses import Accounting, Place
 from nettop.frame.rates import Frame
 from nettop.host.recording import Replay
 from nettop.sampling.sampler import Sampler
@@ -50,6 +51,12 @@ def without(*names: str) -> Frame:
 
 def said(frame: Frame) -> str:
     return shortfall(frame, live=False) or all_clear(frame)
+
+
+def test_what_is_lost_by_counters_alone_is_seen() -> None:
+    lost = Accounting(5.0, (Place("udp_no_ports", "protocols", 12, 0, 12),), unread="needs root")
+    assert all_clear(sound(), losses=lost) == "Nothing above its threshold; seen: 12 packets lost."
+    assert all_clear(sound(), losses=Accounting(5.0)) == CLEAR
 
 
 READ = sorted(name for name in needs() if not collect.table(name).optional)

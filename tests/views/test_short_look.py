@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from nettop.host.source import Live
+from nettop.panes.interfaces import reasons
 from nettop.panes.page import header
 from nettop.sampling.short_look import ShortLook
 from nettop.terms.text import text_of
@@ -74,6 +75,7 @@ class Host(Live):
             raise PermissionError(1, "counting in the kernel needs root")
         seconds = self.at - self.begun.setdefault(what, self.at)
         rows = "SOCKET_RCVBUFF 90 udp_queue_rcv_one_skb here 1 udp 53\n" if what == "drops" else ""
+        rows += "".join(f"@{part} 30 SOCKET_RCVBUFF backup\n" for part in (0, 90, 180) if rows)
         return f"{seconds:.3f}\n{rows if seconds else ''}"
 
     def end_counting(self, what: str) -> None:
@@ -88,6 +90,7 @@ def looks(host: Host, seconds: int) -> list[Observation]:
     for _ in range(seconds):
         seen.append(observer.glance(()))
         host.at += 1.0
+    host._netlink().close()  # tracebacks of what was not read hold the host until later
     return seen
 
 
@@ -109,6 +112,21 @@ def test_what_was_counted_stays_until_the_next_look_and_nothing_is_attached_mean
     assert [bool(found(one)) for one in later[5:]] == [True] * 70
     assert [at for at, one in enumerate(later) if one.counting] == [3, 4, 63, 64]
     assert not host.begun
+
+
+def test_each_look_accounts_for_what_was_lost_in_it() -> None:
+    seen = looks(Host(), 8)
+    assert [one.facts.losses is not None for one in seen] == [False] * 5 + [True] * 3
+    losses = seen[-1].facts.losses
+    assert losses is not None
+    assert (losses.seconds, losses.alone) == (2.0, (("SOCKET_RCVBUFF", 90),))
+    shown = [text_of(row) for row in reasons(seen[-1].facts, 100, asked=False)]
+    assert shown[1].strip() == (
+        "lost in 2 s: 90 packets by the kernel's reasons alone (SOCKET_RCVBUFF)"
+    )
+    assert shown[2].strip() == (
+        "in bursts: 10 ms of 30 drops (SOCKET_RCVBUFF) every 750 ms, while backup ran"
+    )
 
 
 def test_a_kernel_that_refuses_is_not_asked_again_and_is_said() -> None:

@@ -1,6 +1,7 @@
 """Rows of what programs in the kernel have counted: the seconds, then a line for each row.
 
-Lines that begin with `@` are moments: how many of what were in a part of time.
+Lines that begin with `@` are moments: how many of what were in a part of time. One that begins with
+`!` says why a part of it is counted no more.
 """
 
 from __future__ import annotations
@@ -11,20 +12,24 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ..files.bounds import count
+from ..frame.rates import Partly
 from . import _lines
 
 _Row = TypeVar("_Row", bound=Any)
 PART: Final = 2**23 / 1e9  # seconds
 _MOMENT: Final = "@"
+_STOPPED: Final = "! "
 _SECONDS: Final = re.compile(r"\d{1,9}\.\d{1,6}", re.ASCII)
 
 
 def rows(text: str, row: Callable[[str, float], _Row], what: str) -> Sequence[_Row]:
-    """`row` of each line and the seconds; ValueError as `_lines.rows`."""
+    """`row` of each line and the seconds, a `Partly` if the text says so; ValueError as there."""
     first, _, rest = text.partition("\n")
     lines = (rest if _SECONDS.fullmatch(first) else text).splitlines()
-    counts = (line for line in lines if not line.startswith(_MOMENT))
-    return _lines.rows(counts, lambda line: row(line, seconds(first)), what)
+    counts = (line for line in lines if not line.startswith((_MOMENT, _STOPPED)))
+    found: Sequence[_Row] = _lines.rows(counts, lambda line: row(line, seconds(first)), what)
+    why = next((line.removeprefix(_STOPPED) for line in lines if line.startswith(_STOPPED)), "")
+    return Partly(found, why) if why else found
 
 
 class Moment(NamedTuple):

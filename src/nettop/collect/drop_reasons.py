@@ -79,6 +79,28 @@ def words(reason: str, place: str = "") -> _words.Words:
     )
 
 
+def counted_by(reason: str, place: str, protocol: str) -> str:
+    """The counter that a packet dropped so raises as well; empty: none does."""
+    known = _counters()
+    found = known.get((reason, place), known.get((reason, ""), {}))
+    return found.get(protocol) or found.get("", "")
+
+
+def counters() -> frozenset[str]:
+    """Every such counter."""
+    return frozenset(name for found in _counters().values() for name in found.values())
+
+
+@cache
+def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
+    """The counters by reason and place, each by protocol; empty: of every protocol."""
+    found = {}
+    for one, _ in _words.entries("drop-reasons.toml", "reason"):
+        known = one.get("counter", {})
+        found[one["name"], one.get("place", "")] = {"": known} if isinstance(known, str) else known
+    return found
+
+
 @cache
 def _by_place() -> Mapping[str, str]:
     """The reasons for which functions of the kernel drop, where there is only one."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from contextlib import suppress
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..facts import Facts
-    from ..facts.rhythm import Rhythm
     from ..host.source import Source
 
 
@@ -33,18 +30,6 @@ def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
     return frozenset(collect.deep() if asked else ())
 
 
-def rhythms(source: Source, *counters: str) -> list[Rhythm]:
-    """What came in bursts, of what these counters have counted (`drops`, `calls`)."""
-    from ..collect._counted import moments
-    from ..facts.rhythm import rhythms
-
-    found = []
-    for what in counters:
-        with suppress(OSError):  # it was not counted
-            found += moments(source.counted(what))
-    return rhythms(found)
-
-
 def _told(facts: Facts) -> tuple[list[Any], list[Any]]:
     """The drops that are not normal, and the calls that fail; the most frequent first."""
     from ..collect._words import NORMAL
@@ -54,9 +39,8 @@ def _told(facts: Facts) -> tuple[list[Any], list[Any]]:
     return (sorted(drops, key=lambda one: -one.packets), sorted(calls, key=lambda one: -one.events))
 
 
-def lines(facts: Facts, bursts: Sequence[Rhythm] = ()) -> list[str]:
+def lines(facts: Facts) -> list[str]:
     """A sentence for each reason and place of drops, for each call that fails, and for bursts."""
-    from ..facts.rhythm import sentences
     from ..terms.text import safe
 
     drops, calls = _told(facts)
@@ -70,15 +54,45 @@ def lines(facts: Facts, bursts: Sequence[Rhythm] = ()) -> list[str]:
         + (f"; to {one.to}" if one.to else "")
         for one in calls
     ]
-    out += [f"in bursts: {sentence}" for sentence in sentences(bursts)]
     rows = [
         row for one in out
         for row in wrap(safe(one), 78, initial_indent="  ✗ ", subsequent_indent="    ")
     ]  # fmt: skip
-    return ["", "dropped and refused in this namespace", *rows] if rows else []
+    if rows:
+        rows = ["", "dropped and refused in this namespace", *rows]
+    counted = accounting(facts)
+    return [*rows, "", *counted] if counted else rows
 
 
-def document(facts: Facts, bursts: Sequence[Rhythm] = ()) -> dict[str, object]:
+def accounting(facts: Facts) -> list[str]:
+    """What the look lost by counters, with a reason and without, and in which bursts."""
+    from ..facts.losses import sentences
+
+    return [
+        row
+        for text in sentences(facts.losses, facts.rhythms)
+        for row in wrap(text, 78, subsequent_indent="  ")
+    ]
+
+
+def losses(facts: Facts) -> dict[str, object]:
+    """The same as data."""
+    bursts = [one._asdict() for one in facts.rhythms]
+    one = facts.losses
+    if one is None:
+        return {"rhythms": bursts}
+    return {
+        "losses": {
+            "seconds": round(one.seconds, 3), "counted": one.counted, "explained": one.explained,
+            "uncertain": one.uncertain, "stages": one.stages,
+            "counters": [place._asdict() for place in one.places],
+            "reasons": dict(one.reasons), "alone": dict(one.alone), "unread": one.unread,
+        },
+        "rhythms": bursts,
+    }  # fmt: skip
+
+
+def document(facts: Facts) -> dict[str, object]:
     """The same as data."""
     drops, calls = _told(facts)
     return {
@@ -96,5 +110,5 @@ def document(facts: Facts, bursts: Sequence[Rhythm] = ()) -> dict[str, object]:
             }
             for one in calls
         ],
-        "rhythms": [one._asdict() for one in bursts],
+        **losses(facts),
     }  # fmt: skip

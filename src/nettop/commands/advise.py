@@ -30,12 +30,14 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
 from ..terms.errors import Refused
 from . import (
+    _witness,
     duration_argument,
     emit,
     interface_argument,
@@ -49,7 +51,6 @@ from . import (
     report_faults,
     source_arguments,
 )
-from ._witness import deep_argument
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
@@ -73,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="also list the rules that found nothing, and why"
     )
-    deep_argument(parser)
+    _witness.deep_argument(parser)
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
@@ -215,16 +216,22 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
 
 def observe(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
-    from ..views.observer import watch
+    from ..facts.accounting import accounted
+    from ..views.observer import BURSTS, rhythms, watch
 
     observer = _observer(source, args)
-    last = None
+    first = last = None
     for last in watch(observer, args.seconds):
         report_faults(observer.faults)  # the rules are loaded after the first sample
         known_interface(last.frame, getattr(args, "interface", None))
-    if last is None or not last.frame.tables:
+        first = first or last
+    if first is None or last is None or not last.frame.tables:
         raise Refused("no data of this host can be read", 3)
-    return last
+    if observer.interface is not None:  # losses are those of the host
+        return last
+    facts = accounted((first.frame, first.facts), (last.frame, last.facts))
+    bursts = rhythms(source, *BURSTS) if observer.deep else ()
+    return replace(last, facts=replace(facts, rhythms=bursts))
 
 
 def document(
@@ -250,6 +257,7 @@ def document(
         "missing": dict(last.frame.missing),
         "unread": {name: title(name) for name in enough.unread(last.frame)},
         "link_only": enough.link_only(last.facts),
+        **_witness.losses(last.facts),
     }
     if (lacking := enough.shortfall(last.frame, live=source.live)) is not None:
         values["shortfall"] = lacking
@@ -308,6 +316,8 @@ def _print(
     limit = words.busiest(facts.limits)
     if limit is not None:
         print_lines(words.line(limit))
+    for text in _witness.accounting(facts):
+        print_lines(text)
     lacking = shortfall(last.frame, live=source.live)
     if lacking is not None:
         print_lines(f"Not enough to judge this host: {lacking}.")
@@ -315,7 +325,7 @@ def _print(
         count = f"{len(findings)}" if findings else "Nothing"
         print_lines(f"{count} new since {since.baseline.when}, {len(since.gone)} gone.")
     elif not findings:
-        print_lines(all_clear(last.frame, limits=facts.limits))
+        print_lines(all_clear(last.frame, limits=facts.limits, losses=facts.losses))
     totals, printed = Counter(finding.rule for finding in findings), Counter[str]()
     for finding in findings:
         printed[finding.rule] += 1

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..terms.errors import Refused, nearest
 from . import (
     _argument,
-    _witness,
     duration_argument,
     emit,
     json_argument,
@@ -103,6 +102,7 @@ def _interfaces(source: Source) -> dict[str, str]:
 def look(source: Source, seconds: float, nics: Mapping[str, str]) -> Seen:
     """Count for that time; of a recording, what it has. Refused (3) where nothing is counted."""
     from ..collect import drop_reasons, journeys
+    from ..views.observer import rhythms
 
     counted = (journeys.TABLE.counted, drop_reasons.TABLE.counted)
     try:
@@ -114,7 +114,7 @@ def look(source: Source, seconds: float, nics: Mapping[str, str]) -> Seen:
             answer = source.counted(journeys.TABLE.counted)
         if drops is not None:
             drops = _dropped(source)
-        bursts = _witness.rhythms(source, drop_reasons.TABLE.counted) if drops is not None else []
+        bursts = rhythms(source, drop_reasons.TABLE.counted) if drops is not None else ()
         return Seen(journeys.journey(answer), drops, bursts, nics)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)

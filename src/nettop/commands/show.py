@@ -35,6 +35,8 @@ from . import (
 from ._argument import whole
 
 if TYPE_CHECKING:
+    from ..facts import Facts
+    from ..frame.rates import Frame
     from ..host.source import Source
     from ..panes.declared import Printed
     from ..terms.text import Line
@@ -112,6 +114,7 @@ def settled(interval: float | None, printed: Printed, width: int) -> int:
 def show(args: argparse.Namespace, name: str, host: Source, width: int, height: int) -> int:
     """Sample, draw and print until the end of the source or an interrupt."""
     from ..config import load
+    from ..facts.accounting import accounted
     from ..panes import chosen_columns, pane
     from ..terms.text import ascii_only
     from ..terms.units import Units
@@ -135,9 +138,14 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     )  # fmt: skip
     module = pane(name)
     past, plans = History(), Plans(host)
+    begun: tuple[Frame, Facts] | None = None
     first = host.opening or not host.ends  # the only sample of a recording is shown without rates
     while True:
         observation = observer.step({*module.NEEDS, "links"})
+        now = observation.frame, observation.facts
+        begun = begun or now
+        if observer.deep and args.interface is None:
+            observation = replace(observation, facts=accounted(begun, now))
         if not past.fine:  # only checked once: the interface may go and come back later
             known_interface(observation.frame, args.interface)
             uncounted = observation.frame.missing.get("drop_reasons")

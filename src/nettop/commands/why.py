@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
@@ -87,6 +88,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the limits. Exit code 2: unknown target; 3: not enough was seen."""
+    from ..views.observer import BURSTS, rhythms
+
     source = open_source(args)
     if args.to is not None:
         return _way.run(source, args)
@@ -97,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
         return _both(source, peer, args)
     deep = _witness.tables(source, args)
     frame, facts = look(source, args.seconds, args.target, deep)
-    bursts = _witness.rhythms(source, "drops", "calls") if deep else []
+    if deep:
+        facts = replace(facts, rhythms=rhythms(source, *BURSTS))
     try:
         limits = chosen(facts, args.target)
     except Refused as refused:
@@ -105,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
             raise
         return 0
     if args.json:
-        more = {"out_of_reach": _way.out_of_reach(facts), **_witness.document(facts, bursts)}
+        more = {"out_of_reach": _way.out_of_reach(facts), **_witness.document(facts)}
         emit({**document(source, limits, frame, args.seconds), **more})
     else:
         unread = (f"not read: {name}: {why}" for name, why in _missing(frame).items())
@@ -113,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
             f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None),
             *_way.lines(facts),
         )  # fmt: skip
-        print_lines(*_witness.lines(facts, bursts), *unread)
+        print_lines(*_witness.lines(facts), *unread)
     return 0
 
 
@@ -162,8 +166,7 @@ def look(
     Of flows that ended meanwhile the fastest few have their last limits. Refused when there is
     nothing to compare, or when `target` is neither an interface nor written as another target (2).
     """
-    from dataclasses import replace
-
+    from ..facts.accounting import accounted
     from ..facts.joined import Joiner, needs
     from ..facts.way import trouble
     from ..sampling.sampler import Sampler
@@ -173,6 +176,7 @@ def look(
     wanted = {*needs(), *more}
     first = frame = sampler.take(wanted)
     facts = joiner.build(frame)
+    begin = frame, facts
     if target is not None:
         _check(facts, target)
     flows: dict[tuple[str, str], Limit] = {}
@@ -189,7 +193,7 @@ def look(
     now = {(one.target, one.direction) for one in facts.limits}
     over = [replace(one, ended=True) for place, one in flows.items() if place not in now]
     over.sort(key=lambda one: -(one.rate or 0.0))
-    facts = replace(facts, limits=(*facts.limits, *over[:ENDED]))
+    facts = accounted(begin, (frame, replace(facts, limits=(*facts.limits, *over[:ENDED]))))
     if not facts.limits or all(core.idle is None for core in facts.cores):
         for names in NEEDED:
             unknown = _unknown(frame, names)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .kinds.process import Process
     from .kinds.queue import Queue
     from .limits import Limit
+    from .losses import Accounting
+    from .rhythm import Rhythm
 
 
 PROFILES = ("bulk-lan", "bulk-wan", "latency", "capture", "server")
@@ -54,6 +56,8 @@ class Facts:
     missing: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()  # of flows, interfaces and datagram sockets
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)  # of kinds with `build`
+    losses: Accounting | None = None  # of the whole look; None: it has not ended
+    rhythms: tuple[Rhythm, ...] = ()  # drops and failed calls of it that came in bursts
 
     def here(self) -> Facts:
         """The facts without flows of other network namespaces, which have settings of their own."""

@@ -147,7 +147,7 @@ def _host(seen: Observation) -> Iterator[Sample]:
     counted = next(iter(tables.rows("snmp")), None)
     receive = send = None
     if counted is not None:
-        receive = path.lost_at_sockets(counted)
+        receive = path.lost_here(declared()["rcvbuf"], counted)
         send = counted.udp_sndbuf_errors
     for direction, stage, count in (
         ("rx", "backlog", backlog_drops(tables)), ("rx", "rcvbuf", receive), ("tx", "sndbuf", send),

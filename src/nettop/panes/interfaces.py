@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
@@ -218,16 +219,23 @@ def rates(nic: Nic, units: Units, width: int) -> Line:
 
 
 def reasons(facts: Facts, width: int, *, asked: bool) -> list[Line]:
-    """One line with the kernel drops by reason, host-wide; [] without any if it is not `asked`."""
+    """The kernel drops by reason, host-wide, and the losses of the last look; [] without any.
+
+    Where they are `asked` for, that there are none is a line.
+    """
     drops = next((p.reasons for p in facts.paths if p.reasons is not None), None)
-    if not drops and not asked:
-        return []
-    if drops is None:
-        why = facts.missing.get("drop_reasons")
-        return (
-            [fit_line(line((f"  drops not counted by reason: {why}", "dim")), width)] if why else []
-        )
-    if not drops:
-        return [fit_line(line(("  no kernel drops on any interface", "dim")), width)]
-    text = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in drops)
-    return [fit_line(line(("  kernel drops (host-wide): ", "dim"), text), width)]
+    rows = list[Line]()
+    if drops:
+        text = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in drops)
+        rows.append(line(("  kernel drops (host-wide): ", "dim"), text))
+    elif asked and drops is not None:
+        rows.append(line(("  no kernel drops on any interface", "dim")))
+    elif asked and (why := facts.missing.get("drop_reasons")):
+        rows.append(line((f"  drops not counted by reason: {why}", "dim")))
+    if facts.losses is not None:
+        from ..facts.losses import sentences  # after the first paint
+
+        for told in sentences(facts.losses, facts.rhythms):
+            texts = wrap(told, width, initial_indent="  ", subsequent_indent="    ")
+            rows += [line(text) for text in texts]
+    return [fit_line(row, width) for row in rows]

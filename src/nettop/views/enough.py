@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..facts import Facts
     from ..facts.limits import Limit
+    from ..facts.losses import Accounting
     from .observer import Observation
 
 
@@ -96,12 +97,17 @@ def not_looked_at(*frames: Frame) -> list[str]:
     return [f"not looked at: {', '.join(unseen)}"] if unseen else []
 
 
-def all_clear(*frames: Frame, limits: Sequence[Limit] = ()) -> str:
+def all_clear(
+    *frames: Frame, limits: Sequence[Limit] = (), losses: Accounting | None = None
+) -> str:
     """The sentence where there is no finding on hosts that could be judged.
 
-    A stage that was seen to limit the busiest flow is named: without a finding it limits as well.
+    `losses` are named where the kernel gave no reason of any drop. A stage that was seen to limit
+    the busiest flow is named: without a finding it limits as well.
     """
     seen = [words for frame in frames for words in _below(frame)]
+    if not seen and losses is not None and losses.counted:
+        seen = [f"{losses.counted:,} packets lost"]
     parts = [f"seen: {', '.join(seen[:MOST])}{' …' if len(seen) > MOST else ''}"] if seen else []
     parts += not_looked_at(*frames)
     if limit := _limits(limits):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from .. import collect, config
 from ..facts import Facts
+from ..facts.accounting import COUNTERS, account
 from ..facts.joined import Joiner, needs
 from ..facts.kinds.pair import Pair
+from ..facts.losses import Accounting
 from ..facts.way import trouble
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
     from ..advice.judge.judge import Judge, Judgement
     from ..advice.rules.rule import Rule
     from ..facts.limits.prediction import Calibration
+    from ..facts.rhythm import Rhythm
 
 SAMPLES = 4  # the least number of intervals that a command observes
 SLOW = 0.5  # of the interval: a table that takes longer is not read in each sample
+BURSTS = ("drops", "calls")  # what is counted with its moments
 NO_WAITS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -86,6 +90,9 @@ class Observer:
         self._counted = recorded(source)
         self.short_look: ShortLook | None = None
         self._looks = False  # whether it runs
+        self._begun: tuple[Frame, Facts] | None = None  # the first frame of the look
+        self._losses: Accounting | None = None  # of the last look
+        self._rhythms: tuple[Rhythm, ...] = ()  # the same
         if settings.get("drop_reasons", False):
             self.deep = True
 
@@ -134,6 +141,8 @@ class Observer:
     def deep(self, on: bool) -> None:
         self._counted = frozenset(collect.deep() if on else ())
         self.short_look, self._looks = None, False
+        self._begun = self._losses = None
+        self._rhythms = ()
         if not on:
             self._end_counting()
 
@@ -164,10 +173,11 @@ class Observer:
         if not look.runs(self.source.now()):
             if self._looks:
                 self._counted = frozenset(counted)
-                self.sampler.refresh(counted)
+                self.sampler.refresh((*counted, *COUNTERS))
             return self._looks
         if not self._looks:
             self._looks = True
+            self.sampler.refresh(COUNTERS)
             for what in counted.values():
                 with suppress(OSError):  # its table says why
                     self.source.counted(what)
@@ -175,9 +185,22 @@ class Observer:
 
     def _look_ended(self, frame: Frame) -> None:
         self._looks = False
+        self._rhythms = rhythms(self.source, *BURSTS)
         self._end_counting()
         if self.short_look is not None and frame.missing.keys() >= self._counted:
             self.short_look.refused()
+
+    def _accounted(self, seen: Observation, *, ends: bool) -> Observation:
+        """The observation with the losses of the last look, or since the kernel counts always."""
+        now = seen.frame, seen.facts
+        if self._begun is None and (self._looks or self.deep):
+            self._begun = now
+        elif self._begun is not None and (ends or self.deep) and self.interface is None:
+            self._losses = account(self._begun, now)
+        if ends:
+            self._begun = None
+        facts = replace(seen.facts, losses=self._losses, rhythms=self._rhythms)
+        return replace(seen, facts=facts)
 
     def refresh(self) -> None:
         """The host was changed: read all tables and judge all facts in the next frame."""
@@ -230,7 +253,8 @@ class Observer:
             self._look_ended(frame)
         self.judge.quiet = quiet > 0.0
         begun = time.thread_time()
-        observation = replace(self.observation(frame), counting=self._looks)
+        seen = self._accounted(self.observation(frame), ends=ends)
+        observation = replace(seen, counting=self._looks)
         if self.short_look is not None:
             self.short_look.judged(frame.at, observation.judgement.problems())
         if before is not None:
@@ -266,7 +290,7 @@ class Observer:
 
         The counters of the recording decrease there, so this sample gives no rates. Findings stay.
         """
-        self.sampler = self.sampler.anew()
+        self.sampler, self._begun = self.sampler.anew(), None
         self.sampler.take(self.tables(wanted))
 
 
@@ -327,6 +351,18 @@ def _length(source: Source) -> float:
     from ..host.recording import Replay  # only a recording needs it
 
     return source.length if isinstance(source, Replay) else 0.0
+
+
+def rhythms(source: Source, *counters: str) -> tuple[Rhythm, ...]:
+    """What came in bursts, of what these counters have counted: `drops`, `calls`."""
+    from ..collect._counted import moments  # after the first paint
+    from ..facts.rhythm import rhythms as found
+
+    events = []
+    for what in counters:
+        with suppress(OSError):  # it was not counted
+            events += moments(source.counted(what))
+    return tuple(found(events))
 
 
 def countable(source: Source, settings: config.Config) -> bool:

@@ -61,7 +61,7 @@ def facts(table: Table, profile: str, at: float = 0.0) -> Facts:
         sysctls={name: _words(value) for name, value in table.get("sysctls", {}).items()},
         missing=dict(table.get("missing", {})),
         more={name: facts[PLURALS[name]] for name, kind in kinds().items() if kind.build},
-        **{PLURALS[n]: facts[PLURALS[n]] for n in PLURALS if kinds()[n].build is None},
+        **cast("Any", {PLURALS[n]: facts[PLURALS[n]] for n in PLURALS if not kinds()[n].build}),
     )
 
 

@@ -6,6 +6,7 @@ The stages, their order, their counters and their words are those of `facts.limi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -123,9 +124,9 @@ def lost(stage: Stage, counters: Counters, direction: str) -> float | None:
     return _sum(*(getattr(counters, name) for name in stage.losses(direction)))
 
 
-def lost_at_sockets(counts: HostFact | SnmpRow) -> float | None:
-    """Received packets that sockets drop, of the whole host; None: not reported."""
-    return _sum(counts.rcvq_drops, counts.socket_backlog_drops, counts.udp_rcvbuf_errors)
+def lost_here(stage: Stage, counts: HostFact | SnmpRow) -> float | None:
+    """What a stage behind the device loses of what the whole host receives; None: not reported."""
+    return _sum(*(getattr(counts, name) for name in stage.lost_here))
 
 
 def _stage(stage: Stage, nic: Nic, ends: Ends, direction: str) -> PathStage | None:
@@ -142,11 +143,11 @@ def _stage(stage: Stage, nic: Nic, ends: Ends, direction: str) -> PathStage | No
     if stage.name == "backlog":
         return _of_host(stage, ends, "" if ends.backlog is None else f"{ends.backlog:.0f}",
                         _sum(*(core.processed for core in ends.cores)), "packets/s",
-                        lambda host: host.cpu_backlog_drops)  # fmt: skip
+                        partial(lost_here, stage))  # fmt: skip
     host = ends.host
     if stage.name == "rcvbuf":
         received = _sum(host.tcp_in, host.udp_in) if host else None
-        return _of_host(stage, ends, "", received, "packets/s", lost_at_sockets)
+        return _of_host(stage, ends, "", received, "packets/s", partial(lost_here, stage))
     if stage.name == "sndbuf":
         return _of_host(stage, ends, "", host.tcp_out if host else None, "segments/s",
                         lambda host: host.udp_sndbuf_errors)  # fmt: skip

@@ -38,6 +38,7 @@ class Stage:
     arrives: bool = False  # a receiving host loses packets there before the socket
     lost_rx: tuple[str, ...] = ()  # counters of the interface: packets that it loses
     lost_tx: tuple[str, ...] = ()
+    lost_here: tuple[str, ...] = ()  # counters of the whole host: received packets that it loses
     why: str = ""  # what the loss of a packet there means
     implies: str = ""  # the stage that is limited with it: either name is right
     feeds: bool = False  # it stands for the application: what that waits for

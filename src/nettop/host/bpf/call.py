@@ -26,6 +26,7 @@ _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_NEXT_KEY, _PROG_LOAD = 0, 1, 2, 4, 5
 _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 17, 24
 _RAW_TRACEPOINT, _TRACING = 17, 26
 _TYPED: Final = 23  # BPF_TRACE_RAW_TP
+_CPUS: Final = 8192  # at most, of a kernel
 HASH, EACH_CPU, LATEST = 1, 6, 9  # kinds of tables; LATEST forgets what was not used for longest
 _LICENCE: Final = b"Dual MIT/GPL\0"
 _ROOM: Final = 128  # bytes of an attribute block; the rest of the block must be zero
@@ -75,6 +76,14 @@ def contents(handle: int, key: int, entries: int) -> dict[bytes, int]:
         return _one_by_one(handle, key, entries)  # before Linux 5.6
     found: int = struct.unpack_from("=I", block.raw, 32)[0]
     return {keys.raw[at * key : (at + 1) * key]: numbers[at] for at in range(found)}
+
+
+def total(handle: int) -> int:
+    """The sum over all CPUs of the only number of a table of the kind `EACH_CPU`."""
+    place, numbers = ctypes.create_string_buffer(4), (ctypes.c_uint64 * _CPUS)()
+    attributes = handle, ctypes.addressof(place), ctypes.addressof(numbers), 0
+    _call(_MAP_LOOKUP, struct.pack("=IxxxxQQQ", *attributes))
+    return sum(numbers)
 
 
 def _one_by_one(handle: int, key: int, entries: int) -> dict[bytes, int]:

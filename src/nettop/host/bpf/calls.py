@@ -1,7 +1,8 @@
 """Failed network calls and connection attempts, by process, call, error and destination.
 
-The tracepoint raw_syscalls:sys_exit shows the calls that return an error; for all others the
-program ends after six instructions. A connection that is opened without waiting (O_NONBLOCK,
+The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
+the host slower while it is attached, so the program counts all calls as well, and is detached on a
+host that makes more than `MOST` of them. A connection that is opened without waiting (O_NONBLOCK,
 io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows the attempt,
 in the process that begins it, and its end. Attempts that succeed are counted too, for the share.
 """
@@ -12,6 +13,7 @@ import errno
 import os
 import socket
 import struct
+import time
 from collections import Counter as Sums
 from collections.abc import Mapping
 from functools import cache
@@ -41,6 +43,8 @@ _OPENED: Final = 0
 ERRORS: Final = {
     **errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP", _OPENED: "0", GIVEN_UP: "GIVEN_UP",
 }  # fmt: skip
+MOST: Final = 300_000  # calls a second, of all threads: they cost some percent of a core
+APART: Final = 0.3  # seconds between two counts of a rate, at the least
 _WAITING: Final = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
 )
@@ -82,8 +86,11 @@ class Counter:
             moments = self._counting.keep_moments("nettop_moments")
             code = a.assemble(attempts, counts=table, pending=pending, moments=moments)
             keep(call.attach(keep(call.program(code, "nettop_attempts")), "inet_sock_set_state"))
-            code = a.assemble(failed, counts=table, moments=moments)
-            keep(call.attach(keep(call.program(code, "nettop_calls")), "sys_exit"))
+            self._exits = keep(call.table(4, 1, "nettop_exits", kind=call.EACH_CPU))
+            code = a.assemble(failed, counts=table, moments=moments, exits=self._exits)
+            program = keep(call.program(code, "nettop_calls"))
+            self._slows = (keep(call.attach(program, "sys_exit")), program)
+            self._seen, self._stopped = (time.monotonic(), 0), ""
         except BaseException:
             self.close()
             raise
@@ -92,8 +99,10 @@ class Counter:
         """The seconds, then a line `CALL ERROR COUNT PROCESS WHERE ADDRESS PORT NAME` for each.
 
         ERROR is `0` for attempts that succeeded; WHERE is `here` for the namespace of this thread.
-        Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`.
+        Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`. A line `! WHY`
+        says that calls are counted no more; attempts to connect still are.
         """
+        self._turn()
         own, rows = counting.here(), Sums[_Failed]()
         counts = self._counting.counts()
         for key, n in ((_KEY.unpack(raw), n) for raw, n in counts.items() if raw != _REST):
@@ -112,7 +121,22 @@ class Counter:
             if n > 0
         ]
         lines += counting.told(_once(self._counting.moments()), _failure)
+        lines += [f"! {self._stopped}"] if self._stopped else []
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
+
+    def _turn(self) -> None:
+        """Detach the program that sees each call if the host makes too many."""
+        (since, before), now = self._seen, time.monotonic()
+        if self._stopped or now - since < APART:
+            return
+        self._seen = now, call.total(self._exits)
+        rate = (self._seen[1] - before) / (now - since)
+        if rate > MOST:
+            self._counting.drop(*self._slows)
+            self._stopped = (
+                f"programs of this host make {rate:,.0f} calls a second, and counting those that "
+                "fail slows each: nettop stopped it"
+            )
 
     def close(self) -> None:
         """Detach the programs; the kernel frees their memory."""
@@ -205,7 +229,7 @@ def _exit(types: btf.Types, machine: _Machine) -> a.Parts:
         if argument is not None:
             given.setdefault(argument, []).append(name)
     return (
-        *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8),
+        *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *_counted(),
         *a.when(a.R8, "<", -4095, "out"), *a.negate(a.R8),
         *(part for one in sorted(_WAITING - {errno.EAGAIN})
           for part in a.when(a.R8, "==", one, "out")),
@@ -230,6 +254,15 @@ def _exit(types: btf.Types, machine: _Machine) -> a.Parts:
         "address", *_given(),
         *a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7),
         "out", *a.end(),
+    )  # fmt: skip
+
+
+def _counted() -> a.Parts:
+    """Count the call, on its CPU; it uses R7."""
+    return (
+        *a.put(a.R10, _AT, 0), *a.map_of(a.R1, "exits"), *a.stack(a.R2, _AT), *a.call(a.LOOKUP),
+        *a.when(a.R0, "==", 0, "counted"), *a.load(a.R7, a.R0, 0), *a.change(a.R7, "+", 1),
+        *a.store(a.R0, 0, a.R7), "counted",
     )  # fmt: skip
 
 

@@ -185,6 +185,12 @@ class Counting:
         self._handles.append(handle)
         return handle
 
+    def drop(self, *handles: int) -> None:
+        """Close these now; a program that is attached ends."""
+        for handle in handles:
+            self._handles.remove(handle)
+            os.close(handle)
+
     def counts(self) -> Mapping[bytes, int]:
         """The number of each key; OSError after `close`."""
         if not self._handles:

@@ -30,7 +30,7 @@ STAGES: Final = (
           pane="cores", cpu=True, arrives=True),
     Stage("backlog", "the backlog", "the queue of a core, before the protocols", "BACKLOG",
           "raise net.core.netdev_max_backlog", precedence=90, receiving=100, always=("rx",),
-          pane="cores", queue=True, arrives=True,
+          pane="cores", queue=True, arrives=True, lost_here=("cpu_backlog_drops",),
           why="backlog of a CPU full (used by RPS, tunnels and virtual devices)"),
 )  # fmt: skip
 STOPPED: Final = 0.3  # of the samples: it does not keep up

@@ -1,0 +1,160 @@
+"""Losses of a look, accounted for: by counters, by the kernel's reasons, and the rest by stage.
+
+A counter says how many packets were lost and the kernel's reasons say why. What has no packet
+buffer (a ring, a FIFO, XDP in a driver) is in counters alone, and what a rule or a route drops in
+the reasons alone. `counter` of rules/drop-reasons.toml says which counter a packet with a reason
+raises, so that none is counted twice: an interface that counts what a backlog or a queue below it
+dropped (rx_dropped, tx_dropped of stacked and paired ones) has no part in it.
+
+A reason counts the segments of a packet and some counters count the packet, so what is explained
+is at most what is counted. Both are read one after the other: a difference that may come from that
+is `uncertain`, no rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final
+
+from ..collect import drop_reasons
+from ..collect._words import UNKNOWN
+from ..collect.snmp import Row as SnmpRow
+from ..frame.rates import Frame
+from . import Facts
+from .counters import total
+from .limits.stages import declared
+from .losses import PROTOCOLS, Accounting, Place
+from .sums import backlog_drops
+
+# the tables of counters: of one look they are read at its begin and at its end
+COUNTERS: Final = (
+    "link_stats", "netdev", "nicqueues", "nicstats", "qdiscs", "queues", "snmp", "softnet",
+)  # fmt: skip
+FILTERS: Final = "filter_drops"  # of the qdiscs ingress and clsact
+BACKLOG: Final = "cpu_backlog_drops"  # of the CPUs: it serves every network namespace
+OWN: Final = ("tun",)  # drivers of virtual interfaces that have a ring of their own
+ERROR: Final = 0.05  # of what a counter counts: so much may have come between both readings
+FEW: Final = 2.0  # packets: the same
+SLACK: Final = 1.0  # seconds by which the kernel may begin to count before the look
+_SILENT: Final = ("NOT_SPECIFIED", drop_reasons.NO_REASON)  # reasons of which the place says more
+
+
+def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting:
+    """What was lost between two moments of one look, the first of which begins it."""
+    frame, _ = last
+    totals = {nic.name: nic.total for nic in first[1].nics}
+    moved = {nic.name for nic in last[1].nics if nic.total != totals.get(nic.name)}
+    before, now = dict(_counts(*first, moved)), dict(_counts(*last, moved))
+    grown = Counter[str]()
+    for (counter, owner), count in now.items():
+        # what is new may bring old counts along: an interface of another namespace
+        grown[counter] += max(0, round(count - before.get((counter, owner), count)))
+    read = "drop_reasons" in frame.tables
+    told, reasons, alone = _told(first[0], frame, grown)
+    places = [
+        _place(counter, packets, told[counter] if read else 0)
+        for counter, packets in grown.most_common() if packets
+    ]  # fmt: skip
+    why = None if read else frame.missing.get("drop_reasons", "")
+    passed = frame.at - first[0].at
+    named, others = tuple(reasons.most_common()), tuple(alone.most_common())
+    return Accounting(passed, tuple(places), named, others, why)
+
+
+def accounted(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Facts:
+    """The facts of the last moment with the losses of the whole look."""
+    return replace(last[1], losses=account(first, last))
+
+
+def _place(counter: str, packets: int, told: int) -> Place:
+    """`told`: packets that have a reason, by the kernel."""
+    near = told and packets - told <= max(FEW, ERROR * packets)
+    rest = 0 if near or told >= packets else packets - told
+    return Place(counter, _stages().get(counter, PROTOCOLS), packets, min(packets, told), rest)
+
+
+@cache
+def _stages() -> Mapping[str, str]:
+    """The stage of each counter that belongs to one."""
+    found = {
+        name: stage.name
+        for stage in declared().values()
+        for name in (*stage.lost_rx, *stage.lost_tx, *stage.lost_here)
+    }
+    return {**found, FILTERS: "qdisc", "xdp_drops": "xdp"}
+
+
+def _counts(
+    frame: Frame, facts: Facts, nics: Container[str]
+) -> Iterator[tuple[tuple[str, str], float]]:
+    """The counters of lost packets, by name and what they belong to; `nics`: interfaces to read."""
+    for nic in facts.nics:
+        if nic.name not in nics:
+            continue
+        names, values = _of_device(card=nic.kind == "nic", ring=nic.driver in OWN)
+        for name, count in zip(names, values(nic.total), strict=True):
+            if count is not None:
+                yield (name, nic.name), count
+    for row in frame.rows("qdiscs"):
+        if row.parent == "ingress" and row.drops is not None:
+            yield (FILTERS, f"{row.interface} {row.handle}"), row.drops
+    for row in frame.rows("snmp"):
+        for name in _of_host():
+            if (count := getattr(row, name)) is not None:
+                yield (name, ""), count
+    dropped = backlog_drops(frame)
+    if facts.host.container and dropped is not None:  # as `core.of_namespace`
+        dropped = min(dropped, total(nic.total.rx_dropped for nic in facts.nics) or 0.0)
+    if dropped is not None:
+        yield (BACKLOG, ""), dropped
+
+
+@cache
+def _of_device(*, card: bool, ring: bool) -> tuple[tuple[str, ...], Callable[[object], Any]]:
+    """The counters of an interface for what it loses itself, and no other place counts.
+
+    `card`: it is a network card; `ring`: a virtual interface with a ring. And what reads them.
+    """
+    stages = [stage for stage in declared().values() if card or not stage.card]
+    found = [name for one in stages for name in (*one.lost_rx, *one.lost_tx)]
+    names = tuple(dict.fromkeys(["xdp_drops", *found, *(["tx_dropped"] if ring else [])]))
+    return names, attrgetter(*names)
+
+
+@cache
+def _of_host() -> tuple[str, ...]:
+    """The counters of the protocols: those of stages, and those that a reason names."""
+    names = {*_stages(), *drop_reasons.counters()}
+    return tuple(one.name for one in fields(SnmpRow) if one.name in names)
+
+
+def _told(
+    first: Frame, last: Frame, grown: Mapping[str, int]
+) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    """Packets with a reason: by counter; by reason those of counters; by reason all others.
+
+    A reason that says nothing is none, and what no counter has is told of this namespace alone.
+    """
+    was = {_key(row): row.packets for row in first.rows("drop_reasons")}
+    told, reasons, alone = Counter[str](), Counter[str](), Counter[str]()
+    for row in last.rows("drop_reasons"):
+        earlier = row.seconds > last.at - first.at + SLACK  # it counted before the look began
+        packets = row.packets - (was.get(_key(row), 0) if earlier else 0)
+        words = drop_reasons.words(row.reason, row.place)
+        counter = drop_reasons.counted_by(row.reason, row.place, row.protocol)
+        if packets <= 0 or words.normal or (row.where != "here" and counter != BACKLOG):
+            continue
+        if grown.get(counter):
+            told[counter] += packets
+            reasons[row.reason] += packets
+        elif words.kind != UNKNOWN and row.where == "here":
+            alone[row.place if row.reason in _SILENT else row.reason] += packets
+    return told, reasons, alone
+
+
+def _key(row: drop_reasons.Row) -> tuple[str, ...]:
+    return row.reason, row.place, row.where, row.interface, row.protocol, row.port
