@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import name
@@ -29,13 +30,20 @@ def band(scene: Scene, width: int) -> list[Line]:
     one = max(peer.joined, key=lambda known: known.limit.rate or 0.0, default=None)
     out = message(peer, width)
     if one is not None:
-        out += [head(one, peer, width), stages(one, peer, width), lost(one, peer)]
+        out += [head(_now(one, scene), peer, width), stages(one, peer, width), lost(one, peer)]
     elif peer.ended and not out:
         more = f", and {len(peer.ended) - 1:,} more" if len(peer.ended) > 1 else ""
         out = [line((f" ⇄ {peer.ended[0]} has ended{more}", "dim"))]
     elif not out:
         out = [line((f" ⇄ {text}", "dim")) for text in list(both.unmatched(peer, peer.hosts))[1:2]]
     return [fit_line(row, width) for row in out]
+
+
+def _now(one: Joined, scene: Scene) -> Joined:
+    """The flow at the rate that this host measures now: both ends are joined less often."""
+    limits = scene.facts.limits if scene.facts is not None else ()
+    own = next((known for known in limits if known.target == one.limit.target), one.limit)
+    return replace(one, limit=replace(one.limit, rate=own.rate))
 
 
 def message(peer: Peer, width: int) -> list[Line]:
