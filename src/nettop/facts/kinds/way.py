@@ -111,7 +111,9 @@ def _asks(flow: Flow) -> str:
     mark = f" --mark {flow.mark:#x}" if flow.mark else ""
     mark += f" --user {flow.user}" if flow.user else ""
     udp = " --udp" if flow.arrives and flow.protocol == "udp" else ""
-    return f"{flow.name}{f' --from {flow.arrives}' if flow.arrives else ''}{mark}{udp}"
+    ends = () if flow.source_port else (flow.origin, flow.arrives)
+    place = "%".join(one for one in ends if one)
+    return f"{flow.name}{f' --from {place}' if place else ''}{mark}{udp}"
 
 
 KIND = Kind(
