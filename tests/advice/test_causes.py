@@ -296,3 +296,21 @@ def test_flows_of_one_program_between_two_addresses_are_one_finding() -> None:
     assert found[0].title.endswith("(and 2 more)")
     said = {one.target: one.because for one in judged.silent() if one.rule == "mtu-black-hole"}
     assert said["f2"] == "mtu-black-hole@f1 reports the same problem"
+
+
+def test_a_program_explains_those_that_wait_for_it() -> None:
+    known = {"state": "asks", "held": True, "does": "waits", "cure": "x", "connections": 9}
+    chain = [
+        {**known, "pid": 7, "name": "api", "behind": 9},
+        {**known, "pid": 8, "name": "front", "behind": 7},
+        {**known, "pid": 9, "name": "db", "state": "stopped"},
+    ]
+    found = [one for one in findings(programs=chain) if one.rule == "program-held"]
+    assert [(one.target, one.cause) for one in found] == [
+        ("db[9]", ""), ("api[7]", "program-held@db[9]"), ("front[8]", "program-held@api[7]"),
+    ]  # fmt: skip
+    circle = [{**chain[0], "behind": 8}, chain[1]]
+    assert [one.cause for one in findings(programs=circle) if one.rule == "program-held"] == [
+        "",
+        "",
+    ]

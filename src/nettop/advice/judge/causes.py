@@ -2,13 +2,13 @@
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
 target, on the same interface or a port below it, about the same process, or about the neighbour
-that the packets go to. The way of packets explains what it names. A shaper explains flows of its
-direction, and a rule for packets that leave explains flows that send no more again than it drops. A
-finding about the host explains other
-findings about the host, and findings about a flow between two hosts (`pair`). A finding about a
-counter of the host may have its cause on any target. What the kernel says of a drop or of a failed
-call follows the rule that its words name. A chain of the packet filter, which every packet passes,
-explains findings about any target.
+that the packets go to. A program explains those that wait for it, the way of packets what it names.
+A shaper explains flows of its direction, and a rule for packets that leave explains flows that send
+no more again than it drops. A finding about the host explains other findings about the host, and
+findings about a flow between two hosts (`pair`). A finding about a counter of the host may have its
+cause on any target. What the kernel says of a drop or of a failed call follows the rule that its
+words name. A chain of the packet filter, which every packet passes, explains findings about any
+target.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ...facts.kinds.firewall import Firewall
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.memcg import Memcg
 from ...facts.kinds.process import Process
+from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
 from ...facts.kinds.way import WayFact
@@ -117,6 +118,8 @@ def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
 def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
     """The id of the finding that explains this one; of several, the one named first."""
     told = (one.fact.rule,) if isinstance(one.fact, Drop | Call) else ()
+    if isinstance(one.fact, Program):  # it may wait for another one
+        told = (one.rule.id,)
     for name in (*one.rule.after, *told):
         for other in found:
             if other.rule.id == name and _meets(other, one, below):
@@ -126,6 +129,8 @@ def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
 
 def _meets(cause: Found, one: Found, below: Below) -> bool:
     target = cause.finding.target
+    if isinstance(cause.fact, Program) and isinstance(one.fact, Program):  # who waits for whom
+        return cause.fact.pid == one.fact.behind and cause.fact.behind != one.fact.pid
     if cause.rule.over == one.rule.over:
         return target == one.finding.target
     if one.rule.over == "host" or (cause.rule.over, one.rule.over) == ("host", "pair"):
