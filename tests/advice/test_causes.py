@@ -314,3 +314,20 @@ def test_a_program_explains_those_that_wait_for_it() -> None:
         "",
         "",
     ]
+
+
+def test_a_counter_of_the_host_shows_where_the_kernel_drops() -> None:
+    drop = {
+        "id": "IP_RPFILTER/ip_rcv_finish_core", "reason": "IP_RPFILTER", "kind": "refused",
+        "means": "refused", "advice": "look", "packets": 900, "per_s": 180.0,
+        "rule": "reverse-path-filter-drops", "nics": "feed0", "nic": "feed0",
+        "whose": "udp port 5000 of feedd[7]",
+    }  # fmt: skip
+    host = {"reverse_path_drops": 180, "ip_in": 200}
+    told = {one.rule: one for one in findings(host=host, drops=[drop])}["reverse-path-filter-drops"]
+    shown = {row["field"]: row["value"] for row in told.evidence}
+    assert shown["drop.nics"] == "feed0"
+    assert shown["drop.whose"] == "udp port 5000 of feedd[7]"
+    assert "net.ipv4.conf.feed0.rp_filter=2" in " ".join(told.advice)
+    (bare,) = (one for one in findings(host=host) if one.rule == "reverse-path-filter-drops")
+    assert "conf.IF.rp_filter" in " ".join(bare.advice)

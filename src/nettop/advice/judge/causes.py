@@ -13,6 +13,7 @@ target.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import log
@@ -43,6 +44,9 @@ Rank = tuple[int, bool, float, bool, float, str]
 DOUBLE: Final = 2.0  # times the rate of now
 REST: Final = "failure"  # counters of failures without a rule of their own
 LEAVING: Final = ("output", "postrouting")  # hooks that segments of this host pass
+HOST: Final = "host"  # the target of findings about its counters
+PLACES: Final = ("drop.whose", "drop.nics")  # where packets were dropped
+_IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
 
@@ -57,7 +61,32 @@ class Found:
 
 def ordered(found: Sequence[Found], below: Below) -> tuple[Finding, ...]:
     """The findings, the most valuable first, each symptom after its cause; one for one cause."""
-    return _folded(_placed(found, below), {one.finding.id: one.fact for one in found})
+    facts = {one.finding.id: one.fact for one in found}
+    return _folded(_shown(_placed(found, below), facts), facts)
+
+
+def _shown(findings: Sequence[Finding], facts: Mapping[str, object]) -> list[Finding]:
+    """The findings; one about a counter of the host shows what the kernel tells of its drops.
+
+    These are the interfaces and ports of most packets, and the interface is that of its commands.
+    """
+    drops: dict[str, tuple[Drop, Finding]] = {}
+    for one in findings:
+        fact = facts[one.id]
+        if isinstance(fact, Drop) and (
+            one.cause not in drops or fact.packets > drops[one.cause][0].packets
+        ):
+            drops[one.cause] = fact, one
+    shown = []
+    for one in findings:
+        if one.target == HOST and one.id in drops:
+            drop, told = drops[one.id]
+            more = tuple(row for row in told.evidence if row["field"] in PLACES and row["value"])
+            advice = tuple(_IF.sub(drop.nic or "IF", text) for text in one.advice)
+            shown.append(replace(one, evidence=one.evidence + more, advice=advice))
+        else:
+            shown.append(one)
+    return shown
 
 
 def _folded(findings: Iterable[Finding], facts: Mapping[str, object]) -> tuple[Finding, ...]:
