@@ -7,7 +7,7 @@ from typing import Any
 
 from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, route, rule, went
 
-from nettop.collect import half_open
+from nettop.collect import addresses, half_open
 from nettop.facts.kinds.way import WayFact, build
 from nettop.facts.way import HIDDEN, SUSPECT, Step
 
@@ -43,13 +43,20 @@ def facts(**changed: Any) -> list[WayFact]:
 def test_the_rule_and_the_table_that_send_answers_elsewhere_are_named() -> None:
     (step,) = aside(**AWAY)
     assert step.saw == (
-        "what 10.9.0.7 sends to 10.0.0.1 arrives on a0, and is answered on b0 "
+        "10.0.0.1 is an address of a0, and its answers to 10.9.0.7 leave by b0 "
         "(rule 100 from 10.0.0.1/32, table 100)"
     )
     assert step.outcome == HIDDEN  # it may be so on purpose
     assert step.change == (
         "ip route replace default via GATEWAY dev a0 table 100; or ip rule del priority 100"
     )
+
+
+def test_an_address_of_another_interface() -> None:
+    on = [one for one in SOUND["addresses"] if one.address != NEAR]
+    vip = addresses.Row("lo", NEAR, 32, 4, "global")
+    (step,) = aside(**AWAY, addresses=[*on, vip])
+    assert step.saw.startswith("what 10.9.0.7 sends to 10.0.0.1 arrives on a0, and is answered on")
 
 
 def test_it_is_a_doubt_where_answers_are_repeated() -> None:
@@ -60,7 +67,7 @@ def test_it_is_a_doubt_where_answers_are_repeated() -> None:
 def test_a_default_route_by_another_interface() -> None:
     fib = [*SOUND["fib"][:-1], route("0.0.0.0/0", "b0", "10.1.0.254")]
     (step,) = aside(fib=fib)
-    assert step.saw.endswith("is answered on b0 (route 0.0.0.0/0)")
+    assert step.saw.endswith("leave by b0 (route 0.0.0.0/0)")
     assert step.change.endswith("; ip rule add from 10.0.0.1 lookup T")
 
 
@@ -76,7 +83,7 @@ def test_answers_by_the_same_interface_are_right() -> None:
 def test_connections_that_do_not_open_are_in_trouble() -> None:
     (one,) = facts(**AWAY, half_open=[waits()])
     assert f"{one.decider}: {one.what}" == (
-        "what 10.9.0.7 sends to 10.0.0.1 arrives on a0, and is answered on b0 (rule 100 from "
+        "10.0.0.1 is an address of a0, and its answers to 10.9.0.7 leave by b0 (rule 100 from "
         "10.0.0.1/32, table 100): the SYN-ACKs of 3 connections to 10.0.0.1:80, most from "
         "10.9.0.7, are repeated without an answer"
     )

@@ -30,7 +30,7 @@ class WayFact:
 
     id: str = label("destination: address, or address:port")
     what: str = gauge("what fails", default="")
-    stops: bool = gauge("what stops the packets is seen from this host", default=False)
+    stops: bool = gauge("this host shows what stops the packets, or may", default=False)
     decider: str = gauge("the first thing that cannot carry the packets", default="")
     nic: str | None = gauge("outgoing interface", default=None)
     place: str = gauge("its place on the way: route, neighbour, device …", default="")

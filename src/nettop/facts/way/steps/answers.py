@@ -38,10 +38,14 @@ def look(leg: Leg) -> Iterator[Step]:
         by, table, rest = f"route {hop.network}", "T", f"ip {six}rule add from {own} lookup T"
     change = f"ip {six}route replace default via GATEWAY dev {arrives} table {table}; {rest}"
     waits = unheard(leg.host, own, leg.flow.port)
-    saw = (f"what {to} sends to {own} arrives on {arrives}, and is answered on {hop.interface} "
-           f"({by})")  # fmt: skip
+    here = any(one.interface == arrives and one.address == own for one in leg.host.addresses)
+    saw = (
+        f"{own} is an address of {arrives}, and its answers to {to} leave by {hop.interface}"
+        if here
+        else f"what {to} sends to {own} arrives on {arrives}, and is answered on {hop.interface}"
+    )
     yield Step(
-        "answers", SUSPECT if waits else HIDDEN, saw,
+        "answers", SUSPECT if waits else HIDDEN, f"{saw} ({by})",
         f"ip {six}rule; ip {six}route get {to} from {own}", change,
     )  # fmt: skip
 
