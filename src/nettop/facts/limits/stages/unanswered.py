@@ -18,7 +18,7 @@ from ._own_drops import loses
 
 STAGES: Final = (
     Stage("unanswered", "segments without an answer", "no segment is acknowledged", "LOSS",
-          "see what this host drops, then the way and the other end", precedence=155, sending=155,
+          "see `nettop why --to ADDRESS:PORT`", precedence=155, sending=155,
           beyond=True),
 )  # fmt: skip
 
