@@ -296,3 +296,38 @@ def test_flows_of_one_program_between_two_addresses_are_one_finding() -> None:
     assert found[0].title.endswith("(and 2 more)")
     said = {one.target: one.because for one in judged.silent() if one.rule == "mtu-black-hole"}
     assert said["f2"] == "mtu-black-hole@f1 reports the same problem"
+
+
+def test_a_program_explains_those_that_wait_for_it() -> None:
+    known = {"state": "asks", "held": True, "does": "waits", "cure": "x", "connections": 9}
+    chain = [
+        {**known, "pid": 7, "name": "api", "behind": 9},
+        {**known, "pid": 8, "name": "front", "behind": 7},
+        {**known, "pid": 9, "name": "db", "state": "stopped"},
+    ]
+    found = [one for one in findings(programs=chain) if one.rule == "program-held"]
+    assert [(one.target, one.cause) for one in found] == [
+        ("db[9]", ""), ("api[7]", "program-held@db[9]"), ("front[8]", "program-held@api[7]"),
+    ]  # fmt: skip
+    circle = [{**chain[0], "behind": 8}, chain[1]]
+    assert [one.cause for one in findings(programs=circle) if one.rule == "program-held"] == [
+        "",
+        "",
+    ]
+
+
+def test_a_counter_of_the_host_shows_where_the_kernel_drops() -> None:
+    drop = {
+        "id": "IP_RPFILTER/ip_rcv_finish_core", "reason": "IP_RPFILTER", "kind": "refused",
+        "means": "refused", "advice": "look", "packets": 900, "per_s": 180.0,
+        "rule": "reverse-path-filter-drops", "nics": "feed0", "nic": "feed0",
+        "whose": "udp port 5000 of feedd[7]",
+    }  # fmt: skip
+    host = {"reverse_path_drops": 180, "ip_in": 200}
+    told = {one.rule: one for one in findings(host=host, drops=[drop])}["reverse-path-filter-drops"]
+    shown = {row["field"]: row["value"] for row in told.evidence}
+    assert shown["drop.nics"] == "feed0"
+    assert shown["drop.whose"] == "udp port 5000 of feedd[7]"
+    assert "net.ipv4.conf.feed0.rp_filter=2" in " ".join(told.advice)
+    (bare,) = (one for one in findings(host=host) if one.rule == "reverse-path-filter-drops")
+    assert "conf.IF.rp_filter" in " ".join(bare.advice)

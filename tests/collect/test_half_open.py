@@ -40,14 +40,18 @@ class Host:
     deferred: int = 0
     clock: float = 100.0
     asked: list[Request] = field(default_factory=list)
+    again: int = 3
 
     def now(self) -> float:
         return self.clock
 
     def text(self, path: str) -> str:
         assert path == "/proc/net/netstat"
-        names = "TcpExt: SyncookiesSent TCPReqQFullDoCookies TCPReqQFullDrop TCPDeferAcceptDrop"
-        return f"{names}\nTcpExt: 0 {self.cookies} 0 {self.deferred}\nIpExt: InNoRoutes\nIpExt: 0\n"
+        names = (
+            "SyncookiesSent TCPReqQFullDoCookies TCPReqQFullDrop TCPDeferAcceptDrop TCPSynRetrans"
+        )
+        counts = f"0 {self.cookies} 0 {self.deferred} {self.again}"
+        return f"TcpExt: {names}\nTcpExt: {counts}\nIpExt: InNoRoutes\nIpExt: 0\n"
 
     def netlink(self, request: Request) -> bytes:
         self.asked.append(request)
@@ -72,6 +76,15 @@ def test_nothing_is_asked_while_no_queue_was_ever_full() -> None:
     assert not host.asked
 
 
+def test_it_is_asked_once_a_segment_is_repeated() -> None:
+    parts = [waits("10.0.0.1", 80, n, again=n) for n in (1, 2, 3)]
+    host, memory = Host(cookies=0, reply=b"".join(parts)), Memory()
+    assert half_open.update(host, memory) == []  # type: ignore[arg-type]
+    host.again += 1
+    unheard = half_open.Row("10.0.0.1", 80, 3, unheard=2, client="10.9.0.1")
+    assert half_open.update(host, memory) == [unheard]  # type: ignore[arg-type]
+
+
 def test_a_socket_that_is_cut_off_is_refused() -> None:
     with pytest.raises(ValueError, match="cut off"):
         half_open.parse(message(diag.EVERY_FAMILY, bytes(40)))
@@ -79,7 +92,7 @@ def test_a_socket_that_is_cut_off_is_refused() -> None:
 
 def test_another_format_of_the_counters_is_refused() -> None:
     with pytest.raises(ValueError, match="TcpExt"):
-        half_open.counted("Tcp: 1\n")
+        half_open.counters("Tcp: 1\n")
 
 
 def test_clients_that_say_nothing_are_those_whose_timer_ended_without_a_repetition() -> None:

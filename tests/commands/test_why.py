@@ -14,9 +14,12 @@ from flow_tables import joined, moving
 from folded import folded
 from limit_frames import moment
 
+from nettop.advice.rules.rule import Finding
 from nettop.cli import main
 from nettop.collect import qdiscs, sockets_udp
+from nettop.commands import _silent, _witness
 from nettop.commands.why import chosen, look, text
+from nettop.facts.kinds.drop import Drop
 from nettop.facts.limits import KINDS, Limit
 from nettop.facts.limits.document import document as limit_document
 from nettop.facts.limits.stages import declared
@@ -264,3 +267,40 @@ def test_a_recording_without_these_counts_has_no_part_for_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert "dropped and refused" not in why(capsys, "vm-send-buffer.host")[1]
+
+
+def finding(name: str, title: str, severity: str = "critical", cause: str = "") -> Finding:
+    rule, _, target = name.partition("@")
+    return Finding(
+        name, rule, target, severity, title, "", 9.0, (), (), (), (), (), "", cause=cause
+    )
+
+
+def test_problems_that_name_the_target_or_its_program_stand_below() -> None:
+    held = finding("program-held@web[7]", "web is blocked by log[9]", cause="program-held@log[9]")
+    found = [
+        finding("program-held@log[9]", "log is stopped"),
+        held,
+        finding("link-errors@eth1", "eth1 has errors"),
+        finding("calls-fail@web[7]/connect/EINVAL", "told with the calls"),
+        finding("send-buffer-limits@tcp:10.0.0.1:80-10.0.0.2:9", "told by its limit"),
+        finding("small@web[7]", "no problem", "advice"),
+        finding("program-held@web[71]", "another process"),
+    ]
+    limit = Limit("flow", "10.0.0.1:80>10.0.0.2:9", "tx", pid=7, process="web")
+    told = [one.id for one in _silent.beside(found, [limit], ":80")]
+    assert told == ["program-held@log[9]", "program-held@web[7]"]
+    assert [one.id for one in _silent.beside(found, [], "eth1")] == ["link-errors@eth1"]
+    assert len(_silent.beside(found, [], None)) == 4
+    assert _silent.lines([held])[-1].strip() == "✗ program-held@web[7]: web is blocked by log[9]"
+    assert _silent.lines([]) == []
+
+
+def test_what_a_filter_drops_on_purpose_has_no_mark_of_a_fault() -> None:
+    drops = (
+        Drop("a", "NETFILTER_DROP", "nft_do_chain", "turned away", "a rule dropped it", packets=9),
+        Drop("b", "QDISC_DROP", "__dev_queue_xmit", "loss", "the queue is full", packets=9),
+    )
+    facts: Any = SimpleNamespace(more={"drop": drops, "call": ()})
+    marks = [row.split()[0] for row in _witness.lines(facts) if "dropped in" in row]
+    assert marks == ["·", "✗"]

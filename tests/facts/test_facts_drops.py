@@ -66,6 +66,29 @@ def test_the_program_that_receives_at_the_port_is_named(other: int, whose: str) 
     assert found.whose == whose
 
 
+@pytest.mark.parametrize(("lost", "known", "whose"), [
+    (9, (5, 6), "udp port 53 of slow[8]"),  # of a group the socket that loses
+    (9, (5,), "udp port 53"),  # whose program is not known
+    (0, (5,), "udp port 53"),  # the other one may be of any
+])  # fmt: skip
+def test_of_sockets_that_share_a_port_the_one_that_loses_is_meant(
+    lost: int, known: tuple[int, ...], whose: str
+) -> None:
+    def at(drops: int) -> list[sockets_udp.Row]:
+        return [
+            sockets_udp.Row(inode, "0.0.0.0", 53, "", 0, ipv6=False, send_q=0, recv_q=0, uid=0,
+                            drops=drops if inode == 6 else 0) for inode in (5, 6)
+        ]  # fmt: skip
+
+    owners = [socket_owners.Row(5, 9, "fast"), socket_owners.Row(6, 8, "slow")]
+    (found,) = joined(
+        drop_reasons=drops("SOCKET_FILTER"),
+        sockets_udp=list(entries(at(lost), entries(at(0), (), 0.0), 1.0)),
+        socket_owners=[Entry(one) for one in owners if one.inode in known],
+    ).more["drop"]  # fmt: skip
+    assert found.whose == whose
+
+
 @pytest.mark.parametrize(("failures", "rules", "told"), [
     (20, [], True),  # 40 packets in two seconds
     (9, [], False),  # most were dropped otherwise

@@ -314,6 +314,37 @@ def test_a_program_of_this_host_that_does_not_answer_is_named_with_what_it_waits
     assert "/proc/12/task" in found.cure
 
 
+def test_behind_a_connection_that_is_not_accepted_is_the_program_that_listens() -> None:
+    ours = {**ASKED, "local": "127.0.0.1", "remote": "127.0.0.1", "local_port": 40001}
+    theirs = {"local": "127.0.0.1", "local_port": 5432, "remote": "127.0.0.1",
+              "remote_port": 40001, "inode": 0}  # fmt: skip
+    door = {"state": "listen", "local": "0.0.0.0", "local_port": 5432, "inode": 5}
+    found = stands(READS, ours, theirs, door, other=thread(12, state="T"))
+    assert found.does == (
+        "waits in recvfrom() for an answer of 127.0.0.1:5432, db[12], which is stopped by a signal "
+        "(state T)"
+    )
+    assert found.behind == 12
+    alone = stands(READS, ours)
+    assert alone.behind is None
+    assert alone.cure.startswith("`ss -tlnp sport = :5432` shows who does not answer on this host")
+
+
+def test_who_waits_is_told_once_in_a_chain() -> None:
+    ours = {**ASKED, "remote": "10.0.0.1"}
+    theirs = {"local_port": 5432, "remote": "10.0.0.1", "remote_port": 40001, "inode": 5}
+    busy = thread(12, call="flock", kind="lock", object="/run/lock", holders=(30,))
+    found = stands(READS, ours, theirs, other=busy)
+    assert found.cure.count("Until then") == 1
+
+
+def test_a_client_that_waits_for_data_is_not_told_to_end_its_idle_clients() -> None:
+    hears = {**OURS, "last_sent": 5000, "last_received": 900}  # it asked nothing
+    found = stands(READS, hears)
+    assert found.does == "waits in recvfrom() for data of 10.0.0.9:5432, to which it is connected"
+    assert found.cure.startswith("On 10.0.0.9, see what holds the program at port 5432")
+
+
 def test_whose_data_a_unix_socket_lacks_is_told() -> None:
     waiting = thread(call="recvfrom", kind="input", object="socket:[4]", feeds=(12,))
     found = facts(program(), program(12, "db"), waits=[waiting, thread(12, state="T")])[9]

@@ -64,6 +64,30 @@ def test_a_question_that_was_closed_without_an_answer_is_unheard(
     assert sum(row.unheard for row in rows) == counted
 
 
+@folded(("readings", "held"), [
+    ([ONE, ONE, TWO, TWO, TWO], (2, 1.0)),  # one program, name after name
+    ([ONE, [], TWO, [], []], (2, 0.4)),
+    ([ONE, ONE, ONE, ONE], (1, None)),  # too few
+    ([*[ONE] * 5, *[TWO] * 10], (1, 1.0)),  # ten seconds are enough
+])  # fmt: skip
+def test_how_long_questions_wait_one_after_the_other(
+    readings: list[list[Any]], held: tuple[int, float | None]
+) -> None:
+    memory: Memory = {}
+    for number, sockets in enumerate(readings):
+        known = recall(memory, sockets_udp.Known)
+        known.rows, known.at = sockets, float(number)
+        rows = udp_questions.update(None, memory)  # type: ignore[arg-type]
+    assert [(row.asked, row.held) for row in rows] == [held]
+
+
+def test_a_question_that_waits_for_another_server_is_seen() -> None:
+    rows = [Entry(udp_questions.Row(name, asked=1)) for name in ("10.0.0.8", "10.0.0.9")]
+    for tables, alone in ((rows, [False, False]), (rows[:1], [True])):
+        frame = Frame(1.0, 1.0, {"udp_questions": tables})
+        assert [one.alone for one in resolver.build(frame, None)] == alone  # type: ignore[arg-type]
+
+
 def test_sockets_that_were_not_read_again_do_not_age() -> None:
     memory: Memory = {}
     for at, rows in ((0.0, []), (1.0, ONE), (1.0, ONE), (1.0, ONE)):

@@ -25,6 +25,8 @@ from ._table import Memory, Table, recall
 TABLE: Final = Table(every=1.0, optional=True, memory="sockets")
 
 PORT: Final = 53
+LOOK: Final = 10.0  # seconds: as rules judge losses
+READINGS: Final = 5  # at the least, for a share of them
 LATE: Final = 2.0  # seconds: a question whose socket is seen for so long got no answer
 
 
@@ -38,6 +40,11 @@ class Row:
     unheard: int = counter("questions that a reading saw wait, and that are closed", "questions",
                            default=0)  # fmt: skip
     processes: tuple[str, ...] = gauge("processes that asked, as name[pid]", default=())
+    asked: int = gauge("questions that readings of the last ten seconds saw wait", "questions",
+                       default=0)  # fmt: skip
+    held: float | None = gauge(
+        "of these readings, those that saw a question wait; None: too few", "ratio", default=None
+    )
 
 
 @dataclass
@@ -61,6 +68,8 @@ class Known:
     late: Counter[str] = field(default_factory=Counter)
     unheard: Counter[str] = field(default_factory=Counter)
     who: dict[str, dict[str, None]] = field(default_factory=dict)  # processes by server
+    # of the last `LOOK` seconds: when the sockets were read, and what waited then, by inode
+    seen: dict[float, dict[int, str]] = field(default_factory=dict)
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -77,9 +86,17 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
             known.who.setdefault(question.server, {})[f"{held[str(pid)].name}[{pid}]"] = None
     waiting = Counter(one.server for one in known.asked.values())
     return [
-        Row(one, waiting[one], known.late[one], known.unheard[one], tuple(known.who.get(one, ())))
+        Row(one, waiting[one], known.late[one], known.unheard[one], tuple(known.who.get(one, ())),
+            *_held(known, one))
         for one in sorted({*waiting, *known.late, *known.unheard})
-    ]
+    ]  # fmt: skip
+
+
+def _held(known: Known, server: str) -> tuple[int, float | None]:
+    """The questions to a server of the last seconds, and in which share of them one waited."""
+    waits = [[one for one, to in row.items() if to == server] for row in known.seen.values()]
+    share = sum(map(bool, waits)) / len(waits) if len(waits) >= READINGS else None
+    return len({one for row in waits for one in row}), share
 
 
 def _follow(known: Known, rows: Sequence[sockets_udp.Row], at: float) -> None:
@@ -99,3 +116,5 @@ def _follow(known: Known, rows: Sequence[sockets_udp.Row], at: float) -> None:
         elif not one.old and not one.counted and at - one.since >= LATE:
             one.counted = True
             known.late[one.server] += 1
+    known.seen = {then: row for then, row in known.seen.items() if at - then < LOOK}
+    known.seen[at] = {inode: one.server for inode, one in known.asked.items()}

@@ -96,7 +96,7 @@ def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
         *mine,
         kind=KINDS.get(head[7], str(head[7])),
         network=network,
-        table=(match or answer)[1].get("table"),
+        table=values.get("table"),  # the match has the main one: RTM_F_LOOKUP_TABLE was not asked
         interface=names.get(values.get("interface", 0)),
         gateway=gateway(values),
         address=route.ip(chosen) if chosen else None,

@@ -1,15 +1,22 @@
-"""What is found of a port on which no data moves, for `nettop why :PORT`."""
+"""What the rules find of the targets of `nettop why`, beside their limits or without any."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from ..advice.judge.judge import Judge
     from ..advice.rules.rule import Finding
+    from ..facts.limits import Limit
     from ..host.source import Source
+
+PROBLEMS: Final = ("critical", "warning")
+# what is listed with the drops, the calls and the ways
+FLOW: Final = "tcp:"  # the target of a finding about one flow, whose limit says it
+SHOWN: Final = ("calls-fail", "destination-out-of-reach", "packets-dropped-by-reason")
 
 
 def told(source: Source, args: argparse.Namespace, why: str) -> bool:
@@ -26,10 +33,7 @@ def told(source: Source, args: argparse.Namespace, why: str) -> bool:
         return False
     source = source if source.live else open_source(args)
     last = observe(source, args)
-    named = re.compile(rf"(?:port |:){port}(?!\d)")
-    found = last.judgement.findings
-    ours = {one.id: one.cause for one in found if named.search("\n".join(_texts(one)))}
-    findings = [one for one in found if one.id in {*ours, *ours.values()}]
+    findings = _about(last.judgement.findings, [_port(port)])
     if args.json and findings:
         values = [finding_json(source, one) for one in findings]
         emit({**document(source, last, args.seconds), "limits": [], "findings": values})
@@ -38,6 +42,65 @@ def told(source: Source, args: argparse.Namespace, why: str) -> bool:
         for one in findings:
             print_finding(source, one)
     return bool(findings)
+
+
+def judge(source: Source, args: argparse.Namespace) -> Judge:
+    """What judges each moment that the limits are found in."""
+    from ..views.observer import Observer
+    from . import report_faults
+
+    observer = Observer(source, window=args.seconds)
+    report_faults(observer.faults)
+    return observer.judge
+
+
+def beside(
+    found: Sequence[Finding], limits: Sequence[Limit], target: str | None
+) -> list[Finding]:  # fmt: skip
+    """The problems that name the target, or a program of its flows, and what explains them.
+
+    Those that the limits of flows, the drops, the failed calls and the ways tell are left out.
+    """
+    problems = [one for one in found if one.severity in PROBLEMS]
+    if target is not None:
+        names = {f"{one.process}[{one.pid}]" for one in limits if one.pid is not None}
+        words = [rf"(?<!\w){re.escape(name)}" for name in names]
+        port = target.rpartition(":")[2]
+        if port.isdecimal() and port != target:
+            words.append(_port(port))
+        elif not target.isdecimal():
+            words.append(rf"(?<![\w.-]){re.escape(target)}(?![\w.-])")
+        problems = _about(problems, words)
+    return [one for one in problems if one.rule not in SHOWN and not one.target.startswith(FLOW)]
+
+
+def lines(findings: Sequence[Finding]) -> list[str]:
+    """The same as text, one sentence each."""
+    from textwrap import wrap
+
+    from ..advice.rules.severity import MARKS
+    from ..terms.text import safe
+
+    rows = [
+        row for one in findings
+        for row in wrap(safe(f"{one.id}: {one.title}"), 78, subsequent_indent="    ",
+                        initial_indent=f"  {MARKS[one.severity]} ")
+    ]  # fmt: skip
+    return ["", "found meanwhile; `nettop advise` says what helps", *rows] if rows else []
+
+
+def _about(found: Sequence[Finding], words: Sequence[str]) -> list[Finding]:
+    """The findings in which one of these expressions is found, with their causes."""
+    named = re.compile("|".join(words) or "(?!)")
+    causes = {one.id: one.cause for one in found}
+    kept = {one.id for one in found if named.search("\n".join(_texts(one)))}
+    while more := {causes[name] for name in kept} & {*causes} - kept:
+        kept |= more
+    return [one for one in found if one.id in kept]
+
+
+def _port(port: str) -> str:
+    return rf"(?:port |:){port}(?!\d)"
 
 
 def _texts(finding: Finding) -> Iterator[str]:

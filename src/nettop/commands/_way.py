@@ -51,7 +51,7 @@ def run(source: Source, args: argparse.Namespace) -> int:
         raise Refused("--to asks about one address: leave out TARGET and --peer", 2)
     frame, way = ask_way(source, asked(args))
     if way.decider is None and source.live and source.batches is None:
-        way = _observed(source, way)
+        way = _observed(source, way, frame)
     if args.json:
         emit(document(source, way, frame))
     else:
@@ -59,11 +59,14 @@ def run(source: Source, args: argparse.Namespace) -> int:
     return 0
 
 
-def _observed(source: Source, way: Way) -> Way:
+def _observed(source: Source, way: Way, frame: Frame) -> Way:
     """The way, with what becomes of packets to that address while nettop looks."""
     from dataclasses import replace
 
+    from ..collect import half_open
+    from ..facts.way import walk
     from ..facts.way.loops import loop
+    from ..frame.pairs import entries
     from ..host.arriving import hops
     from ._answers import unanswered
 
@@ -74,6 +77,9 @@ def _observed(source: Source, way: Way) -> Way:
     with suppress(OSError, ValueError):
         if step is None and way.case == "output" and way.flow.protocol == "udp":
             step = unanswered(source, way.flow)
+        if way.case == "input" and way.flow.protocol == "tcp":
+            waiting = {"half_open": entries(half_open.now(source), (), 0.0)}
+            way = walk(way.flow, replace(frame, tables={**frame.tables, **waiting}))
     return way if step is None else replace(way, steps=(*way.steps, step))
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from ..facts import Facts
     from ..host.source import Source
+
+
+POLICY: Final = ("turned away",)  # kinds of drops on purpose: no fault by themselves
 
 
 def deep_argument(parser: argparse.ArgumentParser) -> None:
@@ -45,18 +48,25 @@ def lines(facts: Facts) -> list[str]:
 
     drops, calls = _told(facts)
     out = [
-        f"{one.packets} dropped in {one.place or 'the kernel'} ({one.reason}): {one.means}"
-        + (f"; {one.whose}" if one.whose else "") + (f", {one.nics}" if one.nics else "")
+        (
+            "·" if one.kind in POLICY else "✗",
+            f"{one.packets} dropped in {one.place or 'the kernel'} ({one.reason}): {one.means}"
+            + (f"; {one.whose}" if one.whose else "")
+            + (f", {one.nics}" if one.nics else ""),
+        )
         for one in drops
-    ]  # fmt: skip
+    ]
     out += [
-        f"{one.events} {one.call} of {one.who} failed ({one.error}): {one.means}"
-        + (f"; to {one.to}" if one.to else "")
+        (
+            "✗",
+            f"{one.events} {one.call} of {one.who} failed ({one.error}): {one.means}"
+            + (f"; to {one.to}" if one.to else ""),
+        )
         for one in calls
     ]
     rows = [
-        row for one in out
-        for row in wrap(safe(one), 78, initial_indent="  ✗ ", subsequent_indent="    ")
+        row for mark, one in out
+        for row in wrap(safe(one), 78, initial_indent=f"  {mark} ", subsequent_indent="    ")
     ]  # fmt: skip
     if rows:
         rows = ["", "dropped and refused in this namespace", *rows]

@@ -10,7 +10,7 @@ nettop why --to B --from A          would this host forward packets from A to B,
 
 TARGET is an interface, a process, ADDRESS:PORT or :PORT of either end of a flow; without it every
 flow that wants to move data, every interface that carries data and every UDP socket that drops
-datagrams is reported; of a port on which no data moves, the findings that name it. As root, those
+datagrams is reported, with the problems that are found of it meanwhile. As root, those
 of other network namespaces (containers, pods) are reported as well, with the name of the namespace;
 an interface there is eth0@web. The stages of a flow are listed by capacity: the first one limits. A
 limit marked `there` is beyond this host. Where a core or a thread limits, a line says what it does
@@ -35,7 +35,7 @@ answer, 2 for a wrong address, 3 where the host cannot be read.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
     from ..facts import Facts
     from ..facts.limits import Limit
     from ..frame.rates import Frame
@@ -99,7 +100,13 @@ def run(args: argparse.Namespace) -> int:
     if peer is not None:
         return _both(source, peer, args)
     deep = _witness.tables(source, args)
-    frame, facts = look(source, args.seconds, args.target, deep)
+    judge = _silent.judge(source, args)
+    findings: list[Finding] = []
+
+    def judged(facts: Facts) -> None:
+        findings[:] = judge.judge(facts).findings
+
+    frame, facts = look(source, args.seconds, args.target, deep, judged)
     if deep:
         facts = replace(facts, rhythms=rhythms(source, *BURSTS))
     try:
@@ -108,14 +115,18 @@ def run(args: argparse.Namespace) -> int:
         if not _silent.told(source, args, str(refused)):
             raise
         return 0
+    found = _silent.beside(findings, limits, args.target)
     if args.json:
-        more = {"out_of_reach": _way.out_of_reach(facts), **_witness.document(facts)}
+        from .advise import finding_json
+
+        more = {"out_of_reach": _way.out_of_reach(facts), **_witness.document(facts),
+                "findings": [finding_json(source, one) for one in found]}  # fmt: skip
         emit({**document(source, limits, frame, args.seconds), **more})
     else:
         unread = (f"not read: {name}: {why}" for name, why in _missing(frame).items())
         print_lines(
             f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None),
-            *_way.lines(facts),
+            *_way.lines(facts), *_silent.lines(found),
         )  # fmt: skip
         print_lines(*_witness.lines(facts), *unread)
     return 0
@@ -159,9 +170,12 @@ def _clock(here: Source, host: str) -> list[str]:
 
 
 def look(
-    source: Source, seconds: float, target: str | None = None, more: Collection[str] = ()
-) -> tuple[Frame, Facts]:
+    source: Source, seconds: float, target: str | None = None, more: Collection[str] = (),
+    each: Callable[[Facts], object] = id,
+) -> tuple[Frame, Facts]:  # fmt: skip
     """The last frame and its facts; `more` are tables beside those that facts need.
+
+    `each` is called with the facts of each frame.
 
     Of flows that ended meanwhile the fastest few have their last limits. Refused when there is
     nothing to compare, or when `target` is neither an interface nor written as another target (2).
@@ -177,6 +191,7 @@ def look(
     first = frame = sampler.take(wanted)
     facts = joiner.build(frame)
     begin = frame, facts
+    each(facts)
     if target is not None:
         _check(facts, target)
     flows: dict[tuple[str, str], Limit] = {}
@@ -189,6 +204,7 @@ def look(
         sampler.ask(trouble.asked(frame, facts))
         frame = sampler.take(wanted)
         facts = joiner.build(frame)
+        each(facts)
         flows |= {(one.target, one.direction): one for one in facts.limits if one.over == "flow"}
     now = {(one.target, one.direction) for one in facts.limits}
     over = [replace(one, ended=True) for place, one in flows.items() if place not in now]

@@ -8,11 +8,11 @@ moved data since the reading before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..collect.threads import LATE
-from .flow_words import end
+from .flow_words import EVERYWHERE, end
 
 if TYPE_CHECKING:
     from ..collect.sockets_tcp import Row as TcpRow
@@ -60,7 +60,10 @@ def connections(frame: Frame, pids: Collection[int]) -> Mapping[int, Connection]
 
 
 def _others(frame: Frame, own: Collection[Entry[TcpRow]]) -> Mapping[tuple[object, ...], int]:
-    """The processes at the other ends that are on this host, by both ends."""
+    """The processes at the other ends that are on this host, by both ends.
+
+    That of a connection which nobody accepted is the one that listens there.
+    """
     here = {entry.now.local for entry in own}
     wanted = {
         (row.remote, row.remote_port, row.local, row.local_port)
@@ -68,14 +71,21 @@ def _others(frame: Frame, own: Collection[Entry[TcpRow]]) -> Mapping[tuple[objec
     }  # fmt: skip
     if not wanted:
         return {}
-    found = {
-        row.inode: ends for row in frame.rows("sockets_tcp")
-        if (ends := (row.local, row.local_port, row.remote, row.remote_port)) in wanted
-    }  # fmt: skip
+    found: dict[int, list[tuple[object, ...]]] = {}
+    rows = frame.rows("sockets_tcp")
+    for row in rows:
+        if (ends := (row.local, row.local_port, row.remote, row.remote_port)) in wanted:
+            found.setdefault(row.inode or _door(row, rows), []).append(ends)
     return {
-        found[row.inode]: row.pid
-        for row in frame.rows("socket_owners") if row.pid and row.inode in found
+        ends: row.pid
+        for row in frame.rows("socket_owners") if row.pid for ends in found.get(row.inode, ())
     }  # fmt: skip
+
+
+def _door(row: TcpRow, rows: Sequence[TcpRow]) -> int:
+    """The inode of the listening socket behind a connection; 0: none is known."""
+    doors = (one for one in rows if one.state == "listen" and one.local_port == row.local_port)
+    return next((one.inode for one in doors if one.local in (row.local, *EVERYWHERE)), 0)
 
 
 def _connection(

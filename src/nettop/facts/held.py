@@ -94,6 +94,7 @@ STATES: Final[Mapping[str, State]] = {
     ),
 }  # fmt: skip
 
+UNTIL: Final = ". Until then "  # with it a cure says who waits meanwhile
 IDLE_CLIENTS: Final = (
     "Clients that keep a connection open and idle hold its threads: set a limit of idle time, use "
     "more threads or processes, or one thread that accepts only"

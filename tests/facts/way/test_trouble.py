@@ -193,3 +193,10 @@ def test_a_connection_that_gets_no_answer_any_more_is_in_trouble() -> None:
     for rate, count in ((0.0, 1), (5.0, 0), (None, 0)):
         flow = SimpleNamespace(**{**stuck, "tx_per_s": rate})
         assert len(build(frame(), seen(flows=[flow]))) == count
+
+
+@pytest.mark.parametrize(("error", "slow"), [("GIVEN_UP", True), ("EINVAL", False)])
+def test_each_failure_without_an_answer_takes_seconds(error: str, *, slow: bool) -> None:
+    routes = [*SOUND["fib"], route("10.2.0.0/24", None, kind="unreachable")]
+    (one,) = facts(call(TO, "connection", error, port="80", events=1), fib=routes)
+    assert one.slow is slow

@@ -14,6 +14,7 @@ from nettop.collect import (
     addresses,
     drop_reasons,
     failed_calls,
+    link_stats,
     neighbour_states,
     sockets_udp,
     tun_readers,
@@ -64,6 +65,23 @@ def test_a_macvlan_of_this_host_may_be_meant(more: dict[str, Any], rides: bool) 
     decider = went(FAR, frame(neighbour_states=absent(), links=links)).decider
     assert decider is not None
     assert (f"or {FAR} is a macvlan on a0 of this host" in decider.change) is rides
+
+
+@pytest.mark.parametrize(
+    ("kind", "received", "mute"),
+    [("vxlan", 0, True), ("gretap", 0, True), ("vxlan", 9, False), ("veth", 0, False)],
+)
+def test_of_a_tunnel_through_which_nothing_came_both_ends_are_compared(
+    kind: str, received: int, mute: bool
+) -> None:
+    links = [SOUND["links"][0], link("a0", 2, kind=kind), *SOUND["links"][2:]]
+    counts = [link_stats.Row("a0", 2, received, 40, *[0] * 21)]
+    tables = {"neighbour_states": absent(), "links": links, "link_stats": counts}
+    decider = went(FAR, frame(**tables)).decider
+    assert decider is not None
+    assert decider.saw.endswith("a tunnel through which nothing has come yet") is mute
+    assert decider.change.startswith("compare ") is mute
+    assert f"the host with {FAR} must answer ARP" in decider.change
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,18 @@
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
 target, on the same interface or a port below it, about the same process, or about the neighbour
-that the packets go to. The way of packets explains what it names. A shaper explains flows of its
-direction, and a rule for packets that leave explains flows that send no more again than it drops. A
-finding about the host explains other
-findings about the host, and findings about a flow between two hosts (`pair`). A finding about a
-counter of the host may have its cause on any target. What the kernel says of a drop or of a failed
-call follows the rule that its words name. A chain of the packet filter, which every packet passes,
-explains findings about any target.
+that the packets go to. A program explains those that wait for it, the way of packets what it names.
+A shaper explains flows of its direction, and a rule for packets that leave explains flows that send
+no more again than it drops. A finding about the host explains other findings about the host, and
+findings about a flow between two hosts (`pair`). A finding about a counter of the host may have its
+cause on any target. What the kernel says of a drop or of a failed call follows the rule that its
+words name. A chain of the packet filter, which every packet passes, explains findings about any
+target.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import log
@@ -28,6 +29,7 @@ from ...facts.kinds.firewall import Firewall
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.memcg import Memcg
 from ...facts.kinds.process import Process
+from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
 from ...facts.kinds.way import WayFact
@@ -42,6 +44,9 @@ Rank = tuple[int, bool, float, bool, float, str]
 DOUBLE: Final = 2.0  # times the rate of now
 REST: Final = "failure"  # counters of failures without a rule of their own
 LEAVING: Final = ("output", "postrouting")  # hooks that segments of this host pass
+HOST: Final = "host"  # the target of findings about its counters
+PLACES: Final = ("drop.whose", "drop.nics")  # where packets were dropped
+_IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
 
@@ -56,7 +61,32 @@ class Found:
 
 def ordered(found: Sequence[Found], below: Below) -> tuple[Finding, ...]:
     """The findings, the most valuable first, each symptom after its cause; one for one cause."""
-    return _folded(_placed(found, below), {one.finding.id: one.fact for one in found})
+    facts = {one.finding.id: one.fact for one in found}
+    return _folded(_shown(_placed(found, below), facts), facts)
+
+
+def _shown(findings: Sequence[Finding], facts: Mapping[str, object]) -> list[Finding]:
+    """The findings; one about a counter of the host shows what the kernel tells of its drops.
+
+    These are the interfaces and ports of most packets, and the interface is that of its commands.
+    """
+    drops: dict[str, tuple[Drop, Finding]] = {}
+    for one in findings:
+        fact = facts[one.id]
+        if isinstance(fact, Drop) and (
+            one.cause not in drops or fact.packets > drops[one.cause][0].packets
+        ):
+            drops[one.cause] = fact, one
+    shown = []
+    for one in findings:
+        if one.target == HOST and one.id in drops:
+            drop, told = drops[one.id]
+            more = tuple(row for row in told.evidence if row["field"] in PLACES and row["value"])
+            advice = tuple(_IF.sub(drop.nic or "IF", text) for text in one.advice)
+            shown.append(replace(one, evidence=one.evidence + more, advice=advice))
+        else:
+            shown.append(one)
+    return shown
 
 
 def _folded(findings: Iterable[Finding], facts: Mapping[str, object]) -> tuple[Finding, ...]:
@@ -117,6 +147,8 @@ def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
 def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
     """The id of the finding that explains this one; of several, the one named first."""
     told = (one.fact.rule,) if isinstance(one.fact, Drop | Call) else ()
+    if isinstance(one.fact, Program):  # it may wait for another one
+        told = (one.rule.id,)
     for name in (*one.rule.after, *told):
         for other in found:
             if other.rule.id == name and _meets(other, one, below):
@@ -126,6 +158,8 @@ def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
 
 def _meets(cause: Found, one: Found, below: Below) -> bool:
     target = cause.finding.target
+    if isinstance(cause.fact, Program) and isinstance(one.fact, Program):  # who waits for whom
+        return cause.fact.pid == one.fact.behind and cause.fact.behind != one.fact.pid
     if cause.rule.over == one.rule.over:
         return target == one.finding.target
     if one.rule.over == "host" or (cause.rule.over, one.rule.over) == ("host", "pair"):

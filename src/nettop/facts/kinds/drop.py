@@ -84,15 +84,25 @@ def _of_tracking(drop: Drop, untracked: float) -> Drop:
 
 
 def _programs(frame: Frame) -> dict[tuple[str, str], str]:
-    """` of NAME[PID]` by protocol and port, where one program alone receives there."""
+    """` of NAME[PID]` by protocol and port, where one program alone receives there.
+
+    Of datagram sockets that share a port those that lose count. A socket whose program is not known
+    may be of another one.
+    """
     names = owners(frame)
-    doors = [("udp", row) for row in frame.rows("sockets_udp")]
-    doors += [("tcp", row) for row in frame.rows("sockets_tcp") if row.state == "listen"]
     found: dict[tuple[str, str], set[str]] = {}
-    for protocol, row in doors:
-        if row.inode in names:
-            found.setdefault((protocol, str(row.local_port)), set()).add(names[row.inode])
-    return {place: f" of {min(who)}" for place, who in found.items() if len(who) == 1}
+    losing: dict[tuple[str, str], set[str]] = {}
+    for entry in frame.tables.get("sockets_udp", ()):
+        place, who = ("udp", str(entry.now.local_port)), names.get(entry.now.inode, "")
+        found.setdefault(place, set()).add(who)
+        if entry.rate("drops"):
+            losing.setdefault(place, set()).add(who)
+    for row in frame.rows("sockets_tcp"):
+        if row.state == "listen":
+            place = "tcp", str(row.local_port)
+            found.setdefault(place, set()).add(names.get(row.inode, ""))
+    alone = {place: min(who) for place, who in {**found, **losing}.items() if len(who) == 1}
+    return {place: f" of {who}" for place, who in alone.items() if who}
 
 
 def _filters(rules: Sequence[Entry[Any]]) -> str:

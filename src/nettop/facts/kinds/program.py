@@ -8,32 +8,23 @@ that have one listening socket, that of the process in the first of these states
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from ..connections import Connection, connections
-from ..held import IDLE_CLIENTS, STATES
+from ..held import STATES
 from ..kind import Kind
-from ..tasks import reached
+from ..standing import programs, standing, unanswered
 
 if TYPE_CHECKING:
     from .. import Facts
     from .nic import Nic
 
 
-STARTS: Final = ("clone", "clone3", "fork", "vfork")
-FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
 MOST: Final = 3  # ports that are named
-STANDS: Final = 0.05  # of wall time on a CPU: a program that waits for one answer has less
-SLOW: Final = 1.0  # times a second: below, memory.high is touched now and then
-_CALLS: Final = {
-    "output": "blocked", "sync": "disk", "input": "reads", "timer": "sleeps", "lock": "locked",
-    "events": "events",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +47,15 @@ class Program:
     dropped: float | None = gauge(
         "packets of that interface that were dropped, its queue full", "packets/s", default=None
     )
-
-
-class _Known(NamedTuple):
-    """The tables by process."""
-
-    states: Mapping[int, Any]
-    slowed: Mapping[int, float]
-    refused: Mapping[int, float]  # processes a second, by their cgroups
-    threads: Mapping[int, list[Any]]  # rows of `waits`
-    shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
-    forks: Mapping[int, tuple[str, int]]  # call, and how often
-    connections: Mapping[int, Connection]  # by inode
+    behind: int | None = gauge("process of this host for which it waits", default=None)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
     """One fact for each process of `program_states`."""
     if not frame.tables.get("program_states"):
         return ()
-    known = _known(frame)
-    states = {pid: _state(pid, known) for pid in known.states}
+    known = programs(frame)
+    states = {pid: standing(pid, known) for pid in known.states}
     waiting: dict[int, int] = {}
     holders: dict[int, list[int]] = {}
     doors = {one.inode: one for one in facts.more.get("listener", ()) if one.waiting}
@@ -91,7 +71,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
             states[first] = min(told, key=lambda one: (not one[0], [*STATES, ""].index(one[0])))
     ports = _doors(facts)
     for pid in states:
-        waiting[pid] = waiting.get(pid, 0) + _unanswered(pid, known)
+        waiting[pid] = waiting.get(pid, 0) + unanswered(pid, known)
     unread = {one.pid: one.udp_unread or 0 for one in facts.processes}
     if any(state for state, *_ in states.values()):
         for flow in facts.flows:
@@ -107,9 +87,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
             state in STATES and STATES[state].held,
             waiting.get(pid, 0), unread.get(pid, 0), moved.get(pid, 0.0),
             known.forks.get(pid, ("", 0))[1],
-            *(_queue(nic[pid]) if pid in nic else ()),
+            *_queue(nic.get(pid)), waits_for,
         )
-        for pid, row in known.states.items() for state, does, cure in (states[pid],)
+        for pid, row in known.states.items() for state, does, cure, waits_for in (states[pid],)
     )  # fmt: skip
 
 
@@ -137,244 +117,11 @@ def _ports(ports: Iterable[int]) -> str | None:
     return ", ".join(f"port {port}" for port in known[:MOST]) + others or None
 
 
-def _queue(nic: Nic) -> tuple[str, float | None, float | None]:
+def _queue(nic: Nic | None) -> tuple[str | None, float | None, float | None]:
     """The interface of a program, and what it took and lost of its packets."""
+    if nic is None:
+        return None, None, None
     return nic.name, nic.per_s.tx_packets, nic.per_s.tx_dropped
-
-
-def _known(frame: Frame) -> _Known:
-    slowed: dict[int, float] = {}
-    refused: dict[int, float] = {}
-    forks: dict[int, tuple[str, int]] = {}
-    threads: dict[int, list[Any]] = {}
-    shares: dict[int, tuple[float, float]] = {}
-    for entry in frame.tables.get("program_states", ()):
-        slowed[entry.now.pid] = entry.rate("slowed") or 0.0
-        refused[entry.now.pid] = entry.rate("refused") or 0.0
-    for row in frame.rows("waits"):
-        threads.setdefault(row.pid, []).append(row)
-    for entry in frame.tables.get("threads", ()):
-        share = entry.rate("ran") or 0.0, entry.rate("waited") or 0.0
-        shares[entry.now.pid] = max(share, shares.get(entry.now.pid, share), key=sum)
-    for row in frame.rows("failed_calls"):
-        if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
-            forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
-    states = {row.pid: row for row in frame.rows("program_states")}
-    return _Known(states, slowed, refused, threads, shares, forks, connections(frame, states))
-
-
-def _state(pid: int, known: _Known, seen: tuple[int, ...] = ()) -> tuple[str, str, str]:
-    """The first state that the process is in, in words, and what helps; empty: none."""
-    found = dict(_states(pid, known, seen))
-    name = next((one for one in STATES if one in found), "")
-    if not name:
-        return "", "", ""
-    row = known.states[pid]
-    values = {"pid": pid, "who": f"{row.name}[{pid}]", **found[name]}
-    return name, STATES[name].means.format_map(values), STATES[name].cure.format_map(values)
-
-
-def _states(
-    pid: int, known: _Known, seen: tuple[int, ...]
-) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Each state of the process, with what its words need."""
-    row, threads = known.states[pid], known.threads.get(pid, ())
-    if row.thaw:
-        free = "THAWED" if row.thaw.endswith("freezer.state") else "0"
-        yield "frozen", {"thaw": row.thaw, "free": free}
-    halted = [one.state for one in threads]
-    if halted and set(halted) <= {"T"}:
-        yield "stopped", {}
-    if row.tracer and "t" in halted:
-        yield "traced", {"tracer": row.tracer}
-    if pid in known.forks:
-        yield "forks", reached(row, known.refused[pid])._asdict()
-    if row.high and known.slowed[pid] >= SLOW:
-        yield "slowed", {"high": row.high}
-    ran, waited = known.shares.get(pid, (0.0, 0.0))
-    if ran >= FULL:
-        yield "busy", {}
-    if waited >= STARVED:
-        yield "starved", {"share": waited}
-    if ran < STANDS:
-        yield from _stands(pid, known, seen)
-    for one in threads:
-        yield from _waits(pid, one, known, seen)
-
-
-def _stands(
-    pid: int, known: _Known, seen: tuple[int, ...]
-) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """What the program waits for at connections on which nothing moves.
-
-    Where its threads wait for events or for each other, at those that it opened; a thread that
-    sleeps at one of them tells more.
-    """
-    own = [one for one in known.connections.values() if one.pid == pid and one.still]
-    asleep = _asleep(pid, known)
-    locks = [one for one in asleep if _of_another(one)]
-    if locks and (_owed(pid, known) or all(one.kind == "lock" for one in asleep)):
-        yield "flock", {"call": locks[0].call, "lock": _lock(locks[0], known),
-                        "release": _release(locks[0], known, (*seen, pid))}  # fmt: skip
-    threads = {_inode(one.object): one for one in asleep}
-    others = any(one.kind in ("events", "lock") for one in asleep)
-    for one in own:
-        thread = threads.get(one.inode)
-        kind = thread.kind if thread is not None else "events" if others and one.opened else ""
-        where = f" in {thread.call}()" if thread is not None else ""
-        if one.sends and (kind == "output" or (kind == "events" and one.shut)):
-            why = "its window is closed" if one.shut else "it acknowledges nothing"
-            yield "sends", {"where": where, "why": why, **_other_end(pid, one, known, seen)}
-        elif one.opened and (one.asked or (one.asked is None and kind == "input")) and kind:
-            yield "asks", {"where": where, **_other_end(pid, one, known, seen)}
-
-
-def _other_end(
-    pid: int, one: Connection, known: _Known, seen: tuple[int, ...]
-) -> Mapping[str, object]:  # fmt: skip
-    """Who is at the other end of a connection, what that one does, and where to look."""
-    if one.other is None or one.other in seen:
-        host, _, port = one.remote.rpartition(":")
-        if one.sends and not one.shut:
-            return {"peer": one.remote, "look": f"`nettop why --to {one.remote}` walks the way"}
-        return {
-            "peer": one.remote,
-            "look": f"On {host}, see what holds the program at port {port}, its load, its disk "
-            "and its locks (`nettop advise` there)",
-        }
-    who = _who(one.other, known)
-    _, does, cure = _told(one.other, known, (*seen, pid))
-    return {
-        "peer": f"{one.remote}, {who}" + (f", which {does}" if does else ""),
-        "look": cure or f"See what holds {who}: `sudo nettop why {one.other}`",
-    }
-
-
-def _waits(
-    pid: int, one: Any, known: _Known, seen: tuple[int, ...]
-) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The state of one thread that sleeps in a call."""
-    if one.state != "R" and one.call is not None:
-        file = f" of {one.object}" if one.object.startswith("/") else ""
-        name = _CALLS.get(one.kind, "")
-        name = "disk" if one.state == "D" or (file and name != "locked") else name
-        if name == "blocked":
-            if one.drains or one.object.startswith("pipe:"):  # else by the end of its connection
-                yield name, {"call": one.call, **_reader(pid, one, known, seen)}
-        elif name and (name != "reads" or one.object.startswith("socket:")):
-            yield (
-                name,
-                {
-                    "call": one.call,
-                    "file": file,
-                    "lock": _lock(one, known),
-                    **(_writer(pid, one, known, seen) if name == "reads" else {}),
-                },
-            )
-
-
-def _asleep(pid: int, known: _Known) -> list[Any]:
-    """The threads of a process that sleep."""
-    return [one for one in known.threads.get(pid, ()) if one.state != "R"]
-
-
-def _owed(pid: int, known: _Known) -> list[Connection]:
-    """The connections of clients that got no answer for long."""
-    return [one for one in known.connections.values() if one.pid == pid and one.owed]
-
-
-def _unanswered(pid: int, known: _Known) -> int:
-    """Its clients that wait for an answer while it is held up by another program, or does not run.
-
-    Those whose data or end it does not read, and as many of the others as it waits for things: who
-    sends only wants no answer, and a question that is answered late by design waits for nobody.
-    """
-    owed, stuck = _owed(pid, known), _stuck(pid, known)
-    unread = sum(one.unread for one in owed)
-    return unread + min(stuck, len(owed) - unread) if stuck else 0
-
-
-def _stuck(pid: int, known: _Known, seen: tuple[int, ...] = ()) -> int:
-    """The locks for which it waits, and the programs here that are held up and owe it an answer."""
-    state = _told(pid, known, seen)[0]
-    if state and STATES[state].held and state not in ("flock", "asks", "sends"):
-        return len(known.connections)
-    return sum(_of_another(one) for one in _asleep(pid, known)) + sum(
-        bool(_stuck(one.other, known, (*seen, pid)))
-        for one in known.connections.values()
-        if one.pid == pid and one.opened and one.asked and one.still
-        and one.other is not None and one.other not in (*seen, pid)
-    )  # fmt: skip
-
-
-def _of_another(row: Any) -> bool:
-    """Whether a thread waits for the lock of a file that another process is known to hold."""
-    return row.kind == "lock" and any(pid != row.pid for pid in row.holders)
-
-
-def _release(row: Any, known: _Known, seen: tuple[int, ...]) -> str:
-    """What releases the lock of a file: what its holder does, and how to end it."""
-    pid = next(pid for pid in row.holders if pid != row.pid)
-    who = _who(pid, known)
-    state, does, cure = ("", "", "") if pid in seen else _told(pid, known, seen)
-    does = f" {who} {does}: {cure}." if state and STATES[state].held else ""
-    return f"`lslocks -p {pid}` shows the lock.{does} Let {who} release it, or end it"
-
-
-def _lock(row: Any, known: _Known) -> str:
-    """What a thread waits for that has a lock to come: of a file with its holder, or not known."""
-    if not row.object.startswith("/"):
-        return "a lock or another thread"
-    names = [_who(pid, known) for pid in row.holders]
-    return f"the lock of {row.object}" + (f", held by {' and '.join(names)}" if names else "")
-
-
-def _who(pid: int, known: _Known) -> str:
-    """The process with its number, by its name if it was looked at."""
-    told = known.states.get(pid)
-    return f"{told.name}[{pid}]" if told is not None else f"process {pid}"
-
-
-def _told(pid: int, known: _Known, seen: tuple[int, ...]) -> tuple[str, str, str]:
-    """The state of another program, as `_state`; empty if it was not looked at."""
-    return _state(pid, known, seen) if pid in known.states else ("", "", "")
-
-
-def _writer(
-    pid: int, row: Any, known: _Known, seen: tuple[int, ...]
-) -> Mapping[str, object]:  # fmt: skip
-    """Whose data a thread waits for, if that is a program of this host, and what that one does."""
-    first = next((one for one in row.feeds if one not in seen), None)
-    if first is None:
-        return {"writer": "one connection", "idle": IDLE_CLIENTS}
-    _, does, cure = _told(first, known, (*seen, pid))
-    who = _who(first, known)
-    return {"writer": f"{who}, which {does}" if does else who, "idle": cure or IDLE_CLIENTS}
-
-
-def _inode(target: str) -> int:
-    """The inode of `socket:[INODE]`; -1 of another form."""
-    number = target.removeprefix("socket:[").removesuffix("]")
-    return int(number) if number.isdecimal() else -1
-
-
-def _reader(
-    pid: int, row: Any, known: _Known, seen: tuple[int, ...]
-) -> Mapping[str, object]:  # fmt: skip
-    """Who does not read the pipe into which a thread writes, and what that one does."""
-    pipe = "pipe" if row.object.startswith("pipe:") else "Unix socket"
-    at = f"`ls -l /proc/{pid}/fd` shows the {pipe}"
-    readers = [one for one in row.drains if one not in seen]
-    if not readers:
-        return {"pipe": pipe, "reader": "nobody reads it", "free_it": at}
-    first = readers[0]
-    who = _who(first, known)
-    state, does, cure = _told(first, known, (*seen, pid))
-    if state and STATES[state].held:
-        return {"pipe": pipe, "reader": f"{who}, which reads it, {does}", "free_it": cure}
-    does = f", which {does}," if state else ""
-    return {"pipe": pipe, "reader": f"{who}{does} does not read it",
-            "free_it": f"{at}; restart {who}, or let it read"}  # fmt: skip
 
 
 KIND = Kind(

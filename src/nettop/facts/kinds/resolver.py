@@ -28,13 +28,23 @@ class Resolver:
         "questions that a reading saw wait, and that are closed", "questions/s", default=None
     )
     processes: tuple[str, ...] = gauge("processes that asked, as name[pid]", default=())
+    asked: int = gauge(
+        "questions that readings of the last ten seconds saw wait", "questions", default=0
+    )
+    held: float | None = gauge(
+        "of these readings, those that saw a question wait", "ratio", default=None
+    )
+    alone: bool = gauge("no question waits for another name server", default=False)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Resolver, ...]:  # noqa: ARG001
     """The name servers of this namespace, those with most sockets first."""
+    rows = frame.rows("udp_questions")
     found = (
         Resolver(end(entry.now.server, PORT), entry.now.waiting, entry.rate("late"),
-                 entry.rate("unheard"), entry.now.processes)
+                 entry.rate("unheard"), entry.now.processes,
+                 entry.now.asked, entry.now.held,
+                 not any(one.asked for one in rows if one.server != entry.now.server))
         for entry in frame.tables.get("udp_questions", ())
     )  # fmt: skip
     return tuple(sorted(found, key=lambda one: (-one.waiting, one.id)))

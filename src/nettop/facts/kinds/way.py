@@ -30,7 +30,7 @@ class WayFact:
 
     id: str = label("destination: address, or address:port")
     what: str = gauge("what fails", default="")
-    stops: bool = gauge("the configuration of this host decides it", default=False)
+    stops: bool = gauge("this host shows what stops the packets, or may", default=False)
     decider: str = gauge("the first thing that cannot carry the packets", default="")
     nic: str | None = gauge("outgoing interface", default=None)
     place: str = gauge("its place on the way: route, neighbour, device …", default="")
@@ -39,6 +39,7 @@ class WayFact:
     asks: str = gauge("arguments of `nettop why --to` that ask the same", default="")
     passed: str = gauge("what the packets pass before", default="")
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
+    slow: bool = gauge("each failure takes seconds: no answer comes", default=False)
     sockets: int = gauge("sockets that wait for an answer", "sockets", default=0)
     share: float | None = gauge(
         "of the attempts to reach it, those that failed", "ratio", default=None
@@ -72,6 +73,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         asks=_asks(way.flow),
         passed="; ".join(one.saw for one in way.of(PASSES)),
         events=trouble.events,
+        slow=any(one in SILENT for one in trouble.errors),
         sockets=trouble.sockets,
         share=failed / (failed + trouble.answered),
         explains=(
@@ -111,7 +113,9 @@ def _asks(flow: Flow) -> str:
     mark = f" --mark {flow.mark:#x}" if flow.mark else ""
     mark += f" --user {flow.user}" if flow.user else ""
     udp = " --udp" if flow.arrives and flow.protocol == "udp" else ""
-    return f"{flow.name}{f' --from {flow.arrives}' if flow.arrives else ''}{mark}{udp}"
+    ends = () if flow.source_port else (flow.origin, flow.arrives)
+    place = "%".join(one for one in ends if one)
+    return f"{flow.name}{f' --from {place}' if place else ''}{mark}{udp}"
 
 
 KIND = Kind(

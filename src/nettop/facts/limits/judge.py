@@ -15,6 +15,7 @@ from . import Limit, Reading
 from .following import BINDS, following, independent
 from .looks import Look
 from .stages import declared, having, readings
+from .stages._own_drops import loses, waits
 
 FULL: Final = 0.9  # of a configured rate in use: from here on it may limit as well
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
@@ -35,6 +36,9 @@ def judge(look: Look) -> Limit:
         (one for one in known if one.held >= BINDS), key=lambda one: (_rank(one), -one.held)
     )
     first = binding[0] if binding else _half(known)
+    own = first is _UNSEEN and look.sends and not look.rate and waits(look) and loses(look)
+    if own:
+        first = Reading("refused", "here", "packet filter or queue", "inferred", own)
     others = [*binding[1:], *(one for one in known if _nearly_full(first, one))]
     joint = [one.stage for one in others if one.stage != first.stage and _close(first, one)]
     reader = _awaited(first, known)

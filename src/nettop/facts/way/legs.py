@@ -132,7 +132,8 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
     yield there if by is None else replace(there, was=flow, by=by)
     if ours:
         answers = Question(origin, goes.to, protocol=flow.protocol)
-        yield _leg(OUT, answers, goes, host, asked, back=True)
+        came = replace(goes, arrives=arrives)
+        yield _leg(OUT, answers, came, host, asked, back=True)
         if flow.protocol == "udp":
             asked.append(unbound(origin))
     elif there.hop.goes and there.hop.interface:

@@ -22,6 +22,7 @@ from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
 from .lookup import REFUSED
 from .steps.listener import listeners, misses
+from .unheard import unheard
 
 if TYPE_CHECKING:
     from ...collect.drop_reasons import Row as DropReasonRow
@@ -190,6 +191,7 @@ _ASK: Final = {"arp": 4, "icmp6": 6}  # by protocol the family whose addresses i
 def arrivals(frame: Frame) -> Iterator[Trouble]:
     """Packets to a port at which something listens, and questions for an address of this host."""
     host = Host.of(frame)
+    yield from unheard(host)
     yield from _unanswered(host)
     named = {str(link.index): link for link in host.links.values()}
     for row in frame.rows("drop_reasons"):

@@ -15,6 +15,7 @@ from typing import Final
 
 from ....collect.drop_reasons import words
 from ....terms import formulas, units
+from ...flow_words import EVERYWHERE
 from .. import Reading
 from ..feeding import cause
 from ..following import BINDS
@@ -59,6 +60,15 @@ def readings(look: Look) -> Iterator[Reading]:
         yield from _stream(look)
 
 
+def _listens(look: Look) -> str:
+    """The program that listens at the local end of a connection, as name[pid] if it is known."""
+    local, _, port = look.target.partition(">")[0].rpartition(":")
+    for one in look.facts.more.get("listener", ()) if look.namespace is None else ():
+        if one.pid and str(one.port) == port and one.local in (local.strip("[]"), *EVERYWHERE):
+            return f"{one.process}[{one.pid}]"
+    return "the program that listens"
+
+
 def _stream(look: Look) -> Iterator[Reading]:
     size = look.now("rcvbuf") or 0
     behind = share(
@@ -68,7 +78,7 @@ def _stream(look: Look) -> Iterator[Reading]:
     unread = look.often("recv_q")
     if all(not e.now.inode and e.now.state in _WAITS for e in look.tcp):
         yield Reading(
-            "application", "here", "the program that listens", "measured",
+            "application", "here", _listens(look), "measured",
             "the connection waits in the accept queue: the program has not accepted it", 1.0,
             (look.rate, look.rate), 1.0,
         )  # fmt: skip

@@ -17,6 +17,7 @@ from ..looks import Look
 from ..stage import Stage
 from ..window import mean, share
 from . import _peer_reader, _timer, queues
+from ._own_drops import loses
 
 STAGES: Final = (
     Stage("application", "the application", "the program offers no more data", "PROCESS",
@@ -57,6 +58,7 @@ PART: Final = 2  # segments in flight: a request that was written in parts
 DELAYED: Final = 10_000  # us; a delayed acknowledgement comes after 40 ms (TCP_DELACK_MIN)
 NEAR: Final = 5_000  # us; the shortest round trip of a path that explains no such delay
 TRIED: Final = 2  # doublings of the timer: a full queue may refuse a segment once
+SAMPLES: Final = 3  # of a socket: what waits in one may just have been written
 SET: Final = 0.9  # of the largest buffer that autotuning makes
 
 
@@ -112,18 +114,21 @@ def _refused(look: Look) -> Iterator[Reading]:
     """Segments that this host itself drops: nothing is in flight, and the window is open.
 
     A local drop ends tcp_write_xmit(), so the timer for probes of a closed window tries again
-    (tcp_check_probe_timer() in include/net/tcp.h).
+    (tcp_check_probe_timer() in include/net/tcp.h). What a queue does not take does not double it:
+    tcp_send_probe0() in net/ipv4/tcp_output.c.
     """
+    queued = len(look.tcp) >= SAMPLES
     held = share(
         bool(one.now.notsent)
         and not one.now.unacked
-        and (one.now.backoff or 0) >= TRIED
+        and ((one.now.backoff or 0) >= TRIED or (queued and not one.now.backoff))
         and (one.now.snd_wnd or 0) >= (one.now.mss or 1)
         for one in look.tcp
     )
     if held >= 0.5 and not look.rate:
         why = f"in {units.share(held)} of the samples data waits, none is in flight, and the peer's"
         why += " window is open: this host drops what is sent"
+        why = loses(look) or why
         yield Reading("refused", "here", "packet filter or queue", "measured", why, held, None,
                       held)  # fmt: skip
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 PLACE: Final = 40
 _TUNNELS: Final = ("vxlan",)  # whose drops have reasons of their own
+_KEYED: Final = {  # tunnels of Ethernet, and what both ends must have in common
+    "vxlan": "VNI and UDP port (4789 by IANA, 8472 by default of Linux)",
+    "geneve": "VNI and UDP port", "gretap": "key", "ip6gretap": "key",
+}  # fmt: skip
 ABSENT: Final = ("failed", "incomplete")
 RECEIVES: Final = ("arp_rcv", "arp_process", "ndisc_rcv", "icmpv6_rcv", "ip6_mc_input")
 _WITHOUT: Final = ("dummy", "ipvlan", "netkit", "tun")  # need no address of the next hop
@@ -119,10 +123,25 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
         f"; or {to} is a macvlan on {link.interface} of this host, which {link.interface} itself "
         f"does not reach: give this host a macvlan of its own"
     )
+    mute = _unheard(leg, link)
     return Step(
-        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}", show,
-        f"the host with {to} must answer {word}: there, its interface up and without NOARP, the "
-        f"address on it, and no filter on the way back to this host (rp_filter)"
+        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{mute}", show,
+        (_keys(link) if mute else "") + f"the host with {to} must answer {word}: there, its "
+        "interface up and without NOARP, the address on it, and no filter on the way back to this "
+        "host (rp_filter)"
         + (behind if wide else "")
         + (rides if link.promiscuity and not link.promisc and not link.master else ""),
     )  # fmt: skip
+
+
+def _unheard(leg: Leg, link: LinkRow) -> str:
+    """Of a tunnel through which nothing has come: that."""
+    rows = [one for one in leg.host.frame.rows("link_stats") if one.interface == link.interface]
+    mute = link.kind in _KEYED and rows and not rows[0].rx_packets and rows[0].tx_packets
+    return ", a tunnel through which nothing has come yet" if mute else ""
+
+
+def _keys(link: LinkRow) -> str:
+    """Of such a tunnel what to compare first."""
+    return (f"compare {_KEYED[link.kind]} and the addresses of both ends of {link.interface} "
+            f"(`ip -d link show {link.interface}`, there too); else ")  # fmt: skip

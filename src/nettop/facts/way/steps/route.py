@@ -126,7 +126,7 @@ def _refused(leg: Leg) -> Step:
         table = f" of table {row.table}" if row.table != MAIN else ""
         told = f" table {row.table}" if row.table != MAIN else ""
         metric = f" metric {row.metric}" if row.metric else ""
-        by = f", where {_selects(found.by)} looks" if table and found.by is not None else ""
+        by = f", where {selects(found.by)} looks" if table and found.by is not None else ""
         return Step(
             "route", STOPS, f"route {row.to}{table} {verb}{by}",
             f"ip {six}route show table all type {hop.kind}",
@@ -138,12 +138,12 @@ def _refused(leg: Leg) -> Step:
 def _by_rule(leg: Leg, rule: RuleRow) -> Step:
     six = "-6 " if ":" in leg.question.to else ""
     return Step(
-        "rule", STOPS, f"{_selects(rule)} {_VERBS[rule.action]}",
+        "rule", STOPS, f"{selects(rule)} {_VERBS[rule.action]}",
         f"ip {six}rule", f"ip {six}rule del priority {rule.priority}",
     )  # fmt: skip
 
 
-def _selects(rule: RuleRow) -> str:
+def selects(rule: RuleRow) -> str:
     """A rule and the packets that it is for."""
     to = f" to {rule.to}" if rule.to else ""
     mark = f" fwmark {rule.mark:#x}" if rule.mark else ""

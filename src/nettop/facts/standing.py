@@ -1,0 +1,297 @@
+"""The state of a program: what its threads sleep in, for whom, and what helps.
+
+From `program_states`, the calls in which its threads sleep (`waits`), their CPU time (`threads`),
+its connections and the calls that fail (`failed_calls`). Of several states the first of `STATES`
+is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
+
+from ..frame.rates import Frame
+from .connections import Connection, connections
+from .held import IDLE_CLIENTS, STATES, UNTIL
+from .tasks import reached
+
+STARTS: Final = ("clone", "clone3", "fork", "vfork")
+FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
+STANDS: Final = 0.05  # of wall time on a CPU: a program that waits for one answer has less
+SLOW: Final = 1.0  # times a second: below, memory.high is touched now and then
+_CALLS: Final = {
+    "output": "blocked", "sync": "disk", "input": "reads", "timer": "sleeps", "lock": "locked",
+    "events": "events",
+}  # fmt: skip
+
+
+class Programs(NamedTuple):
+    """What is known of the programs, by process."""
+
+    states: Mapping[int, Any]
+    slowed: Mapping[int, float]
+    refused: Mapping[int, float]  # processes a second, by their cgroups
+    threads: Mapping[int, list[Any]]  # rows of `waits`
+    shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
+    forks: Mapping[int, tuple[str, int]]  # call, and how often
+    connections: Mapping[int, Connection]  # by inode
+
+
+class Standing(NamedTuple):
+    """The first state that a process is in, in words, and what helps; empty: none."""
+
+    state: str = ""
+    does: str = ""
+    cure: str = ""
+    behind: int | None = None  # the process of this host for which it waits
+
+
+def programs(frame: Frame) -> Programs:
+    """The tables of a frame by process."""
+    slowed: dict[int, float] = {}
+    refused: dict[int, float] = {}
+    forks: dict[int, tuple[str, int]] = {}
+    threads: dict[int, list[Any]] = {}
+    shares: dict[int, tuple[float, float]] = {}
+    for entry in frame.tables.get("program_states", ()):
+        slowed[entry.now.pid] = entry.rate("slowed") or 0.0
+        refused[entry.now.pid] = entry.rate("refused") or 0.0
+    for row in frame.rows("waits"):
+        threads.setdefault(row.pid, []).append(row)
+    for entry in frame.tables.get("threads", ()):
+        share = entry.rate("ran") or 0.0, entry.rate("waited") or 0.0
+        shares[entry.now.pid] = max(share, shares.get(entry.now.pid, share), key=sum)
+    for row in frame.rows("failed_calls"):
+        if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
+            forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
+    states = {row.pid: row for row in frame.rows("program_states")}
+    return Programs(states, slowed, refused, threads, shares, forks, connections(frame, states))
+
+
+def standing(pid: int, known: Programs, seen: tuple[int, ...] = ()) -> Standing:
+    """The first state that the process is in."""
+    found = dict(_states(pid, known, seen))
+    name = next((one for one in STATES if one in found), "")
+    if not name:
+        return Standing()
+    row = known.states[pid]
+    values: dict[str, Any] = {"pid": pid, "who": f"{row.name}[{pid}]", **found[name]}
+    does, cure = (text.format_map(values) for text in (STATES[name].means, STATES[name].cure))
+    return Standing(name, does, cure, values.get("behind"))
+
+
+def _states(
+    pid: int, known: Programs, seen: tuple[int, ...]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Each state of the process, with what its words need."""
+    row, threads = known.states[pid], known.threads.get(pid, ())
+    if row.thaw:
+        free = "THAWED" if row.thaw.endswith("freezer.state") else "0"
+        yield "frozen", {"thaw": row.thaw, "free": free}
+    halted = [one.state for one in threads]
+    if halted and set(halted) <= {"T"}:
+        yield "stopped", {}
+    if row.tracer and "t" in halted:
+        yield "traced", {"tracer": row.tracer}
+    if pid in known.forks:
+        yield "forks", reached(row, known.refused[pid])._asdict()
+    if row.high and known.slowed[pid] >= SLOW:
+        yield "slowed", {"high": row.high}
+    ran, waited = known.shares.get(pid, (0.0, 0.0))
+    if ran >= FULL:
+        yield "busy", {}
+    if waited >= STARVED:
+        yield "starved", {"share": waited}
+    if ran < STANDS:
+        yield from _stands(pid, known, seen)
+    for one in threads:
+        yield from _waits(pid, one, known, seen)
+
+
+def _stands(
+    pid: int, known: Programs, seen: tuple[int, ...]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """What the program waits for at connections on which nothing moves.
+
+    Where its threads wait for events or for each other, at those that it opened; a thread that
+    sleeps at one of them tells more.
+    """
+    own = [one for one in known.connections.values() if one.pid == pid and one.still]
+    asleep = _asleep(pid, known)
+    locks = [one for one in asleep if _of_another(one)]
+    if locks and (_owed(pid, known) or all(one.kind == "lock" for one in asleep)):
+        yield "flock", {"call": locks[0].call, "lock": _lock(locks[0], known),
+                        "release": _release(locks[0], known, (*seen, pid)),
+                        "behind": next(one for one in locks[0].holders if one != pid)}  # fmt: skip
+    threads = {_inode(one.object): one for one in asleep}
+    others = any(one.kind in ("events", "lock") for one in asleep)
+    for one in own:
+        thread = threads.get(one.inode)
+        kind = thread.kind if thread is not None else "events" if others and one.opened else ""
+        where = f" in {thread.call}()" if thread is not None else ""
+        if one.sends and (kind == "output" or (kind == "events" and one.shut)):
+            why = "its window is closed" if one.shut else "it acknowledges nothing"
+            yield "sends", {"where": where, "why": why, **_other_end(pid, one, known, seen)}
+        elif one.opened and (one.asked or (one.asked is None and kind == "input")) and kind:
+            yield "asks", {"where": where, **_other_end(pid, one, known, seen)}
+
+
+def _other_end(
+    pid: int, one: Connection, known: Programs, seen: tuple[int, ...]
+) -> Mapping[str, object]:  # fmt: skip
+    """Who is at the other end of a connection, what that one does, and where to look."""
+    if one.other is None or one.other in seen:
+        host, _, port = one.remote.rpartition(":")
+        if one.sends and not one.shut:
+            return {"peer": one.remote, "look": f"`nettop why --to {one.remote}` walks the way"}
+        if one.other is not None or ip_address(host.strip("[]").partition("%")[0]).is_loopback:
+            return {"peer": one.remote, "look": "`ss -tlnp sport = :" + port + "` shows who does "
+                    "not answer on this host"}  # fmt: skip
+        return {
+            "peer": one.remote,
+            "look": f"On {host}, see what holds the program at port {port}, its load, its disk "
+            "and its locks (`nettop advise` there)",
+        }
+    who = _who(one.other, known)
+    _, does, cure, _ = _told(one.other, known, (*seen, pid))
+    cure = cure.partition(UNTIL)[0]  # who waits for that one waits behind this one
+    return {
+        "peer": f"{one.remote}, {who}" + (f", which {does}" if does else ""),
+        "look": cure or f"See what holds {who}: `sudo nettop why {one.other}`",
+        "behind": one.other,
+    }
+
+
+def _waits(
+    pid: int, one: Any, known: Programs, seen: tuple[int, ...]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The state of one thread that sleeps in a call."""
+    if one.state != "R" and one.call is not None:
+        file = f" of {one.object}" if one.object.startswith("/") else ""
+        name = _CALLS.get(one.kind, "")
+        name = "disk" if one.state == "D" or (file and name != "locked") else name
+        if name == "blocked":
+            if one.drains or one.object.startswith("pipe:"):  # else by the end of its connection
+                yield name, {"call": one.call, **_reader(pid, one, known, seen)}
+        elif name and (name != "reads" or one.object.startswith("socket:")):
+            yield (
+                name,
+                {
+                    "call": one.call,
+                    "file": file,
+                    "lock": _lock(one, known),
+                    **(_writer(pid, one, known, seen) if name == "reads" else {}),
+                },
+            )
+
+
+def _asleep(pid: int, known: Programs) -> list[Any]:
+    """The threads of a process that sleep."""
+    return [one for one in known.threads.get(pid, ()) if one.state != "R"]
+
+
+def _owed(pid: int, known: Programs) -> list[Connection]:
+    """The connections of clients that got no answer for long."""
+    return [one for one in known.connections.values() if one.pid == pid and one.owed]
+
+
+def unanswered(pid: int, known: Programs) -> int:
+    """Its clients that wait for an answer while it is held up by another program, or does not run.
+
+    Those whose data or end it does not read, and as many of the others as it waits for things: who
+    sends only wants no answer, and a question that is answered late by design waits for nobody.
+    """
+    owed, stuck = _owed(pid, known), _stuck(pid, known)
+    unread = sum(one.unread for one in owed)
+    return unread + min(stuck, len(owed) - unread) if stuck else 0
+
+
+def _stuck(pid: int, known: Programs, seen: tuple[int, ...] = ()) -> int:
+    """The locks for which it waits, and the programs here that are held up and owe it an answer."""
+    state = _told(pid, known, seen)[0]
+    if state and STATES[state].held and state not in ("flock", "asks", "sends"):
+        return len(known.connections)
+    return sum(_of_another(one) for one in _asleep(pid, known)) + sum(
+        bool(_stuck(one.other, known, (*seen, pid)))
+        for one in known.connections.values()
+        if one.pid == pid and one.opened and one.asked and one.still
+        and one.other is not None and one.other not in (*seen, pid)
+    )  # fmt: skip
+
+
+def _of_another(row: Any) -> bool:
+    """Whether a thread waits for the lock of a file that another process is known to hold."""
+    return row.kind == "lock" and any(pid != row.pid for pid in row.holders)
+
+
+def _release(row: Any, known: Programs, seen: tuple[int, ...]) -> str:
+    """What releases the lock of a file: what its holder does, and how to end it."""
+    pid = next(pid for pid in row.holders if pid != row.pid)
+    who = _who(pid, known)
+    state, does, cure, _ = Standing() if pid in seen else _told(pid, known, seen)
+    does = f" {who} {does}: {cure}." if state and STATES[state].held else ""
+    return f"`lslocks -p {pid}` shows the lock.{does} Let {who} release it, or end it"
+
+
+def _lock(row: Any, known: Programs) -> str:
+    """What a thread waits for that has a lock to come: of a file with its holder, or not known."""
+    if not row.object.startswith("/"):
+        return "a lock or another thread"
+    names = [_who(pid, known) for pid in row.holders]
+    return f"the lock of {row.object}" + (f", held by {' and '.join(names)}" if names else "")
+
+
+def _who(pid: int, known: Programs) -> str:
+    """The process with its number, by its name if it was looked at."""
+    told = known.states.get(pid)
+    return f"{told.name}[{pid}]" if told is not None else f"process {pid}"
+
+
+def _told(pid: int, known: Programs, seen: tuple[int, ...]) -> Standing:
+    """The state of another program; empty if it was not looked at."""
+    return standing(pid, known, seen) if pid in known.states else Standing()
+
+
+def _writer(
+    pid: int, row: Any, known: Programs, seen: tuple[int, ...]
+) -> Mapping[str, object]:  # fmt: skip
+    """Whose data a thread waits for, if that is a program of this host, and what that one does."""
+    first = next((one for one in row.feeds if one not in seen), None)
+    if first is None:
+        one = known.connections.get(_inode(row.object))
+        if one is None or not one.opened:
+            return {"writer": "one connection", "idle": IDLE_CLIENTS}
+        there = _other_end(pid, one, known, seen)
+        return {**there, "writer": f"{there['peer']}, to which it is connected",
+                "idle": there["look"]}  # fmt: skip
+    _, does, cure, _ = _told(first, known, (*seen, pid))
+    who = _who(first, known)
+    return {"writer": f"{who}, which {does}" if does else who, "idle": cure or IDLE_CLIENTS,
+            "behind": first}  # fmt: skip
+
+
+def _inode(target: str) -> int:
+    """The inode of `socket:[INODE]`; -1 of another form."""
+    number = target.removeprefix("socket:[").removesuffix("]")
+    return int(number) if number.isdecimal() else -1
+
+
+def _reader(
+    pid: int, row: Any, known: Programs, seen: tuple[int, ...]
+) -> Mapping[str, object]:  # fmt: skip
+    """Who does not read the pipe into which a thread writes, and what that one does."""
+    pipe = "pipe" if row.object.startswith("pipe:") else "Unix socket"
+    at = f"`ls -l /proc/{pid}/fd` shows the {pipe}"
+    readers = [one for one in row.drains if one not in seen]
+    if not readers:
+        return {"pipe": pipe, "reader": "nobody reads it", "free_it": at}
+    first = readers[0]
+    who = _who(first, known)
+    state, does, cure, _ = _told(first, known, (*seen, pid))
+    if state and STATES[state].held:
+        return {"pipe": pipe, "reader": f"{who}, which reads it, {does}", "free_it": cure,
+                "behind": first}  # fmt: skip
+    does = f", which {does}," if state else ""
+    return {"pipe": pipe, "reader": f"{who}{does} does not read it",
+            "free_it": f"{at}; restart {who}, or let it read"}  # fmt: skip
