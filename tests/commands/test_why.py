@@ -301,6 +301,6 @@ def test_what_a_filter_drops_on_purpose_has_no_mark_of_a_fault() -> None:
         Drop("a", "NETFILTER_DROP", "nft_do_chain", "turned away", "a rule dropped it", packets=9),
         Drop("b", "QDISC_DROP", "__dev_queue_xmit", "loss", "the queue is full", packets=9),
     )
-    facts: Any = SimpleNamespace(more={"drop": drops, "call": ()})
+    facts: Any = SimpleNamespace(more={"drop": drops, "call": ()}, losses=None, rhythms=())
     marks = [row.split()[0] for row in _witness.lines(facts) if "dropped in" in row]
     assert marks == ["·", "✗"]

@@ -35,8 +35,15 @@ def test_tables_that_no_pane_shows_may_wait() -> None:
 
 def moving(at: float, rx: float, tx: float = 0.0, table: str = "link_stats") -> Frame:
     rates = {"rx_bytes": rx, "tx_bytes": tx}
-    return frame(at, **{"link_stats": [SimpleNamespace(rate={}.get, still=True)], table: [
-        SimpleNamespace(rate=rates.get, still=False)]})  # fmt: skip
+    return frame(at, **{"link_stats": [SimpleNamespace(rate={}.get, rated=True, still=True)],
+        table: [SimpleNamespace(rate=rates.get, rated=True, still=False)]})  # fmt: skip
+
+
+def test_after_the_first_frame_no_table_waits() -> None:
+    first = frame(0.0, link_stats=[SimpleNamespace(rate={}.get, rated=False, still=False)])
+    policy = RefreshPolicy()
+    assert "sockets_tcp" not in policy.of(first, ())
+    assert policy.of(moving(1.0, 0.0), ())["sockets_tcp"] == UNSEEN
 
 
 def test_a_quiet_host_is_read_less_often_and_the_first_data_ends_that() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..facts.flow_words import together
+from ..facts.flow_words import rate, together
 from ..facts.limits import SECONDS, Limit
 from ..terms.text import Line, crop, fit, fit_line, line, text_of
 from ..terms.units import per_second, percent, seconds
@@ -199,15 +199,21 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     known = flowlist.busiest(scene)
     rows = flowlist.lines(scene, known, inner, height, view.spot.on.removeprefix(FLOW))
     if not rows:
-        why = scene.facts.missing.get("sockets_tcp") if scene.facts is not None else None
-        text = (
-            f" flows cannot be read: {why}" if why else " no TCP flow of this host carries data now"
-        )
-        rows = [line((text, "dim"))]
+        rows = [line((f" {_no_flow(scene)}", "dim"))]
     total = together(known)
     summed = "rates unknown" if total is None else f"together {scene.units.rate(total)}"
     remark = f"{len(known)}, {summed}" if known else ""
     return part("FLOWS", remark, filled(rows, height, framed), width, framed=framed)
+
+
+def _no_flow(scene: Scene) -> str:
+    """Why no flow is listed."""
+    why = scene.facts.missing.get("sockets_tcp") if scene.facts is not None else None
+    if why:
+        return f"flows cannot be read: {why}"
+    if scene.facts is not None and any(rate(one) is None for one in scene.facts.flows):
+        return "the rates of the flows are not known yet"
+    return "no TCP flow of this host carries data now"
 
 
 def unread(scene: Scene, width: int) -> list[Line]:

@@ -42,6 +42,13 @@ def _slow() -> frozenset[str]:
     return collect.resting() | own
 
 
+def _first(frame: Frame | None) -> bool:
+    """Whether the frame is the first one: its interfaces are counted, and none has a rate."""
+    tables = (frame.tables.get(name, ()) for name in _COUNTED) if frame is not None else ()
+    rated = [entry.rated for entries in tables for entry in entries]
+    return bool(rated) and not any(rated)
+
+
 class RefreshPolicy:
     """How long tables may wait; remembers since when sockets have no known process."""
 
@@ -57,13 +64,14 @@ class RefreshPolicy:
     ) -> Mapping[str, float]:
         """Seconds that each table may wait after `frame`; the tables `shown` may not.
 
+        After the first frame, which has no rates, none may.
+
         `rest`: longer while the host is quiet, which a recording is not slowed down by.
         """
         quiet = rest and frame is not None and self._quiet(frame)
         self.unseen = QUIET if quiet else UNSEEN
-        waits = dict.fromkeys(
-            (_slow() if quiet else collect.resting()).difference(shown), self.unseen
-        )
+        resting = () if _first(frame) else _slow() if quiet else collect.resting()
+        waits = dict.fromkeys(set(resting).difference(shown), self.unseen)
         if frame is not None and not self._unknown(frame):
             waits["socket_owners"] = REST
         return waits
