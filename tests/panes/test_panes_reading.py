@@ -112,7 +112,8 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
     for idle in (1.0, 0.0):
         full = replace(scene.facts.host, idle=idle)
         told = first(with_facts(scene, flows=(), host=full))
-        assert told == "! the CPUs are full; no loss"
+        said = "· nothing waits to be sent or read; other work fills the CPUs; no loss"
+        assert told == said
 
 
 def test_the_profile_is_whole_and_its_reason_is_begun_only_where_there_is_room() -> None:

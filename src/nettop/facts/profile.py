@@ -23,6 +23,7 @@ SMALL_FRAME: Final = 300.0
 LAN_RTT: Final = 0.002  # seconds
 WAN_RTT: Final = 0.010
 LATENCY_RTT: Final = 0.001
+JUMBO: Final = 9216  # bytes: what is longer is segmented by the card, or later
 FEW_FLOWS: Final = 64
 STEADY: Final = 5.0  # seconds for which another profile must be seen to replace the present one
 
@@ -47,14 +48,14 @@ def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture
     moved, frame, packets = _traffic(ports)
     small = frame is not None and frame < SMALL_FRAME and packets >= BUSY_PACKETS
     if frame is None or (moved < QUIET and not small):
-        return Guess("server", "too little traffic to decide", sure=False)
+        return Guess("server", "the default while there is little traffic", sure=False)
     trips = [
         trip for flow in flows if (trip := _trip(flow)) is not None and (flow.bulk or _moves(flow))
     ]
     trip = middle(trips)
-    seen_text = f"mean packet {frame:.0f} bytes"
+    seen_text = f"mean packet {frame:.0f} bytes" if frame <= JUMBO else "offloaded segments"
     if trip is None:
-        return Guess("server", f"{seen_text}, round trip unknown")
+        return Guess("server", seen_text)
     seen_text += f", median round trip {_milliseconds(trip)}"
     if frame > BULK_FRAME and trip > WAN_RTT:
         return Guess("bulk-wan", seen_text)

@@ -355,6 +355,7 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     idle = facts.host.idle
     sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
     if idle is not None and idle < BUSY:
-        return ((" ! the CPUs are full;", "warn"), (f" {sound}", ""))
+        full = " other work fills the CPUs"
+        return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f"; {sound}", "")
     mark, role = ("·", "") if unknown else ("✓", "good")
     return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))

@@ -130,7 +130,7 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
 def _since(duration: float) -> str:
     """Since when it limits; it rarely changes on the screen."""
     if duration < 10:
-        return "just began"
+        return "for less than 10 s"
     return "since " + seconds(duration // 10 * 10 if duration < 60 else duration // 60 * 60)
 
 
@@ -184,9 +184,9 @@ def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
         return unread(scene, width)
     inner = inside(width, framed=framed)
     mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
-    legend = "█ softirq ▓ irq ▒ system ░ user"
-    map_to = f"█ = {grid.scale(facts.cores):g} %" if len(facts.cores) > grid.MANY else ""
-    remark = "  ".join(filter(None, (legend if inner >= 70 else "", map_to, mean)))
+    many = len(facts.cores) > grid.MANY
+    map_to = f"full height: {grid.scale(facts.cores):g}%" if many else ""
+    remark = "  ".join(filter(None, (map_to, mean)))
     rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
     if framed and len(facts.cores) <= grid.MANY:
         rows += loads.load(scene, inner, height - len(rows))
