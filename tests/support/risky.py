@@ -31,6 +31,8 @@ def risky_device(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file = tmp_path / "ethtool.json"
     file.write_text(json.dumps(fake_ethtool.DEVICE))
     fakes = fake_ethtool.functions(file)
+    for kind in settings.kinds():  # a module that is loaded later would keep what is patched here
+        settings.kind(kind)
     for module in (_ethtool, ring, privflag):
         for name in ("values", "field", "put"):
             if hasattr(module, name):
