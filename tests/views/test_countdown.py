@@ -34,6 +34,8 @@ def test_it_runs_on_without_a_picture_and_says_that_the_host_reverts_by_itself()
         "  29 s  ring.rx@eth0 reverts unless confirmed: "
     )
     assert away(99.0).left(WAITS) == 0.0
+    over = text_of(page.bulletin(away(99.0), View(), 120)[0])
+    assert over.startswith(" ring.rx@eth0: the time is over; it reverted unless it was confirmed")
 
 
 def test_a_new_picture_counts_by_its_own_clock() -> None:

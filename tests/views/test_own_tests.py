@@ -13,7 +13,7 @@ from scenes import RING, lossy, storied
 from nettop.host import descendants
 from nettop.views import effects, own
 from nettop.views.past import History, Summary
-from nettop.views.scene import JournalEntry, Scene
+from nettop.views.scene import JournalEntry, Scene, StoredResult
 
 
 def test_the_processes_that_this_one_started_are_known_while_they_run() -> None:
@@ -74,3 +74,14 @@ def test_losses_are_a_part_of_the_effect_and_a_small_difference_is_none() -> Non
     assert effects.told(replace(quiet, wall=106.0), quiet) == []
     undone = replace(scene.journal[0], state="undone")
     assert effects.told(replace(scene, wall=106.0), replace(scene, journal=(undone,))) == []
+
+
+def test_what_a_proof_kept_has_no_effect_but_that_of_the_proof() -> None:
+    """Its last test ends when the change stays: the rates around it are those of the test."""
+    scene = after((1.9e9, 6e3), (0.0, 0.0), "sysctl.net.ipv4.tcp_rmem@eth0")
+    kept = (replace(scene.journal[0], finding="rcvbuf-small@eth0"),)
+    proof = StoredResult("5", 20.0, "prove", "rcvbuf-small@eth0", verdict="better")
+    scene = replace(scene, journal=kept)
+    before = replace(scene, wall=106.0)
+    assert effects.told(before, scene)
+    assert effects.told(before, replace(scene, results=(proof,))) == []

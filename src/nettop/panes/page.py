@@ -234,6 +234,10 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
     many = len(scene.pending)
     for pending in scene.pending[: 2 if many <= 2 else 1]:
         left = scene.left(pending)
+        if left <= 0 and scene.origin is not None and scene.late >= SILENT:
+            over = f" {pending.setting}: the time is over; it reverted unless it was confirmed"
+            out.append(fit_line(line((over, "warn")), width))
+            continue
         out.append(
             fit_line(
                 line(

@@ -179,7 +179,7 @@ class Engine(threading.Thread):
 
         def late() -> None:
             silent.set()
-            text = f"{name} has not answered for {SLOW:g} s; the picture is older"
+            text = f"{name} does not answer; the picture stays as it was"
             self.post(Scene(notes=(Note(text, "warn", time.time()),)))
 
         timer = threading.Timer(SLOW, late)

@@ -11,6 +11,7 @@ from .scene import IN_FORCE, JournalEntry, Scene
 SPAN: Final = 5.0  # seconds that are compared, before and after
 SETTLES: Final = 2.0  # seconds after a change that say nothing: a link may come up again
 TOGETHER: Final = 3.0  # seconds: changes this close have one effect
+PROOF: Final = 600.0  # seconds: a proof and the change that it keeps are not farther apart
 LEAST: Final = 125_000.0  # bytes/s: of less traffic nothing is said
 SAME: Final = 0.05  # of the rate before: a smaller difference is none
 
@@ -33,6 +34,11 @@ def told(before: Scene, now: Scene) -> list[str]:
 
 def _effect(group: Sequence[JournalEntry], scene: Scene) -> str:
     first = group[0]
+    if any(
+        one.tool == "prove" and one.title == first.finding and abs(one.wall - first.wall) < PROOF
+        for one in scene.results
+    ):
+        return ""  # the traffic was that of the proof, which told the effect
     name = first.setting.rpartition("@")[2].partition("/")[0]
     moments = scene.past.moments(60.0)
     ports = moments[-1].ports if moments else {}
