@@ -165,7 +165,7 @@ def test_p_asks_for_the_address_in_place_also_of_a_finding_that_ended() -> None:
     assert "address of the peer" in told(scene, view)
     view, ask = pressed("1 0 . 0 . 0 . 2 enter", view, scene)
     assert ask is None
-    assert "peer's prefix (ssh host2)" in told(scene, view)
+    assert "peer by (ssh host2; env: here)" in told(scene, view)
     view, ask = pressed("enter", view, scene)
     assert ask == Ask("prove", RING.id)
     assert view.form["to"] == "10.0.0.2"

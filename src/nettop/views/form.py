@@ -11,7 +11,7 @@ from .view import View
 
 PROMPTS: Final = {  # of a value that a proof asks for: the prompt, what Enter does
     "form.to": ("address of the peer", "continues"),
-    "form.peer": ("peer's prefix (ssh host2), or empty:", "shows the plan"),
+    "form.peer": ("peer by (ssh host2; env: here), or empty:", "shows the plan"),
 }
 FIELDS: Final = (  # name, label, default, hint
     ("what", "run", "test", "← → test, sweep, tune or prove"),
