@@ -254,6 +254,8 @@ def test_the_line_says_what_is_dropped_or_why_nothing_is_known() -> None:
     ]
     quiet = replace(facts, paths=(replace(one, reasons=()),))
     assert "no kernel drops" in text_of(told(quiet, 100, asked=True)[0])
+    partly = replace(quiet, missing={"drop_reasons": "the drop monitor counts"})
+    assert "no kernel drops were told: the drop" in text_of(told(partly, 100, asked=True)[0])
     refused = replace(facts, missing={"drop_reasons": "counting in the kernel needs root"})
     assert "needs root" in text_of(told(refused, 100, asked=True)[0])
     assert told(refused, 100, asked=False) == told(quiet, 100, asked=False) == []

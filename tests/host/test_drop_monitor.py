@@ -274,9 +274,10 @@ def test_who_may_not_have_it_does_not_ask_the_kernel(monkeypatch: pytest.MonkeyP
 def test_only_drops_have_a_second_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     error = OSError(errno.EPERM, "needs root")
     monkeypatch.setattr(bpf, "_loaded", Mock(side_effect=error))
-    monkeypatch.setattr(drop_monitor, "instead", Mock(return_value="the monitor"))
+    monitor = Mock()
+    monkeypatch.setattr(drop_monitor, "instead", lambda _: monitor)
     if name == "drops":
-        assert bpf.counter(name) == "the monitor"
+        assert bpf.counter(name) is monitor
     else:
         with pytest.raises(OSError, match="needs root"):
             bpf.counter(name)
@@ -338,3 +339,19 @@ def test_a_guard_that_fails_is_the_kernels_error(monkeypatch: pytest.MonkeyPatch
             monitor_guard.started(each=True)
         assert error.value.errno == number
         monkeypatch.undo()
+
+
+def test_of_a_guard_that_was_killed_the_monitor_is_stopped_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not of one that ended by itself: then another program's monitor may run."""
+    kernel = Mock()
+    monkeypatch.setattr(monitor_guard, "Kernel", lambda: kernel)
+    for signal_sent in (False, True):
+        pipe = subprocess.PIPE
+        guard = subprocess.Popen(["cat"], stdin=pipe, stdout=pipe)
+        if signal_sent:
+            guard.kill()
+        monitor_guard.end(guard)
+        told = [(net_dm.FAMILY, net_dm.STOP, b"")] if signal_sent else []
+        assert [call.args for call in kernel.change.call_args_list] == told

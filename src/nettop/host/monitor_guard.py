@@ -2,7 +2,7 @@
 
 The monitor belongs to no process, and a socket that is closed does not stop it. So this one waits
 until its standard input ends, as it does when the process that wants the monitor ends, however that
-happens. SIGKILL of both leaves the monitor on.
+happens. Where the guard is killed, that process stops the monitor; SIGKILL of both leaves it on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -38,12 +38,10 @@ def ask(kernel: Kernel, family: str, command: int, body: bytes, table: Table) ->
 @cache
 def last_attribute() -> int:
     """The number of the last attribute that the kernel's monitor knows; 0 before Linux 5.4."""
-    kernel = Kernel()
-    try:  # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, CTRL_ATTR_MAXATTR
+    with closing(Kernel()) as kernel:
+        # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, CTRL_ATTR_MAXATTR
         name = attribute(2, net_dm.FAMILY.encode() + b"\0")
         return int(ask(kernel, "nlctrl", 3, name, {5: Field("most")}).get("most", 0))
-    finally:
-        kernel.close()
 
 
 def started(*, each: bool) -> Popen[bytes]:
@@ -57,20 +55,28 @@ def started(*, each: bool) -> Popen[bytes]:
     )  # fmt: skip
     said = guard.stdout.read(1) if guard.stdout else b""
     if said != _STARTED:
-        end(guard)
+        _ended(guard)
         number = said[0] if said else errno.ECHILD
         raise OSError(number, os.strerror(number))
     return guard
 
 
 def end(guard: Popen[bytes]) -> None:
-    """Let the guard stop the monitor."""
+    """Let the guard stop the monitor; if it was killed, stop it here."""
+    if (_ended(guard) or 0) < 0:
+        with closing(Kernel()) as kernel, suppress(OSError):
+            kernel.change(net_dm.FAMILY, net_dm.STOP, b"")
+
+
+def _ended(guard: Popen[bytes]) -> int | None:
+    """End its input, and wait for its exit code."""
     from subprocess import TimeoutExpired
 
     for pipe in filter(None, (guard.stdin, guard.stdout)):
         pipe.close()
     with suppress(TimeoutExpired):  # it goes on alone
         guard.wait(_END)
+    return guard.returncode
 
 
 def main(words: Sequence[str]) -> None:
