@@ -180,10 +180,8 @@ def monitor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Door, Mock]]
         stats = iter([{"stats": {"dropped": 5}}, *[{"stats": {"dropped": 6}}] * 9])
         monkeypatch.setattr(drop_monitor, "ask", lambda *_: next(stats))
         error = OSError(refused, os.strerror(refused))
-        monkeypatch.setattr(
-            drop_monitor, "started", Mock(side_effect=error) if refused else Mock(return_value="g")
-        )
-        monkeypatch.setattr(drop_monitor, "end", ends)
+        begins = Mock(side_effect=error) if refused else Mock(return_value=ends)
+        monkeypatch.setattr(drop_monitor, "started", begins)
         return ends
 
     return made
@@ -207,7 +205,7 @@ def test_packets_are_counted_and_what_had_no_room_is_told(monitor: Callable[...,
     )
     ends.assert_not_called()
     counter.close()
-    ends.assert_called_once_with("g")
+    ends.assert_called_once_with()
     assert door.closed == 1
 
 
@@ -233,7 +231,7 @@ def test_too_many_packets_stop_it_and_what_was_counted_stays(
     ends = monitor(door)
     counter = drop_monitor.instead(OSError(errno.ENOSYS, WHY))
     assert "it was stopped: more than 2 packets a second" in counter.text()
-    ends.assert_called_once_with("g")
+    ends.assert_called_once_with()
     door.told += [one]
     assert "NO_SOCKET 3 " in counter.text()
 
@@ -283,6 +281,7 @@ def test_only_drops_have_a_second_way(name: str, monkeypatch: pytest.MonkeyPatch
             bpf.counter(name)
 
 
+SETTINGS = encode(net_dm.SETUP, {"alert_mode": 0, "trunc_len": 0, "queue_len": 1000})
 GUARD = """
 import sys
 from nettop.host import monitor_guard as guard
@@ -321,7 +320,8 @@ def test_the_guard_stops_what_it_started_when_its_input_ends_and_restores_the_se
         [sys.executable, "-I", "-c", code, *words], stdin=pipe, stdout=pipe, stderr=pipe
     ) as guard:
         assert guard.stdout is not None
-        assert guard.stdout.read(1) == said
+        told = SETTINGS if said == b"!" and last else b""
+        assert os.read(guard.stdout.fileno(), 256) == said + told
         guard.terminate()  # a guard goes on: what ends with it is the other process
         _, error = guard.communicate()
     assert error.decode().splitlines() == does
@@ -347,11 +347,11 @@ def test_of_a_guard_that_was_killed_the_monitor_is_stopped_here(
     """Not of one that ended by itself: then another program's monitor may run."""
     kernel = Mock()
     monkeypatch.setattr(monitor_guard, "Kernel", lambda: kernel)
-    for signal_sent in (False, True):
+    for killed in (False, True):
         pipe = subprocess.PIPE
         guard = subprocess.Popen(["cat"], stdin=pipe, stdout=pipe)
-        if signal_sent:
+        if killed:
             guard.kill()
-        monitor_guard.end(guard)
-        told = [(net_dm.FAMILY, net_dm.STOP, b"")] if signal_sent else []
-        assert [call.args for call in kernel.change.call_args_list] == told
+        monitor_guard._end(guard, SETTINGS)
+        told = [(net_dm.STOP, b""), (net_dm.CONFIG, SETTINGS)] if killed else []
+        assert [call.args[1:] for call in kernel.change.call_args_list] == told

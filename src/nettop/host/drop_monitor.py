@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing, suppress
 from typing import Final
 
 from .bpf.symbols import Symbols
-from .monitor_guard import ask, end, last_attribute, started
+from .monitor_guard import ask, last_attribute, started
 from .netlink import net_dm
 from .netlink.kernel import Kernel, door
 
@@ -58,7 +58,7 @@ class Counter:
             self._socket.setsockopt(socket.SOL_SOCKET, _FORCE, _ROOM)
             self._socket.bind((0, 1 << net_dm.GROUP - 1))
             self._before = self._unsent() if self._each else 0
-            self._open.callback(end, started(each=self._each))
+            self._open.callback(started(each=self._each))
         except BaseException:
             self.close()
             raise

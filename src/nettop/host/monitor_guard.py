@@ -11,9 +11,9 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from .netlink import net_dm
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 _STARTED: Final = b"!"
+_ROOM: Final = 256  # bytes: what the guard writes is shorter
 _END: Final = 5.0  # seconds until it must have stopped the monitor
 
 
@@ -44,8 +45,8 @@ def last_attribute() -> int:
         return int(ask(kernel, "nlctrl", 3, name, {5: Field("most")}).get("most", 0))
 
 
-def started(*, each: bool) -> Popen[bytes]:
-    """The guard, which has started the monitor; OSError with the kernel's number if it cannot."""
+def started(*, each: bool) -> Callable[[], None]:
+    """Start the monitor by a guard; what stops it. OSError has the kernel's number."""
     import subprocess
 
     words = [sys.executable, "-I", "-m", __name__, *(["each"] if each else [])]
@@ -53,19 +54,19 @@ def started(*, each: bool) -> Popen[bytes]:
     guard = subprocess.Popen(
         words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/",
     )  # fmt: skip
-    said = guard.stdout.read(1) if guard.stdout else b""
-    if said != _STARTED:
+    said = os.read(guard.stdout.fileno(), _ROOM) if guard.stdout else b""
+    if said[:1] != _STARTED:
         _ended(guard)
         number = said[0] if said else errno.ECHILD
         raise OSError(number, os.strerror(number))
-    return guard
+    return partial(_end, guard, said[1:])
 
 
-def end(guard: Popen[bytes]) -> None:
+def _end(guard: Popen[bytes], before: bytes) -> None:
     """Let the guard stop the monitor; if it was killed, stop it here."""
     if (_ended(guard) or 0) < 0:
         with closing(Kernel()) as kernel, suppress(OSError):
-            kernel.change(net_dm.FAMILY, net_dm.STOP, b"")
+            _stop(kernel, before)
 
 
 def _ended(guard: Popen[bytes]) -> int | None:
@@ -79,10 +80,17 @@ def _ended(guard: Popen[bytes]) -> int | None:
     return guard.returncode
 
 
+def _stop(kernel: Kernel, before: bytes) -> None:
+    """Stop the monitor, and restore its settings if it has some."""
+    kernel.change(net_dm.FAMILY, net_dm.STOP, b"")
+    if before:
+        kernel.change(net_dm.FAMILY, net_dm.CONFIG, before)
+
+
 def main(words: Sequence[str]) -> None:
     """The guard: start the monitor, stop it when standard input ends, restore its settings.
 
-    It writes `!`, or the number of the error.
+    It writes `!` and those settings, or the number of the error.
     """
     kernel, before = Kernel(), b""
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -96,14 +104,15 @@ def main(words: Sequence[str]) -> None:
             kernel.change(net_dm.FAMILY, net_dm.CONFIG, encode(net_dm.SETUP, wanted))
         try:
             kernel.change(net_dm.FAMILY, net_dm.START, b"")
-            with suppress(OSError):  # nobody reads it any more
-                os.write(1, _STARTED)
-                while os.read(0, 1):
-                    pass
-            kernel.change(net_dm.FAMILY, net_dm.STOP, b"")
-        finally:
+        except OSError:
             if before:
                 kernel.change(net_dm.FAMILY, net_dm.CONFIG, before)
+            raise
+        with suppress(OSError):  # nobody reads it any more
+            os.write(1, _STARTED + before)
+            while os.read(0, 1):
+                pass
+        _stop(kernel, before)
     except OSError as error:
         with suppress(OSError):
             os.write(1, bytes([error.errno or errno.EIO]))
