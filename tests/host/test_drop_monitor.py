@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -355,3 +356,39 @@ def test_of_a_guard_that_was_killed_the_monitor_is_stopped_here(
         monitor_guard._end(guard, SETTINGS)
         told = [(net_dm.STOP, b""), (net_dm.CONFIG, SETTINGS)] if killed else []
         assert [call.args[1:] for call in kernel.change.call_args_list] == told
+
+
+def test_the_host_has_one_namespace_if_no_process_and_no_name_has_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A process that ends says nothing; one that may not be looked at may have another."""
+    spaces: dict[str, int | type[OSError]] = {}
+    names = {"/proc": ["1", "7", "self", "net"], "/run/netns": list[str]()}
+
+    def space(path: str) -> Mock:
+        found = spaces.get(path.split("/")[2], 1)
+        if not isinstance(found, int):
+            raise found
+        return Mock(st_ino=found)
+
+    monkeypatch.setattr("os.listdir", lambda path: names[path])
+    monkeypatch.setattr("os.stat", space)
+    monkeypatch.setattr("os.path.isdir", lambda path: path in names)
+    assert drop_monitor._alone()
+    for other, alone in ((FileNotFoundError, True), (2, False), (PermissionError, False)):
+        spaces["7"] = other
+        assert drop_monitor._alone() is alone
+    spaces.clear()
+    names["/run/netns"] = ["b"]
+    assert not drop_monitor._alone()
+
+
+def test_the_interfaces_are_those_of_this_namespace() -> None:
+    found = drop_monitor._interfaces()
+    for name in os.listdir("/sys/class/net"):
+        index, address = (
+            Path(f"/sys/class/net/{name}/{what}").read_text().strip()
+            for what in ("ifindex", "address")
+        )
+        hardware = bytes.fromhex(address.replace(":", ""))
+        assert found.get(int(index)) == (hardware if any(hardware) else None)
