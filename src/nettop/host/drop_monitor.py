@@ -30,6 +30,9 @@ _NET_ADMIN: Final = 1 << 12
 _ALL: Final = ["0", "0", "4294967295"]  # the users of the first user namespace
 _PLACES: Final = ("/run/netns", "/run/docker/netns")  # namespaces that need no process
 _NICS: Final = "/sys/class/net"
+_HIDDEN: Final = (
+    "the kernel hides the addresses of its functions (kernel.kptr_restrict; CAP_SYSLOG shows them)"
+)
 _TAKEN: Final = (
     "the kernel's drop monitor runs already: another program uses it, or one that was killed has "
     "left it on (`dropwatch` stops it)"
@@ -77,8 +80,9 @@ class Counter:
         if self._each and self._counts.total() + self._rest > MOST * max(1.0, seconds):
             self._ended = f"it was stopped: more than {MOST:,} packets a second are dropped"
             self.close()
-        said = "; ".join(filter(None, (self._why, unknown(self._each, alone), self._ended)))
-        return "\n".join([f"{seconds:.3f}", *lines, f"! {said}", ""])
+        hidden = not self._each and any(" {} - " in line for line in self._counts)
+        said = [self._why, unknown(self._each, alone), _HIDDEN if hidden else "", self._ended]
+        return "\n".join([f"{seconds:.3f}", *lines, f"! {'; '.join(filter(None, said))}", ""])
 
     def close(self) -> None:
         """Stop the monitor, which takes some 10 ms."""
