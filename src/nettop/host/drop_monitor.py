@@ -25,6 +25,7 @@ from .netlink.kernel import Kernel, door
 
 MOST: Final = 20_000  # packets a second, each of which costs the kernel a message
 _ROOM: Final = 8 << 20  # bytes of messages that wait to be read, some 8,000 packets
+_AT_ONCE: Final = 40_000  # messages: more come while they are read
 _GENERIC, _FORCE, _MEMORY = 16, 33, 55  # NETLINK_GENERIC, SO_RCVBUFFORCE, SO_MEMINFO
 _NET_ADMIN: Final = 1 << 12
 _ALL: Final = ["0", "0", "4294967295"]  # the users of the first user namespace
@@ -94,7 +95,7 @@ class Counter:
 
     def _messages(self) -> Iterator[bytes]:
         """What has come since. That some had no room is an error once, and counted: see `_lost`."""
-        for _ in range(0 if self._ended else 2 * MOST):
+        for _ in range(0 if self._ended else _AT_ONCE):
             try:
                 yield self._socket.recv(1 << 16, socket.MSG_DONTWAIT)
             except BlockingIOError:
