@@ -261,6 +261,19 @@ def test_what_refuses_both_is_one_sentence_and_nothing_stays_open(
     ends.assert_not_called()
 
 
+def test_a_kernel_without_a_monitor_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question makes it look for the module."""
+    asked = Mock(side_effect=FileNotFoundError(errno.ENOENT, "this kernel has no NET_DM netlink"))
+    monkeypatch.setattr(monitor_guard, "ask", asked)
+    monkeypatch.setattr(drop_monitor, "_allowed", lambda: True)
+    monitor_guard.last_attribute.cache_clear()
+    for _ in range(3):
+        with pytest.raises(OSError, match=f"{WHY}; and the kernel has no drop monitor here"):
+            drop_monitor.instead(OSError(errno.ENOSYS, WHY))
+    monitor_guard.last_attribute.cache_clear()
+    assert asked.call_count == 1
+
+
 def test_who_may_not_have_it_does_not_ask_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """The question alone would load the module."""
     asked = Mock()

@@ -54,7 +54,9 @@ class Counter:
         self._why, self._ended, self._rest = why, "", 0
         self._counts, self._symbols = Sums[str](), Symbols()
         self._open = ExitStack()
-        self._each = last_attribute() >= net_dm.REASON
+        if (last := last_attribute()) < 0:
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+        self._each = last >= net_dm.REASON
         self._kernel = self._open.enter_context(closing(Kernel()))
         kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC
         self._socket = self._open.enter_context(closing(door(socket.AF_NETLINK, kind, _GENERIC)))

@@ -38,11 +38,15 @@ def ask(kernel: Kernel, family: str, command: int, body: bytes, table: Table) ->
 
 @cache
 def last_attribute() -> int:
-    """The number of the last attribute that the kernel's monitor knows; 0 before Linux 5.4."""
-    with closing(Kernel()) as kernel:
+    """The number of the last attribute that the kernel's monitor knows; 0 before Linux 5.4.
+
+    -1 without a monitor. It is asked once: the kernel looks for the module each time.
+    """
+    with closing(Kernel()) as kernel, suppress(FileNotFoundError):
         # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, CTRL_ATTR_MAXATTR
         name = attribute(2, net_dm.FAMILY.encode() + b"\0")
         return int(ask(kernel, "nlctrl", 3, name, {5: Field("most")}).get("most", 0))
+    return -1
 
 
 def started(*, each: bool) -> Callable[[], None]:
