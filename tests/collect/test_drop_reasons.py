@@ -110,6 +110,8 @@ def test_an_older_kernel_has_the_place_alone_and_no_types_are_one_sentence() -> 
 
 def test_without_a_reason_the_place_stands_for_it_where_it_drops_for_one_alone() -> None:
     places = ["nf_hook_slow", "__udp4_lib_rcv", "ip_error", "tcp_v4_rcv", "-"]
+    old = drop_reasons.parse("NO_REASON 9 udp_queue_rcv_skb here - udp -\n")  # before Linux 5.0
+    assert [row.reason for row in old] == ["SOCKET_RCVBUFF"]
     lines = [f"NO_REASON 9 {place} here 2 udp 53" for place in places]
     rows = drop_reasons.parse("\n".join(["4.000", *lines, ""]))
     assert [row.reason for row in rows] == [
@@ -254,6 +256,8 @@ def test_the_line_says_what_is_dropped_or_why_nothing_is_known() -> None:
     ]
     quiet = replace(facts, paths=(replace(one, reasons=()),))
     assert "no kernel drops" in text_of(told(quiet, 100, asked=True)[0])
+    partly = replace(quiet, missing={"drop_reasons": "the drop monitor counts"})
+    assert "no kernel drops were told: the drop" in text_of(told(partly, 100, asked=True)[0])
     refused = replace(facts, missing={"drop_reasons": "counting in the kernel needs root"})
     assert "needs root" in text_of(told(refused, 100, asked=True)[0])
     assert told(refused, 100, asked=False) == told(quiet, 100, asked=False) == []

@@ -13,7 +13,17 @@ from pathlib import Path
 import pytest
 
 from nettop.collect import routing_rules
-from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, netfilter, route, way, xfrm
+from nettop.host.netlink import (
+    driver,
+    ethtool,
+    legacy,
+    legacy_bits,
+    net_dm,
+    netfilter,
+    route,
+    way,
+    xfrm,
+)  # fmt: skip
 
 HEADERS = Path("/usr/include/linux")
 
@@ -85,6 +95,14 @@ def used() -> Iterator[tuple[str, int]]:
     for name in ("NEWPOLICY", "GETPOLICY", "GETSADINFO"):
         yield f"XFRM_MSG_{name}", getattr(xfrm, name)
     yield from (("XFRMA_TMPL", number) for number in xfrm.POLICY)
+    for number, field in (net_dm.SETUP | net_dm.REPORT | net_dm.STATS).items():
+        yield f"NET_DM_ATTR_{field.name.upper()}", number
+    for name in ("ALERT", "CONFIG", "START", "STOP", "CONFIG_GET", "STATS_GET"):
+        yield f"NET_DM_CMD_{name}", getattr(net_dm, name)
+    yield "NET_DM_CMD_PACKET_ALERT", net_dm.PACKET
+    yield "NET_DM_GRP_ALERT", net_dm.GROUP
+    yield "NET_DM_ALERT_MODE_SUMMARY", net_dm.SUMMARY
+    yield "NET_DM_ALERT_MODE_PACKET", net_dm.EACH
     for module in (driver, legacy_bits):
         for name, value in vars(module).items():
             if re.fullmatch("[GS][A-Z_]{4,}", name) and name != "STATISTICS":

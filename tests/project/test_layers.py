@@ -27,6 +27,7 @@ ALLOWED = {
         "changes",
         "settings",
         "host/connection.py",
+        "host/monitor_guard.py",
         "host/once.py",
         "host/prefix.py",
     ),

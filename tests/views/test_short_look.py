@@ -163,3 +163,19 @@ def test_the_header_says_that_it_runs() -> None:
             header(scene, View(), 160)
         )
         assert said == one.counting
+
+
+class Monitored(Host):
+    """A host that refuses programs, and whose drop monitor counts drops."""
+
+    def counted(self, what: str) -> str:
+        if what != "drops":
+            raise PermissionError(1, "counting in the kernel needs root")
+        return super().counted(what) + "! the drop monitor counts instead\n"
+
+
+def test_a_kernel_that_counts_drops_alone_is_looked_at_each_minute() -> None:
+    seen = looks(Monitored(), 75)
+    assert [at for at, one in enumerate(seen) if one.counting] == [3, 4, 63, 64]
+    assert found(seen[-1])
+    assert seen[-1].frame.missing["drop_reasons"] == "the drop monitor counts instead"

@@ -3,7 +3,8 @@
 include/net/dropreason-core.h. Kernels before 5.17 give no reason; a place that drops for one reason
 alone stands for it then. Not every drop is a loss: the kernel also drops frames for other
 hosts, late duplicates and answers without a receiver. The first reading loads a program into the
-kernel (`bpf.drops`), so the table is read on request only, and needs root.
+kernel (`bpf.drops`), so the table is read on request only, and needs root. Where the kernel refuses
+the program, its drop monitor counts (`host.drop_monitor`): a `Partly` that says what it lacks.
 """
 
 from __future__ import annotations

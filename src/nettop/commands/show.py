@@ -150,7 +150,9 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
             known_interface(observation.frame, args.interface)
             uncounted = observation.frame.missing.get("drop_reasons")
             if uncounted:  # most panes do not show this message
-                print_lines(f"nettop: cannot count drop reasons: {uncounted}", to=sys.stderr)
+                partly = "drop_reasons" in observation.frame.tables
+                said = "drop reasons" if partly else "cannot count drop reasons"
+                print_lines(f"nettop: {said}: {uncounted}", to=sys.stderr)
         past = past.add(observation.facts, observation.frame.wall)
         if not first:
             changes, pending = _journal() if host.live else ((), ())

@@ -228,10 +228,11 @@ def reasons(facts: Facts, width: int, *, asked: bool) -> list[Line]:
     if drops:
         text = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in drops)
         rows.append(line(("  kernel drops (host-wide): ", "dim"), text))
+    elif asked and (why := facts.missing.get("drop_reasons")):
+        said = "drops not counted by reason" if drops is None else "no kernel drops were told"
+        rows.append(line((f"  {said}: {why}", "dim")))
     elif asked and drops is not None:
         rows.append(line(("  no kernel drops on any interface", "dim")))
-    elif asked and (why := facts.missing.get("drop_reasons")):
-        rows.append(line((f"  drops not counted by reason: {why}", "dim")))
     if facts.losses is not None:
         from ..facts.losses import sentences  # after the first paint
 

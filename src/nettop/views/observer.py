@@ -187,7 +187,7 @@ class Observer:
         self._looks = False
         self._rhythms = rhythms(self.source, *BURSTS)
         self._end_counting()
-        if self.short_look is not None and frame.missing.keys() >= self._counted:
+        if self.short_look is not None and not frame.tables.keys() & self._counted:
             self.short_look.refused()
 
     def _accounted(self, seen: Observation, *, ends: bool) -> Observation:

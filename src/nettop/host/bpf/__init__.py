@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import errno
 from importlib import import_module
-from typing import Protocol
+from typing import Final, Protocol
+
+MONITORED: Final = "drops"  # what the kernel also tells without a program: `host.drop_monitor`
 
 
 class Counter(Protocol):
@@ -25,7 +27,21 @@ class Counter(Protocol):
 
 
 def counter(name: str) -> Counter:
-    """The counter of that module, which begins now; OSError if this kernel cannot count it."""
+    """The counter of that module, which begins now; OSError if this kernel cannot count it.
+
+    Of drops there is a second way, which tells less.
+    """
+    try:
+        return _loaded(name)
+    except OSError as error:
+        if name != MONITORED:
+            raise
+        from ..drop_monitor import instead
+
+        return instead(error)
+
+
+def _loaded(name: str) -> Counter:
     try:
         made: Counter = import_module(f".{name}", __name__).Counter()
     except KeyError as error:

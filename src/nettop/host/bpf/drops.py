@@ -76,8 +76,9 @@ class Counter:
         for raw, (place, reason, space, came_by, ether, transport, port, device) in keys.items():
             line = f"{self._name(reason)} {{}} {self._symbols.name(place) or '-'}"
             if space == own:
-                protocol = _TRANSPORTS.get(transport) or _ETHERS.get(ether) or f"{ether:#06x}"
-                line += f" here {came_by or device or '-'} {protocol} {port or '-'}"
+                line += (
+                    f" here {came_by or device or '-'} {protocol(transport, ether)} {port or '-'}"
+                )
             else:
                 line += f" {'elsewhere' if space else 'unknown'} - - -"
             sums[line] += counts[raw]
@@ -103,6 +104,11 @@ def _program() -> tuple[dict[int, str], dict[int, str], a.Parts]:
     """The names of reasons and subsystems, and the program for the running kernel."""
     data = counting.types()
     return names(data), subsystems(data), _code(btf.Types(data), _no_drops(data))
+
+
+def protocol(transport: int, ether: int) -> str:
+    """The word for a packet of that transport protocol; without one, of that EtherType."""
+    return _TRANSPORTS.get(transport) or _ETHERS.get(ether) or f"{ether:#06x}"
 
 
 def names(data: bytes) -> dict[int, str]:
