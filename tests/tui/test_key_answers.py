@@ -45,6 +45,7 @@ def test_every_key_of_looking_changes_the_screen_or_says_why_not(host: str, name
 @pytest.mark.parametrize(
     ("key", "pane", "said"),
     [
+        ("enter", "journal", "Enter: nothing opens here"),
         ("z", "nic", "z: nothing folds here"),
         ("z", "overview", "z: nothing folds here"),
         (">", "overview", ">: nothing to sort"),

@@ -81,3 +81,13 @@ def test_a_change_that_the_time_reverted_is_told_once() -> None:
     assert told.text == "link.mtu@eth0: reverted to 1500: not confirmed in time"
     assert not notes.reverts((over,), (replace(entry, state="applied"),))
     assert not notes.reverts((), (entry,))
+
+
+def test_of_several_changes_of_one_setting_the_oldest_says_what_it_is_now() -> None:
+    """An undo that nobody confirmed: its change stands again, whatever was set meanwhile."""
+    now = time.time()
+    undone = JournalEntry("41", now - 90, "link.mtu@eth0", "1500", "1400", "applied")
+    newer = JournalEntry("43", now - 31, "link.mtu@eth0", "1500", "1300", "reverted")
+    late = tuple(Pending(one.id, one.setting, now - 1) for one in (undone, newer))
+    (told,) = notes.reverts(late, (undone, newer))
+    assert told.text == "link.mtu@eth0: reverted to 1400: not confirmed in time"

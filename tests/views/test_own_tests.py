@@ -85,3 +85,11 @@ def test_what_a_proof_kept_has_no_effect_but_that_of_the_proof() -> None:
     before = replace(scene, wall=106.0)
     assert effects.told(before, scene)
     assert effects.told(before, replace(scene, results=(proof,))) == []
+    held = replace(scene, journal=(replace(kept[0], state="held"),))  # another nettop proves it
+    assert effects.told(before, held) == []
+
+
+def test_what_was_before_the_start_of_nettop_is_no_effect() -> None:
+    scene = after((0.0, 1.9e8), (0.0, 0.0), "sysctl.net.ipv4.tcp_sack")
+    short = History(tuple(one for one in scene.past.fine if one.wall >= 98))
+    assert effects.told(replace(scene, wall=106.0), replace(scene, past=short)) == []

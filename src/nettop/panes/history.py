@@ -307,6 +307,7 @@ def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     tail = ruler(scene, view, moments, room)
     left = height - len(out) - len(tail)
     cores = min(len(moments[-1].cpus), max(1, left // 4)) if left >= 8 else 0
+    begins = moments[0].at == scene.past.moments()[0].at
     shown = [m.ports.get(name) for m in moments]
     rx = [None if p is None or p.rx is None else p.rx * 8 for p in shown]
     tx = [None if p is None or p.tx is None else p.tx * 8 for p in shown]
@@ -323,7 +324,7 @@ def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     for each in (
         in_blank(
             band("receive", rx, "b/s", (room, upper), "rx", top),
-            f"no sample before {clock(moments[0].wall)}",
+            f"no sample before {clock(moments[0].wall)}" if begins else "",
         ),
         band("send", tx, "b/s", (room, both - upper), "tx", top),
         band("lost", lost, "pps", (room, low), "bad", worst),

@@ -229,7 +229,7 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     done = progress.elapsed / progress.seconds if progress.seconds else None
     retransmits, word = progress.retransmits, "retr" if left else "retransmits"
     retr = "" if retransmits is None else f"   {retransmits:,.0f} {word}"
-    begin = line((" now ", "dim"), (scaled(last, "b/s"), "strong"), "  ")
+    begin = line((" NIC ", "dim"), (scaled(last, "b/s"), "strong"), "  ")
     end = line(
         (left, "strong"), (retr, "warn" if retransmits else "dim"), ("   Ctrl-X stops", "key")
     )

@@ -69,7 +69,8 @@ def _of(
     words = WORDS.get(action)
     if words is None or not _alike(action, before, after, scene):
         return after, ""
-    return before, f"{character or _KEY[action]}: {words}"
+    told = character if character is not None and character.isprintable() else _KEY[action]
+    return before, f"{told}: {words}"
 
 
 def _alike(action: str, before: View, after: View, scene: Scene) -> bool:

@@ -26,13 +26,18 @@ def note(text: str, role: str = "") -> Update:
 
 
 def reverts(pending: Sequence[Pending], entries: Sequence[JournalEntry]) -> tuple[Note, ...]:
-    """A note for each change that waited to be confirmed and was reverted by the time."""
+    """A note for each setting whose changes waited to be confirmed and were reverted by the time.
+
+    Where several of one setting waited, an undo among them, the oldest says what it is now.
+    """
     now, known = time.time(), {entry.id: entry for entry in entries}
     late = [known[one.id] for one in pending if one.id in known and one.deadline <= now]
+    oldest = {one.setting: one for one in sorted(late, key=lambda one: -one.wall)}
+    value = {name: one.before if one.state == "reverted" else one.after
+             for name, one in oldest.items()}  # fmt: skip
     return tuple(
-        Note(f"{one.setting}: reverted to {one.before}: not confirmed in time", "warn", now)
-        for one in late
-        if one.state == "reverted"
+        Note(f"{name}: reverted to {value[name]}: not confirmed in time", "warn", now)
+        for name in dict.fromkeys(one.setting for one in late if one.state == "reverted")
     )
 
 

@@ -12,6 +12,7 @@ SPAN: Final = 5.0  # seconds that are compared, before and after
 SETTLES: Final = 2.0  # seconds after a change that say nothing: a link may come up again
 TOGETHER: Final = 3.0  # seconds: changes this close have one effect
 PROOF: Final = 600.0  # seconds: a proof and the change that it keeps are not farther apart
+STEP: Final = 1.5  # seconds, at the most, between two moments
 LEAST: Final = 125_000.0  # bytes/s: of less traffic nothing is said
 SAME: Final = 0.05  # of the rate before: a smaller difference is none
 
@@ -21,7 +22,7 @@ def told(before: Scene, now: Scene) -> list[str]:
     ready = SETTLES + SPAN
     due = [
         one for one in now.journal
-        if one.state in IN_FORCE and before.wall < one.wall + ready <= now.wall
+        if one.state in IN_FORCE - {"held"} and before.wall < one.wall + ready <= now.wall
     ]  # fmt: skip
     groups: list[list[JournalEntry]] = []
     for one in sorted(due, key=lambda one: one.wall):
@@ -48,8 +49,8 @@ def _effect(group: Sequence[JournalEntry], scene: Scene) -> str:
         _ports(moments, name, begin, begin + SPAN)
         for begin in (first.wall - SPAN, group[-1].wall + SETTLES)
     ]
-    if not all(spans):
-        return ""
+    if not all(spans) or moments[0].wall > first.wall - SPAN + STEP:
+        return ""  # what was before is not known
     what = first.setting if len(group) == 1 else f"{len(group)} settings"
     rates = {way: [_mean(span, way) for span in spans] for way in ("rx", "tx")}
     way = max(rates, key=lambda one: max(rates[one]))

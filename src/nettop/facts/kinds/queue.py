@@ -152,7 +152,8 @@ def make(
         cpu, slot.allowed, slot.effective, slot.hint, node,
         node != slot.node if known else None,
         interrupts, packets, counted.bytes, counted.drops,
-        packets / whole if packets is not None and whole else None,
+        # the two counters are not read at the same instant
+        min(1.0, packets / whole) if packets is not None and whole else None,
         slot.cpus, slot.flow_cnt, core_si, slot.steered,
     )  # fmt: skip
 
