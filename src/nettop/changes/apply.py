@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from .. import settings
+from ..files import own
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
@@ -95,7 +96,7 @@ def make(
         change = _after_side_effects(planned, first, journal)
         if due is None and (number := waiting[at]):
             why = f"change {number} is not confirmed: "
-            why += f"nettop confirm {number}, or nettop undo {number}"
+            why += f"{own.called()} confirm {number}, or {own.called()} undo {number}"
             results.append(refused(change, why))
             return
         expected = _forecast(change, host)
@@ -131,7 +132,8 @@ def so_already(unchanged: Result, host: Host, journal: Journal) -> Result:
     """The result of an unneeded change; it says so if an unconfirmed change set that value."""
     change = Change(unchanged.setting, unchanged.before, unchanged.wanted)
     if number := _unconfirmed(_draft(change, host), journal):
-        because = f"change {number} set it and reverts unless confirmed: nettop confirm {number}"
+        because = f"change {number} set it and reverts unless confirmed: "
+        because += f"{own.called()} confirm {number}"
         return replace(unchanged, because=because)
     return unchanged
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from ..files import own
 from ..host.source import HostLostError, Live
 from ..terms.errors import Refused, nearest, sentence
 from . import duration_argument, enter_netns_of, netns_argument, profile_argument, report_faults
@@ -84,7 +85,7 @@ def bench_of(args: argparse.Namespace, *, sweeps: bool = False) -> Bench:
         raise Refused(f"no metric {args.metric!r}{nearest(args.metric, experiment.METRICS)}", 2)
     enter_netns_of(args)
     if os.geteuid() != 0:
-        raise Refused("an experiment changes settings: run it as root (sudo nettop …)", 4)
+        raise Refused(f"an experiment changes settings: {own.called_as_root()} …", 4)
     on = prove.bench(
         tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
         budget=args.budget, watch=show_progress, cancel=stopper(),

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..files import own
 from ..host.source import Live
 from ..terms.errors import Refused, sentence
 from . import (
@@ -358,7 +359,7 @@ def hold(
     if args.keep:
         raise Refused("--hold reverts the changes, and --keep keeps them: give one of them", 2)
     if os.geteuid() != 0:
-        raise Refused("--hold needs root: sudo nettop set …", 4)
+        raise Refused(f"--hold needs root: {own.called_as_root()} set …", 4)
     if not changes:
         return show(())
     source = Live()
