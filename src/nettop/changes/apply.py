@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -44,6 +44,17 @@ class Terms:
 def risky(address: Address, carries: Sequence[str] = ()) -> bool:
     """Whether a change may cut a connection: risk `link`, or an interface of this SSH session."""
     return settings.risk(address) == "link" or settings.device(address) in carries
+
+
+def reverts(addresses: Iterable[Address], carries: Sequence[str], within: str) -> str:
+    """That changes revert unless confirmed, and why if their risk does not say so; else empty."""
+    risks = [one for one in addresses if risky(one, carries)]
+    if not risks:
+        return ""
+    said = f"reverts {within}"
+    if any(settings.risk(one) == "link" for one in risks):
+        return said
+    return f"{said}: {settings.device(risks[0])} carries this SSH session"
 
 
 def apply(

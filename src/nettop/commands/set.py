@@ -71,7 +71,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     ssh_argument(parser)
     json_argument(parser)
-    source_arguments(parser)
+    source_arguments(parser, writes="--dry-run")
 
 
 def change_arguments(parser: argparse.ArgumentParser) -> None:
@@ -253,12 +253,13 @@ def _to_confirm(result: Result, args: argparse.Namespace, source: Source) -> Res
     from dataclasses import replace
 
     from .. import settings
-    from ..changes.apply import risky
+    from ..changes.apply import reverts
 
-    carries = carriers(args, source) if source.live else ()
-    if result.state != "planned" or not risky(settings.parse(result.setting), carries):
+    if result.state != "planned":
         return result
-    return replace(result, because=f"reverts unless confirmed within {args.confirm:g} s")
+    carries = carriers(args, source) if source.live else ()
+    within = f"unless confirmed within {args.confirm:g} s"
+    return replace(result, because=reverts([settings.parse(result.setting)], carries, within))
 
 
 def carriers(args: argparse.Namespace, source: Source) -> tuple[str, ...]:
