@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     duration_argument(parser, "--seconds", "how long to observe the host (2)", 2.0)
     profile_argument(parser)
     json_argument(parser)
-    source_arguments(parser)
+    source_arguments(parser, writes="--dry-run")
 
 
 def run(args: argparse.Namespace) -> int:
