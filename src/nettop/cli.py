@@ -58,7 +58,9 @@ class _Parser(argparse.ArgumentParser):
         for option in WHERE:
             given = any(word.partition("=")[0] == option for word in words)
             if given and option not in self._option_string_actions:
-                self.error(f"this command has no {option}: it works on this host only")
+                there = f" (there, after --install: PREFIX /opt/nettop/{self.prog})"
+                there = there if option == "--host" else ""
+                self.error(f"this command has no {option}: it works on this host only{there}")
         return super().parse_args(words)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nettop import settings
 from nettop.changes import Change, plan
-from nettop.changes.apply import Terms, apply
+from nettop.changes.apply import Terms, apply, reverts
 from nettop.changes.journal import Journal
 from nettop.cli import main
 
@@ -114,6 +114,16 @@ def test_what_would_revert_by_itself_says_so(
     _, told = dry(tmp_path, capsys, *words, "--keep")
     assert [c["state"] for c in told["changes"]] == ["planned", "planned"]
     assert told["notes"] == ["--keep needs a confirmed change: confirm, then repeat with --keep"]
+
+
+def test_why_a_change_without_risk_reverts_is_said() -> None:
+    mtu, queue = settings.parse("link.mtu@eth1"), settings.parse("rps.cpus@eth0/rx-0")
+    assert reverts([queue], (), "by itself") == ""
+    assert (
+        reverts([queue], ("eth0",), "by itself")
+        == "reverts by itself: eth0 carries this SSH session"
+    )
+    assert reverts([queue, mtu], ("eth0",), "by itself") == "reverts by itself"  # its risk says why
 
 
 def test_before_is_asked_in_a_dry_run_too(

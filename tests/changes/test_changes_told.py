@@ -14,7 +14,9 @@ from nettop.changes.apply import Terms, apply
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal
 from nettop.cli import main
+from nettop.commands import prove
 from nettop.settings import Host, _device
+from nettop.terms.errors import Refused
 
 MTU = "link.mtu@eth0"
 DEAF = Terms(confirm=30, arm=lambda *_: None)  # nobody reverts it
@@ -51,6 +53,36 @@ def test_a_late_confirm_says_what_was_reverted_and_when(
     show(host, "1450")
     assert main(["confirm", str(number), "--json"]) == 5
     assert json.loads(capsys.readouterr().out)["changes"][0]["after"] == 1450
+
+
+def test_an_undo_without_a_number_lists_what_can_be_undone(
+    host: Host, book: Journal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    why = "nettop: no change given: nettop undo ID…, or nettop undo --all\n"
+    assert main(["undo"]) == 2
+    assert capsys.readouterr().err == why
+    changed(host, book)
+    assert main(["undo"]) == 2
+    assert capsys.readouterr().err == f"   1  {MTU}: 1500 → 1400\n{why}"
+    guard.revert(book, 1)
+    assert main(["undo"]) == 2
+    assert capsys.readouterr().err == why
+
+
+def test_a_fix_that_is_in_force_is_not_proved_but_named(host: Host, book: Journal) -> None:
+    for value, finding in (("1400", "a@eth0 b@eth0"), ("1450", "b@eth0")):
+        wanted = plan.plan([(MTU, value)], host.source)
+        apply(wanted, host, book, replace(DEAF, finding=finding))
+    for finding, applied in (("b@eth0", True), ("a@eth0", True), ("a@eth", False)):
+        if not applied:
+            prove._not_applied(finding)
+            continue
+        with pytest.raises(Refused, match=r"applied it: nettop undo .* first") as refused:
+            prove._not_applied(finding)
+        assert refused.value.code == 4
+    guard.revert(book, 1)
+    show(host, "1500")
+    prove._not_applied("a@eth0")
 
 
 def test_a_confirm_of_the_boot_before_is_not_late(
@@ -204,3 +236,15 @@ def test_a_namespace_of_the_same_inode_is_another_when_its_cookie_is(
     (told,) = undo.undo(book, host, [1])
     assert told.state in ("conflict", "void")
     assert settings.read(host.source, settings.parse(setting)) == "bbr"
+
+
+def test_help_lists_no_source_that_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("apply", "set"):
+        assert main([verb, "--help"]) == 0
+        assert "--host PREFIX with --dry-run, read another" in " ".join(
+            capsys.readouterr().out.split()
+        )
+    assert main(["undo", "--help"]) == 0
+    assert "--host" not in capsys.readouterr().out
+    assert main(["undo", "3", "--host", "ssh web1"]) == 2
+    assert "after --install: PREFIX /opt/nettop/nettop undo" in capsys.readouterr().err

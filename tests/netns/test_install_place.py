@@ -209,6 +209,21 @@ def test_a_journal_with_changes_in_force_stays(there: There) -> None:
     assert not there.seen("/opt/nettop").exists()
 
 
+def test_a_journal_that_was_there_before_gets_no_file_of_an_installation(there: There) -> None:
+    """Also with a change in force; one of an earlier nettop is removed."""
+    there.root("mkdir -p /var/lib/nettop", "echo {} > /var/lib/nettop/journal")
+    before = there.files()
+    for keep in (True, False):
+        install.install(there.prefix, there.file)
+        known = install.look(there.prefix)
+        assert install.forget(there.prefix, known, keep=keep) == "/var/lib/nettop"
+        assert there.files() == before
+    there.root("echo 'all /var/lib/nettop' > /var/lib/nettop/before")
+    install.install(there.prefix, there.file)
+    install.forget(there.prefix, install.look(there.prefix), keep=False)
+    assert there.files() == before
+
+
 def test_the_same_file_is_not_sent_twice(there: There) -> None:
     install.install(there.prefix, there.file)
     first = there.seen("/opt/nettop/nettop").stat()

@@ -71,7 +71,7 @@ def test_states_take_turns_and_the_lever_ends_where_it_began() -> None:
     assert len(found.a) == len(found.b) == 3
     assert found.document()["minimum_seconds"] == 8 * 11.0
     assert found.comparison.because.endswith(
-        "; each of 3 runs is beyond all 5 without it: 1 in 56 by chance"
+        "; each of 3 runs is beyond all 5 without it (3 and 2 probes before): 1 in 56 by chance"
     )
 
 

@@ -19,6 +19,8 @@ from nettop.trials.result import Options, Progress
 from nettop.trials.run import TrialError, Watch
 from nettop.trials.tune import Offer
 
+AWAY = "ssh host2 sudo /opt/nettop/nettop"
+
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -50,6 +52,21 @@ def test_results_are_listed_shown_and_compared(
     assert found["schema"] == 1
     assert len(json.loads(out(capsys, "--json"))["results"]) == 2
     assert list(store.glob("*.json"))
+
+
+def test_what_a_proof_kept_is_undone_by_the_nettop_that_made_it(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = {
+        "at": 1e9, "finding": "x@host", "verdict": "better", "because": "", "unit": "bit/s",
+        "interval": [0.1, 0.2], "median_difference": 0.1, "confidence": 0.95, "a": [1e9],
+        "b": [2e9], "seconds": 1.0, "guards": [], "steady_baseline": True, "changes": [],
+        "kept": True, "ids": [21],
+    }  # fmt: skip
+    away = {"changed_at": "host2", "changed_by": AWAY}
+    for place, way in (({}, "nettop"), (away, AWAY), ({"changed_at": "host2"}, "host2 nettop")):
+        shown = out(capsys, "show", results.keep("prove", {**proof, **place}) or "")
+        assert f"  revert it with: {way} undo 21\n" in shown
 
 
 def test_an_old_or_strange_result_is_shown_all_the_same(
@@ -126,7 +143,7 @@ def test_a_fix_of_the_other_end_is_proved_by_its_lever_and_undone_there(
 
     def prove(finding: str, _wanted: object, _on: Bench, **options: object) -> dict[str, Any]:
         levers.append(options["lever"])
-        place = {"changed_at": "host2"} if options["lever"] else {}
+        place = {"changed_at": "host2", "changed_by": AWAY} if options["lever"] else {}
         return {**document(0.5, True, len(finding)), **place}
 
     def absent() -> Any:
@@ -142,7 +159,7 @@ def test_a_fix_of_the_other_end_is_proved_by_its_lever_and_undone_there(
     ]
     found = tune.tune(offers, on, 1e6, clock=lambda: 0.0)
     assert levers == [None, far]
-    assert found["undo"] == "nettop undo 3; at host2: nettop undo 6"
+    assert found["undo"] == f"nettop undo 3; {AWAY} undo 6"
     assert [one["state"] for one in found["steps"]] == ["kept", "kept", "skipped"]
     assert found["steps"][2]["because"] == "nettop is not installed at host3"
 

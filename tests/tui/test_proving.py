@@ -170,6 +170,7 @@ def test_a_state_lasts_as_long_as_its_command_there(tmp_path: Path) -> None:
         switch.put(1)
     assert log.read_text().splitlines().count("reverted") == 2
     assert switch.rows[0]["shell"] == "sysctl -w x"
+    assert switch.way == f"{' '.join(switch.remote.prefix)} nettop"
 
 
 def test_a_change_whose_answer_cannot_be_read_is_reverted_there(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from nettop.changes.journal import Journal
 from nettop.host.source import Live
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask
+from nettop.tui.planning import Planning
 from nettop.views.scene import JournalEntry
 from nettop.views.view import View
 
@@ -50,6 +51,28 @@ def test_a_journal_that_may_not_be_read_is_said_once(
     assert "others than root can change this folder" in heard.last
     actions.follow(heard.scene, View())
     assert len(actions.threads) == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "state", "warnings"),
+    [
+        ("ring.rx@eth0", "applied", ("reverts after 30 s unless confirmed with c",)),
+        ("ring.rx@eth0", "pending", ()),  # an undo of it is at once
+        ("rps.cpus@eth0/rx-0", "applied",
+         ("reverts after 30 s unless confirmed with c: eth0 carries this SSH session",)),
+        ("rps.cpus@eth1/rx-0", "applied", ()),
+    ],
+)  # fmt: skip
+def test_an_undo_says_whether_it_must_be_confirmed(
+    monkeypatch: pytest.MonkeyPatch, setting: str, state: str, warnings: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("nettop.changes.ssh.carriers", lambda *_: ("eth0",))
+    heard = Heard(lossy())
+    entry = JournalEntry("1", 1.0, setting, "1", "2", state)
+    scene = replace(heard.scene, journal=(entry,), pending=())
+    Planning(Live(), heard).do_undo(Ask("undo"), View(), scene)
+    assert heard.scene.question is not None
+    assert heard.scene.question.warnings == warnings
 
 
 def test_no_plan_is_made_while_a_change_is_written() -> None:

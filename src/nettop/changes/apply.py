@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from .. import settings
+from ..files import own
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
@@ -43,6 +44,17 @@ class Terms:
 def risky(address: Address, carries: Sequence[str] = ()) -> bool:
     """Whether a change may cut a connection: risk `link`, or an interface of this SSH session."""
     return settings.risk(address) == "link" or settings.device(address) in carries
+
+
+def reverts(addresses: Iterable[Address], carries: Sequence[str], within: str) -> str:
+    """That changes revert unless confirmed, and why if their risk does not say so; else empty."""
+    risks = [one for one in addresses if risky(one, carries)]
+    if not risks:
+        return ""
+    said = f"reverts {within}"
+    if any(settings.risk(one) == "link" for one in risks):
+        return said
+    return f"{said}: {settings.device(risks[0])} carries this SSH session"
 
 
 def apply(
@@ -95,7 +107,7 @@ def make(
         change = _after_side_effects(planned, first, journal)
         if due is None and (number := waiting[at]):
             why = f"change {number} is not confirmed: "
-            why += f"nettop confirm {number}, or nettop undo {number}"
+            why += f"{own.called()} confirm {number}, or {own.called()} undo {number}"
             results.append(refused(change, why))
             return
         expected = _forecast(change, host)
@@ -131,7 +143,8 @@ def so_already(unchanged: Result, host: Host, journal: Journal) -> Result:
     """The result of an unneeded change; it says so if an unconfirmed change set that value."""
     change = Change(unchanged.setting, unchanged.before, unchanged.wanted)
     if number := _unconfirmed(_draft(change, host), journal):
-        because = f"change {number} set it and reverts unless confirmed: nettop confirm {number}"
+        because = f"change {number} set it and reverts unless confirmed: "
+        because += f"{own.called()} confirm {number}"
         return replace(unchanged, because=because)
     return unchanged
 

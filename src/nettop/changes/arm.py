@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 
 from ..files import descriptors
+from ..files.own import called
 from ..files.trust import environment, program
 from ..terms.text import safe
 from . import chain, context, unguarded
@@ -117,5 +118,5 @@ def _outlast(journal: Journal, group: int) -> None:
     for result in tried:
         if result.state == "conflict":
             told = f"{result.setting} is not reverted: {result.because}"
-            print(safe(f"nettop: {told}: nettop undo {result.id}"), file=sys.stderr, flush=True)
+            print(safe(f"nettop: {told}: {called()} undo {result.id}"), file=sys.stderr, flush=True)
             os._exit(4)

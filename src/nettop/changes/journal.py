@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from ..files import bounds, descriptors, draft
+from ..files import bounds, descriptors, draft, own
 from ..files.trust import trusted
 from .entry import (
     LONGEST,
@@ -155,7 +155,8 @@ class Journal:
         The caller holds the lock.
         """
         if _MOST - self.version()[1] < (_SPARE_OF_UNDO if entry.undoes else _SPARE):
-            why = "the journal is full: close changes with nettop undo ID, or undo ID --forget"
+            why = "the journal is full: close changes with "
+            why += f"{own.called()} undo ID, or undo ID --forget"
             raise OSError(27, why, self.path)
         number = max((e.id for e in self.entries()), default=0) + 1
         entry = replace(entry, id=number, group=entry.group or number)

@@ -18,7 +18,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TypedDict, TypeVar
 
-from ..files import descriptors
+from ..files import descriptors, own
 from ..terms.dataclass import dataclass
 from ..terms.errors import absent
 from . import context
@@ -55,13 +55,13 @@ class Namespace:
     def way(self, words: str) -> str:
         """The command that runs `nettop WORDS` in this namespace."""
         if self.name:
-            return f"nettop --netns {shlex.quote(self.name)} {words}"
+            return f"{own.called()} --netns {shlex.quote(self.name)} {words}"
         if self.path == "/proc/1/ns/net":
-            return f"nettop {words}, outside of this namespace"
+            return f"{own.called()} {words}, outside of this namespace"
         attach = f"touch /run/netns/NAME && mount --bind {shlex.quote(self.path)} /run/netns/NAME"
         if self._process:
             attach = f"ip netns attach NAME {self._process}"
-        return f"{attach}, then nettop --netns NAME {words}"
+        return f"{attach}, then {own.called()} --netns NAME {words}"
 
     @property
     def _process(self) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..files import interrupt
+from ..files import interrupt, own
 from ..files.streams import ERASE, control
 from ..settings import Host
 from ..terms.text import safe
@@ -63,7 +63,9 @@ def show(results: Sequence[Result]) -> None:
         print(safe(f"{mark} {name}{result.setting}: {values}  {result.state}"))
         if result.state == "pending" and result.deadline is not None:
             left = max(0, round(result.deadline - time.time()))
-            print(f"    it reverts in {left} s unless confirmed: nettop confirm {result.id}")
+            print(
+                f"    it reverts in {left} s unless confirmed: {own.called()} confirm {result.id}"
+            )
         if result.because:
             print(safe(f"    {result.because}"))
 
@@ -127,7 +129,7 @@ def follow(
             told.append(result)
         elif chain.unconfirmed(entry):
             because = (failed or {}).get(entry.id) or "it is neither confirmed nor reverted"
-            because += f": nettop undo {entry.id}"
+            because += f": {own.called()} undo {entry.id}"
             told.append(replace(result, state="conflict", because=because, deadline=None))
         elif entry.state in ("undone", "reverted"):
             told.append(status.of(entry, host, survey))

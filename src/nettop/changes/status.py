@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from ..files import own
 from ..settings import Host
 from ..terms.errors import sentence
 from . import Result, context, matching, target
@@ -64,7 +65,7 @@ def confirmed(
         return replace(result, state="refused", because=_joined(because, why))
     if late:
         because = "it was not confirmed in time, and not reverted because its guard has ended or is"
-        because += f" stopped: nettop undo {entry.id}"
+        because += f" stopped: {own.called()} undo {entry.id}"
         return replace(result, state="refused", because=_joined(because, why))
     if entry.state == "begun" and not kept:
         because = "it was interrupted and is not confirmed"

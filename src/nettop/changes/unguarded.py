@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from ..files import own
 from ..files.bounds import BOUNDS
 from ..settings import Host
 from ..terms.errors import absent
@@ -63,7 +64,7 @@ def notices(journal: Journal) -> tuple[str, ...]:
         bound = BOUNDS["journal"]
         messages.append(
             f"the journal has {size >> 20} MiB of at most {bound}: "
-            "close changes with nettop undo ID, or undo ID --forget"
+            f"close changes with {own.called()} undo ID, or undo ID --forget"
         )
     entries = journal.entries()
     guards = running(GUARD, journal.folder)
@@ -80,31 +81,31 @@ def notices(journal: Journal) -> tuple[str, ...]:
         if (entry.id in dead or overdue) and over(entry, entries) >= 0 and _back(entry, host):
             messages.append(
                 f"{name} was reverted, and the journal could not record it: "
-                f"nettop undo {entry.id} closes it"
+                f"{own.called()} undo {entry.id} closes it"
             )
         elif entry.id in dead and over(entry, entries) >= 0:
             messages.append(
                 f"{name} was neither confirmed nor reverted in time, because its guard has ended "
-                f"or is stopped: nettop undo {entry.id}"
+                f"or is stopped: {own.called()} undo {entry.id}"
             )
         elif entry.id in dead:
             messages.append(
                 f"{name} does not revert by itself, because its guard has ended or is stopped: "
-                f"nettop undo {entry.id}, or nettop confirm {entry.id}"
+                f"{own.called()} undo {entry.id}, or {own.called()} confirm {entry.id}"
             )
         elif overdue:
             messages.append(
                 f"{name} was neither confirmed nor reverted in time: "
-                f"nettop undo {entry.id}, or nettop confirm {entry.id}"
+                f"{own.called()} undo {entry.id}, or {own.called()} confirm {entry.id}"
             )
         elif entry.keeper and entry.keeper not in kept:
             messages.append(
                 f"{name} was made for a test, and not reverted because its nettop and the process "
-                f"that would revert it have ended or are stopped: nettop undo {entry.id}"
+                f"that would revert it have ended or are stopped: {own.called()} undo {entry.id}"
             )
         elif entry.state == "begun" and time.time() - entry.at > READY:
             messages.append(
-                f"{name} was interrupted: nettop undo {entry.id} restores the old value"
+                f"{name} was interrupted: {own.called()} undo {entry.id} restores the old value"
             )
     return tuple(messages)
 

@@ -57,15 +57,19 @@ def run(name: str, args: argparse.Namespace) -> int:
     return code
 
 
-def source_arguments(parser: argparse.ArgumentParser) -> None:
-    """--host, --root, --replay and --netns: the source of the data."""
+def source_arguments(parser: argparse.ArgumentParser, *, writes: str = "") -> None:
+    """--host, --root, --replay and --netns: the source of the data.
+
+    `writes`: what of a command that changes this host reads others, such as `--dry-run`.
+    """
+    reads = f"with {writes}, read" if writes else "read"
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--host", type=_argument.prefix, metavar="PREFIX",
-        help='read another host, reached by a command such as "ssh web1"',
+        help=f'{reads} another host, reached by a command such as "ssh web1"',
     )  # fmt: skip
-    where.add_argument("--root", metavar="DIR", help="read a copy of /proc and /sys from DIR")
-    where.add_argument("--replay", metavar="FILE", help="read a recording")
+    where.add_argument("--root", metavar="DIR", help=f"{reads} a copy of /proc and /sys from DIR")
+    where.add_argument("--replay", metavar="FILE", help=f"{reads} a recording")
     netns_argument(where)
 
 

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
+from ..files import own
 from ..terms.errors import Refused
 from . import (
     _witness,
@@ -360,7 +361,7 @@ def print_finding(source: Source, finding: Finding, host: str = "") -> None:
         change = step(wanted.setting, wanted.value, source)
         how = f"not by nettop: {change.because}" if change.because else ""
         if wanted.experiment and not how:
-            how = f"only a test shows whether it helps: nettop prove {finding.id}"
+            how = f"only a test shows whether it helps: {own.called()} prove {finding.id}"
         risk = "" if change.risk == "none" else f"   (risk: {change.risk})"
         print_lines(f"    {change.setting}: {change.before} → {change.after}{risk}")
         print_lines(*(f"      {text}" for text in (change.shell, how) if text))

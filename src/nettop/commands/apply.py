@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ..files import own
 from ..terms.errors import Refused, nearest
 from . import (
     duration_argument,
@@ -42,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     duration_argument(parser, "--seconds", "how long to observe the host (2)", 2.0)
     profile_argument(parser)
     json_argument(parser)
-    source_arguments(parser)
+    source_arguments(parser, writes="--dry-run")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     for finding in chosen:
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
         if not sure and finding.wanted:
-            raise Refused(f"{finding.id} needs a test first: nettop prove {finding.id}", 4)
+            raise Refused(f"{finding.id} needs a test first: {own.called()} prove {finding.id}", 4)
         if not sure:
             advice = " ".join(finding.advice) or "nothing to set"
             raise Refused(f"{finding.id} has no setting to change: {advice}", 4)

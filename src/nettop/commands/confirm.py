@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from ..files import own
 from ..terms.errors import Refused, sentence
 from . import enter_netns_of, json_argument, netns_argument
 from ._argument import whole
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         if privilege.rooted(journal) and (args.id not in known if args.id else not pending):
             raise Refused(privilege.become(sys.argv[1:]), 4)
         if args.id is not None and args.id not in known:
-            raise Refused(f"the journal has no change {args.id}; see nettop journal", 2)
+            raise Refused(f"the journal has no change {args.id}; see {own.called()} journal", 2)
         results = confirm(journal, () if args.id is None else (args.id,))
         results = results or late(journal.entries(), Host.at())
         if not results and (messages := lost(journal, journal.entries())):

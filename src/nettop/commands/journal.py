@@ -12,6 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..files import own
 from ..terms.errors import Refused, sentence
 from . import (
     emit,
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         raise Refused(sentence(error), 3) from None
     report_faults(journal.odd())
     if privilege.rooted(journal) and os.path.isdir(ROOTS):
-        hint = "nettop: changes made by root are in root's journal: sudo nettop journal"
+        hint = f"nettop: changes of root are in root's journal: {own.called_as_root()} journal"
         print(hint, file=sys.stderr)
     if args.json:
         changes = [document(entry, since.get(entry.id, "")) for entry in entries]

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from ..files import own
 from ..host.source import HostLostError, Live
 from ..terms.errors import Refused, nearest, sentence
 from . import duration_argument, enter_netns_of, netns_argument, profile_argument, report_faults
@@ -84,7 +85,7 @@ def bench_of(args: argparse.Namespace, *, sweeps: bool = False) -> Bench:
         raise Refused(f"no metric {args.metric!r}{nearest(args.metric, experiment.METRICS)}", 2)
     enter_netns_of(args)
     if os.geteuid() != 0:
-        raise Refused("an experiment changes settings: run it as root (sudo nettop …)", 4)
+        raise Refused(f"an experiment changes settings: {own.called_as_root()} …", 4)
     on = prove.bench(
         tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
         budget=args.budget, watch=show_progress, cancel=stopper(),
@@ -143,6 +144,7 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
     if len(args.what) > 1 or "@" not in args.what[0]:
         raise Refused(f"{' '.join(args.what)!r} is neither RULE@TARGET nor SETTING=VALUE", 2)
     finding = args.what[0]
+    _not_applied(finding)
     current = _findings(args, finding)
     if finding not in current:
         print("no such finding while idle; looking again while a test runs", file=sys.stderr)
@@ -154,6 +156,26 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
     if not current[finding].wanted:
         raise Refused(f"{finding} has no setting to change, so there is nothing to test", 4)
     return offered(current[finding])
+
+
+def _not_applied(finding: str) -> None:
+    """Refuse a finding whose fix is in force by a change of nettop: there is nothing to test."""
+    from ..changes.journal import Journal
+    from ..changes.namespaces import Survey
+    from ..changes.status import overtaken
+    from ..settings import Host
+
+    try:
+        entries = Journal().entries()
+        made = [e for e in entries if e.open and not (e.keeper or e.undoes) and e.after is not None]
+        made = [e for e in made if f" {finding} " in f" {e.finding} "]
+        host, survey = Host.at(), Survey()
+        ids = [str(e.id) for e in made if not overtaken(e, host, entries, survey)]
+    except OSError:
+        return  # the experiment says what is wrong with the journal
+    if ids:
+        who = f"change {ids[0]} has" if len(ids) == 1 else f"changes {', '.join(ids)} have"
+        raise Refused(f"{who} applied it: {own.called()} undo {' '.join(ids)} first", 4)
 
 
 def _settings(finding: str) -> list[str]:

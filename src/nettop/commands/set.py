@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..files import own
 from ..host.source import Live
 from ..terms.errors import Refused, sentence
 from . import (
@@ -70,7 +71,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     ssh_argument(parser)
     json_argument(parser)
-    source_arguments(parser)
+    source_arguments(parser, writes="--dry-run")
 
 
 def change_arguments(parser: argparse.ArgumentParser) -> None:
@@ -252,12 +253,13 @@ def _to_confirm(result: Result, args: argparse.Namespace, source: Source) -> Res
     from dataclasses import replace
 
     from .. import settings
-    from ..changes.apply import risky
+    from ..changes.apply import reverts
 
-    carries = carriers(args, source) if source.live else ()
-    if result.state != "planned" or not risky(settings.parse(result.setting), carries):
+    if result.state != "planned":
         return result
-    return replace(result, because=f"reverts unless confirmed within {args.confirm:g} s")
+    carries = carriers(args, source) if source.live else ()
+    within = f"unless confirmed within {args.confirm:g} s"
+    return replace(result, because=reverts([settings.parse(result.setting)], carries, within))
 
 
 def carriers(args: argparse.Namespace, source: Source) -> tuple[str, ...]:
@@ -358,7 +360,7 @@ def hold(
     if args.keep:
         raise Refused("--hold reverts the changes, and --keep keeps them: give one of them", 2)
     if os.geteuid() != 0:
-        raise Refused("--hold needs root: sudo nettop set …", 4)
+        raise Refused(f"--hold needs root: {own.called_as_root()} set …", 4)
     if not changes:
         return show(())
     source = Live()

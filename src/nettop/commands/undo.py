@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ..files import own
 from ..terms.errors import Refused, sentence
-from . import json_argument, must_be_live, open_source, source_arguments
+from . import json_argument, netns_argument, open_source, print_lines
 from ._argument import whole
 from .set import carriers, confirm_argument, finish, ssh_argument
 
 if TYPE_CHECKING:
     from ..changes import Result
+    from ..changes.entry import JournaledChange
     from ..changes.journal import Journal
     from ..host.source import Source
 
@@ -50,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     confirm_argument(parser)
     ssh_argument(parser)
     json_argument(parser)
-    source_arguments(parser)
+    netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -59,24 +62,32 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.journal import Journal
 
     source = open_source(args)
-    must_be_live(source, "nettop undo")
-    if not args.id and not args.all:
-        raise Refused("no change given: nettop undo ID…, or nettop undo --all", 2)
-    journal = Journal()
+    journal, given = Journal(), args.id or args.all
     try:
         journal.make_room()
-        known = {entry.id for entry in journal.entries()}
-        unknown = [number for number in args.id if number not in known]
+        entries = {entry.id: entry for entry in journal.entries()}
+        unknown = [number for number in args.id if number not in entries]
         if privilege.rooted(journal) and (unknown or args.all):
             raise Refused(privilege.become(sys.argv[1:]), 4)
+        if not given:
+            _list(entry for entry in entries.values() if entry.open)
+            command = f"{own.called()} undo"
+            raise Refused(f"no change given: {command} ID…, or {command} --all", 2)
         if unknown:
-            raise Refused(f"the journal has no change {unknown[0]}; see nettop journal", 2)
+            raise Refused(f"the journal has no change {unknown[0]}; see {own.called()} journal", 2)
         results = _undo(journal, source, args)
     except OSError as error:
         raise Refused(sentence(error), 4) from None
     if not results and not args.json:
         print("Nothing to undo.")
     return finish(results, (), as_json=args.json)
+
+
+def _list(entries: Iterable[JournaledChange]) -> None:
+    """Print what an undo can be of, as far as this user's journal has it."""
+    for one in entries:
+        after = one.wanted if one.after is None else one.after
+        print_lines(f"{one.id:>4}  {one.setting}: {one.before} → {after}", to=sys.stderr)
 
 
 def _undo(journal: Journal, source: Source, args: argparse.Namespace) -> tuple[Result, ...]:

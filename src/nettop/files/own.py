@@ -6,7 +6,14 @@ The launcher of the one file tells its path with `-X file=PATH`, which no enviro
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from contextlib import suppress
+from typing import Final
+
+from .trust import SYSTEM
+
+_SEARCHED: Final = os.environ.get("PATH", os.defpath)  # by the user's shell; `cli` replaces it
 
 
 def file() -> str:
@@ -21,6 +28,29 @@ def again(isolation: str = "-P") -> list[str]:
 
 def command() -> list[str]:
     """The same, by the installed program if there is one."""
-    own = os.path.abspath(sys.argv[0])
-    installed = os.path.basename(own) == "nettop" and os.access(own, os.X_OK)
-    return [own] if installed and not file() else again()
+    return again() if file() or not _program() else [_program()]
+
+
+def called(searched: str = _SEARCHED) -> str:
+    """It in a command that is printed: `nettop` where the search path leads to it, else its path.
+
+    Started as a module of Python it has no program of its own, and is called `nettop` too.
+    """
+    import shutil
+
+    this, found = file() or _program(), shutil.which("nettop", path=searched)
+    with suppress(OSError):
+        if not this or (found is not None and os.path.samefile(found, this)):
+            return "nettop"
+    return shlex.quote(os.path.abspath(this))
+
+
+def called_as_root() -> str:
+    """The same behind `sudo`, which searches only the folders of the system (sudoers(5))."""
+    return f"sudo {called(os.pathsep.join(SYSTEM))}"
+
+
+def _program() -> str:
+    """The installed program that was started; empty if it was none."""
+    this = os.path.abspath(sys.argv[0])
+    return this if os.path.basename(this) == "nettop" and os.access(this, os.X_OK) else ""

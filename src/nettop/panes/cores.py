@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
+from ..files import own
 from ..terms import cpulist
 from ..terms.text import Line, clauses, fit_line, line, text_of
 from ..terms.units import percent
@@ -173,7 +174,7 @@ def enter(view: View, scene: Scene, here: str) -> Next:
 def command(here: str) -> str:
     """What `y` copies for a core: the command that says the same as its page, and more."""
     cpu = corelist.core_of(here)
-    return here if cpu is None else f"nettop profile {cpu}"
+    return here if cpu is None else f"{own.called()} profile {cpu}"
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:

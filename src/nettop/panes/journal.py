@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from ..files import own
 from ..terms.text import Line, cells, fit_line, line, wrap
 from ..terms.units import count, seconds
 from ..views.altered import SEEN, changes, settings
@@ -95,7 +96,7 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 def command(here: str) -> str:
     """The command that reverts the change."""
     made = here and not here.startswith(SEEN)
-    return f"nettop undo {here.removeprefix(PEERS)}" if made else ""
+    return f"{own.called()} undo {here.removeprefix(PEERS)}" if made else ""
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001

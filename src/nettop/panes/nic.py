@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
+from ..files import own
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import link, scaled
@@ -208,7 +209,7 @@ def fixed(scene: Scene, here: str) -> str:
 
 def command(here: str) -> str:
     """The command that reads the setting."""
-    return f"nettop get {here}" if here else ""
+    return f"{own.called()} get {here}" if here else ""
 
 
 def state(nic: Nic) -> str:

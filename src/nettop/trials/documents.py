@@ -149,6 +149,7 @@ class Conditions(TypedDict):
     options: NotRequired[Record]  # of each run, those that differ from their defaults
     no_ends: NotRequired[bool]  # both hosts were not read during the load
     changed_at: NotRequired[str]  # prefix of the other host whose settings were changed
+    changed_by: NotRequired[str]  # the words that run the nettop there, with that prefix
     kernel: str
     version: NotRequired[str]
     drivers: NotRequired[dict[str, str]]

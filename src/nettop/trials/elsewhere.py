@@ -67,6 +67,11 @@ class Elsewhere:
         ]
         self._held: Held | None = None
 
+    @property
+    def way(self) -> str:
+        """With the prefix, and the path where it was found there."""
+        return self.remote.way
+
     def __enter__(self) -> Self:
         return self
 

@@ -307,7 +307,7 @@ def compare(
     guards = guards_of(runner.samples.get(0, []), runner.samples.get(1, []), chosen.guards)
     verdict = statistics.compare(a, b, higher=chosen.higher)
     if runner.clear(len(b)):
-        because = f"{verdict.because}; {statistics.beyond(len(a) + len(runner.probed), len(b))}"
+        because = f"{verdict.because}; {statistics.beyond(len(b), len(runner.probed))}"
         verdict = replace(verdict, because=because)
     verdict = statistics.guarded(verdict, guards)
     faults = [fault for each in runner.samples.values() for s in each for fault in s.faults]

@@ -65,6 +65,10 @@ class Proved(Lever, Protocol):
     where: str  # the prefix of the host that is changed; empty: this host
 
     @property
+    def way(self) -> str:
+        """The words that run the nettop there, whose journal has what was kept."""
+
+    @property
     def rows(self) -> list[ChangeRow]:
         """The change of each setting; empty if the host has these settings already."""
 
@@ -93,7 +97,7 @@ def row(setting: str, before: str, after: str, shell: str) -> ChangeRow:
 class Switch:
     """A lever for settings of this host: state 0 is the original one, then each set of changes."""
 
-    where = ""
+    where = way = ""
 
     def __init__(
         self, states: Sequence[Sequence[tuple[str, str]]], finding: str, host: Host | None = None,

@@ -16,6 +16,7 @@ from typing import cast
 from .. import settings
 from ..changes import Result, text
 from ..facts.limits.prediction import Prediction
+from ..files import own
 from ..host.source import Live
 from ..terms.dataclass import dataclass
 from ..terms.units import scaled
@@ -180,7 +181,7 @@ def prove(
             outcome = replace(outcome, kept=True)
         changes, conditions = switch.rows, on.about(earlier)
         if switch.where:
-            conditions["changed_at"] = switch.where
+            conditions |= {"changed_at": switch.where, "changed_by": switch.way}
     document: ProveDocument = {
         "finding": finding,
         **outcome.document(),
@@ -310,8 +311,14 @@ def describe(stored: Mapping[str, object]) -> str:
         lines.append(f"  {state}: {change['setting']} {before} → {after}")
     if document.get("ids"):
         ids = " ".join(map(str, document["ids"]))
-        lines.append(f"  revert it with: {f'{there} ' if there else ''}nettop undo {ids}")
+        lines.append(f"  revert it with: {undoes(document)} undo {ids}")
     return "\n".join(lines) + "\n"
+
+
+def undoes(proof: ProveDocument) -> str:
+    """The words that run the nettop whose journal has what a proof kept."""
+    there = proof.get("changed_at", "")
+    return proof.get("changed_by") or (f"{there} nettop" if there else own.called())
 
 
 def _figures(values: Sequence[float], unit: str) -> str:

@@ -137,11 +137,12 @@ def apart(
     return gap > spread and settled(found, EARLY) and abs(median(found)) > MATTERS
 
 
-def beyond(without: int, having: int) -> str:
-    """How sure an early end is, in words, by the numbers of runs."""
+def beyond(pairs: int, probes: int) -> str:
+    """How sure an early end is, in words, by the numbers of pairs and of runs before them."""
+    before = f" ({pairs} and {probes} probes before)" if probes else ""
     return (
-        f"each of {having} runs is beyond all {without} without it: 1 in "
-        f"{comb(without + having, having)} by chance"
+        f"each of {pairs} runs is beyond all {pairs + probes} without it{before}: 1 in "
+        f"{comb(2 * pairs + probes, pairs)} by chance"
     )
 
 

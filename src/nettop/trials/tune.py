@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from ..facts.limits.prediction import Prediction
+from ..files import own
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import ends, prove, results
@@ -75,7 +76,7 @@ def tune(
     for offer in offers:
         finding, title = offer.finding, offer.title
         if offer.safety:
-            why = f"{UNPROVEN}; nettop apply {finding}"
+            why = f"{UNPROVEN}; {own.called()} apply {finding}"
             steps.append(TuneOutcome(finding, title, "skipped", why))
             continue
         left = budget - (clock() - begun)
@@ -111,12 +112,8 @@ def _undo(kept: Sequence[ProveDocument]) -> str | None:
     """The commands that revert what was kept, one for each host; None if nothing was."""
     numbers: dict[str, list[int]] = {}
     for proof in kept:
-        numbers.setdefault(proof.get("changed_at", ""), []).extend(proof["ids"])
-    words = [
-        f"{f'at {there}: ' if there else ''}nettop undo {' '.join(map(str, ids))}"
-        for there, ids in numbers.items()
-        if ids
-    ]
+        numbers.setdefault(prove.undoes(proof), []).extend(proof["ids"])
+    words = [f"{way} undo {' '.join(map(str, ids))}" for way, ids in numbers.items() if ids]
     return "; ".join(words) or None
 
 

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 
 from .. import settings
+from ..files import own
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.form import values
@@ -35,9 +36,9 @@ class Experiments:
             return
         form = values(view)
         if os.geteuid() != 0:
-            argv = ["sudo", "nettop", "prove", finding.id, "--to", form["to"] or "ADDRESS"]
+            argv = ["prove", finding.id, "--to", form["to"] or "ADDRESS"]
             argv += ["--peer", form["peer"]] if form["peer"] else []
-            self.planning.post(note(f"not root; type: {shlex.join(argv)}", "warn"))
+            self._as_root(argv)
             return
         if not form["to"]:
             self.planning.post(note("a proof needs the address of the peer", "warn"))
@@ -79,7 +80,7 @@ class Experiments:
                 note(f"nothing to test: {form['setting']} already has that value", "warn")
             )
             return
-        argv = ["sudo", "nettop", "sweep", form["setting"]]
+        argv = ["sweep", form["setting"]]
         argv += [word for value in tested for word in ("--value", value)]
         if self.refused_test(form, argv):
             return
@@ -115,7 +116,7 @@ class Experiments:
                 note("nothing to tune: no finding here has a setting to test", "warn")
             )
             return
-        if self.refused_test(form, ["sudo", "nettop", "tune"]):
+        if self.refused_test(form, ["tune"]):
             return
         known = f"{len(tested)} findings" if len(tested) > 1 else "1 finding"
         body = (
@@ -137,12 +138,17 @@ class Experiments:
         if os.geteuid() != 0:
             argv += ["--to", form["to"] or "ADDRESS"]
             argv += ["--peer", form["peer"]] if form["peer"] else []
-            self.planning.post(note(f"not root; type: {shlex.join(argv)}", "warn"))
+            self._as_root(argv)
             return True
         if not form["to"]:
             self.planning.post(note("enter the address of the peer first", "warn"))
             return True
         return False
+
+    def _as_root(self, argv: list[str]) -> None:
+        """Post the command to type, without which nothing is tested."""
+        command = f"{own.called_as_root()} {shlex.join(argv)}"
+        self.planning.post(note(f"not root; type: {command}", "warn"))
 
 
 def lasting(form: Mapping[str, str], states: int, *, sweeps: bool = False) -> list[Line]:

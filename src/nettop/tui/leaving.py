@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
+from ..files import own
 from ..terms.text import line, safe
 from ..terms.units import seconds
 from ..views.kept import PEERS, ROOTS
@@ -58,7 +59,7 @@ def in_force(entries: Iterable[JournalEntry], since: float) -> list[str]:
 
 def _command(verb: str, one: JournalEntry | Pending) -> str:
     """The command that does this with a change, at the host where it was made."""
-    way = safe(one.way) or ("sudo nettop" if one.id.startswith(ROOTS) else "nettop")
+    way = safe(one.way) or (own.called_as_root() if one.id.startswith(ROOTS) else own.called())
     return f"{way} {verb} {one.id.removeprefix(ROOTS).removeprefix(PEERS)}"
 
 

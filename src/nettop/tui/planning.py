@@ -6,6 +6,7 @@ Nothing is written here. After the user has agreed, `changing` writes exactly wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .. import settings
@@ -120,21 +121,27 @@ class Planning:
 
     def warnings(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Warnings: other owners of these settings, automatic revert, privileges."""
-        from ..changes import owners, privilege, ssh
-        from ..changes.apply import CONFIRM, risky
-        from ..host.session import ssh_peer
+        from ..changes import owners, privilege
 
         addresses = [settings.parse(one.setting) for one in changes]
         out = []
         if any(privilege.needed(address) for address in addresses):
             out.append("not root: applied by sudo if it needs no password")
-        carriers = ssh.carriers(self.source, ssh_peer())
-        if any(risky(address, carriers) for address in addresses):
-            out.append(f"reverts after {CONFIRM:g} s unless confirmed with c")
+        out += self.reverting(addresses)
         out += [text for one in changes for text in owners.notes(self.source, one.setting)]
         for address, one in zip(addresses, changes, strict=True):
             out += settings.warns(self.source, address, one.after)
         return tuple(dict.fromkeys(out))[:WARNINGS]
+
+    def reverting(self, addresses: Iterable[settings.Address]) -> list[str]:
+        """The warning that changes, or an undo, revert unless they are confirmed; [] without."""
+        from ..changes import ssh
+        from ..changes.apply import CONFIRM, reverts
+        from ..host.session import ssh_peer
+
+        carriers = ssh.carriers(self.source, ssh_peer()) if self.source.live else ()
+        told = reverts(addresses, carriers, f"after {CONFIRM:g} s unless confirmed with c")
+        return [told] if told else []
 
     def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the files that would make the settings persistent, and the changes they need."""
@@ -224,8 +231,19 @@ class Planning:
         title = f"Undo {len(entries)} change{'s' * (len(entries) > 1)}"
         changes = tuple((entry.setting, entry.after, entry.before) for entry in entries)
         ids = tuple(entry.id for entry in entries)
-        sheets = (("", tuple(body)),)
-        self.post(ask_question(Question(title, sheets, "undo", "undo", changes, entries=ids)))
+        question = Question(
+            title, (("", tuple(body)),), "undo", "undo", changes, warnings=self.undoing(entries),
+            entries=ids,
+        )  # fmt: skip
+        self.post(ask_question(question))
+
+    def undoing(self, entries: Iterable[JournalEntry]) -> tuple[str, ...]:
+        """The warning of an undo that must be confirmed; a pending change is reverted at once."""
+        addresses = []
+        for entry in entries:
+            with suppress(LookupError):
+                addresses += [] if entry.state == "pending" else [settings.parse(entry.setting)]
+        return tuple(self.reverting(addresses))
 
     def command(self, entry: JournalEntry) -> list[Line]:
         """The line with the command that reverts a change; [] if there is no such command."""

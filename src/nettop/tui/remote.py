@@ -17,6 +17,7 @@ from ..changes import Change, privilege, risk
 from ..changes import Result as Outcome
 from ..changes.remote import KEPT, AbsentError, Remote
 from ..facts.pair.words import called
+from ..files import own
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, line
@@ -86,7 +87,7 @@ def installing(why: str, one: File, name: str, host: str) -> Question:
         line((f" {one.size / (1 << 20):.1f} MiB, {one.machine}, sha256 {one.sha256}", "dim")),
         line(" into /opt/nettop, as root; without root, into nettop in the cache of the user."),
         line(" Its hash is checked there. It unpacks itself into the cache. Nothing else is done."),
-        line(" To remove it:", (f"   # nettop --host {shlex.quote(name)} --forget", "key")),
+        line(" To remove it:", (f"   # {own.called()} --host {shlex.quote(name)} --forget", "key")),
     )
     return Question(
         f"Install nettop at {host or called(name)}", (("", rows),), "install", "install there",

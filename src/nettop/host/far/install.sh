@@ -137,8 +137,13 @@ fi
 [ "$1" = forget ] || end at "$2" "$me"
 before=$(cat "$place/before")
 kept=
-[ "$3" != keep ] || kept=$journal
+case "
+$before
+" in *"
+all $journal
+"*) ;; *) [ "$3" != keep ] || kept=$journal ;; esac
 clean "$kept"
+[ -z "$journal" ] || rm -f "$journal/before"
 # an --install that comes to undo the rest knows what was there before the first one
 [ -z "$kept" ] || [ ! -e "$kept" ] || echo "$before" >"$kept/before"
 [ ! -e "$place/nettop" ] || end no "cannot remove $place/nettop"
