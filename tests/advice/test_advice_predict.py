@@ -227,3 +227,75 @@ def test_every_stage_is_relieved_by_a_rule() -> None:
     """But what cannot be seen."""
     known = {stage for rule in load([RULES]) for stage in rule.relieves}
     assert known == set(declared()) - {"unknown"}
+
+
+SETS = '\n[[fix]]\nset = "sysctl.net.ipv4.tcp_sack"\nto = "1"'
+
+
+def test_a_finding_relieves_what_its_fixes_that_apply_do(rule: Make) -> None:
+    """A fix that is not needed, and one that names a part of the stages, predict nothing more."""
+    fix = f'{SETS}\nrelieves = ["path"]\n[[fix]]\nif = "host.cpus > 9"\nadvice = "do it"'
+    made = rule("host", ["sndbuf", "path"], fix=fix)
+    table = {"sysctls": {"net.ipv4.tcp_sack": 0}}
+    (of_buffer,) = found(made, moment(limit("sndbuf"), **table))
+    assert (of_buffer.relieves, of_buffer.predicted) == (("path",), None)
+    (of_path,) = found(made, moment(limit("path"), **table))
+    assert of_path.predicted is not None
+
+
+@pytest.mark.parametrize(
+    ("stage", "more", "severity"),
+    [
+        ("sndbuf", {}, "warning"),
+        ("sndbuf", {"fix": FIX}, "advice"),  # nothing that nettop could set
+        ("sndbuf", {"fix": f"{SETS}\nexperiment = true"}, "advice"),
+        ("sndbuf", {"severity": "info"}, "info"),
+        ("pacing", {}, "advice"),  # something else limits
+        ("thread", {}, "advice"),  # whether it saves CPU time, a test shows
+    ],
+)
+def test_advice_is_a_warning_while_its_setting_limits_the_busiest_flow(
+    rule: Make, stage: str, more: dict[str, str], severity: str
+) -> None:
+    made = rule("host", ["sndbuf", "thread"], **{"severity": "advice", "fix": SETS, **more})
+    first = Reading(stage, "here", "it", "measured", held=1.0)
+    one = limit(stage=first.stage, ladder=(first,), next=None)
+    one = replace(one, stage=first)
+    now = moment(one, sysctls={"net.ipv4.tcp_sack": 0})
+    assert [one.severity for one in found(made, now)] == [severity]
+    slower = replace(one, rate=1e6)
+    busy = limit("qdisc", 1e9)
+    now = moment(slower, busy, sysctls={"net.ipv4.tcp_sack": 0})
+    assert "warning" not in [one.severity for one in found(made, now)]
+    guess = replace(one, stage=replace(first, kind="inferred"))
+    now = moment(guess, sysctls={"net.ipv4.tcp_sack": 0})
+    assert "warning" not in [one.severity for one in found(made, now)]
+
+
+def test_a_fix_relieves_stages_of_its_rule(rule: Make) -> None:
+    made = rule("nic", ["sndbuf"], fix=f'{FIX}\nrelieves = ["core"]')
+    with pytest.raises(RuleError, match=r"fix.*relieves: 'core' is none of sndbuf"):
+        assert made.words
+
+
+@pytest.mark.parametrize(
+    ("host", "off", "severity"),
+    [
+        ({"retransmit_ratio": 0.0}, "tcp_sack", "advice"),
+        ({"retransmit_ratio": 0.0, "out_of_order": 0.0}, "tcp_sack", "advice"),
+        ({"retransmit_ratio": 0.002}, "tcp_sack", "warning"),
+        ({"retransmit_ratio": 0.0, "out_of_order": 0.002}, "tcp_sack", "warning"),  # it receives
+        ({}, "tcp_sack", "warning"),  # nothing moves: what it costs is not known
+        ({"retransmit_ratio": 0.0}, "tcp_window_scaling", "warning"),
+    ],
+)
+def test_without_losses_the_repair_of_losses_has_no_effect_now(
+    host: dict[str, float], off: str, severity: str
+) -> None:
+    every = ("tcp_sack", "tcp_dsack", "tcp_window_scaling")
+    sysctls = {f"net.ipv4.{name}": int(name != off) for name in every}
+    (rule,) = (one for one in load([RULES]) if one.id == "loss-recovery-crippled")
+    now = replace(facts({"host": {"cpus": 4, **host}, "sysctls": sysctls}, "server"))
+    assert [one.severity for one in found(rule, now)] == [severity]
+    assert "Advice where also" in "\n".join(page(rule))
+    assert data(rule)["harmless"]

@@ -267,6 +267,7 @@ def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:
     return {
         "tcp_flows": sums.tcp_flows,
         "bulk_flows": len(bulk),
+        "out_of_order": _most(flow.out_of_order for flow in bulk),
         "max_rtt": _most(trips[flow.id] for flow in bulk),
         "median_rtt": middle(moving),
         "max_bdp": _most(flow.bdp for flow in sums.flows),

@@ -230,3 +230,47 @@ def test_predictions_fail_below_half_of_at_least_three(
 ) -> None:
     assert bool(doubted(Calibration(count, inside))) == failed
     assert doubted(None) == ""
+
+
+CPU = step("thread", (1.1 * G, 1.4 * G), name="iperf3[7]")
+TINY = replace(step("rcvbuf", (0.9 * G, 1.1 * G), held=1.0), piece=2048.0)  # of a buffer of 8 KiB
+
+
+@folded(
+    ("first", "cpu"),
+    [
+        (TINY, CPU),
+        (replace(TINY, stage="sndbuf"), CPU),
+        (replace(TINY, stage="rwnd", end="there"), CPU),
+        (TINY, replace(CPU, stage="core", name="core 1, which takes the interrupts")),
+    ],
+)
+def test_a_cpu_that_handles_little_at_a_time_is_no_bound_once_that_is_lifted(
+    first: Reading, cpu: Reading
+) -> None:
+    """Behind 8 KiB a thread carried 0.6 Gb/s, and 7.9 Gb/s behind 32 MiB."""
+    one = limit(first, cpu, WIRE)
+    found = predict(one, (first.stage,))
+    assert found is not None
+    assert (found.next, found.bound) == (None, WIRE)
+    assert verdict(one).endswith("next: not known, at most 9.4 Gb/s (the link)")
+    assert predict(limit(first, cpu), (first.stage,)) is None
+    other = replace(limit(first, WIRE), ladder=(replace(first, held=1.0), cpu))
+    assert following(limit(first, WIRE), other) is None  # its CPU handles as little
+
+
+def test_a_cpu_that_handles_whole_segments_bounds_the_rate() -> None:
+    large = replace(TINY, piece=65536.0)
+    found = predict(limit(large, CPU, WIRE), ("rcvbuf",))
+    assert found is not None
+    assert found.next == CPU
+
+
+def test_a_small_buffer_and_a_cpu_that_wait_for_each_other_bound_neither() -> None:
+    busy = replace(CPU, held=0.9)
+    both = limit(TINY, busy, WIRE, joint=("thread",))
+    for relieved in ("rcvbuf", "thread"):
+        found = predict(both, (relieved,))
+        assert found is not None
+        assert (found.next, found.bound) == (None, WIRE)
+    assert predict(limit(TINY, busy, joint=("thread",)), ("rcvbuf",)) is None

@@ -43,10 +43,9 @@ class Judged:
     def of(cls, rule: Rule) -> Judged:
         """Put `when` and `unless` together."""
         condition = whole(rule)
-        earlier = _earlier(condition)
-        if rule.critical is not None:
-            earlier = tuple(dict.fromkeys((*earlier, *_earlier(rule.critical))))
-        return cls(rule, condition, earlier)
+        every = (condition, *filter(None, (rule.critical, rule.harmless)))
+        earlier = dict.fromkeys(call for one in every for call in _earlier(one))
+        return cls(rule, condition, tuple(earlier))
 
     def holds(self, row: Row, moment: Moment, label: Label) -> bool:
         """Whether it is for this profile and holds on a row, by the three-valued walk."""

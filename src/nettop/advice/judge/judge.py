@@ -23,12 +23,12 @@ from ..language.scope import Scope
 from ..language.values import field_value
 from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
-from ..rules.severity import CRITICAL, SERIOUS
+from ..rules.severity import ADVICE, CRITICAL, SERIOUS, WARNING
 from .causes import Found, ordered
 from .condition import Earlier, Judged, Row, whole
 from .loop import Loop, loop_of, true_on
 from .loss import measured
-from .predict import prediction
+from .predict import lifts, prediction
 from .reason import because, not_applicable
 from .remedy import remedy
 from .rested import Fresh, Rested
@@ -124,7 +124,7 @@ class Judge:
             if other is None:
                 group = muted if mutes else found
                 finding = _finding(judged, moment, fact, target, seconds)
-                finding = self._predicted(finding, rule, fact, facts)
+                finding = self._weighed(finding, rule, fact, facts)
                 group.append(Found(rule, fact, finding))
             else:
                 instead[rule.id, target] = other
@@ -137,9 +137,12 @@ class Judge:
             lambda: self._why_silent(moment, findings, since, instead),
         )
 
-    def _predicted(self, finding: Finding, rule: Rule, fact: object, facts: Facts) -> Finding:
-        """The finding with the rate that its fix may bring."""
-        known = prediction(rule, fact, facts)
+    def _weighed(self, finding: Finding, rule: Rule, fact: object, facts: Facts) -> Finding:
+        """The finding with the rate that its fix may bring; a setting that limits now costs now."""
+        sets = any(not one.experiment for one in finding.wanted)
+        if finding.severity == ADVICE and sets and lifts(rule, finding.relieves, fact, facts):
+            finding = replace(finding, severity=WARNING)
+        known = prediction(rule, finding.relieves, fact, facts)
         if known is None:
             return finding
         earlier = self.earlier(rule.id) if self.earlier is not None else None
@@ -295,7 +298,7 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
     result = evaluate(whole(rule), scope)
     extra = (read for shown in rule.words.show for read in evaluate(shown, scope).reads)
     reads = [read for read in dict.fromkeys((*result.reads, *extra)) if read.value is not None]
-    wanted, advice = remedy(rule, scope)
+    cure = remedy(rule, scope)
     return Finding(
         id=f"{rule.id}@{target}",
         rule=rule.id,
@@ -307,20 +310,22 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
         evidence=tuple(_evidence(reads)),
         sources=rule.words.sources,
         competing=rule.words.competing,
-        wanted=wanted,
-        advice=advice,
+        wanted=cure.wanted,
+        advice=cure.advice,
         expected=rule.words.expected.prose(scope),
         seen=any(measured(read.field, read.value) for read in reads),
-        relieves=rule.relieves,
+        relieves=cure.relieves,
         gain=rule.gain,
         safety=rule.safety,
     )
 
 
 def _severity(rule: Rule, scope: Scope) -> str:
-    """Critical where the rule says so, e.g. because nothing gets through."""
-    total = rule.critical is not None and evaluate(rule.critical, scope).value is True
-    return CRITICAL if total else rule.severity
+    """Critical where nothing gets through, advice where nothing is lost: as the rule says."""
+    for severity, also in ((CRITICAL, rule.critical), (ADVICE, rule.harmless)):
+        if also is not None and evaluate(also, scope).value is True:
+            return severity
+    return rule.severity
 
 
 def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:

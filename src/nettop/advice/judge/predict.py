@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...facts import Facts
 from ...facts.flow_words import name
 from ...facts.kinds.card import Card
@@ -14,44 +16,64 @@ from ...facts.kinds.quota import Quota
 from ...facts.kinds.thread import Thread
 from ...facts.limits import Limit, words
 from ...facts.limits.prediction import Prediction, lifted, predict
+from ...facts.limits.stages import having
 from ..rules.rule import Rule
 from .yielding import nics_of
 
 
-def prediction(rule: Rule, fact: object, facts: Facts) -> Prediction | None:
+def prediction(
+    rule: Rule, relieves: Collection[str], fact: object, facts: Facts
+) -> Prediction | None:
     """The prediction for the busiest flow or interface of the target that its fix relieves.
 
-    An interface comes before its flows, since its rate includes theirs. None if the fix relieves no
-    stage that limits the target, or if no stage after it has a known capacity.
+    `relieves`: stages, of the finding. An interface comes before its flows, since its rate includes
+    theirs. None if the fix relieves no stage that limits the target, or if no stage after it has a
+    known capacity.
     """
-    if not rule.relieves:
+    if not relieves:
         return None
     kinds = {nic.name: nic.kind for nic in facts.nics}
     known = (
-        predict(limit, rule.relieves)
+        predict(limit, relieves)
         for limit in facts.limits
         if limit.namespace is None  # the settings of others are not those of the finding
-        and _about(rule, fact, limit)
+        and _about(rule, relieves, fact, limit)
         and _judged(rule, kinds.get(limit.nic or ""))
     )
     return max(filter(None, known), key=lambda one: one.rate[0], default=None)
 
 
-def _about(rule: Rule, fact: object, limit: Limit) -> bool:
+def lifts(rule: Rule, relieves: Collection[str], fact: object, facts: Facts) -> bool:
+    """Whether the fix lifts what is seen to limit the flow that moves most now.
+
+    A CPU that limits is no such case: whether a setting saves CPU time, only a test shows.
+    """
+    if not relieves:
+        return False
+    busiest = words.busiest(one for one in facts.limits if one.namespace is None)
+    if busiest is None or busiest.stage.kind == "inferred":
+        return False
+    first = busiest.stage.stage
+    if first not in relieves or first in having("cpu"):
+        return False
+    return _about(rule, relieves, fact, busiest)
+
+
+def _about(rule: Rule, relieves: Collection[str], fact: object, limit: Limit) -> bool:
     """Whether a limit is one of the target: of its flow, process, thread, core or interface."""
     if isinstance(fact, Flow):
         return limit.over == "flow" and limit.target == name(fact)
     if isinstance(fact, Process):
         return limit.pid == fact.pid
     if isinstance(fact, Thread):
-        names = [one.name for one in lifted(limit, rule.relieves) if one.stage == "thread"]
+        names = [one.name for one in lifted(limit, relieves) if one.stage == "thread"]
         return limit.pid == fact.pid and f"{fact.name}[{fact.tid}]" in names
     if isinstance(fact, Quota):
         return any(process.endswith(f"[{limit.pid}]") for process in fact.processes)
     if isinstance(fact, Card):
         return limit.nic in fact.ports
     if isinstance(fact, Core):
-        cores = [one for one in lifted(limit, rule.relieves) if one.stage == "core"]
+        cores = [one for one in lifted(limit, relieves) if one.stage == "core"]
         return not cores or any(words.stage(one) == f"core {fact.cpu}" for one in cores)
     if isinstance(fact, Queue | Path) and limit.direction != fact.direction:
         return False

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...facts.kinds import kinds
 from ...facts.kinds.nic import Nic
+from ...terms.dataclass import dataclass
 from ..language.functions.cpus import cpu_list
 from ..language.native import value_of
 from ..language.scope import Scope
@@ -14,21 +15,36 @@ from ..language.values import KEEP, Value, setting
 from ..rules.rule import Fix, Rule, Wanted
 
 
-def remedy(rule: Rule, scope: Scope) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
-    """The wanted settings and the advice of all fixes that apply; the first of a setting wins."""
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What the fixes that apply set and say, and the stages that they relieve."""
+
+    wanted: tuple[Wanted, ...]
+    advice: tuple[str, ...]
+    relieves: tuple[str, ...]
+
+
+def remedy(rule: Rule, scope: Scope) -> Remedy:
+    """The remedy of all fixes that apply; of a setting the first fix wins."""
     wanted: dict[str, Wanted | None] = {}
     advice: list[str] = []
+    relieves: set[str] = set()
     for fix in rule.words.fixes:
         for inner in _spread(fix, scope):
             if fix.when is not None and value_of(fix.when, inner) is not True:
                 continue
             if fix.advice is not None:
                 advice.append(fix.advice.prose(inner))
+                relieves.update(fix.relieves)
             if fix.setting is not None:
                 address = fix.setting.name(inner)
                 if address is not None and address not in wanted:
                     wanted[address] = _want(fix, address, inner)
-    return tuple(one for one in wanted.values() if one), tuple(dict.fromkeys(advice))
+                    relieves.update(fix.relieves if wanted[address] else ())
+    return Remedy(
+        tuple(one for one in wanted.values() if one), tuple(dict.fromkeys(advice)),
+        tuple(stage for stage in rule.relieves if stage in relieves),
+    )  # fmt: skip
 
 
 def _spread(fix: Fix, scope: Scope) -> Iterator[Scope]:

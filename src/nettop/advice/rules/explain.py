@@ -29,8 +29,9 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
         ]
     lines += _titled("Applies to", [_where(rule)], width)
     lines += _titled(*_when(rule), width)
-    critical = [] if rule.critical is None else [in_words(rule.critical, rule.limits)]
-    lines += _titled("Critical where also", critical, width)
+    for title, also in (("Critical", rule.critical), ("Advice", rule.harmless)):
+        told = [] if also is None else [in_words(also, rule.limits)]
+        lines += _titled(f"{title} where also", told, width)
     lines += _titled("Silent when", _silences(rule), width)
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
@@ -100,6 +101,7 @@ def data(rule: Rule) -> dict[str, object]:
         "profiles": sorted(rule.profiles) if rule.profiles else [],
         "when": rule.when.text,
         "critical": rule.critical.text if rule.critical is not None else "",
+        "harmless": rule.harmless.text if rule.harmless is not None else "",
         "unless": [{"when": e.when.text, "say": e.say.general(rule.limits)} for e in rule.unless],
         "yields": list(rule.yields),
         "after": list(rule.after),

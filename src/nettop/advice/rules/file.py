@@ -24,12 +24,13 @@ from .written import RuleError, Table, Written, written
 
 T = TypeVar("T")
 _KEYS: Final = (
-    "title", "severity", "critical", "over", "when", "why", "source", "links", "profiles", "hold",
-    "unless", "yields", "after", "show", "relieves", "expected", "gain", "limits", "fix", "test",
+    "title", "severity", "critical", "harmless", "over", "when", "why", "source", "links",
+    "profiles", "hold", "unless", "yields", "after", "show", "relieves", "expected", "gain",
+    "limits", "fix", "test",
 )  # fmt: skip
 _OLDER: Final = ("encodes", "competing", "safety")  # no longer written, and still read
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note", "because")
-_FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
+_FIX: Final = ("set", "to", "if", "each", "experiment", "advice", "relieves")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
 
@@ -78,11 +79,8 @@ class _Builder:
             severity=severity,
             over=self.over,
             when=self.condition("when", self.text_of("when")),
-            critical=(
-                self.condition("critical", self.text_of("critical"))
-                if "critical" in self.data
-                else None
-            ),
+            critical=self.may_hold("critical"),
+            harmless=self.may_hold("harmless"),
             later=self.words,
             links=self.links(),
             profiles=self.names("profiles", PROFILES),
@@ -134,10 +132,10 @@ class _Builder:
             raise self.wrong(f"{where}.{key}" if where else key, f"not a text: {value!r}")
         return _unwrapped(value)
 
-    def list_of(self, key: str) -> list[str]:
-        value = self.data.get(key, [])
+    def list_of(self, key: str, table: Table | None = None, where: str = "") -> list[str]:
+        value = (self.data if table is None else table).get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.wrong(key, "must be a list of texts")
+            raise self.wrong(f"{where}.{key}" if where else key, "must be a list of texts")
         return value
 
     def switch(self, key: str, table: Table, where: str = "") -> bool:
@@ -161,6 +159,14 @@ class _Builder:
         if stages and not self.data.get("fix"):
             raise self.wrong("relieves", "a rule without a fix relieves nothing")
         return stages
+
+    def part(self, where: str, table: Table) -> tuple[str, ...]:
+        """The stages that a fix relieves: those of the rule, or the part of them that it names."""
+        every = self.stages()
+        own = tuple(self.list_of("relieves", table, where))
+        for stage in own:
+            self.one_of(f"{where}.relieves", stage, every)
+        return own if "relieves" in table else every
 
     def links(self) -> frozenset[str] | None:
         links = self.names("links", LINKS)
@@ -212,6 +218,9 @@ class _Builder:
         except ExpressionError as error:
             raise self.wrong(key, str(error)) from None
 
+    def may_hold(self, key: str) -> Expression | None:
+        return self.condition(key, self.text_of(key)) if key in self.data else None
+
     def expression(
         self, key: str, text: str, also: tuple[str, ...] = (), *, to: bool = False
     ) -> Expression:
@@ -244,6 +253,7 @@ class _Builder:
             when=self.condition(f"{where}.if", test, also) if test else None,
             each=each,
             experiment=self.switch("experiment", table, where),
+            relieves=self.part(where, table),
             advice=self.template(f"{where}.advice", advice, also) if advice else None,
         )
 

@@ -6,7 +6,9 @@ of one file (at the end). Keys (* marks required keys):
 
     title*    one line: the problem and its object; may contain {templates}
     severity* "critical" (loss or fault now) "warning" (costs now) "advice" (could be better) "info"
+              Advice is a warning while its setting is seen to limit the flow that moves most.
     critical  a condition: where it is true too, the finding is critical (nothing gets through)
+    harmless  a condition: where it is true too, the finding is advice (no effect now)
     over*     kind of target, a module of `facts/kinds`: host nic queue core flow process …
     when*     a condition (below); there is a finding if it is TRUE, none if it is false or unknown
     why*      2 to 5 short sentences: what happens, what it costs, what the change does, its risk
@@ -33,7 +35,8 @@ of one file (at the end). Keys (* marks required keys):
     [limits]  named numbers or lists of texts, used as limits.NAME; users can override them
     [[source]]*     paper or doc, place, figure; url and note optional. With because it is contrary
                     advice: why it does not apply here
-    [[fix]]         set + to, or advice; optional if, each, experiment
+    [[fix]]         set + to, or advice; optional if, each, experiment, and relieves: of the stages
+                    that the rule relieves, those that this fix does
     [[test]]*       at least one with a finding and one without; tests come LAST in file or case
 
 A text may have several lines (triple quotes of TOML); they are joined. In the rules of nettop a
@@ -158,6 +161,7 @@ class Fix:
     each: str | None = None
     experiment: bool = False
     advice: Template | None = None
+    relieves: tuple[str, ...] = ()  # stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,7 @@ class Rule:
     when: Expression
     later: Callable[[], Words] = field(compare=False, repr=False)
     critical: Expression | None = None  # where it holds too, the finding is critical
+    harmless: Expression | None = None  # where it holds too, the finding is advice
     links: frozenset[str] | None = None  # None: every kind
     profiles: frozenset[str] | None = None  # None: every profile
     hold: float = 0.0
@@ -243,7 +248,7 @@ class Finding:
     advice: tuple[str, ...]
     expected: str
     seen: bool = False  # a loss or saturation was measured, not only a setting
-    relieves: tuple[str, ...] = ()  # stages, as those of its rule
+    relieves: tuple[str, ...] = ()  # stages: of its rule, those of the fixes that apply
     predicted: Prediction | None = None  # None: no stage that the fix relieves limits the target
     gain: float = 1.0
     safety: bool = False  # no test run can prove it

@@ -13,4 +13,4 @@ MARKS: Final[Mapping[str, str]] = {
 }
 SEVERITIES: Final = tuple(MARKS)  # the most severe first
 SERIOUS: Final = SEVERITIES[:2]
-CRITICAL: Final = SEVERITIES[0]
+CRITICAL, WARNING, ADVICE, _ = SEVERITIES

@@ -95,6 +95,9 @@ class HostFact:
     iommu_pt: bool | None = gauge("IOMMU pass-through on the kernel command line", default=None)
     tcp_flows: int = gauge("established TCP flows", "flows", default=0)
     bulk_flows: int = gauge("bulk flows", "flows", default=0)
+    out_of_order: float | None = gauge(
+        "largest share of the segments of a bulk flow that came behind a gap", "ratio", default=None
+    )
     max_rtt: float | None = gauge("largest RTT of a bulk flow, without queueing", "s", default=None)
     median_rtt: float | None = gauge(
         "median RTT of the bulk flows, without queueing", "s", default=None

@@ -39,6 +39,7 @@ class Reading:
     reach: Interval | None = gauge("rough capacity: a wide interval", "bit/s", default=None)
     number: int | None = gauge("number of its core or thread", default=None)
     how: str = gauge("how a device is used: throttled synced direct cached", default="")
+    piece: float | None = gauge("data that passes at a time, at most", "bytes", default=None)
 
 
 @dataclass(frozen=True, slots=True)

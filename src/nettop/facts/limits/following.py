@@ -18,6 +18,9 @@ from . import Limit, Reading
 from .stages import having
 
 BINDS: Final = 0.5  # of wall time: a stage that limits for this share binds
+# bytes of the largest segment (GSO_LEGACY_MAX_SIZE in include/linux/netdevice.h): behind a stage
+# that lets pass less at a time, a CPU spends most of its time on calls, wakeups and packets
+SEGMENT: Final = 65536.0
 
 
 def following(limit: Limit, other: Limit | None = None) -> Reading | None:
@@ -38,7 +41,8 @@ def bound(limit: Limit) -> Reading | None:
 def _rest(limit: Limit, other: Limit | None) -> list[Reading]:
     there = other.ladder if other is not None else ()  # whose peer is this end
     every = dict.fromkeys((*limit.ladder, *(one for one in there if one.stage != "peer")))
-    return [one for one in every if not limits(limit, one)]
+    gone = [one for one in every if limits(limit, one)]
+    return [resized(one, gone) for one in every if one not in gone]
 
 
 def nearest(limit: Limit, stages: Iterable[Reading]) -> Reading | None:
@@ -66,6 +70,7 @@ def independent(one: Reading, first: Reading, rate: float) -> Reading:
     is full while another stage limits, it may carry no more than now, or much more once data comes
     without pauses: it keeps only a rough capacity.
     """
+    one = resized(one, (first,))
     if one.stage in (cpu := having("cpu")) and one.held >= BINDS and first.stage not in cpu:
         return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))
     slow = one.stage == "peer" and one.capacity is not None  # a reader that was seen to be late
@@ -75,3 +80,23 @@ def independent(one: Reading, first: Reading, rate: float) -> Reading:
     full = first.stage in having("queue") and one.stage in having("fed")
     follows = one.stage in having("grows") or (full and (one.stage == "path" or one.held >= BINDS))
     return replace(one, capacity=None) if follows and one.capacity is not None else one
+
+
+def resized(one: Reading, gone: Iterable[Reading]) -> Reading:
+    """The reading, without a capacity that holds only for the size of what passes at a time now.
+
+    Behind a small buffer or window a CPU handles little with each call, wakeup and packet. Without
+    it the same CPU time carries many times the bytes (measured with a receive buffer of 8 KiB: 12
+    times), so that what it carries now is only the least. A small buffer that waits for a CPU in
+    turn carries more once that is faster.
+    """
+    cpu = having("cpu")
+    small = one.stage in cpu and any(_small(each) for each in gone)
+    turns = one.held >= BINDS and _small(one) and any(each.stage in cpu for each in gone)
+    if one.capacity is None or not (small or turns):
+        return one
+    return replace(one, capacity=None, reach=one.capacity)
+
+
+def _small(one: Reading) -> bool:
+    return one.piece is not None and one.piece < SEGMENT

@@ -7,7 +7,8 @@ rate: a fix that lifts a limit may still change nothing.
 
 If another stage limits as well and the fix does not relieve it, that one stays the limit. A stage
 that is full only because of what is lifted does not stay: the congestion window grows until the
-path loses segments, and a full queue fills windows and buffers and loses packets.
+path loses segments, and a full queue fills windows and buffers and loses packets. What a CPU
+carries bounds the rate only if the fix leaves the size of what it handles at a time (`resized`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 
 from ...terms.dataclass import dataclass
 from . import Interval, Limit, Reading
-from .following import bound, limits, nearest
+from .following import bound, limits, nearest, resized
 from .stages import having
 
 FEWEST: Final = 3  # proofs of a rule, before its predictions are called wrong
@@ -73,7 +74,9 @@ def predict(limit: Limit, relieved: Collection[str]) -> Prediction | None:
         return None
     if limit.stage.stage in having("feeds") and limit.stage not in gone:
         return None  # the application waits for it: that stays, whatever else is lifted
-    stays = [one for one in limit.ladder if limits(limit, one) and not _goes(one, gone)]
+    stays = [
+        resized(one, gone) for one in limit.ladder if limits(limit, one) and not _goes(one, gone)
+    ]
     following = nearest(limit, stays) if stays else limit.next
     most = following or bound(limit)
     if most is None or most.capacity is None:

@@ -192,8 +192,9 @@ def _buffer(look: Look, size: int, unread: float, closed: float) -> Reading:
         capacity = min(OFFERED[0] * whole, SCALED * bound), min(OFFERED[1] * whole, bound)
     used = min(1.0, flying / (window if unscaled else size)) if trip >= LONG else None
     kind = "measured" if closed else "computed"
+    piece = min(OFFERED[0] * size, window) / 2  # of a small window, tcp_bound_to_half_wnd()
     return Reading("rcvbuf", "here", name, kind, why, closed or used, capacity,
-                   1.0 if full else 0.0)  # fmt: skip
+                   1.0 if full else 0.0, piece=piece)  # fmt: skip
 
 
 def _datagrams(look: Look) -> Iterator[Reading]:

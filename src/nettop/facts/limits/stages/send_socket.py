@@ -186,7 +186,7 @@ def _buffer(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     why = f"{units.size(size)} buffer full {units.share(used)} of the time"
     capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
     kind = "reported" if clock >= 0.5 else "measured"
-    yield Reading("sndbuf", "here", name, kind, why, full, capacity, held)
+    yield Reading("sndbuf", "here", name, kind, why, full, capacity, held, piece=size / 3)
 
 
 def _beyond(look: Look, size: float) -> str:
@@ -242,7 +242,8 @@ def _congestion(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     used = min(1.0, look.rate / allowed) if allowed else None
     capacity = (0.75 * allowed, 1.25 * allowed) if used is not None and used >= HALF else None
     name = f"congestion window ({look.now('congestion') or 'TCP'})"
-    yield Reading("cwnd", "here", name, "measured", why, used, capacity, held)
+    piece = cwnd * mss / 3  # tcp_tso_win_divisor, net/ipv4/tcp_output.c
+    yield Reading("cwnd", "here", name, "measured", why, used, capacity, held, piece=piece)
 
 
 def _window(look: Look) -> Iterator[Reading]:
@@ -253,20 +254,22 @@ def _window(look: Look) -> Iterator[Reading]:
     if allowed and allowed <= SLACK * look.rate:
         held = max(held, share(_window_sent(entry.now) for entry in look.tcp))
     why = f"the peer's window was full {units.share(held)} of the time"
+    piece = max((entry.now.snd_wnd or 0 for entry in look.tcp), default=0) / 2 or None
     if held >= 0.5 and _by_distance(look):
         yield Reading("rwnd", "there", "window that the peer offers", "reported", why, held,
-                      _around(look.rate), held)  # fmt: skip
+                      _around(look.rate), held, piece=piece)  # fmt: skip
         return
     if held >= 0.5:
         name = "program at the other end"
         why = f"{why}: it reads no faster"
-        yield Reading("peer", "there", name, "reported", why, held, _around(look.rate), held)
+        yield Reading("peer", "there", name, "reported", why, held, _around(look.rate), held,
+                      piece=piece)  # fmt: skip
         return
     known = allowed and (rtt >= LONG or allowed <= look.rate / HALF)
     capacity = (0.75 * allowed, 1.25 * allowed) if allowed and known else None
     reach = _grows(look, allowed, rtt) if allowed and rtt else None
     yield Reading("rwnd", "there", "window that the peer offers", "reported", why, held, capacity,
-                  held, reach)  # fmt: skip
+                  held, reach, piece=piece)  # fmt: skip
 
 
 def _window_sent(row: Any) -> bool:
