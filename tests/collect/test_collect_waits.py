@@ -141,6 +141,23 @@ def test_the_programs_behind_tun_interfaces_are_looked_at(tmp_path: Path) -> Non
     assert [*recall(memory, threads.Moving).rounds] == [7]
 
 
+def test_of_interfaces_of_one_name_the_program_of_this_namespace_is_told(tmp_path: Path) -> None:
+    for pid, space in ((7, 1), (8, 2), ("self", 1)):
+        if pid != "self":
+            process(tmp_path, int(pid), "vpnd", call(44, 3), files=[(3, "/dev/net/tun", "02")])
+            (tmp_path / f"proc/{pid}/comm").write_text("vpnd\n")
+            (tmp_path / f"proc/{pid}/fdinfo/3").write_text("pos:\t0\niff:\ttun0\n")
+        (tmp_path / f"proc/{pid}/ns").mkdir(parents=True)
+        os.symlink(f"net:[{space}]", tmp_path / f"proc/{pid}/ns/net")
+
+    def told() -> list[int]:
+        return [row.pid for row in tun_readers.update(Live(str(tmp_path)), memory_of(tmp_path))]
+
+    assert told() == [7]
+    (tmp_path / "proc/7/fdinfo/3").write_text("pos:\t0\niff:\ttun1\n")
+    assert sorted(told()) == [7, 8]  # it may hold the descriptor of this namespace's interface
+
+
 def test_a_receiver_leads_to_who_reads_its_pipe(tmp_path: Path) -> None:
     process(tmp_path, 7, "nc", call(1, 1), files=[(1, "pipe:[50]", "01")])
     process(tmp_path, 8, "dd", call(0, 0), files=[(0, "pipe:[50]", "00")])

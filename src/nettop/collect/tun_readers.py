@@ -31,17 +31,29 @@ class Row:
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """The programs known so far; OSError when there is no /proc."""
+    """The programs known so far; OSError when there is no /proc.
+
+    Namespaces may have interfaces of one name: then only the programs of this one are told. A
+    program may hold the descriptor of another namespace, so alone it is told.
+    """
     held = recall(memory, socket_owners.Known).held
     if not held:
         source.listing("/proc")
     behind = [(pid, process.tuns) for pid, process in held.items() if process.tuns][:PROGRAMS]
-    rows = []
+    found = list[tuple[Row, str | None]]()
     for pid, numbers in behind:
-        name = _sysfs.word(source, f"/proc/{pid}/comm") or ""
+        name, space = _sysfs.word(source, f"/proc/{pid}/comm") or "", _space(source, pid)
         words = [_sysfs.word(source, f"/proc/{pid}/fdinfo/{number}") or "" for number in numbers]
-        found = (line.partition(":") for text in words for line in text.splitlines())
-        names = dict.fromkeys(value.strip() for key, _, value in found if key == "iff")
-        rows += [Row(one, int(pid), name) for one in names if one]
+        told = (line.partition(":") for text in words for line in text.splitlines())
+        names = dict.fromkeys(value.strip() for key, _, value in told if key == "iff")
+        found += [(Row(one, int(pid), name), space) for one in names if one]
+    own = _space(source, "self")
+    here = {row.interface for row, space in found if space == own}
+    rows = [row for row, space in found if space == own or row.interface not in here]
     recall(memory, threads.Moving).readers = tuple(dict.fromkeys(row.pid for row in rows))
     return rows
+
+
+def _space(source: Source, process: str) -> str | None:
+    """The network namespace of a process; None if it cannot be read."""
+    return _sysfs.target(source, f"/proc/{process}/ns/net")
