@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -294,6 +295,12 @@ def test_problems_that_name_the_target_or_its_program_stand_below() -> None:
     assert len(_silent.beside(found, [], None)) == 4
     assert _silent.lines([held])[-1].strip() == "✗ program-held@web[7]: web is blocked by log[9]"
     assert _silent.lines([]) == []
+
+
+@pytest.mark.parametrize(("port", "named"), [("1812", True), ("812", False), ("10", False)])
+def test_a_port_is_found_in_a_list_of_ports_and_addresses(port: str, named: bool) -> None:
+    told = "the first address of the interface: 1812 at 10.15.1.100@e0, 53 at 10.15.1.100@e0"
+    assert bool(re.search(_silent._port(port), told)) is named
 
 
 def test_what_a_filter_drops_on_purpose_has_no_mark_of_a_fault() -> None:

@@ -100,7 +100,8 @@ def _about(found: Sequence[Finding], words: Sequence[str]) -> list[Finding]:
 
 
 def _port(port: str) -> str:
-    return rf"(?:port |:){port}(?!\d)"
+    """`port 80`, `10.0.0.1:80`, and `80 at 10.0.0.1@eth0` of a list of ports and addresses."""
+    return rf"(?:port |:){port}(?!\d)|(?<![\w.:-]){port} at "
 
 
 def _texts(finding: Finding) -> Iterator[str]:
