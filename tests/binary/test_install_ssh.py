@@ -77,14 +77,16 @@ one = Finding("offloads-off@va", "offloads-off", "va", "warning", "TSO is off", 
               *[()] * 5, "")
 one = dataclasses.replace(one, wanted=(Wanted(SETTING, "on"),))
 source = behind(host)
-scene = Scene(findings=(one,))
+scene, heard = Scene(findings=(one,)), []  # a note may go before the step is over
 def post(update):
     global scene
-    scene = update(scene)
+    before, scene = scene.notes, update(scene)
+    heard.extend(note.text for note in scene.notes if note not in before)
 actions = Actions(source, post, lambda: None, binary=binary)
 actions.away.used = True
 view = View(form={"to": to, "seconds": "0.2"})
 for step in json.loads(steps):
+    heard.clear()
     actions.do(Ask(*step), view, scene)
     actions.wait(HANG)
     question = scene.question
@@ -92,7 +94,7 @@ for step in json.loads(steps):
         scene = dataclasses.replace(scene, question=None)
     print(json.dumps({
         "step": step, "asked": question.verb if question else "",
-        "notes": [note.text for note in scene.notes], "pending": len(scene.pending),
+        "notes": [*heard], "pending": len(scene.pending),
         "states": [entry.state for entry in scene.journal]}), flush=True)
 source.close()
 """
