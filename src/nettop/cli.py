@@ -58,8 +58,11 @@ class _Parser(argparse.ArgumentParser):
         for option in WHERE:
             given = any(word.partition("=")[0] == option for word in words)
             if given and option not in self._option_string_actions:
-                there = f" (there, after --install: PREFIX /opt/nettop/{self.prog})"
-                there = there if option == "--host" else ""
+                there = ""
+                if option == "--host":
+                    from .host.prefix import installed
+
+                    there = f" (there, after --install: PREFIX {installed(self.prog)})"
                 self.error(f"this command has no {option}: it works on this host only{there}")
         return super().parse_args(words)
 

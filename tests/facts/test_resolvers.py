@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from folded import folded
@@ -16,15 +17,20 @@ def socket(inode: int, remote: str = "10.0.0.9", port: int = 53, unread: int = 0
     return sockets_udp.Row(inode, "10.0.0.1", 40000, remote, port, False, 0, unread, 0, 0)
 
 
-def late(*readings: list[Any], every: float = 1.0) -> dict[str, tuple[int, int]]:
-    """What waits at each name server after the last reading, and what waited for long."""
+def last(readings: Sequence[list[Any]], every: float = 1.0) -> Sequence[udp_questions.Row]:
+    """The rows after the last reading."""
     memory: Memory = {}
-    rows: Any = ()
+    rows: Sequence[udp_questions.Row] = ()
     for number, sockets in enumerate(readings):
         known = recall(memory, sockets_udp.Known)
         known.rows, known.at = sockets, number * every
         rows = udp_questions.update(None, memory)  # type: ignore[arg-type]
-    return {row.server: (row.waiting, row.late) for row in rows}
+    return rows
+
+
+def late(*readings: list[Any], every: float = 1.0) -> dict[str, tuple[int, int]]:
+    """What waits at each name server after the last reading, and what waited for long."""
+    return {row.server: (row.waiting, row.late) for row in last(readings, every)}
 
 
 ONE, TWO = [socket(1)], [socket(2)]
@@ -56,12 +62,7 @@ def test_a_question_that_waits_for_two_seconds_is_counted(
 def test_a_question_that_was_closed_without_an_answer_is_unheard(
     readings: list[list[Any]], counted: int
 ) -> None:
-    memory: Memory = {}
-    for number, sockets in enumerate(readings):
-        known = recall(memory, sockets_udp.Known)
-        known.rows, known.at = sockets, float(number)
-        rows = udp_questions.update(None, memory)  # type: ignore[arg-type]
-    assert sum(row.unheard for row in rows) == counted
+    assert sum(row.unheard for row in last(readings)) == counted
 
 
 @folded(("readings", "held"), [
@@ -73,12 +74,7 @@ def test_a_question_that_was_closed_without_an_answer_is_unheard(
 def test_how_long_questions_wait_one_after_the_other(
     readings: list[list[Any]], held: tuple[int, float | None]
 ) -> None:
-    memory: Memory = {}
-    for number, sockets in enumerate(readings):
-        known = recall(memory, sockets_udp.Known)
-        known.rows, known.at = sockets, float(number)
-        rows = udp_questions.update(None, memory)  # type: ignore[arg-type]
-    assert [(row.asked, row.held) for row in rows] == [held]
+    assert [(row.asked, row.held) for row in last(readings)] == [held]
 
 
 def test_a_question_that_waits_for_another_server_is_seen() -> None:

@@ -47,7 +47,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         told = (line.partition(":") for text in words for line in text.splitlines())
         names = dict.fromkeys(value.strip() for key, _, value in told if key == "iff")
         found += [(Row(one, int(pid), name), space) for one in names if one]
-    own = _space(source, "self")
+    own = _space(source, "self") if found else None
     here = {row.interface for row, space in found if space == own}
     rows = [row for row, space in found if space == own or row.interface not in here]
     recall(memory, threads.Moving).readers = tuple(dict.fromkeys(row.pid for row in rows))

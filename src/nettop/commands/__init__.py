@@ -294,7 +294,9 @@ def _report_once(fault: str) -> None:
 def must_be_live(source: Source, what: str) -> None:
     """Refuse a command that needs the running host on a recording or a directory."""
     if source.batches is not None:
-        there = f"run it on {source.host} itself, after --install by PREFIX /opt/nettop/{what} …"
+        from ..host.prefix import installed
+
+        there = f"run it on {source.host} itself, after --install by PREFIX {installed(what)} …"
         raise Refused(f"{what} writes on this host only: {there}", 2)
     if not source.live:
         raise Refused(f"{what} needs the running host, not a recording or a directory", 2)

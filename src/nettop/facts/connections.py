@@ -73,18 +73,23 @@ def _others(frame: Frame, own: Collection[Entry[TcpRow]]) -> Mapping[tuple[objec
         return {}
     found: dict[int, list[tuple[object, ...]]] = {}
     rows = frame.rows("sockets_tcp")
+    doors: dict[int, list[TcpRow]] = {}
+    for row in rows:
+        if row.state == "listen":
+            doors.setdefault(row.local_port, []).append(row)
     for row in rows:
         if (ends := (row.local, row.local_port, row.remote, row.remote_port)) in wanted:
-            found.setdefault(row.inode or _door(row, rows), []).append(ends)
+            found.setdefault(row.inode or _door(row, doors.get(row.local_port, ())), []).append(
+                ends
+            )
     return {
         ends: row.pid
         for row in frame.rows("socket_owners") if row.pid for ends in found.get(row.inode, ())
     }  # fmt: skip
 
 
-def _door(row: TcpRow, rows: Sequence[TcpRow]) -> int:
-    """The inode of the listening socket behind a connection; 0: none is known."""
-    doors = (one for one in rows if one.state == "listen" and one.local_port == row.local_port)
+def _door(row: TcpRow, doors: Sequence[TcpRow]) -> int:
+    """The inode of the socket behind a connection, of those that listen on its port; 0: unknown."""
     return next((one.inode for one in doors if one.local in (row.local, *EVERYWHERE)), 0)
 
 

@@ -28,7 +28,8 @@ def again(isolation: str = "-P") -> list[str]:
 
 def command() -> list[str]:
     """The same, by the installed program if there is one."""
-    return again() if file() or not _program() else [_program()]
+    program = "" if file() else _program()
+    return [program] if program else again()
 
 
 def called(searched: str = _SEARCHED) -> str:

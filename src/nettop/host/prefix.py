@@ -56,6 +56,11 @@ module.main(job["options"])
 """
 
 
+def installed(command: str) -> str:
+    """A command, such as `nettop undo`, by the file that `install` puts at another host."""
+    return ROOTS.removesuffix("nettop") + command
+
+
 def parse(text: str | None) -> tuple[str, ...]:
     """The words of a prefix, split as a shell would; ValueError for unbalanced quotes."""
     return tuple(shlex.split(text or ""))

@@ -194,8 +194,9 @@ def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: 
     if not rows:
         judged = f"{unheld(scene.silent)} (5: why)" if scene.silent else "5 shows what was judged"
         found = foremost(scene, view)
-        limits = found is not None and moves(found) and found.stage.kind != "inferred"
-        about = f" about {words.stage(found.stage)}" if found is not None and limits else ""
+        about = ""
+        if found is not None and moves(found) and found.stage.kind != "inferred":
+            about = f" about {words.stage(found.stage)}"
         text = f" none{about}; {judged}"
         if scene.frame is not None and witnesses(scene.frame):
             text = f" {all_clear(scene.frame)}"

@@ -30,9 +30,8 @@ PENDING: Final = {  # the keys for a change that is not confirmed, in the presen
     False: (("c", "key"), (" keep, ", "warn"), ("u", "key"), (" undo now", "warn")),
     True: (("End", "key"), (" leads to its keys", "warn")),
 }
-SILENT: Final = (
-    3.0  # seconds without a picture: a change at that host needs no connection to revert
-)
+# seconds without a picture: a change at that host needs no connection to revert
+SILENT: Final = 3.0
 Guide = Callable[[View, int, int], list[Line]]
 
 

@@ -44,9 +44,8 @@ def _slow() -> frozenset[str]:
 
 def _first(frame: Frame | None) -> bool:
     """Whether the frame is the first one: its interfaces are counted, and none has a rate."""
-    tables = (frame.tables.get(name, ()) for name in _COUNTED) if frame is not None else ()
-    rated = [entry.rated for entries in tables for entry in entries]
-    return bool(rated) and not any(rated)
+    tables = [frame.tables.get(name, ()) for name in _COUNTED] if frame is not None else []
+    return any(tables) and not any(entry.rated for entries in tables for entry in entries)
 
 
 class RefreshPolicy:

@@ -110,18 +110,16 @@ def add(key: int, size: int, amount: int) -> a.Parts:
 
 def added(key: int, size: int, amount: int) -> a.Parts:
     """As `add`; the program goes on."""
+    found = (*a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP))
     return (
-        *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
-        *a.when(a.R0, "!=", 0, "known"),
+        *found, *a.when(a.R0, "!=", 0, "known"),
         *a.store(a.R10, _SCRATCH, amount),
         *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.stack(a.R3, _SCRATCH),
         *a.number(a.R4, 1), *a.call(a.UPDATE),  # 1: it must be new
         *a.when(a.R0, "==", 0, "done"),
-        *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
-        *a.when(a.R0, "!=", 0, "known"),  # another core was faster
+        *found, *a.when(a.R0, "!=", 0, "known"),  # another core was faster
         *(part for at in range(0, size, 8) for part in a.put(a.R10, key + at, -1)),
-        *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP),
-        *a.when(a.R0, "==", 0, "done"),
+        *found, *a.when(a.R0, "==", 0, "done"),
         "known", *a.add_to(a.R0, amount),
         "done",
     )  # fmt: skip

@@ -37,7 +37,7 @@ def look(leg: Leg) -> Iterator[Step]:
     else:
         by, table, rest = f"route {hop.network}", "T", f"ip {six}rule add from {own} lookup T"
     change = f"ip {six}route replace default via GATEWAY dev {arrives} table {table}; {rest}"
-    waits = unheard(leg.host, own, leg.flow.port)
+    waits = _repeated(leg.host, own, leg.flow.port)
     here = any(one.interface == arrives and one.address == own for one in leg.host.addresses)
     saw = (
         f"{own} is an address of {arrives}, and its answers to {to} leave by {hop.interface}"
@@ -50,7 +50,7 @@ def look(leg: Leg) -> Iterator[Step]:
     )  # fmt: skip
 
 
-def unheard(host: Host, local: str, port: int) -> int:
+def _repeated(host: Host, local: str, port: int) -> int:
     """The handshakes at an address whose SYN-ACK is repeated."""
     return sum(
         row.unheard for row in host.frame.rows("half_open")

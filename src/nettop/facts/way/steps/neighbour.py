@@ -123,7 +123,7 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
         f"; or {to} is a macvlan on {link.interface} of this host, which {link.interface} itself "
         f"does not reach: give this host a macvlan of its own"
     )
-    mute = _unheard(leg, link)
+    mute = _mute(leg, link)
     return Step(
         "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{mute}", show,
         (_keys(link) if mute else "") + f"the host with {to} must answer {word}: there, its "
@@ -134,11 +134,11 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
     )  # fmt: skip
 
 
-def _unheard(leg: Leg, link: LinkRow) -> str:
+def _mute(leg: Leg, link: LinkRow) -> str:
     """Of a tunnel through which nothing has come: that."""
     rows = [one for one in leg.host.frame.rows("link_stats") if one.interface == link.interface]
-    mute = link.kind in _KEYED and rows and not rows[0].rx_packets and rows[0].tx_packets
-    return ", a tunnel through which nothing has come yet" if mute else ""
+    unheard = link.kind in _KEYED and rows and not rows[0].rx_packets and rows[0].tx_packets
+    return ", a tunnel through which nothing has come yet" if unheard else ""
 
 
 def _keys(link: LinkRow) -> str:
