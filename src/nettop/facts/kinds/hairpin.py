@@ -37,17 +37,17 @@ def build(frame: Frame, facts: Facts) -> tuple[Hairpin, ...]:  # noqa: ARG001
     """The interfaces of a host that forwards, if packets return by them."""
     forwarded = facts.host.ip_forwarded or 0.0
     counted = [one for one in facts.nics if one.kind != "loopback" and forwarded]
+    received = [one.per_s.rx_packets for one in counted]
+    sent = [one.per_s.tx_packets for one in counted]
+    if None in received or None in sent:
+        return ()  # they may be the ones that brought and took it all
+    dropped = [(one.per_s.tx_dropped or 0.0) + (one.per_s.qdisc_drops or 0.0) for one in counted]
+    brought, took, lost = (sum(one or 0.0 for one in rates) for rates in (received, sent, dropped))
     found = []
-    for nic in counted:
-        others = [one.per_s for one in counted if one is not nic]
-        received = [one.rx_packets for one in others]
-        sent = [one.tx_packets for one in others]
-        if None in received or None in sent:
-            continue  # they may be the ones that brought and took it all
-        entered = sum(one or 0.0 for one in received)
-        dropped = sum((one.tx_dropped or 0.0) + (one.qdisc_drops or 0.0) for one in others)
-        passed = entered + sum(one or 0.0 for one in sent) + dropped
-        own = min(forwarded, nic.per_s.rx_packets or 0.0, nic.per_s.tx_packets or 0.0)
+    for nic, rx, tx, drops in zip(counted, received, sent, dropped, strict=True):
+        entered = brought - (rx or 0.0)
+        passed = entered + took - (tx or 0.0) + lost - drops  # by all others
+        own = min(forwarded, rx or 0.0, tx or 0.0)
         if own > passed and entered >= ENTERS:
             found.append(Hairpin(nic.name, own - passed, entered))
     return tuple(found)
