@@ -32,9 +32,9 @@ def pair() -> Iterator[Ends]:
 
 
 def listening(pair: Ends) -> set[tuple[str, int]]:
-    """The addresses and ports at the far end that wait for connections or datagrams."""
-    said = run(*pair.pair.far, "ss", "-Hltun")
-    places = [line.split()[4].rpartition(":") for line in said.splitlines()]
+    """The addresses and ports at the far end that wait for connections or take datagrams."""
+    said = run(*pair.pair.far, "ss", "-Hltn") + run(*pair.pair.far, "ss", "-Huan")
+    places = [line.split()[3].rpartition(":") for line in said.splitlines()]
     return {(address.strip("[]"), int(port)) for address, _, port in places}
 
 
