@@ -21,6 +21,8 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +34,13 @@ from veth import Pair, pair
 from nettop.reports.draw import svg
 from nettop.reports.kinds.study import report as drawn
 from nettop.terms import formulas
-from nettop.trials import checks, report, study
+from nettop.trials import checks, repeat, report, study
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parent / "docs" / "records" / "studies"
 RESULTS = FOLDER / "results"
 LINKS = tomllib.loads((HERE / "study_links.toml").read_text(encoding="utf-8"))
+NOTES: dict[str, str] = LINKS["notes"]
 # the colours of a page, fixed for a picture in light and in dark documents
 COLOURS = {"--ink": "#808890", "--faint": "#9aa2ab", "--c0": "#3b8fd4", "--c1": "#d9722e",
            "--c2": "#1fa67e", "--c3": "#b55f8f", "--c4": "#a8870f", "--c5": "#5fb0dd",
@@ -141,7 +144,9 @@ def pages() -> None:
     for name in study.names():
         file = RESULTS / f"{name}.json"
         if file.exists():
-            lines.append(page(name, json.loads(file.read_text(encoding="utf-8"))))
+            found = told(name, json.loads(file.read_text(encoding="utf-8")))
+            file.write_text(json.dumps(found, ensure_ascii=False) + "\n", encoding="utf-8")
+            lines.append(page(name, found))
         else:
             one = study.load(name)
             points = f"0 of {len(one.points)}"
@@ -150,6 +155,23 @@ def pages() -> None:
     head = before.read_text(encoding="utf-8").split("\n| study |")[0]
     table = "| study | paper | here | points | what is missing, and why |\n|---|---|---|---|---|\n"
     before.write_text(f"{head}\n{table}" + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def told(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """The kept result with what its study says now of the paper, and what was special here."""
+    one = study.load(name)
+    paper = {"unit", "suspect", "incomparable", "against"}
+    found["rows"] = [
+        {**{key: row[key] for key in row.keys() - paper}, **repeat.cell(point)}
+        for row, point in zip(found["rows"], one.points, strict=True)
+    ]
+    here = [
+        text for names, text in NOTES.items() if any(map(partial(fnmatch, name), names.split()))
+    ]
+    found |= {"title": one.title, "place": one.place, "requires": list(one.requires),
+              "notes": [*one.notes, *(f"Here: {text}" for text in here)]}  # fmt: skip
+    found["conditions"]["published"] = dict(one.conditions)
+    return found
 
 
 def brief(reason: str) -> str:

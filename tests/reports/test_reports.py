@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from folded import folded
@@ -17,6 +17,7 @@ from nettop import reports
 from nettop.reports import csv, draw, html
 from nettop.reports.compare import compared
 from nettop.trials import report as trials_report
+from nettop.trials.documents import StudyDocument
 
 RESULTS = sorted((Path(__file__).parents[1] / "results").glob("*.json"))
 ASKS = {"script", "link", "img", "iframe", "object", "embed", "audio", "video", "base", "form"}
@@ -253,25 +254,55 @@ def test_the_cores_of_two_tests_stand_side_by_side() -> None:
 
 
 def test_a_study_with_a_baseline_compares_both_changes() -> None:
+    """The change here takes several runs of both that do not overlap."""
     document = study([("on", 200, 100.0), ("off", 100, 40.0), ("other", "negligible", 99.0)])
-    document["rows"] = [
-        row | ({} if row["point"] == "on" else {"against": "on"}) for row in document["rows"]
-    ]
+    for row, runs in zip(
+        document["rows"], ([90.0, 105.0], [35.0, 45.0], [92.0, 106.0]), strict=True
+    ):
+        row.update({"samples": runs} | ({} if row["point"] == "on" else {"against": "on"}))
     report = reports.report(document)
     (table,) = report.tables
-    assert table.head[-2:] == ("published change", "measured change")  # there is no remark
+    assert table.head[-2:] == ("change in the paper", "change here")  # there is no remark
     assert [row[-2:] for row in table.rows] == [
-        ("", ""), ("-50.0 %", "-60.0 %"), ("negligible", "-1.0 %"),
+        ("", ""), ("-50.0 %", "-60.0 %"), ("negligible", "not resolved"),
     ]  # fmt: skip
     for text in (trials_report.text(document), trials_report.markdown(document)):
-        assert "published change" in text
+        assert "change in the paper" in text
         assert "-60.0 %" in text
+
+
+def test_one_run_of_each_shows_no_change() -> None:
+    document = study([("on", 200, 100.0), ("off", 100, 40.0)])
+    document["rows"][1]["against"] = "on"
+    (table,) = reports.report(document).tables
+    assert table.head[-1] == "change in the paper"
+    assert trials_report.changes(cast("StudyDocument", document)) == {"off": ("-50.0 %", "")}
+
+
+def test_a_change_of_shares_is_a_difference_and_has_no_ratio() -> None:
+    document = study([("on", 17, 2.0), ("off", 0, 9.0)]) | {"unit": "percent lost"}
+    on, off = document["rows"]
+    on |= {"samples": [1.0, 3.0]}
+    off |= {"samples": [8.0, 10.0], "against": "on"}
+    assert trials_report.changes(cast("StudyDocument", document)) == {
+        "off": ("-17 points", "+7 points")
+    }
+    assert trials_report.cells_of(on, "percent lost") == ("2", "", "")
+
+
+@folded(("more", "remark"), [
+    ({"suspect": True}, ""), ({"incomparable": "another MTU"}, "not compared: another MTU"),
+])  # fmt: skip
+def test_what_cannot_be_compared_has_no_ratio(more: dict[str, Any], remark: str) -> None:
+    row = {"point": "a", "published": 50, "measured": 100.0}
+    assert trials_report.cells_of(row) == ("100", "2.00", "")
+    assert trials_report.cells_of(row | more) == ("100", "", remark)
 
 
 def test_a_study_whose_baseline_was_not_run_has_no_measured_change() -> None:
     document = study([("on", 200, None), ("off", 100, 40.0)])
     document["rows"][1]["against"] = "on"
-    assert trials_report.changes(document["rows"]) == {"off": ("-50.0 %", "")}
+    assert trials_report.changes(cast("StudyDocument", document)) == {"off": ("-50.0 %", "")}
 
 
 @pytest.mark.parametrize("many", [2, 20], ids=["upright", "lying"])

@@ -95,6 +95,13 @@ def result(rate: float | None) -> TrialResult:
     return TrialResult("bulk", Options(), measured, Side(), Side(), {}, (), 0.0)
 
 
+@folded("name", study.names())
+def test_a_note_says_whether_the_paper_says_it_or_the_repetition_does_it(name: str) -> None:
+    for note in study.load(name).notes:
+        assert note.startswith(("Paper: ", "Here: "))
+        assert note.endswith(".")
+
+
 def test_a_figure_is_found_by_its_path() -> None:
     found = study.parse("s", MINIMAL)
     point = found.points[0]
@@ -121,8 +128,8 @@ def test_a_point_that_says_nothing_is_void_and_the_offered_rate_stands_beside_th
     rows: list[Any] = [{"point": "a", "published": 5, **row}, {"point": "b", "published": 1}]
     shown = report.text({"study": "s", "title": "t", "paper": "p", "place": "x", "unit": "%",
                          "conditions": {}, "requires": [], "notes": [], "rows": rows})  # fmt: skip
-    assert re.search(r"measured +offered of asked +ratio", shown)
-    assert "9 Mb/s of 9 Mb/s" in shown
+    assert re.search(r"measured +offered / requested +ratio", shown)
+    assert "9 Mb/s / 9 Mb/s" in shown
 
 
 def test_a_point_reads_another_figure_of_an_earlier_trial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,16 +88,16 @@ def _list(*, as_json: bool) -> int:
 
 
 def _show(study: Study, *, as_json: bool) -> int:
-    from ..trials.report import published
+    from ..trials.report import condition, named, published, sentences
 
     if as_json:
         emit({"study": study})
         return 0
     print(f"{study.id}: {study.title}\n{study.paper}, {study.place}; tool {study.tool}")
-    for sentence in (*study.requires, *study.notes):
+    for sentence in sentences(study.requires, study.notes):
         print(f"  {sentence}")
     for key, value in study.conditions.items():
-        print(f"  {key}: {value}")
+        print(f"  {named(key)}: {condition(value)}")
     for point in study.points:
         needs = [f"MTU {point.mtu}"] if point.mtu else []
         needs += [f"a path of {point.rtt_ms:g} ms"] if point.rtt_ms else []
@@ -105,6 +105,7 @@ def _show(study: Study, *, as_json: bool) -> int:
         needs += [f"{name} = {value}" for name, value in point.settings.items()]
         needs += ["a NIC whose interrupts have a core"] if point.interrupts else []
         needs += [f"never run: {point.skip}"] if point.skip else []
+        needs += [f"not compared: {point.incomparable}"] if point.incomparable else []
         needs += [f"in a namespace only: {point.harmful}"] if point.harmful else []
         remark = f"  ({', '.join(needs)})" if needs else ""
         print(f"  {point.name}: {published(point.published)} {point.unit or study.unit}{remark}")

@@ -268,6 +268,7 @@ class StudyRow(TypedDict, total=False):
     published: object
     unit: str  # if it is not that of the study
     suspect: bool
+    incomparable: str  # why there is no ratio
     against: str  # the point that this one is a change of
     skipped: str
     measured: float  # the median of `samples`

@@ -187,15 +187,23 @@ def run(
     return document
 
 
-def _row(point: Point, taken: Sequence[Measurement], why: str) -> StudyRow:
-    """The row of a point: the median of its runs, with each run if there are several."""
+def cell(point: Point) -> StudyRow:
+    """What the paper says of a point."""
     row: StudyRow = {"point": point.name, "published": point.published}
     if point.unit:
         row["unit"] = point.unit
     if point.suspect:
         row["suspect"] = True
+    if point.incomparable:
+        row["incomparable"] = point.incomparable
     if point.against:
         row["against"] = point.against
+    return row
+
+
+def _row(point: Point, taken: Sequence[Measurement], why: str) -> StudyRow:
+    """The row of a point: the median of its runs, with each run if there are several."""
+    row = cell(point)
     if taken:
         samples = [one["measured"] for one in taken]
         row = {**row, **taken[-1], "measured": median(samples)}

@@ -6,11 +6,18 @@ version lacks a field.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, cast
 
 from ..terms import units
 from .documents import StudyDocument, StudyRow
+
+NAMES: Final = {
+    "cores": "cores of the two ends", "mtu": "MTU", "nic": "NIC", "os": "OS",
+    "rtt_ms": "round trip in ms", "seconds_at_most": "longest run in s",
+    "speed_mbit": "speed in Mbit/s",
+}  # fmt: skip
+"""Conditions whose key is no word."""
 
 
 def published(value: object) -> str:
@@ -20,35 +27,60 @@ def published(value: object) -> str:
     return f"{value:,.10g}" if isinstance(value, int | float) else str(value)
 
 
-def cells_of(stored: Mapping[str, object]) -> tuple[str, str, str]:
-    """Measured value, ratio of measured to published, and remark of a row."""
+def cells_of(stored: Mapping[str, object], unit: str = "") -> tuple[str, str, str]:
+    """Measured value, ratio of measured to published, and remark of a row.
+
+    There is no ratio to a published value that cannot be right, nor of two shares of losses; `unit`
+    is that of the study.
+    """
     row = cast("StudyRow", stored)
     if "measured" not in row:
         return "–", "", row.get("skipped", "")
-    remark = "; ".join(row.get("faults", ()))
+    why = row.get("incomparable", "")
+    remark = "; ".join((*((f"not compared: {why}",) if why else ()), *row.get("faults", ())))
     paper = middle(row["published"])
-    ratio = f"{row['measured'] / paper:.2f}" if paper else ""
+    compared = paper and not (why or row.get("suspect") or _lost(row, unit))
+    ratio = f"{row['measured'] / paper:.2f}" if paper and compared else ""
     return _digits(row["measured"]), ratio, remark
 
 
-def changes(stored: Sequence[Mapping[str, object]]) -> dict[str, tuple[str, str]]:
-    """By point its published and its measured change against the study's own baseline, as text.
+def _lost(row: StudyRow, unit: str) -> bool:
+    """Whether its figure is a share, as of lost packets."""
+    return row.get("unit", unit).startswith(("%", "percent"))
 
-    Only points that name a baseline. A published change in words is printed as it is.
+
+def changes(document: StudyDocument) -> dict[str, tuple[str, str]]:
+    """By point its change in the paper and here against the study's own baseline, as text.
+
+    Only points that name a baseline. A published change in words is printed as it is; a change of
+    shares is a difference. Here it takes several runs of both: one run of each says nothing.
     """
-    rows = {row["point"]: row for row in cast("Sequence[StudyRow]", stored)}
+    rows = {row["point"]: row for row in document["rows"]}
     found = {}
     for name, row in rows.items():
         base = rows.get(row.get("against", ""))
         if base is not None:
             own = row["published"] if middle(row["published"]) is None else ""
-            papers = _change(middle(row["published"]), middle(base["published"]))
-            found[name] = papers or str(own), _change(row.get("measured"), base.get("measured"))
+            share = _lost(row, document["unit"])
+            papers = _change(middle(row["published"]), middle(base["published"]), share=share)
+            found[name] = papers or str(own), _measured_change(row, base, share=share)
     return found
 
 
-def _change(value: float | None, base: float | None) -> str:
-    return f"{100 * (value / base - 1):+.1f} %" if value is not None and base else ""
+def _measured_change(row: StudyRow, base: StudyRow, *, share: bool) -> str:
+    """The change of the medians; not resolved where the runs of both overlap."""
+    own, others = row.get("samples", ()), base.get("samples", ())
+    if not own or not others:
+        return ""
+    if min(own) <= max(others) and min(others) <= max(own):
+        return "not resolved"
+    return _change(row.get("measured"), base.get("measured"), share=share)
+
+
+def _change(value: float | None, base: float | None, *, share: bool) -> str:
+    if value is None or base is None or not (share or base):
+        return ""
+    return f"{value - base:+.4g} points" if share else f"{100 * (value / base - 1):+.1f} %"
 
 
 def _digits(value: float) -> str:
@@ -66,10 +98,20 @@ def middle(value: object) -> float | None:
 def _header(document: StudyDocument) -> Iterator[str]:
     yield f"{document['study']}: {document['title']} ({document['paper']}, {document['place']})"
     for name, conditions in document["conditions"].items():
-        pairs = (f"{key.replace('_', ' ')} {condition(v)}" for key, v in conditions.items())
+        pairs = (f"{named(key)} {condition(v)}" for key, v in conditions.items())
         yield f"  {name}: {', '.join(pairs)}"
-    for sentence in (*document["requires"], *document["notes"]):
+    for sentence in sentences(document["requires"], document["notes"]):
         yield f"  {sentence}"
+
+
+def sentences(requires: Iterable[str], notes: Iterable[str]) -> tuple[str, ...]:
+    """What the repetition needs, then what the paper says and what is done here."""
+    return (*(f"Needs: {one}" for one in requires), *notes)
+
+
+def named(key: str) -> str:
+    """The name of a condition in words."""
+    return NAMES.get(key, key.replace("_", " "))
 
 
 def condition(value: object) -> str:
@@ -96,9 +138,10 @@ def text(stored: Mapping[str, object]) -> str:
 
 def head(document: StudyDocument, unit: str) -> tuple[str, ...]:
     """The columns of a study; those of changes only where it has a baseline of its own."""
-    both = ("published change", "measured change") if changes(document["rows"]) else ()
     runs = ("range of the runs",) if _repeated(document) else ()
-    rate = ("offered of asked",) if _paced(document) else ()
+    both = ("change in the paper", *(("change here",) if runs else ()))
+    both = both if changes(document) else ()
+    rate = ("offered / requested",) if _paced(document) else ()
     return ("point", f"published{unit}", "measured", *runs, *rate, "ratio", *both, "remark")
 
 
@@ -114,7 +157,7 @@ def _offered(row: StudyRow) -> str:
     """The rate at which datagrams were sent, and the one that was asked."""
     if "asked" not in row:
         return ""
-    return f"{units.scaled(row['offered'], 'b/s')} of {units.scaled(row['asked'], 'b/s')}"
+    return f"{units.scaled(row['offered'], 'b/s')} / {units.scaled(row['asked'], 'b/s')}"
 
 
 def _range(row: StudyRow) -> str:
@@ -127,11 +170,11 @@ def _range(row: StudyRow) -> str:
 
 def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
     """The cells of each point as text, in the order of `head`."""
-    found = changes(document["rows"])
+    found = changes(document)
     for row in document["rows"]:
         name = str(row["point"])
-        measured, ratio, remark = cells_of(row)
-        both = found.get(name, ("", "")) if found else ()
+        measured, ratio, remark = cells_of(row, document["unit"])
+        both = found.get(name, ("", ""))[: 1 + _repeated(document)] if found else ()
         mark = " (suspect)" if row.get("suspect") else ""
         runs = (_range(row),) if _repeated(document) else ()
         unit = f" {row['unit']}" if "unit" in row else ""

@@ -7,12 +7,14 @@ A study is `rules/studies/<paper>-<table>.toml`:
     figure                 path of the figure in the result: `bits_per_second`, `loss.percent`, …
     unit, scale            the published unit, in bit/s or our unit of the figure (Mbit/s: 1e6)
     encodes                ids of the knowledge base
-    requires, notes        sentences: what the pair of hosts must have; remarks
+    requires, notes        sentences: what the pair of hosts must have; what the "Paper: " says, and
+                           what the repetition does "Here: "
     [conditions]           of the paper, printed next to those of this host
     [options]              of all trials: streams, length, window, seconds, …
     [[point]]
       name, published      the cell: a number, a range [low, high], or words
       suspect = true       the published figure cannot be right
+      incomparable         why both figures stand beside each other without a ratio
       options              of this trial
       mtu                  packet size in bytes (set by the segment size, if the link allows it)
       set                  settings during the trial; `{nic}` is the interface used
@@ -53,6 +55,7 @@ class Point:
     rtt_ms: float | None = None
     skip: str = ""
     suspect: bool = False
+    incomparable: str = ""  # why its ratio to the published figure says nothing
     figure: str = ""
     scale: float | None = None
     against: str = ""  # name of the point that this one is a change of

@@ -126,7 +126,8 @@ def study_of(document: Document) -> StoredResult:
     from ..trials.report import cells_of, published
 
     rows = tuple(
-        (str(row["point"]), published(row["published"]), *cells_of(row)) for row in document["rows"]
+        (str(row["point"]), published(row["published"]), *cells_of(row, document["unit"]))
+        for row in document["rows"]
     )
     measured = sum("measured" in row for row in document["rows"])
     name = str(document["study"])

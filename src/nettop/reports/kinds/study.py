@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final, cast
 
 from ...trials.documents import StudyDocument
-from ...trials.report import condition, head, middle
+from ...trials.report import condition, head, middle, named, sentences
 from ...trials.report import rows as cells
 from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
@@ -38,7 +38,7 @@ def report(document: Document) -> Report:
         tables=(
             Table("Points", columns, table, frozenset(range(1, len(head(study, "")) - 1))),
         ),
-        notes=tuple(map(str, (*sequence(document["requires"]), *sequence(document["notes"])))),
+        notes=sentences(study["requires"], study["notes"]),
         commands=(reading.again_study(document),),
     )  # fmt: skip
 
@@ -47,7 +47,7 @@ def _facts(document: Document) -> list[tuple[str, str]]:
     facts = [("measured", when(document))]
     for where, values in mapping(document["conditions"]).items():
         for name, value in mapping(values).items():
-            facts.append((f"{where}: {name.replace('_', ' ')}", condition(value)))
+            facts.append((f"{where}: {named(name)}", condition(value)))
     return facts
 
 
