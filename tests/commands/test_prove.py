@@ -20,6 +20,7 @@ from nettop.trials.length import ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options
+from nettop.views.both import named
 
 WIRE = Reading("wire", "here", "link of eth0", capacity=(9e8, 1e9))
 SMALL = Prediction(Limit("nic", "eth0", "rx", 1e8), (1e8, 1e9), WIRE, WIRE)
@@ -35,7 +36,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     def make(idle: tuple[Finding, ...], loaded: tuple[Finding, ...]) -> list[str]:
         looked: list[str] = []
 
-        def findings(*_: object, predicted: bool = False) -> dict[str, Finding]:
+        def findings(*_: object, predicted: bool = False, **__: object) -> dict[str, Finding]:
             looked.append("loaded" if predicted else "idle")
             return {one.id: one for one in (loaded if predicted else idle)}
 
@@ -91,6 +92,29 @@ def test_neither_idle_nor_under_load(look: Callable[..., list[str]]) -> None:
     assert refused.value.code == 4
 
 
+def test_a_finding_of_the_other_end_is_tested_there(
+    look: Callable[..., list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """This host has it too: then it is this one's. Under load each end sends once."""
+    far = named(RING, "web1")
+    monkeypatch.setattr(prove, "_other_end", lambda _on: "there")
+    look((far,), ())
+    found = offer(RING.id)
+    assert (found.finding, found.lever is not None) == (f"{RING.id} at web1", True)
+    assert f"{RING.id} is a finding of web1: it is proved there" in capsys.readouterr().err
+    looked = look((), (far,))
+    assert offer(RING.id).lever is not None
+    assert looked == ["idle", "loaded"]
+    look((far, RING), ())
+    assert offer(RING.id).lever is None
+    looked = look((), ())
+    with pytest.raises(Refused, match="no finding 'rx-ring-overrun@eth1' of both ends now"):
+        offer("rx-ring-overrun@eth1")
+    assert looked == ["idle", "loaded", "loaded"]
+
+
 def test_given_settings_have_no_prediction(look: Callable[..., list[str]]) -> None:
     looked = look((), ())
     found = offer("ring.rx@eth0=4096")
@@ -98,13 +122,13 @@ def test_given_settings_have_no_prediction(look: Callable[..., list[str]]) -> No
 
 
 def test_findings_to_tune_come_by_their_predicted_gain(monkeypatch: pytest.MonkeyPatch) -> None:
-    named = {
+    every = {
         "a@eth0": replace(RING, id="a@eth0", gain=2.0), "b@eth0": replace(RING, id="b@eth0"),
         "c@eth0": replace(RING, id="c@eth0", predicted=LARGE),
         "d@eth0": replace(RING, id="d@eth0", predicted=SMALL),
         "e@eth0": replace(RING, id="e@eth0", wanted=()),
     }  # fmt: skip
-    monkeypatch.setattr(prove, "_findings", lambda *_: named)
+    monkeypatch.setattr(prove, "_findings", lambda *_, **__: every)
     monkeypatch.setattr(prove, "under_load", lambda _on, _seconds, look: look())
     args = argparse.Namespace(look=1.0)
     assert [one.finding for one in prove.offers(args, BENCH)] == [

@@ -61,6 +61,13 @@ def test_known_peers_are_offered_those_of_tests_first() -> None:
     assert view.form["to"] == "192.0.2.20"
 
 
+def test_an_address_of_the_host_shown_is_no_peer_of_it() -> None:
+    scene = lossy()
+    own = next(one for nic in scene.facts.here().nics for one in nic.addresses)  # type: ignore[union-attr]
+    tested = StoredResult("t", 5.0, "iperf3", f"to {own}, 10 s", to=own)
+    assert own not in peers(replace(scene, results=(tested,)))
+
+
 def test_start_without_an_address_fills_in_the_known_peer_and_does_not_start() -> None:
     view, ask = key("enter", at("start"))
     assert (view.form["to"], view.editing, ask) == ("192.0.2.20", "", None)

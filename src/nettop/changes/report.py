@@ -47,7 +47,11 @@ def code(results: Sequence[Result]) -> int:
 
 
 def show(results: Sequence[Result]) -> None:
-    """Print each change with the current or planned value of the host."""
+    """Print each change with the current or planned value of the host.
+
+    Pending changes of one command are confirmed together, so one line says how.
+    """
+    waits = [r for r in results if r.state == "pending" and r.deadline is not None]
     for result in results:
         if result.state == "planned":
             _plan(result)
@@ -61,11 +65,10 @@ def show(results: Sequence[Result]) -> None:
         else:
             values = f"{result.before} → {result.after}"
         print(safe(f"{mark} {name}{result.setting}: {values}  {result.state}"))
-        if result.state == "pending" and result.deadline is not None:
-            left = max(0, round(result.deadline - time.time()))
-            print(
-                f"    it reverts in {left} s unless confirmed: {own.called()} confirm {result.id}"
-            )
+        if result in waits[-1:]:
+            left = max(0, round((result.deadline or 0.0) - time.time()))
+            each = "it reverts" if len(waits) == 1 else "they revert"
+            print(f"    {each} in {left} s unless confirmed: {own.called()} confirm {result.id}")
         if result.because:
             print(safe(f"    {result.because}"))
 

@@ -361,7 +361,8 @@ def print_finding(source: Source, finding: Finding, host: str = "") -> None:
         change = step(wanted.setting, wanted.value, source)
         how = f"not by nettop: {change.because}" if change.because else ""
         if wanted.experiment and not how:
-            how = f"only a test shows whether it helps: {own.called()} prove {finding.id}"
+            proof = f'{own.called()} prove {finding.id} --to ADDRESS --peer "ssh HOST"'
+            how = f"only a test shows whether it helps: {proof}"
         risk = "" if change.risk == "none" else f"   (risk: {change.risk})"
         print_lines(f"    {change.setting}: {change.before} → {change.after}{risk}")
         print_lines(*(f"      {text}" for text in (change.shell, how) if text))

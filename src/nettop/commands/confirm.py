@@ -3,7 +3,7 @@
 nettop confirm         confirm all changes that are waiting
 nettop confirm 3       confirm change 3, and those that go with it
 
-`nettop confirm ID` confirms one change, those applied together with it, and the unconfirmed ones
+`nettop confirm ID …` confirms each change, those applied together with it, and the unconfirmed ones
 before it on the same device; without ID, all changes that are waiting. An undo that waits is
 confirmed in the same way.
 """
@@ -25,7 +25,7 @@ HELP = "confirm a change before it reverts automatically"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
-        "id", nargs="?", type=whole(1), metavar="ID", help="number from `nettop journal`"
+        "id", nargs="*", type=whole(1), metavar="ID", help="numbers from `nettop journal`"
     )
     json_argument(parser)
     netns_argument(parser)
@@ -51,11 +51,12 @@ def run(args: argparse.Namespace) -> int:
         entries = journal.entries()
         known = {entry.id for entry in entries}
         pending = any(entry.state == "pending" for entry in entries)
-        if privilege.rooted(journal) and (args.id not in known if args.id else not pending):
+        unknown = [number for number in args.id if number not in known]
+        if privilege.rooted(journal) and (unknown if args.id else not pending):
             raise Refused(privilege.become(sys.argv[1:]), 4)
-        if args.id is not None and args.id not in known:
-            raise Refused(f"the journal has no change {args.id}; see {own.called()} journal", 2)
-        results = confirm(journal, () if args.id is None else (args.id,))
+        if unknown:
+            raise Refused(f"the journal has no change {unknown[0]}; see {own.called()} journal", 2)
+        results = confirm(journal, args.id)
         results = results or late(journal.entries(), Host.at())
         if not results and (messages := lost(journal, journal.entries())):
             raise Refused("; ".join(messages), 4)

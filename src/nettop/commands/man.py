@@ -244,8 +244,8 @@ PROOF: Final = """\
 The rate of a network varies by more than most settings change it. Two measurements, one before and
 one after, prove nothing. `nettop prove` therefore tests without and with the change in turn, at
 least five times each, and computes the confidence interval of the median difference. The verdict is
-`better` only if the interval excludes zero, the gain exceeds 3 %, and neither drops nor retransmits
-increase. Otherwise the change is reverted."""
+`better` only if the interval excludes zero, the gain exceeds 3 %, and drops and retransmits do not
+increase, or by little beside the gain. Otherwise the change is reverted."""
 TIME: Final = """\
 Counters of the kernel are read once per interval; a rate is the difference of two samples, divided
 by the time between them. The screen keeps the moments that it has seen, and shows them again (keys

@@ -3,11 +3,14 @@
   nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"
   nettop prove sysctl.net.ipv4.tcp_sack=1 --to 10.0.0.2 --peer "ssh host2"
 
+A finding may be one of the other host: its nettop then makes the change there, under its guard.
+
 The experiment runs at least five pairs (--pairs), or three if the effect is clear. It continues
-until the confidence interval is narrow, --budget is spent or --most pairs are done. The verdict is
-`better` if the interval of the median difference excludes zero, the gain exceeds 3 %, and neither
-drops nor retransmits increase. With any other verdict, and if the command is cancelled or killed,
-the change is reverted. Exit code 0: better and kept; 1: any other verdict.
+until the confidence interval is narrow, --budget is spent or --most pairs are done. The verdict
+is `better` if the interval of the median difference excludes zero, the gain exceeds 3 %, and
+drops and retransmits do not increase, or by little beside the gain. With any other verdict, and
+if the command is cancelled or killed, the change is reverted. Exit code 0: better and kept; 1:
+any other verdict.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -97,16 +100,12 @@ def bench_of(args: argparse.Namespace, *, sweeps: bool = False) -> Bench:
 
 def run(args: argparse.Namespace) -> int:
     """Run the experiment and print the verdict."""
-    from ..trials import prove
+    from ..trials import prove, tune
 
     form = format_of(args)
     on = bench_of(args)
     offer = _offer(args, on)
-    document = attempt(
-        lambda: prove.prove(
-            offer.finding, offer.wanted, on, keep=not args.no_keep, predicted=offer.predicted
-        )
-    )
+    document = attempt(lambda: tune.proof(offer, on, keep=not args.no_keep))
     print_report("prove", document, form, prove.describe)
     return 0 if document["verdict"] == "better" else 1
 
@@ -134,7 +133,8 @@ def attempt(work: Callable[[], T], *, after: str = "") -> T:
 def _offer(args: argparse.Namespace, on: Bench) -> Offer:
     """What to test: given settings, or those of a finding that holds while idle or under load.
 
-    What limits the test, and so the prediction, is known only under its load.
+    It is a finding of this host or else of the other end, whose settings are tested there. What
+    limits the test, and so the prediction, is known only under its load.
     """
     from ..trials import prove
     from ..trials.tune import Offer
@@ -145,17 +145,33 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
         raise Refused(f"{' '.join(args.what)!r} is neither RULE@TARGET nor SETTING=VALUE", 2)
     finding = args.what[0]
     _not_applied(finding)
-    current = _findings(args, finding)
-    if finding not in current:
+    there = _other_end(on)
+    current = _findings(args, finding, there=there)
+    one = _called(finding, current)
+    if one is None:
         print("no such finding while idle; looking again while a test runs", file=sys.stderr)
-    if finding not in current or (current[finding].relieves and current[finding].wanted):
-        loaded = prove.facing(on, _settings(finding))
-        current |= under_load(loaded, args.look, lambda: _findings(args, finding, predicted=True))
-    if finding not in current:
-        raise Refused(f"no finding {finding!r} on this host now{nearest(finding, current)}", 2)
-    if not current[finding].wanted:
-        raise Refused(f"{finding} has no setting to change, so there is nothing to test", 4)
-    return offered(current[finding])
+    sides = (False, True) if one is None and there else (bool(one and one.host),)
+    for away in sides if one is None or (one.relieves and one.wanted) else ():
+        loaded = prove.facing(on, _settings(finding), away=away)
+        look = partial(_findings, args, finding, predicted=True, there=there)
+        current |= under_load(loaded, args.look, look)
+        one = _called(finding, current)
+        if one is not None:
+            break
+    if one is None:
+        where = "of both ends" if there else "on this host"
+        raise Refused(f"no finding {finding!r} {where} now{nearest(finding, current)}", 2)
+    if not one.wanted:
+        raise Refused(f"{one.id} has no setting to change, so there is nothing to test", 4)
+    if one.host:
+        print(f"{finding} is a finding of {one.host}: it is proved there", file=sys.stderr)
+    return offered(one, there)
+
+
+def _called(name: str, findings: Mapping[str, Finding]) -> Finding | None:
+    """The finding with this name, of this host first."""
+    far = (one for one in findings.values() if one.host and one.id == f"{name} at {one.host}")
+    return findings.get(name) or next(far, None)
 
 
 def _not_applied(finding: str) -> None:
@@ -199,21 +215,44 @@ def offered(finding: Finding, there: Distant | None = None) -> Offer:
 
 
 def _findings(
-    args: argparse.Namespace, wanted: str = "", *, predicted: bool = False
+    args: argparse.Namespace,
+    wanted: str = "",
+    *,
+    predicted: bool = False,
+    there: Distant | None = None,
 ) -> dict[str, Finding]:
     """Findings that held for HELD seconds, by id; returns early once `wanted` is one of them.
 
-    With `predicted`, it must have its prediction too, if its rule makes predictions.
+    With `predicted`, it must have its prediction too, if its rule makes predictions. Those of the
+    other end have its name.
     """
-    from ..views.observer import watch
-
     findings: dict[str, Finding] = {}
-    for observation in watch(_observer(Live(), args), args.look):
-        findings |= {finding.id: finding for finding in observation.judgement.findings}
-        found = findings.get(wanted)
+    for judged in _judged(args, there):
+        findings |= {finding.id: finding for finding in judged}
+        found = _called(wanted, findings)
         if found is not None and not (predicted and found.relieves and found.predicted is None):
             break
     return findings
+
+
+def _judged(args: argparse.Namespace, there: Distant | None) -> Iterator[Sequence[Finding]]:
+    """The findings of this host, and of the other end, from moment to moment."""
+    from ..views import both
+    from ..views.observer import watch
+
+    here = Live()
+    if there is not None:
+        view = both.Observers(here, there, (_observer(here, args), _observer(there, args)))
+        try:
+            for _, _, (own, far) in view.judged(args.look):
+                theirs = (both.named(one, view.hosts[1]) for one in far.judgement.findings)
+                yield (*own.judgement.findings, *theirs)
+        except both.SameHostError:
+            pass
+        else:
+            return
+    for observation in watch(_observer(here, args), args.look):
+        yield observation.judgement.findings
 
 
 def _observer(source: Source, args: argparse.Namespace) -> Observer:
@@ -232,8 +271,7 @@ def _observer(source: Source, args: argparse.Namespace) -> Observer:
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
     """The findings of both ends under load with a setting to test, largest predicted gain first."""
     there = _other_end(on)
-    look = (lambda: _of_both(args, there)) if there else (lambda: [*_findings(args).values()])
-    findings = under_load(on, args.look, look)
+    findings = under_load(on, args.look, lambda: _findings(args, there=there)).values()
 
     def gains(finding: Finding) -> tuple[float, float]:
         predicted = finding.predicted
@@ -255,23 +293,6 @@ def _other_end(on: Bench) -> Distant | None:
     except (HostLostError, ValueError) as error:
         print(f"only this end is looked at: {error}", file=sys.stderr)
         return None
-
-
-def _of_both(args: argparse.Namespace, there: Distant) -> list[Finding]:
-    """The findings of both ends that held for HELD seconds; `host` names the other end."""
-    from ..views import both
-
-    here = Live()
-    view = both.Observers(here, there, (_observer(here, args), _observer(there, args)))
-    found: dict[str, Finding] = {}
-    try:
-        for _, _, (own, far) in view.judged(args.look):
-            found |= {one.id: one for one in own.judgement.findings}
-            theirs = (both.named(one, view.hosts[1]) for one in far.judgement.findings)
-            found |= {one.id: one for one in theirs}
-    except both.SameHostError:
-        return [*_findings(args).values()]
-    return [*found.values()]
 
 
 def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:

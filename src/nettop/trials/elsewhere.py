@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, Self
 from .. import settings
 from ..changes import Change, Result, privilege
 from ..changes.apply import CONFIRM
-from ..changes.remote import Remote
+from ..changes.remote import AbsentError, Remote
 from ..facts.pair.words import called
+from ..files import own
 from ..host import prefix
 from ..host.source import HostLostError
 from ..terms.errors import sentence
@@ -43,6 +44,9 @@ def lever(there: Distant, wanted: Sequence[tuple[str, str]], finding: str) -> El
             if one.state != "unchanged"
         ]  # fmt: skip
         refused = next((one.because for one in planned if one.state == "refused"), "")
+    except AbsentError as error:
+        put = f'{own.called()} --host "{remote.name}" --install puts it there'
+        raise LeverError(f"{error}: {put}") from None
     except (OSError, ValueError) as error:
         raise LeverError(sentence(error)) from None
     if refused:

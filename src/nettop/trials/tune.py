@@ -36,6 +36,14 @@ class Offer:
     lever: Callable[[], Proved] | None = None  # at the other end; None: settings of this host
 
 
+def proof(offer: Offer, on: Bench, *, keep: bool = True) -> ProveDocument:
+    """Prove an offer at the end whose settings it has; errors as `prove.prove`."""
+    lever = None if offer.lever is None else offer.lever()
+    return prove.prove(
+        offer.finding, offer.wanted, on, keep=keep, predicted=offer.predicted, lever=lever
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class TuneOutcome:
     """The result for one finding."""
@@ -156,8 +164,7 @@ def _step(offer: Offer, on: Bench) -> TuneOutcome:
     if not offer.wanted:
         return TuneOutcome(finding, title, "skipped", "no setting to test")
     try:
-        lever = None if offer.lever is None else offer.lever()
-        document = prove.prove(finding, offer.wanted, on, predicted=offer.predicted, lever=lever)
+        document = proof(offer, on)
     except (TrialError, LeverError, OSError, ValueError, LookupError) as error:
         return TuneOutcome(finding, title, "skipped", sentence(error))
     state = "kept" if document["kept"] else "not kept"

@@ -76,12 +76,18 @@ def _above_zero(text: str, *, whole: bool) -> bool:
 
 
 def peers(scene: Scene) -> list[str]:
-    """Addresses that may be the peer: of stored tests, latest first, then of the busiest flows."""
-    tested = [one.to for one in sorted(scene.results, key=lambda one: -one.wall) if one.to]
-    flows = scene.facts.here().flows if scene.facts is not None else ()
+    """Addresses that may be the peer: of stored tests, latest first, then of the busiest flows.
+
+    Stored tests are those of this machine: one to the host shown is none of its own.
+    """
+    facts = scene.facts.here() if scene.facts is not None else None
+    own = {one for nic in facts.nics for one in nic.addresses} if facts is not None else set()
+    tested = [one.to for one in sorted(scene.results, key=lambda one: -one.wall)]
+    flows = facts.flows if facts is not None else ()
     busy = sorted(flows, key=lambda one: -(rate(one) or 0.0))
     remote = [one.remote for one in busy if one.remote and one.bulk]
-    return list(dict.fromkeys((*tested, *remote)))[:KNOWN]
+    known = dict.fromkeys((*tested, *remote))
+    return [one for one in known if one and one not in own][:KNOWN]
 
 
 def provable(scene: Scene) -> list[str]:
