@@ -88,6 +88,10 @@ def test_the_recording_opens_at_the_moment_it_began(tmp_path: Path) -> None:
     assert replay.text("/proc/stat") == "150\n"
 
 
+def test_the_first_line_says_what_it_is(tmp_path: Path) -> None:
+    assert load(str(recorded(tmp_path))).startswith(COMMENT)
+
+
 def test_nothing_is_left_where_it_takes_too_much(tmp_path: Path) -> None:
     assert not save(tmp_path / "a.host.gz", ONE, [moment(1)], 4096)
     assert not save(tmp_path / "a.host.gz", ONE, [], 1 << 20)

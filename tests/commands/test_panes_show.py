@@ -49,6 +49,25 @@ def test_the_overview_tells_the_rate(recording: str, capsys: pytest.CaptureFixtu
     assert "8 Mb/s" in capsys.readouterr().out
 
 
+def test_losses_of_the_whole_host_are_not_those_of_one_interface(
+    recording: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are accounted for where kernel reasons are counted, and no interface is chosen."""
+    asked: list[object] = []
+
+    def accounted(_: object, now: tuple[object, object]) -> object:
+        asked.append(now)
+        return now[1]
+
+    monkeypatch.setattr("nettop.facts.accounting.accounted", accounted)
+    words = ["show", "1", "--once", "--replay", recording]
+    assert cli.main(words) == 0
+    assert cli.main([*words, "--drop-reasons", "--interface", "eth0"]) == 0
+    assert asked == []
+    assert cli.main([*words, "--drop-reasons"]) == 0
+    assert asked
+
+
 def test_the_options_are_those_of_the_files_and_need_no_host(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -143,6 +143,17 @@ def test_next_hops_are_replaced_as_their_neighbours_are() -> None:
     assert answer(24, 12, attribute(9, b"\xff\xff" + PEER)) == attribute(9, bytes(6))
 
 
+def test_addresses_of_ipv6_sockets_are_replaced_and_nothing_beside_them() -> None:
+    ends = [bytes.fromhex(f"20010db8{n:024x}") for n in (1, 2)]
+    head = struct.pack("=BBBBHH16s16s32s", 10, 1, 0, 0, 1, 2, *ends, b"\xff" * 32)
+    data = struct.pack("=IHHII", 16 + len(head), 20, 0, 1, 0) + head
+    text = f"c\n-- netlink/sock_diag/tcp6 --\n{base64.b64encode(data).decode()}\n"
+    clean = base64.b64decode(Replay(scrub(text, Names(KEY)))._body("netlink/sock_diag/tcp6"))
+    names = Names(KEY)
+    assert clean[24:56] == b"".join(map(names.address, ends))
+    assert (clean[:24], clean[56:]) == (data[:24], data[56:])
+
+
 def test_keys_of_connections_are_not_kept() -> None:
     clean = answer(20, 72, attribute(18, b"secret") + attribute(4, b"cubic\0"), "sock_diag/tcp4")
     assert clean == attribute(18, bytes(6)) + attribute(4, b"cubic\0")
