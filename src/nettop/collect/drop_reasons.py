@@ -96,6 +96,12 @@ def words(reason: str, place: str = "") -> _words.Words:
     )
 
 
+def decided(reason: str, place: str) -> tuple[str, ...]:
+    """The places of `facts.way` that may decide it, by the table; empty: they are not walked."""
+    found = _decided()
+    return found.get((reason, place), found.get((reason, ""), ()))
+
+
 def counted_by(reason: str, place: str, protocol: str) -> str:
     """The counter that a packet dropped so raises as well; empty: none does."""
     known = _counters()
@@ -116,6 +122,13 @@ def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
         known = one.get("counter", {})
         found[one["name"], one.get("place", "")] = {"": known} if isinstance(known, str) else known
     return found
+
+
+@cache
+def _decided() -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """The places by reason and place."""
+    table = _words.entries("drop-reasons.toml", "reason")
+    return {(one["name"], one.get("place", "")): tuple(one.get("way", ())) for one, _ in table}
 
 
 @cache

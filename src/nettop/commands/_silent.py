@@ -44,6 +44,22 @@ def told(source: Source, args: argparse.Namespace, why: str) -> bool:
     return bool(findings)
 
 
+def tries(target: str) -> str:
+    """What walks the way of packets to ADDRESS:PORT or :PORT, of which nothing is found."""
+    address, _, port = target.rpartition(":")
+    if address:
+        return (
+            f"; `nettop why --to {target}` walks the way of packets of this host, and `nettop why "
+            f"--to {target} --from CLIENT` of those of another host"
+        )
+    if port != target:
+        return (
+            f"; `nettop why --to ADDRESS:{port} --from CLIENT` walks the way of packets of another "
+            "host"
+        )
+    return ""
+
+
 def judge(source: Source, args: argparse.Namespace) -> Judge:
     """What judges each moment that the limits are found in."""
     from ..views.observer import Observer
