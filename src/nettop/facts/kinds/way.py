@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
 RULES: Final = "hooks"
-POLICIES: Final = "ipsec"
+WRITTEN: Final = ("ipsec", "arp", "bridge")  # what somebody sets so, and some configurations need
 REFUSES: Final = ("listener", "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
@@ -93,9 +93,9 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
 
 
 def _meant(trouble: Trouble, step: Step) -> bool:
-    """Whether an administrator may want it: a rule drops the packets, or a policy those of some."""
+    """Whether it may be wanted: a rule drops the packets, or a setting those of some."""
     some = trouble.answered is None
-    return bool(trouble.packets) and (step.place == RULES or (step.place == POLICIES and some))
+    return bool(trouble.packets) and (step.place == RULES or (some and step.place in WRITTEN))
 
 
 def _decider(trouble: Trouble, way: Way) -> Step | None:

@@ -22,6 +22,8 @@ from . import questions
 from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
 from .lookup import REFUSED
+from .sought import asked as sought_for
+from .sought import sought
 from .steps.listener import listeners, misses
 from .unheard import unheard
 from .witnessed import witnessed
@@ -65,7 +67,9 @@ def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
     every = [_trouble(*place, parts) for place, parts in found.items()] + list(arrivals(frame))
     known = _most(every)
     names = {one.flow.name for one in known}
-    return known + _most(one for one in witnessed(Host.of(frame)) if one.flow.name not in names)
+    host = Host.of(frame)
+    rest = (*witnessed(host), *sought(host))
+    return known + _most(one for one in rest if one.flow.name not in names)
 
 
 def _most(found: Iterable[Trouble]) -> tuple[Trouble, ...]:
@@ -98,8 +102,10 @@ def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
     """What the kernel is to be asked about them."""
     asks = [flow for each in troubles(frame, facts) for flow in flows(each, frame)]
     found = [one for flow in asks for one in questions(flow, frame)]
-    # who sends to neighbours that do not answer is in the tables that are read with the answers
+    # who sends to neighbours that do not answer, and where the port of one that is asked for is,
+    # is in the tables that are read with the answers
     found += [Question(one.address) for one in facts.more.get("absent", ())[:MOST]]
+    found += [Question(one) for one in islice(sought_for(frame), MOST)]
     return tuple(dict.fromkeys(found))
 
 
