@@ -65,6 +65,15 @@ def test_of_too_many_questions_the_first_are_counted(monkeypatch: pytest.MonkeyP
     assert len(arp_requests.parse(arp.Counter().text())) == 1024
 
 
+def test_a_socket_that_is_refused_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(socket, "socket", refused)
+    with pytest.raises(PermissionError):
+        arp.Counter()
+
+
 @given(st.text())
 def test_any_text_gives_rows_or_one_error(text: str) -> None:
     try:

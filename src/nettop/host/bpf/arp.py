@@ -64,3 +64,8 @@ class Counter:
     def close(self) -> None:
         """Listen no more."""
         self._socket.close()
+
+    def __del__(self) -> None:
+        """Listen no more if the object is dropped without `close`."""
+        if hasattr(self, "_socket"):  # else the kernel refused it
+            self.close()
