@@ -41,8 +41,8 @@ FIXED = {
         drops-of-unknown-kind datagrams-fragmented
     """,
     "counted while nettop looked, with a floor on the mean": """
-        calls-fail idle-connections-forgotten interface-does-not-forward
-        packets-dropped-by-reason packets-turned-away
+        calls-fail destination-out-of-reach idle-connections-forgotten
+        interface-does-not-forward packets-dropped-by-reason packets-turned-away
     """,
     "a ratio of two rates, or both ends": """
         tls-records-fail faster-link-than-the-receiver where-packets-die

@@ -26,7 +26,7 @@ _FILES = {
     "drop-reasons.toml": (
         "reason",
         {"name"},
-        {"rule", "seen", "place", "places", "counter"},
+        {"rule", "seen", "place", "places", "counter", "way"},
         ("loss", "refused", "turned away", "normal", "unknown"),
     ),
     "failed-calls.toml": (

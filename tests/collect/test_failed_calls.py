@@ -49,6 +49,9 @@ def test_a_line_is_a_row() -> None:
     assert rows[4].address == rows[4].port == ""
     (first, *_) = drop_reasons.parse(DROPS)
     assert first == drop_reasons.Row("NO_SOCKET", "__udp4_lib_rcv", "here", "2", "udp", "53", 12, 3)
+    line = "NETFILTER_DROP 5 nft_do_chain here 2 tcp 80 10.0.0.2 40000 ::ffff:a00:1 80"
+    (ends,) = drop_reasons.parse(line)
+    assert (ends.source, ends.source_port, ends.to_port) == ("10.0.0.2", 40000, 80)
     assert drop_reasons.parse("NO_SOCKET 5\n") == [
         drop_reasons.Row("NO_SOCKET", "", "unknown", "", "", "", 5)
     ]
@@ -60,7 +63,8 @@ def test_any_text_gives_rows_or_one_error(text: str, module: object) -> None:
         rows = module.parse(text)  # type: ignore[attr-defined]
     except ValueError:
         return
-    assert all(min(row[-2:]) >= 0 for row in rows)
+    names = "events", "packets", "seconds", "source_port", "to_port"
+    assert all(getattr(row, name, 0) >= 0 for row in rows for name in names)
 
 
 def test_drops_of_this_namespace_are_facts_by_reason_and_place() -> None:

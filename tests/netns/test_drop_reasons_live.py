@@ -56,6 +56,17 @@ def closed_port(door: socket.socket) -> None:
             continue
 
 
+@pytest.mark.parametrize(("host", "family"), [("127.0.0.1", 2), ("::1", 10)])
+def test_both_ends_of_a_dropped_packet_are_told(counter: Counter, host: str, family: int) -> None:
+    with socket.socket(family, socket.SOCK_DGRAM) as door:
+        door.bind((host, 0))
+        door.sendto(b"x", (host, 9))
+        port = door.getsockname()[1]
+    rows = drop_reasons.parse(counter.text())
+    told = [(one.source, one.source_port, one.to, one.to_port) for one in rows if one.port == "9"]
+    assert (host, port, host, 9) in told
+
+
 def programs() -> set[int]:
     """The programs the kernel has, of whomever."""
     kernel, found, last = ctypes.CDLL(None, use_errno=True), set[int](), 0

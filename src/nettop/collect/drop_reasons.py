@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from ipaddress import ip_address
 from typing import Final
 
 from ..frame.fields import counter, gauge, label, light
@@ -39,6 +40,11 @@ class Row:
     port: str = label("port of this host; empty without one")
     packets: int = counter("packets dropped since nettop started to count", "packets")
     seconds: float = gauge("counted for", "s", default=0.0)
+    # of one of these packets:
+    source: str = gauge("its source address; empty: not known", default="")
+    source_port: int = gauge("its source port", default=0)
+    to: str = gauge("its destination address", default="")
+    to_port: int = gauge("its destination port", default=0)
 
 
 def read(source: Source) -> Sequence[Row]:
@@ -53,14 +59,24 @@ def parse(text: str) -> Sequence[Row]:
 
 def _row(line: str, seconds: float) -> Row:
     reason, number, *more = line.split(" ")
-    if not reason or len(more) not in {0, 5}:
+    if not reason or len(more) not in {0, 5, 9}:
         raise ValueError(f"not a reason with its count: {line[:60]!r}")
     place, where, *rest = [_counted.told(word) for word in more] or ["", "unknown", "", "", ""]
-    interface, protocol, port = rest
+    interface, protocol, port, *ends = rest
     if reason == NO_REASON:
         reason = _by_place().get(place, reason)
     packets = _counted.number(number)
-    return Row(reason, place, where, interface, protocol, port, packets, seconds)
+    return Row(reason, place, where, interface, protocol, port, packets, seconds, *_ends(*ends))
+
+
+def _ends(
+    source: str = "", source_port: str = "", to: str = "", port: str = ""
+) -> tuple[str, int, str, int] | tuple[()]:
+    """Both ends of a packet; ValueError if they are not addresses and ports."""
+    if not source:
+        return ()
+    numbers = (_counted.number(one) for one in (source_port, port))
+    return str(ip_address(source)), next(numbers), str(ip_address(to)), next(numbers)
 
 
 def words(reason: str, place: str = "") -> _words.Words:
@@ -78,6 +94,12 @@ def words(reason: str, place: str = "") -> _words.Words:
             rests="include/net/dropreason-core.h",
         )
     )
+
+
+def decided(reason: str, place: str) -> tuple[str, ...]:
+    """The places of `facts.way` that may decide it, by the table; empty: they are not walked."""
+    found = _decided()
+    return found.get((reason, place), found.get((reason, ""), ()))
 
 
 def counted_by(reason: str, place: str, protocol: str) -> str:
@@ -100,6 +122,13 @@ def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
         known = one.get("counter", {})
         found[one["name"], one.get("place", "")] = {"": known} if isinstance(known, str) else known
     return found
+
+
+@cache
+def _decided() -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """The places by reason and place."""
+    table = _words.entries("drop-reasons.toml", "reason")
+    return {(one["name"], one.get("place", "")): tuple(one.get("way", ())) for one, _ in table}
 
 
 @cache

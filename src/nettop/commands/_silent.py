@@ -20,7 +20,7 @@ SHOWN: Final = ("calls-fail", "destination-out-of-reach", "packets-dropped-by-re
 
 
 def told(source: Source, args: argparse.Namespace, why: str) -> bool:
-    """Print the findings that name the port of the target; whether there are any.
+    """Print the findings that name the port, or the address alone; whether there are any.
 
     `why`: the sentence that says that it moves no data.
     """
@@ -28,20 +28,39 @@ def told(source: Source, args: argparse.Namespace, why: str) -> bool:
     from .advise import document, finding_json, observe, print_finding
 
     target = args.target or ""
-    port = target.rpartition(":")[2]
+    address, _, port = target.rpartition(":")
     if not port.isdecimal() or target == port:
         return False
+    alone = rf"(?<![\w.:]){re.escape(address.strip('[]'))}(?![\w.:])"
     source = source if source.live else open_source(args)
     last = observe(source, args)
-    findings = _about(last.judgement.findings, [_port(port)])
+    findings = _about(last.judgement.findings, [_port(port), *([alone] if address else ())])
     if args.json and findings:
         values = [finding_json(source, one) for one in findings]
         emit({**document(source, last, args.seconds), "limits": [], "findings": values})
     elif findings:
-        print_lines(f"{source.host} · {why}; what is found of port {port}:")
+        print_lines(
+            f"{source.host} · {why}; what is found of {'it' if address else f'port {port}'}:"
+        )
         for one in findings:
             print_finding(source, one)
     return bool(findings)
+
+
+def tries(target: str) -> str:
+    """What walks the way of packets to ADDRESS:PORT or :PORT, of which nothing is found."""
+    address, _, port = target.rpartition(":")
+    if address:
+        return (
+            f"; `nettop why --to {target}` walks the way of packets of this host, and `nettop why "
+            f"--to {target} --from CLIENT` of those of another host"
+        )
+    if port != target:
+        return (
+            f"; `nettop why --to ADDRESS:{port} --from CLIENT` walks the way of packets of another "
+            "host"
+        )
+    return ""
 
 
 def judge(source: Source, args: argparse.Namespace) -> Judge:

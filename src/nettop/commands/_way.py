@@ -6,11 +6,11 @@ import argparse
 from contextlib import suppress
 from ipaddress import ip_address
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..terms.errors import Refused
 from ..terms.text import safe
-from . import _argument, emit, print_lines
+from . import _argument, _witness, emit, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def run(source: Source, args: argparse.Namespace) -> int:
         raise Refused("--to asks about one address: leave out TARGET and --peer", 2)
     frame, way = ask_way(source, asked(args))
     if way.decider is None and source.live and source.batches is None:
-        way = _observed(source, way, frame)
+        way = _observed(source, way, frame, drops=bool(_witness.tables(source, args)))
     if args.json:
         emit(document(source, way, frame))
     else:
@@ -59,11 +59,14 @@ def run(source: Source, args: argparse.Namespace) -> int:
     return 0
 
 
-def _observed(source: Source, way: Way, frame: Frame) -> Way:
-    """The way, with what becomes of packets to that address while nettop looks."""
+def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
+    """The way, with what becomes of packets to that address while nettop looks.
+
+    `drops`: what the kernel drops meanwhile is counted.
+    """
     from dataclasses import replace
 
-    from ..collect import half_open
+    from ..collect import drop_reasons, half_open
     from ..facts.way import walk
     from ..facts.way.loops import loop
     from ..frame.pairs import entries
@@ -71,15 +74,26 @@ def _observed(source: Source, way: Way, frame: Frame) -> Way:
     from ._answers import unanswered
 
     step = None
+    comes = way.case in ("input", "forward")
+    seen: dict[str, Sequence[Any]] = {}
     with suppress(OSError):  # without the rights nothing is known of it
+        if comes and drops:
+            drop_reasons.read(source)
+    with suppress(OSError):
         if way.case in ("output", "forward") and way.interface is not None:
             step = loop(way, hops(way.interface, way.flow.to))
     with suppress(OSError, ValueError):
         if step is None and way.case == "output" and way.flow.protocol == "udp":
             step = unanswered(source, way.flow)
+    if comes and drops and source.wait(LOOK):
+        with suppress(OSError, ValueError):
+            seen["drop_reasons"] = drop_reasons.read(source)
+    with suppress(OSError, ValueError):
         if way.case == "input" and way.flow.protocol == "tcp":
-            waiting = {"half_open": entries(half_open.now(source), (), 0.0)}
-            way = walk(way.flow, replace(frame, tables={**frame.tables, **waiting}))
+            seen["half_open"] = half_open.now(source)
+    if seen:
+        read = {name: entries(rows, (), 0.0) for name, rows in seen.items()}
+        way = walk(way.flow, replace(frame, tables={**frame.tables, **read}))
     return way if step is None else replace(way, steps=(*way.steps, step))
 
 
@@ -172,6 +186,7 @@ TABLES: Final = (
     "addresses", "link_stats", "links", "processes", "qdiscs", "socket_owners", "sockets_tcp",
     "sockets_udp", "sysctls", "tun_readers",
 )  # fmt: skip
+LOOK: Final = 2.0  # s: a SYN is sent again after one
 MOST: Final = 6  # rounds: an answer may lead to one more question
 
 

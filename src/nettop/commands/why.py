@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
         limits = chosen(facts, args.target)
     except Refused as refused:
         if not _silent.told(source, args, str(refused)):
-            raise
+            raise Refused(f"{refused}{_silent.tries(args.target)}", 2) from None
         return 0
     found = _silent.beside(findings, limits, args.target)
     if args.json:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from way_tables import FAR, NEAR, SOUND, frame, link, route, switches, went
 
-from nettop.collect import addresses, nft_hooks, sysctls
+from nettop.collect import addresses, nft_hooks, nft_rules, sysctls
 from nettop.facts.way import HIDDEN, Way
 
 OTHER = "10.0.0.9"
@@ -18,9 +18,9 @@ def port(name: str, index: int, **more: Any) -> Any:
     return link(name, index, **{**usual, **more})
 
 
-def bridged(*ports: Any, to: str = OTHER, **tables: Any) -> Way:
+def bridged(*ports: Any, to: str = OTHER, asks: int = 0, **tables: Any) -> Way:
     links = [*SOUND["links"], link("br0", 9, kind="bridge"), *ports]
-    return went(to, frame(links=links, **tables), origin=FAR, arrives="p1")
+    return went(to, frame(links=links, **tables), origin=FAR, arrives="p1", port=asks)
 
 
 def test_a_frame_between_two_ports_is_not_routed() -> None:
@@ -64,14 +64,38 @@ def test_some_isolated_ports_may_be_the_way() -> None:
     assert bridged(port("p1", 10), *apart[1:]).suspect is None
 
 
-@pytest.mark.parametrize(("value", "drops"), [("1", True), ("0", False)])
-def test_rules_of_ip_see_bridged_frames_with_br_netfilter(value: str, drops: bool) -> None:
+DROP = [nft_rules.Row("ip", "filter", "forward", 7, (("immediate", 0, "0:"),))]
+
+
+BOTH = (
+    "nft insert rule ip filter forward tcp dport 80 accept; nft insert rule ip filter forward ct "
+    "state established,related accept"
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "rules", "place", "change"),
+    [
+        ("1", [], "bridged", BOTH),
+        ("1", DROP, "hooks", "nft delete rule ip filter forward handle 7"),
+        ("0", DROP, "", ""),
+    ],
+)  # fmt: skip
+def test_rules_of_ip_see_bridged_frames_with_br_netfilter(
+    value: str, rules: list[Any], place: str, change: str
+) -> None:
+    """What lets packets pass lets the answers pass too: they meet the same policy."""
     chain = nft_hooks.Row("ip", "filter", "forward", "forward", 0, "filter", drops=True)
-    way = bridged(
-        port("p1", 10), port("p2", 11), nft_hooks=[chain],
+    decider = bridged(
+        port("p1", 10), port("p2", 11), nft_hooks=[chain], nft_rules=rules, asks=80,
         sysctls=[sysctls.Row("net.bridge.bridge-nf-call-iptables", value)],
-    )  # fmt: skip
-    assert (way.decider is not None and way.decider.place == "hooks") is drops
+    ).decider  # fmt: skip
+    assert (decider.place if decider is not None else "") == place
+    if decider is not None:
+        assert decider.change == (
+            f"nettop set sysctl.net.bridge.bridge-nf-call-iptables 0, or {change}"
+        )
+        assert "bridge-nf-call-iptables is 1" in decider.saw
 
 
 def test_what_the_bridge_itself_has_is_routed() -> None:

@@ -181,9 +181,11 @@ def test_a_policy_without_state_stops_the_packets() -> None:
         "the IPsec policy 0.0.0.0/0 to 10.0.0.0/24 dir out wants IPsec with 10.0.0.2, and this "
         "host has no IPsec state"
     )
-    blocks = went(FAR, frame(xfrm_policies=[policy(blocks=True, peer=None)])).decider
+    shut = policy(blocks=True, peer=None, protocol=6, port=80)
+    blocks = went(FAR, frame(xfrm_policies=[shut]), port=80).decider
     assert blocks is not None
-    assert "blocks packets" in blocks.saw
+    assert blocks.saw.endswith(" dir out for tcp port 80 blocks packets")
+    assert blocks.change == "ip xfrm policy del dir out index 1"
     taken = went(NEAR, frame(xfrm_policies=[policy("in", NEAR + "/32")]), origin=FAR).decider
     assert taken is not None
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
-REFUSES: Final = ("listener", "local", "hooks")
+RULES: Final = "hooks"
+WRITTEN: Final = ("ipsec", "arp", "bridge")  # what somebody sets so, and some configurations need
+REFUSES: Final = ("listener", "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
 
@@ -38,7 +40,10 @@ class WayFact:
     change: str = gauge("what cures it", default="")
     asks: str = gauge("arguments of `nettop why --to` that ask the same", default="")
     passed: str = gauge("what the packets pass before", default="")
+    meant: bool = gauge("what stops the packets may be meant so", default=False)
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
+    packets: int = gauge("packets that arrived in vain while nettop looked", "packets", default=0)
+    per_s: float | None = gauge("packets that arrive in vain", "packets/s", default=None)
     slow: bool = gauge("each failure takes seconds: no answer comes", default=False)
     sockets: int = gauge("sockets that wait for an answer", "sockets", default=0)
     share: float | None = gauge(
@@ -60,7 +65,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     decided = ((one, step) for one in ways if (step := _decider(trouble, one)) is not None)
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
-    failed = trouble.events + trouble.sockets
+    answered = trouble.answered
     return WayFact(
         id=flow.name,
         what=trouble.calls[0],
@@ -72,16 +77,25 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         change=step.change,
         asks=_asks(way.flow),
         passed="; ".join(one.saw for one in way.of(PASSES)),
+        meant=_meant(trouble, step),
         events=trouble.events,
+        packets=trouble.packets,
+        per_s=trouble.per_s,
         slow=any(one in SILENT for one in trouble.errors),
         sockets=trouble.sockets,
-        share=failed / (failed + trouble.answered),
+        share=None if answered is None else trouble.failed / (trouble.failed + answered),
         explains=(
             *trouble.ids,
             end(flow.to, flow.port),
-            *(name for one in way.steps for name in one.neighbours),
+            *(name for one in way.steps for name in (*one.neighbours, one.qdisc) if name),
         ),
     )
+
+
+def _meant(trouble: Trouble, step: Step) -> bool:
+    """Whether it may be wanted: a rule drops the packets, or a setting those of some."""
+    some = trouble.answered is None
+    return bool(trouble.packets) and (step.place == RULES or (some and step.place in WRITTEN))
 
 
 def _decider(trouble: Trouble, way: Way) -> Step | None:

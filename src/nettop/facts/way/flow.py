@@ -42,8 +42,15 @@ class Trouble:
     ids: tuple[str, ...] = ()  # the facts about it, of the kinds `call` and `flow`
     events: int = 0  # failed calls
     sockets: int = 0  # that wait for the first answer
-    answered: int = 0  # connections to it that opened
+    answered: int | None = 0  # connections to it that opened; None: not known
+    packets: int = 0  # that arrive in vain
+    per_s: float | None = None  # the rate of these packets
     places: tuple[str, ...] = ()  # where alone it can be decided; empty: anywhere
+
+    @property
+    def failed(self) -> int:
+        """The attempts that failed."""
+        return self.events + self.sockets + self.packets
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -61,6 +68,7 @@ class Step:
     command: str = ""  # shows it
     change: str = ""  # cures it: a command, or who must act
     neighbours: tuple[str, ...] = ()  # ADDRESS@INTERFACE that it is about
+    qdisc: str = ""  # that it is about, as facts of qdiscs are named
 
 
 @dataclass(frozen=True, slots=True)

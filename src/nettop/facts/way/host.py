@@ -118,6 +118,12 @@ class Host:
                 if one.interface == vxlan and one.remote]  # fmt: skip
         return bool(rows) and UNKNOWN_HOSTS not in rows
 
+    def port(self, bridge: str, hardware: str | None) -> str:
+        """The port of a bridge behind which a hardware address is; empty: not known."""
+        rows = (one for one in self.frame.rows("fdb") if one.master == bridge)
+        found = (one.interface for one in rows if one.hardware == hardware)
+        return next((name for name in found if name != bridge), "")
+
     def unread(self, table: str) -> str | None:
         """Why a table is not known; None if it was read."""
         if table in self.frame.missing:

@@ -14,7 +14,7 @@ from .chains import named, passed
 from .flow import Flow
 from .host import Host, address, inside, network
 from .lookup import Hop, routed
-from .packet import Packet
+from .packet import Packet, ports
 
 if TYPE_CHECKING:
     from ...collect.nft_rules import Row as RuleRow
@@ -186,6 +186,7 @@ def _somebody(host: Host, flow: Flow) -> str:
 
 _DESTINATION: Final = 1  # NFT_NAT_DNAT
 _PORT: Final = 4  # hexadecimal digits
+_RULES: Final = 16  # whose ports are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,25 @@ def translation(host: Host, hook: str, packet: Packet) -> Translation | None:
             show = f"nft -a list chain {chain.family} {chain.table} {chain.chain}"
             return Translation(*found, who, show)
     return None
+
+
+def before(host: Host, flow: Flow) -> Flow:
+    """The flow to an address of this host before a rule of this host gave it this destination.
+
+    The flow itself where no rule does. The port is one that rules of the filter compare.
+    """
+    own = host.first(flow.arrives, address(flow.to).version)
+    if own is None or address(flow.to) == address(own):
+        return flow
+    rules = [rule for rule in host.frame.rows("nft_rules")
+             if any(words[0] in ("nat", "redir") for words in rule.does)]  # fmt: skip
+    asked = (port for rule in rules[:_RULES] for port in (*ports(rule.does), flow.port))
+    for port in dict.fromkeys(asked):
+        packet = Packet(own, flow.origin, flow.protocol, port, arrives=flow.arrives)
+        by = translation(host, "prerouting", packet)
+        if by is not None and (by.to, by.port or port) == (flow.to, flow.port):
+            return replace(flow, to=own, port=port)
+    return flow
 
 
 def _destination(host: Host, rule: RuleRow, packet: Packet) -> tuple[str, int] | None:

@@ -110,6 +110,19 @@ class Packet:
         return bytes(known[i] for i in wanted) if all(i in known for i in wanted) else None
 
 
+def ports(does: tuple[Words, ...]) -> list[int]:
+    """The destination ports with which the expressions compare, where they name single ones."""
+    registers: set[object] = set()
+    found = []
+    for name, *values in does:
+        match name, values:
+            case "payload", [register, 2, 2, 2]:  # of the header of TCP or UDP
+                registers.add(register)
+            case "cmp", [register, 0, str(data)] if register in registers:
+                found.append(int(data, 16))
+    return found
+
+
 def _masked(value: bytes | None, mask: str, xor: str) -> bytes | None:
     if value is None:
         return None

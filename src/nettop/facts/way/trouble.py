@@ -5,7 +5,7 @@ Their ways are walked. A few distinct destinations are enough: more fail for the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import islice
@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING, Final
 
 from ...collect import failed_calls
 from ...collect.ways import Question
-from ...frame.rates import Frame
+from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from ..counters import grown
 from ..flow_words import EVERYWHERE
 from ..kinds.call import words
 from . import questions
 from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
 from .lookup import REFUSED
+from .sought import asked as sought_for
+from .sought import sought
 from .steps.listener import listeners, misses
 from .unheard import unheard
+from .witnessed import witnessed
 
 if TYPE_CHECKING:
     from ...collect.drop_reasons import Row as DropReasonRow
@@ -55,14 +59,23 @@ class _Part:
 
 
 def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
-    """The destinations in trouble, those with most failures first."""
+    """The destinations in trouble, those with most failures first, then those of drops."""
     found: dict[tuple[str, int], list[_Part]] = {}
     for part in (*_calls(frame), *_attempts(facts), *_flows(facts)):
         found.setdefault((part.to, part.port), []).append(part)
     _gather(found)
     every = [_trouble(*place, parts) for place, parts in found.items()] + list(arrivals(frame))
-    failed = [one for one in every if one.events or one.sockets]
-    return tuple(sorted(failed, key=lambda one: (-one.events - one.sockets, one.flow.name))[:MOST])
+    known = _most(every)
+    names = {one.flow.name for one in known}
+    host = Host.of(frame)
+    rest = (*witnessed(host), *sought(host))
+    return known + _most(one for one in rest if one.flow.name not in names)
+
+
+def _most(found: Iterable[Trouble]) -> tuple[Trouble, ...]:
+    """Those with most failures."""
+    failed = [one for one in found if one.failed]
+    return tuple(sorted(failed, key=lambda one: (-one.failed, one.flow.name))[:MOST])
 
 
 def _gather(found: dict[tuple[str, int], list[_Part]]) -> None:
@@ -89,8 +102,10 @@ def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
     """What the kernel is to be asked about them."""
     asks = [flow for each in troubles(frame, facts) for flow in flows(each, frame)]
     found = [one for flow in asks for one in questions(flow, frame)]
-    # who sends to neighbours that do not answer is in the tables that are read with the answers
+    # who sends to neighbours that do not answer, and where the port of one that is asked for is,
+    # is in the tables that are read with the answers
     found += [Question(one.address) for one in facts.more.get("absent", ())[:MOST]]
+    found += [Question(one) for one in islice(sought_for(frame), MOST)]
     return tuple(dict.fromkeys(found))
 
 
@@ -194,14 +209,20 @@ def arrivals(frame: Frame) -> Iterator[Trouble]:
     yield from unheard(host)
     yield from _unanswered(host)
     named = {str(link.index): link for link in host.links.values()}
-    for row in frame.rows("drop_reasons"):
+    for entry in frame.tables.get("drop_reasons", ()):
+        row: DropReasonRow = entry.now
         link = named.get(row.interface)
         if row.where != "here" or link is None or link.loopback or not row.packets:
             continue
         if row.reason == UNHEARD and row.protocol in ("tcp", "udp") and row.port:
-            yield from _unheard(host, row, link)
+            yield from _paced(_unheard(host, row, link), entry)
         elif row.reason == FILTERED and row.protocol in _ASK:
-            yield from _unfound(host, row, link)
+            yield from _paced(_unfound(host, row, link), entry)
+
+
+def _paced(found: Iterator[Trouble], entry: Entry[DropReasonRow]) -> Iterator[Trouble]:
+    """With the rate of the dropped packets."""
+    return (replace(one, per_s=grown(entry, "packets")) for one in found)
 
 
 def _unanswered(host: Host) -> Iterator[Trouble]:
@@ -225,7 +246,7 @@ def _unanswered(host: Host) -> Iterator[Trouble]:
             said = f"packets arrive on {link.interface}, and none leaves"
             yield Trouble(
                 Flow(own[0], arrives=link.interface), (said,), (),
-                round(rate.rx_packets * LOOK), places=("arp",),
+                packets=round(rate.rx_packets * LOOK), per_s=rate.rx_packets, places=("arp",),
             )  # fmt: skip
 
 
@@ -253,7 +274,7 @@ def _unheard(host: Host, row: DropReasonRow, link: LinkRow) -> Iterator[Trouble]
         said = f"{row.packets} packets to {row.protocol} port {port} on {on} find no socket"
         yield Trouble(
             Flow(missed[0], port, arrives=on, protocol=row.protocol), (said,),
-            (f"{row.reason}/{row.place}",), row.packets, places=("listener",),
+            (f"{row.reason}/{row.place}",), packets=row.packets, places=("listener",),
         )  # fmt: skip
 
 
@@ -266,5 +287,5 @@ def _unfound(host: Host, row: DropReasonRow, link: LinkRow) -> Iterator[Trouble]
         said = f"the packet filter drops {row.packets} {row.protocol} packets on {link.interface}"
         yield Trouble(
             Flow(own[0], arrives=link.interface), (said,), (f"{row.reason}/{row.place}",),
-            row.packets, places=("discovery",),
+            packets=row.packets, places=("discovery",),
         )  # fmt: skip

@@ -108,11 +108,11 @@ def add(key: int, size: int, amount: int) -> a.Parts:
     return (*added(key, size, amount), *a.end())
 
 
-def added(key: int, size: int, amount: int) -> a.Parts:
-    """As `add`; the program goes on."""
+def added(key: int, size: int, amount: int, first: a.Parts = ()) -> a.Parts:
+    """As `add`; the program goes on. `first` is done before a new key."""
     found = (*a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.call(a.LOOKUP))
     return (
-        *found, *a.when(a.R0, "!=", 0, "known"),
+        *found, *a.when(a.R0, "!=", 0, "known"), *first,
         *a.store(a.R10, _SCRATCH, amount),
         *a.map_of(a.R1, "counts"), *a.stack(a.R2, key), *a.stack(a.R3, _SCRATCH),
         *a.number(a.R4, 1), *a.call(a.UPDATE),  # 1: it must be new
@@ -125,10 +125,26 @@ def added(key: int, size: int, amount: int) -> a.Parts:
     )  # fmt: skip
 
 
-def moment(at: int, what: int, space: int, amount: int) -> a.Parts:
+def latest(
+    table: str, at: int, amount: int, first: a.Parts = (), label: str = ""
+) -> a.Parts:  # fmt: skip
+    """As `added`, of a table that forgets, under any name; `label` tells two uses of it apart."""
+    new, done = f"new of {table} {label}", f"done of {table} {label}"
+    return (
+        *a.map_of(a.R1, table), *a.stack(a.R2, at), *a.call(a.LOOKUP),
+        *a.when(a.R0, "==", 0, new), *a.add_to(a.R0, amount), *a.go(done),
+        new, *first, *a.store(a.R10, _SCRATCH, amount),
+        *a.map_of(a.R1, table), *a.stack(a.R2, at), *a.stack(a.R3, _SCRATCH),
+        *a.number(a.R4, 0), *a.call(a.UPDATE),
+        done,
+    )  # fmt: skip
+
+
+def moment(at: int, what: int, space: int, amount: int, first: a.Parts = ()) -> a.Parts:
     """Add a register (R6 to R9) to the moment that is now, under a key at the stack offset `at`.
 
-    `what` and `space` are stack offsets of four bytes each. The map is `moments`.
+    `what` and `space` are stack offsets of four bytes each. The map is `moments`. `first` is done
+    once in a moment.
     """
     return (
         *a.call(a.CLOCK), *a.change(a.R0, ">>", _PART), *a.store(a.R10, at, a.R0, 4),
@@ -136,12 +152,7 @@ def moment(at: int, what: int, space: int, amount: int) -> a.Parts:
         *a.load(a.R1, a.R10, space, 4), *a.store(a.R10, at + 8, a.R1, 4),
         *a.put(a.R10, at + 12, 0, 4),
         *a.stack(a.R1, at + 16), *a.number(a.R2, 16), *a.call(a.COMM),
-        *a.map_of(a.R1, "moments"), *a.stack(a.R2, at), *a.call(a.LOOKUP),
-        *a.when(a.R0, "==", 0, "new moment"), *a.add_to(a.R0, amount), *a.go("moment"),
-        "new moment", *a.store(a.R10, _SCRATCH, amount),
-        *a.map_of(a.R1, "moments"), *a.stack(a.R2, at), *a.stack(a.R3, _SCRATCH),
-        *a.number(a.R4, 0), *a.call(a.UPDATE),
-        "moment",
+        *latest("moments", at, amount, first),
     )  # fmt: skip
 
 

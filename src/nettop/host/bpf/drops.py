@@ -3,18 +3,22 @@
 include/net/dropreason-core.h describes the reasons; without them the place is all that is known, as
 on Linux 5.15 and before. The program counts each dropped packet by
 reason, place, network namespace, interface it came by, protocol and local port; of a packet that
-stands for several segments it counts these. It copies nothing to user space, writes no file and
-does not run for other packets. The numbers of the reasons and the offsets of what it reads differ
-between kernels, so they are taken from the type information of the running kernel.
+stands for several segments it counts these. Of the first packet of a key, and of a reason in each
+moment, it keeps both ends; those of most packets are told. It copies nothing else to user space,
+writes no file and does not run for other packets. The numbers of the reasons and the offsets of
+what it reads differ between kernels, so they are taken from the type information of the running
+kernel.
 """
 
 from __future__ import annotations
 
 import errno
 import struct
+import sys
 from collections import Counter as Sums
 from collections.abc import Iterable
 from functools import cache
+from ipaddress import ip_address
 from typing import Final
 
 from . import assembler as a
@@ -26,8 +30,16 @@ from .symbols import Symbols
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})
 _KEY: Final = struct.Struct("=QIIIHBxHxxI")  # place, reason, namespace, interface, protocol,
 _SIZE: Final = _KEY.size  # number of the transport protocol, port, device
-_AT: Final = -16 - _SIZE  # of the key on the stack
+_ENDS: Final = struct.Struct("=16s16s2s2s4x")  # behind it: addresses and ports of the packet
+_WHOLE: Final = _SIZE + _ENDS.size
+_KEPT: Final = 1024  # packets of which both ends are kept: the last ones
+_AT: Final = -16 - _WHOLE  # of the key on the stack
 _PLACE, _REASON, _SPACE, _FROM, _ETHER, _TRANSPORT, _PORT, _DEVICE = 0, 8, 12, 16, 20, 22, 24, 28
+_SOURCE, _TO, _PORTS = _SIZE, _SIZE + 16, _SIZE + 32
+_LAID: Final = {  # by the size of the header: what is copied of it, to where, and how many bytes
+    20: ((12, _SOURCE, 4), (16, _TO, 4), (20, _PORTS, 4)),
+    40: ((8, _SOURCE, 8), (16, _SOURCE + 8, 8), (24, _TO, 8), (32, _TO + 8, 8), (40, _PORTS, 4)),
+}  # fmt: skip
 _ETHERS: Final = {0x0800: "ip", 0x86DD: "ip6", 0x0806: "arp", 0x88CC: "lldp", 0x8100: "vlan"}
 _TRANSPORTS: Final = {
     1: "icmp",
@@ -55,7 +67,11 @@ class Counter:
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
             moments = self._counting.keep_moments("nettop_moments")
-            binary = a.assemble(code, counts=self._counting.table, moments=moments)
+            self._packets = self._counting.keep(
+                call.table(_WHOLE, _KEPT, "nettop_packets", kind=call.LATEST)
+            )
+            tables = {"counts": self._counting.table, "packets": self._packets}
+            binary = a.assemble(code, moments=moments, **tables)
             handle = self._counting.keep(call.program(binary, "nettop_drops"))
             self._counting.keep(_attach(handle))
         except BaseException:
@@ -65,6 +81,7 @@ class Counter:
     def text(self) -> str:
         """The seconds, then a line `REASON COUNT PLACE WHERE INTERFACE PROTOCOL PORT` for each.
 
+        `SOURCE PORT TO PORT` of one of these packets follow, if both ends of one were kept.
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
         INTERFACE is a number: it came by it, or was to leave by it. What is elsewhere has `-` for
         what follows. Lines of moments follow, see `counting.told`.
@@ -72,22 +89,42 @@ class Counter:
         counts, own = self._counting.counts(), counting.here()
         keys = {key: _KEY.unpack(key) for key in counts if key != call.REST * _SIZE}
         self._symbols.learn(key[0] for key in keys.values())
-        sums = Sums[str]()
+        sums, ends = Sums[str](), self._ends()
+        told: dict[str, tuple[int, str]] = {}
         for raw, (place, reason, space, came_by, ether, transport, port, device) in keys.items():
             line = f"{self._name(reason)} {{}} {self._symbols.name(place) or '-'}"
             if space == own:
                 line += (
                     f" here {came_by or device or '-'} {protocol(transport, ether)} {port or '-'}"
                 )
+                told[line] = max(told.get(line, (0, "")), ends.get(raw, (0, "")))
             else:
                 line += f" {'elsewhere' if space else 'unknown'} - - -"
             sums[line] += counts[raw]
         rest = counts.get(call.REST * _SIZE, 0)
-        lines = [line.format(count) for line, count in sorted(sums.items())]
+        lines = [
+            line.format(count) + told.get(line, (0, ""))[1] for line, count in sorted(sums.items())
+        ]
         lines += [f"OTHER {rest} - unknown - - -"] if rest else []
         moments = self._counting.moments()
         lines += counting.told(moments, lambda what: self._name(*struct.unpack("=I", what)))
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
+
+    def _ends(self) -> dict[bytes, tuple[int, str]]:
+        """By key the hosts of most packets: how often they were kept, and both ends of a packet."""
+        sums, words = Sums[bytes](), {}
+        for raw, count in call.contents(self._packets, _WHOLE, _KEPT).items():
+            *hosts, own, other = _ENDS.unpack_from(raw, _SIZE)
+            six = raw[_ETHER : _ETHER + 2] == IP6.to_bytes(2, sys.byteorder)
+            source, to = (ip_address(one if six else one[:4]) for one in hosts)
+            ports = int.from_bytes(own, "big"), int.from_bytes(other, "big")
+            sums[raw[:_PORTS]] += count
+            words[raw[:_PORTS]] = f" {source} {ports[0]} {to} {ports[1]}"
+        found: dict[bytes, tuple[int, str]] = {}
+        for raw, count in sums.items():
+            key = raw[:_SIZE]
+            found[key] = max(found.get(key, (0, "")), (count, words[raw]))
+        return found
 
     def _name(self, reason: int) -> str:
         """The reason's name; one of a subsystem has the number that this gives it."""
@@ -166,7 +203,7 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *a.load(a.R6, a.R9, 0), *a.load(a.R7, a.R9, 8),
         *(a.load(a.R8, a.R9, 16) if reason else a.number(a.R8, 0)), *a.low_half(a.R8),
         *(part for one in no_drops for part in a.when(a.R8, "==", one, "out")),
-        *(part for at in range(0, _SIZE, 8) for part in a.put(a.R10, _AT + at, 0)),
+        *(part for at in range(0, _WHOLE, 8) for part in a.put(a.R10, _AT + at, 0)),
         *a.store(a.R10, _AT + _PLACE, a.R7), *a.store(a.R10, _AT + _REASON, a.R8, 4),
         *(a.load(a.R9, a.R9, 24) if socket else a.number(a.R9, 0)),
         *packet.copied(a.R6),
@@ -197,6 +234,9 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         "ported", *a.load(a.R8, a.R10, _AT + _FROM, 4),
         *(part for size in (20, 40) for part in (
             *a.when(a.R9, "!=", size, f"not {size}"),
+            *(part for of, to, long in _LAID[size] for part in (
+                *a.load(a.R7, a.R10, header + of, long), *a.store(a.R10, _AT + to, a.R7, long),
+            )),
             *a.load(a.R7, a.R10, header + size, 2), *a.when(a.R8, "==", 0, "port"),
             *a.load(a.R7, a.R10, header + size + 2, 2), *a.go("port"),  # received: the second
             f"not {size}",
@@ -207,9 +247,19 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *read(a.R7, a.R8, types.offset("skb_shared_info", "gso_segs"), 2),
         *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),
         "count",
-        *counting.moment(header - counting.MOMENT, _AT + _REASON, _AT + _SPACE, a.R7),
-        *counting.added(_AT, _SIZE, a.R7),
+        *counting.moment(
+            header - counting.MOMENT, _AT + _REASON, _AT + _SPACE, a.R7, _kept("moment")
+        ),
+        *counting.added(_AT, _SIZE, a.R7, _kept("key")),
         "out", *a.end(),
+    )  # fmt: skip
+
+
+def _kept(first: str) -> a.Parts:
+    """Keep both ends of the packet, the first of a moment or of a key, if they are known."""
+    return (
+        *a.load(a.R1, a.R10, _AT + _PORTS, 4), *a.when(a.R1, "==", 0, f"no ends of {first}"),
+        *counting.latest("packets", _AT, a.R7, label=first), f"no ends of {first}",
     )  # fmt: skip
 
 

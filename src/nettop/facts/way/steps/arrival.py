@@ -173,6 +173,8 @@ def _checked(leg: Leg, name: str) -> Iterator[Step]:
     elif refused and leg.host.local(source):
         yield Step("arrival", STOPS, f"{source} is an address of this host: a packet from it that "
                    f"arrives on {name} is dropped (martian source)", "ip -br addr")  # fmt: skip
+    elif refused and address(leg.question.to).is_loopback:
+        yield _inside(leg, name)
     elif refused:
         yield Step("arrival", STOPS, f"the kernel takes a packet from {source} to "
                    f"{leg.question.to} on {name} for impossible (martian)",
@@ -181,3 +183,19 @@ def _checked(leg: Leg, name: str) -> Iterator[Step]:
         yield Step("arrival", STOPS, f"the kernel refuses a packet from {source} to "
                    f"{leg.question.to} on {name} ({error})",
                    f"ip route get {leg.question.to} from {source} iif {name}")  # fmt: skip
+
+
+def _inside(leg: Leg, name: str) -> Step:
+    """A loopback address as the destination of what arrives: IN_DEV_ROUTE_LOCALNET."""
+    to, was, by = leg.question.to, leg.was, leg.by
+    key = f"net.ipv4.conf.{name.replace('.', '/')}.route_localnet"
+    show = f"sysctl net.ipv4.conf.all.route_localnet {key}"
+    what = f"packets to {to} arrive on {name}"
+    if was is not None and by is not None:
+        what = f"{by.who} sends packets to {was.name} to {leg.flow.name}"
+        show += f"; {by.show}"
+    return Step(
+        "arrival", STOPS, f"{what}, and {key} is 0: none to a loopback address is taken from there "
+        "(martian destination)", show, f"nettop set sysctl.{key} 1; or let the service listen at "
+        f"an address of {name}, which needs no such permission",
+    )  # fmt: skip

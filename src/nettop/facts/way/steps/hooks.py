@@ -69,7 +69,7 @@ def _state(leg: Leg, families: tuple[str, ...]) -> tuple[int, str]:
 
 def _bridge_families(leg: Leg, family: str) -> tuple[str, ...]:
     """Whose rules bridged frames meet: with br_netfilter those of IP as well."""
-    name = f"net.bridge.bridge-nf-call-{'ip6tables' if family == 'ip6' else 'iptables'}"
+    name = _calls(leg.question.to)
     rows = leg.host.frame.rows("sysctls")
     calls = any(row.name == name and row.value == "1" for row in rows)
     return ("bridge", family, "inet") if calls else ("bridge",)
@@ -112,6 +112,9 @@ def _told(
         yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]}", show)
     why = f": {left} leaves this flow untracked (notrack)" if left else ""
     who, by = ended.drops(chain), ended.rule
+    if who and leg.role == BRIDGED and chain.family != "bridge":
+        yield _called(leg, who, chain, by)
+        return
     if who and by is not None:
         yield Step(
             "hooks", STOPS, f"{who} drops {leg.what}{why}", show,
@@ -135,6 +138,32 @@ def _told(
                    "accepts these packets: its policy is drop", show)  # fmt: skip
     elif chain.kind == "filter" and not any(what == "drop" for _, what in doubts):
         yield Step("hooks", PASSES, f"chain {place} (hook {chain.hook}) lets {leg.what} pass", show)
+
+
+def _called(leg: Leg, who: str, chain: HookRow, by: RuleRow | None) -> Step:
+    """A rule or a policy of IP that bridged frames meet: br_netfilter hands them over.
+
+    Who writes a policy for what this host routes seldom means what its bridge forwards.
+    """
+    name = _calls(leg.question.to)
+    place = f"{chain.family} {chain.table} {chain.chain}"
+    only = f"{leg.flow.protocol} dport {leg.flow.port} " if leg.flow.port else ""
+    rule = (
+        f"nft insert rule {place} {only}accept; nft insert rule {place} ct state "
+        "established,related accept"
+    )
+    if by is not None:
+        rule = f"nft delete rule {by.family} {by.table} {by.chain} handle {by.handle}"
+    return Step(
+        "hooks" if by is not None else "bridged", STOPS, f"{who} drops frames that "
+        f"{leg.hop.interface} bridges: {name} is 1, so they meet the rules for routed packets",
+        f"sysctl {name}; nft -a list chain {place}", f"nettop set sysctl.{name} 0, or {rule}",
+    )  # fmt: skip
+
+
+def _calls(to: str) -> str:
+    """The switch by which bridged frames to an address meet the rules of IP."""
+    return f"net.bridge.bridge-nf-call-{'ip6tables' if ':' in to else 'iptables'}"
 
 
 def _dropped(leg: Leg) -> int:

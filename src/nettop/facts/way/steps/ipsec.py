@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..host import inside
 from ..legs import BRIDGED, IN, THROUGH, Leg
 
+if TYPE_CHECKING:
+    from ....collect.xfrm_policies import Row as PolicyRow
+
 PLACE: Final = 90
 _PROTOCOLS: Final = {"tcp": 6, "udp": 17}
+
+
+def _only(row: PolicyRow) -> str:
+    """The protocol and the port that it is for, in words."""
+    word = {number: name for name, number in _PROTOCOLS.items()}.get(row.protocol, "")
+    word = word or (f"protocol {row.protocol}" if row.protocol else "")
+    port = f"port {row.port}" if row.port else ""
+    return " ".join(("", "for", *filter(None, (word, port)))) if word or port else ""
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -33,8 +44,8 @@ def look(leg: Leg) -> Iterator[Step]:
         if row.direction not in ways or not known or not fits:
             continue
         show = f"ip xfrm policy list dir {row.direction}"
-        name = f"the IPsec policy {row.source} to {row.to} dir {row.direction}"
-        gone = f"ip xfrm policy del dir {row.direction} src {row.source} dst {row.to}"
+        name = f"the IPsec policy {row.source} to {row.to} dir {row.direction}{_only(row)}"
+        gone = f"ip xfrm policy del dir {row.direction} index {row.index}"  # of any selector
         if row.blocks:
             yield Step("ipsec", STOPS, f"{name} blocks {leg.what}", show, gone)
         elif row.peer is not None and row.states == 0:

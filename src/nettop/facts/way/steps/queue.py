@@ -15,6 +15,7 @@ PLACE: Final = 60
 _SMALL: Final = 74  # bytes of a frame with a SYN and its options
 _HEADER: Final = 14  # bytes of an Ethernet header, which the MTU does not count
 MOST: Final = 0.5  # of the received packets
+FILTERED_BY_TC: Final = "TC_INGRESS"  # why the kernel says that it drops a packet
 _FILTERS: Final = ("clsact", "ingress")
 
 
@@ -44,18 +45,26 @@ def _drops(leg: Leg, row: QdiscRow) -> Step | None:
 
     What is redirected to an interface that is down is dropped as well (net/sched/act_mirred.c).
     """
-    name = row.interface
+    name, flow = row.interface, leg.flow
     drops = _rate(leg, "qdiscs", lambda one: (one.interface, one.handle) == (name, row.handle))
     comes = _rate(leg, "link_stats", lambda one: one.interface == name)
-    if drops is None or comes is None or drops.drops < MOST * comes.rx_packets or not drops.drops:
-        return None
+    most = drops and comes and drops.drops >= MOST * comes.rx_packets and drops.drops
     down = [one.interface for one in leg.host.links.values() if one.kind == "ifb" and not one.up]
+    index = str(leg.host.links[name].index) if name in leg.host.links else ""
+    ours = leg.host.dropped(FILTERED_BY_TC, lambda one: (one.interface, one.protocol, one.port) == (
+        index, flow.protocol, str(flow.port)))  # fmt: skip
+    if not most and not (down and ours):
+        return None
+    what = f"dropped {ours} packets to {flow.protocol} port {flow.port}"
+    what = what if ours else "drop most of what it receives"
     why, change = "", f"correct them, or tc qdisc del dev {name} {row.kind}"
     if down:
         why = f" ({down[0]}, an ifb, is down)"
         change = f"ip link set {down[0]} up"
-    return Step("queue", SUSPECT, f"the filters of {row.kind} on {name} drop most of what it "
-                f"receives{why}", f"tc -s filter show dev {name} ingress", change)  # fmt: skip
+    return Step(
+        "queue", SUSPECT, f"the filters of {row.kind} on {name} {what}{why}",
+        f"tc -s filter show dev {name} ingress", change, qdisc=f"{name}/{row.kind}-{row.handle}",
+    )  # fmt: skip
 
 
 def _rate(leg: Leg, table: str, wanted: Callable[[Any], bool]) -> Any:

@@ -1,0 +1,71 @@
+"""ARP requests that arrive at all hosts of a network, and are repeated: a packet socket, packet(7).
+
+A host that gets an answer keeps it, and asks only this neighbour again: who repeats a question to
+all hosts within seconds has none. Of the questions nothing but addresses is kept; no program is
+loaded. RFC 826; net/ipv4/arp.c, arp_process().
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections import Counter as Sums
+from contextlib import suppress
+from ipaddress import IPv4Address
+from typing import Final
+
+_PROTOCOL: Final = 0x0806  # ETH_P_ARP
+_FORMAT: Final = struct.Struct("!HHBBH6sI6sI")  # struct arphdr, and hardware and IP address of both
+_REQUEST: Final = (
+    1,
+    0x0800,
+    6,
+    4,
+    1,
+)  # Ethernet, IPv4, the sizes of their addresses, ARPOP_REQUEST
+_MOST: Final = 20_000  # requests that are looked at in one reading
+_ROOM: Final = 1024  # questions that are counted
+
+
+class Counter:
+    """The socket, and what it has heard; OSError without CAP_NET_RAW."""
+
+    def __init__(self) -> None:
+        """Begin to listen."""
+        self._sums = Sums[str]()
+        self._begun = time.monotonic()
+        self._socket = socket.socket(
+            socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK, socket.htons(_PROTOCOL)
+        )
+
+    def text(self) -> str:
+        """The seconds, then a line `COUNT INTERFACE ADDRESS HARDWARE TARGET` for each question.
+
+        ADDRESS and HARDWARE are those of who asks for TARGET.
+        """
+        with suppress(BlockingIOError):
+            for _ in range(_MOST):
+                data, (name, _, kind, *_) = self._socket.recvfrom(_FORMAT.size)
+                self._hear(data, name, kind)
+        lines = [line.format(count) for line, count in sorted(self._sums.items())]
+        return "\n".join([f"{time.monotonic() - self._begun:.3f}", *lines, ""])
+
+    def _hear(self, data: bytes, name: str, kind: int) -> None:
+        """Count one, unless it is for this host alone, a probe, or an announcement."""
+        if kind != socket.PACKET_BROADCAST or len(data) < _FORMAT.size:
+            return
+        *head, hardware, source, _, target = _FORMAT.unpack(data)
+        line = f"{{}} {name} {IPv4Address(source)} {hardware.hex(':')} {IPv4Address(target)}"
+        known = line in self._sums or len(self._sums) < _ROOM
+        if tuple(head) == _REQUEST and source not in (0, target) and known:
+            self._sums[line] += 1
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._socket.close()
+
+    def __del__(self) -> None:
+        """Listen no more if the object is dropped without `close`."""
+        if hasattr(self, "_socket"):  # else the kernel refused it
+            self.close()

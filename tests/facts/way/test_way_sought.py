@@ -1,0 +1,94 @@
+"""Addresses for which others ask again and again: the way of their packets is walked."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from way_tables import FAR, NEAR, SOUND, frame, link, switches
+
+from nettop.collect.addresses import Row as Address
+from nettop.collect.arp_requests import Row as Request
+from nettop.collect.fdb import Row as Entry
+from nettop.collect.neighbour_states import Row as Neighbour
+from nettop.facts.kinds.way import WayFact, build
+from nettop.facts.way.trouble import asked
+
+SEEN: Any = SimpleNamespace(more={}, flows=())
+VIRTUAL, OTHER = "10.0.0.100", "10.7.0.12"
+ASKER, MACS = "10.7.0.11", ("02:00:00:00:00:0b", "02:00:00:00:00:0c")
+
+
+def heard(target: str, interface: str = "a0", source: str = FAR, requests: int = 6) -> Request:
+    return Request(interface, source, MACS[0], target, requests, 6.0)
+
+
+def facts(*requests: Request, **tables: Any) -> tuple[WayFact, ...]:
+    return build(frame(arp_requests=requests, **tables), SEEN)
+
+
+def virtual(mode: int) -> dict[str, Any]:
+    return {
+        "addresses": [*SOUND["addresses"], Address("lo", VIRTUAL, 32, 4, "global")],
+        "interface_sysctls": [switches("all"), switches("a0", arp_ignore=mode)],
+    }
+
+
+def test_an_address_of_this_host_for_which_it_answers_no_arp() -> None:
+    (one,) = facts(heard(VIRTUAL), **virtual(1))
+    assert one.stops
+    assert one.meant  # the host may stand behind a load balancer
+    assert one.decider.startswith(f"a0 answers no ARP for {VIRTUAL}")
+    assert one.what == f"{FAR} asked 6 times for {VIRTUAL} by ARP, and asks on"
+    assert (one.packets, one.per_s) == (6, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("request_", "mode", "found"),
+    [
+        (heard(VIRTUAL), 0, [False]),
+        (heard(VIRTUAL, requests=2), 1, []),
+        (heard("10.0.0.77"), 1, []),  # nobody here knows whether it is there
+        (heard(VIRTUAL, source=NEAR), 1, []),
+        (heard(VIRTUAL, "gone0"), 1, []),
+    ],
+)
+def test_questions_that_tell_nothing(request_: Request, mode: int, found: list[bool]) -> None:
+    assert [one.stops for one in facts(request_, **virtual(mode))] == found
+
+
+def bridged(*, isolated: bool = True, state: str = "reachable", third: bool = False) -> Any:
+    usual = {"master": "br0", "slave_kind": "bridge", "port_state": "forwarding"}
+    ports = [link(name, n, isolated=isolated, **usual) for n, name in enumerate(("va", "vb"), 10)]
+    ports += [link("up0", 12, isolated=False, **usual)] if third else []
+    return {
+        "links": [*SOUND["links"], link("br0", 9, kind="bridge"), *ports],
+        "addresses": [*SOUND["addresses"], Address("br0", "10.7.0.1", 24, 4, "global")],
+        "neighbour_states": [Neighbour("br0", OTHER, 4, state, MACS[1])],
+        "fdb": [Entry(name, mac, "", 0, master="br0")
+                for name, mac in zip(("va", "vb"), MACS, strict=True)],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("third", [False, True])
+def test_two_isolated_ports_of_a_bridge(*, third: bool) -> None:
+    """The port of the host that is asked for decides, whatever other ports the bridge has."""
+    (one,) = facts(heard(OTHER, "br0", ASKER), **bridged(third=third))
+    assert one.decider == (
+        "the ports va and vb of the bridge br0 are isolated: no frame passes between them"
+    )
+    assert (one.meant, one.asks) == (True, f"{OTHER} --from {ASKER}%va")
+
+
+def test_ports_that_are_not_isolated_and_hosts_that_are_not_there() -> None:
+    ask = heard(OTHER, "br0", ASKER)
+    assert [one.stops for one in facts(ask, **bridged(isolated=False))] == [False]
+    assert facts(ask, **bridged(state="failed")) == ()
+
+
+def test_the_tables_of_a_bridge_are_read_once_a_question_is_repeated() -> None:
+    seen = frame(arp_requests=[heard(OTHER, "br0", ASKER)])
+    assert [one.to for one in asked(seen, SEEN)] == [OTHER]
+    seen = frame(arp_requests=[heard(OTHER, "br0", ASKER, requests=1)])
+    assert asked(seen, SEEN) == ()

@@ -1,0 +1,172 @@
+"""Packets that the kernel drops: one of each kind is walked, and its way names the cause."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, qdisc, switches
+
+from nettop.collect.drop_reasons import Row as Drop
+from nettop.collect.nft_hooks import Row as Hook
+from nettop.collect.nft_rules import Row as Rule
+from nettop.collect.sysctls import Row as Sysctl
+from nettop.collect.xfrm_policies import Row as Policy
+from nettop.facts.kinds.way import WayFact, build
+from nettop.facts.way.trouble import MOST, troubles
+
+OTHER = "10.0.0.9"
+SEEN: Any = SimpleNamespace(more={}, flows=())
+POLICY = Policy("in", 8, f"{NEAR}/32", "10.0.0.0/24", 100, 6, 80, blocks=True)
+DROPS = ("immediate", 0, "0:")
+
+
+def drop(
+    reason: str = "XFRM_POLICY", place: str = "tcp_v4_rcv", source: str = FAR, to: str = NEAR,
+    ports: tuple[int, int] = (40000, 80), **more: Any,
+) -> Drop:  # fmt: skip
+    known = {"interface": "2", "protocol": "tcp", "packets": 9, "seconds": 3.0, **more}
+    return Drop(reason, place, "here", port=str(ports[1]), source=source, source_port=ports[0],
+                to=to, to_port=ports[1], **known)  # fmt: skip
+
+
+def facts(*drops: Drop, **tables: Any) -> tuple[WayFact, ...]:
+    return build(frame(drop_reasons=drops, **tables), SEEN)
+
+
+def test_a_policy_that_blocks_a_port_at_which_a_program_listens() -> None:
+    (one,) = facts(drop(), xfrm_policies=[POLICY])
+    assert one.decider.startswith("the IPsec policy 10.0.0.0/24 to 10.0.0.1/32 dir in for tcp")
+    assert one.what == "9 packets to 10.0.0.1:80 are dropped, such as from 10.0.0.2"
+    assert (one.id, one.asks) == ("10.0.0.1:80", "10.0.0.1:80 --from 10.0.0.2%a0")
+    assert (one.packets, one.per_s, one.share, one.meant) == (9, 3.0, 1.0, False)
+    assert "XFRM_POLICY/tcp_v4_rcv" in one.explains
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"sockets_tcp": []},  # what strangers try
+        {"drop_reasons": [drop(source="")]},  # the kernel told no packet of it
+        {"drop_reasons": [drop(source=NEAR, to=FAR)]},  # what this host opens fails as a call
+        {"drop_reasons": [drop("TCP_FLAGS")]},  # nothing that the walk decides
+        {"drop_reasons": [drop(protocol="icmp")]},
+    ],
+)
+def test_packets_that_are_no_trouble(tables: Any) -> None:
+    known = {"drop_reasons": [drop()], "xfrm_policies": [POLICY], **tables}
+    assert build(frame(**known), SEEN) == ()
+
+
+def test_what_the_walk_does_not_see_stops_nothing() -> None:
+    assert [one.stops for one in facts(drop())] == [False]
+
+
+def test_the_answers_of_a_service_stand_for_its_flow() -> None:
+    back = drop("NETFILTER_DROP", "nft_do_chain", NEAR, FAR, (80, 40000))
+    (one,) = troubles(frame(drop_reasons=[back]), SEEN)
+    assert (one.flow.name, one.flow.origin, one.flow.arrives) == ("10.0.0.1:80", FAR, "")
+
+
+@pytest.mark.parametrize(
+    ("more", "share"),
+    [
+        ({"local": "127.0.0.1", "remote": "127.0.0.1"}, 1.0),
+        ({"local": NEAR, "state": "syn_recv", "remote": FAR}, 1.0),
+        ({"local": NEAR, "remote": FAR}, None),
+        ({"local": f"::ffff:{NEAR}", "remote": f"::ffff:{FAR}"}, None),
+    ],
+)
+def test_while_others_are_served_a_policy_may_be_meant(more: Any, share: float | None) -> None:
+    other = listener(**{"port": 80, "state": "established", **more})
+    rows = [listener("0.0.0.0", 80), other]
+    (one,) = facts(drop(), xfrm_policies=[POLICY], sockets_tcp=rows)
+    assert one.share == share
+    assert one.meant is (share is None)
+
+
+def test_a_finding_is_explained_where_most_of_its_packets_are() -> None:
+    rows = drop(), drop(to="10.7.0.1", packets=90)
+    found = facts(*rows, xfrm_policies=[POLICY])
+    assert ["XFRM_POLICY/tcp_v4_rcv" in one.explains for one in found] == [True, False]
+
+
+def test_few_are_walked_and_a_destination_once() -> None:
+    rows = [drop("NETFILTER_DROP", "nft_do_chain", to=f"10.1.0.{n}") for n in range(2, 20)]
+    assert len(troubles(frame(drop_reasons=rows), SEEN)) == MOST
+    assert len(troubles(frame(drop_reasons=[drop(), drop("IP_LOCALNET", "f")]), SEEN)) == 2
+
+
+def ruled(**more: Any) -> dict[str, Any]:
+    rules = [Rule("inet", "fw", "c", 5, (("meta", 16, 1), ("cmp", 1, 0, "06"), DROPS))]
+    return {"nft_hooks": [Hook("inet", "fw", "c", "input", 0, "filter", drops=False)],
+            "nft_rules": rules, **more}  # fmt: skip
+
+
+def test_a_rule_of_the_filter_may_be_meant() -> None:
+    (one,) = facts(drop("NETFILTER_DROP", "nft_do_chain"), **ruled())
+    assert one.stops
+    assert one.meant
+    assert one.decider.startswith("rule 5 of chain c")
+
+
+def test_bridged_frames_that_a_policy_for_routed_packets_drops_are_not_meant() -> None:
+    ports = [link(f"p{n}", n, master="br0", slave_kind="bridge", port_state="forwarding",
+                  isolated=False) for n in (10, 11)]  # fmt: skip
+    (one,) = facts(
+        drop("NETFILTER_DROP", "nft_do_chain", to=OTHER, interface="10"),
+        links=[*SOUND["links"], link("br0", 9, kind="bridge"), *ports],
+        nft_hooks=[Hook("ip", "f", "FORWARD", "forward", 0, "filter", drops=True)],
+        sysctls=[Sysctl("net.bridge.bridge-nf-call-iptables", "1")],
+    )  # fmt: skip
+    assert one.stops
+    assert not one.meant
+    assert one.share is None  # whether others get through is not known
+    assert one.asks == "10.0.0.9:80 --from 10.0.0.2%p10"
+
+
+def test_a_policy_of_ipsec_for_other_hosts_may_be_meant() -> None:
+    forwards = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
+    shut = Policy("fwd", 8, "10.1.0.0/24", "10.0.0.0/24", 100, blocks=True)
+    (one,) = facts(drop(to="10.1.0.7"), xfrm_policies=[shut], interface_sysctls=forwards)
+    assert (one.stops, one.meant) == (True, True)
+
+
+DNAT = (
+    ("meta", 16, 1), ("cmp", 1, 0, "06"), ("payload", 1, 2, 2, 2), ("cmp", 1, 0, "0050"),
+    ("immediate", 1, "7f000001"), ("immediate", 2, "1f90"), ("nat", 1, 2, 1, 1),
+)  # fmt: skip
+
+
+def test_the_rule_that_leads_packets_to_a_loopback_address_is_named() -> None:
+    martian = answer("127.0.0.1", "EINVAL", source=FAR, arrives="a0", port=8080)
+    (one,) = facts(
+        drop("IP_LOCALNET", "ip_rcv_finish_core", to="127.0.0.1", ports=(40000, 8080)),
+        nft_hooks=[Hook("ip", "nat", "pre", "prerouting", -100, "nat", drops=False)],
+        nft_rules=[Rule("ip", "nat", "pre", 2, DNAT)], ways=[martian],
+        sockets_tcp=[listener("127.0.0.1", 8080)],
+    )  # fmt: skip
+    assert one.id == "10.0.0.1:80"
+    assert one.decider.startswith(
+        "rule 2 of chain pre (hook prerouting, ip nat) sends packets to 10.0.0.1:80 to "
+        "127.0.0.1:8080, and net.ipv4.conf.a0.route_localnet is 0"
+    )
+    assert one.change.startswith("nettop set sysctl.net.ipv4.conf.a0.route_localnet 1")
+    assert "route_localnet" in one.command
+
+
+@pytest.mark.parametrize(("up", "stops"), [(False, True), (True, False)])
+def test_what_is_redirected_to_an_interface_that_is_down(*, up: bool, stops: bool) -> None:
+    (one,) = facts(
+        drop("TC_INGRESS", "__netif_receive_skb_core"),
+        links=[*SOUND["links"], link("ifb0", 9, kind="ifb", up=up)],
+        qdiscs=[qdisc("a0", "ingress", root=False)],
+    )  # fmt: skip
+    assert one.stops is stops
+    if stops:
+        assert one.decider == (
+            "the filters of ingress on a0 dropped 9 packets to tcp port 80 (ifb0, an ifb, is down)"
+        )
+        assert one.change == "ip link set ifb0 up"
+        assert "a0/ingress-1:" in one.explains
