@@ -230,6 +230,7 @@ def test_destinations_count_local_ports_and_those_that_are_left() -> None:
     tables = at(600, "1000 1999")
     (one,) = joined(tables, tables).more["destination"]
     assert (one.id, one.local, one.ports, one.available) == ("10.0.0.2:443", "10.0.0.1", 600, 990)
+    assert one.reserved == 10
     assert one.waiting is None  # not read
     few = at(100, "1000 1999")
     assert joined(few, few).more["destination"] == ()

@@ -25,6 +25,7 @@ from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
 from ...facts.kinds.bridge import Bridge
 from ...facts.kinds.call import Call
+from ...facts.kinds.destination import Destination
 from ...facts.kinds.drop import Drop
 from ...facts.kinds.firewall import Firewall
 from ...facts.kinds.flow import Flow
@@ -47,6 +48,7 @@ DOUBLE: Final = 2.0  # times the rate of now
 REST: Final = "failure"  # counters of failures without a rule of their own
 LEAVING: Final = ("output", "postrouting")  # hooks that segments of this host pass
 HOST: Final = "host"  # the target of findings about its counters
+NO_PORT: Final = "EADDRNOTAVAIL"  # of connect(): no local port is left for that end
 PLACES: Final = ("drop.whose", "drop.nics")  # where packets were dropped
 _PORT: Final = re.compile(r"\b(?:tcp|udp) port \d+")
 _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
@@ -206,7 +208,10 @@ def _parties(over: str, fact: object) -> set[int | str]:
         case Rival():
             return {fact.address}
         case Call():
-            return {one.partition(" port ")[0] for one in fact.to.split(", ")}
+            ends = {one.partition(" port ")[0] for one in fact.to.split(", ")}
+            return {*ends, *(f"{end} {fact.error}" for end in ends)}
+        case Destination():
+            return {f"{fact.id.rpartition(':')[0]} {NO_PORT}"}
         case Firewall():
             return {fact.id}
         case Drop():
