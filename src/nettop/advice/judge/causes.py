@@ -27,7 +27,7 @@ from ...facts.kinds.bridge import Bridge
 from ...facts.kinds.call import Call
 from ...facts.kinds.destination import Destination
 from ...facts.kinds.drop import Drop
-from ...facts.kinds.firewall import Firewall
+from ...facts.kinds.firewall import LEAVING, Firewall
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.memcg import Memcg
 from ...facts.kinds.process import Process
@@ -46,7 +46,6 @@ Below = Mapping[str, Collection[str]]  # the ports below a bridge, bond, VLAN or
 Rank = tuple[int, bool, float, bool, float, str]
 DOUBLE: Final = 2.0  # times the rate of now
 REST: Final = "failure"  # counters of failures without a rule of their own
-LEAVING: Final = ("output", "postrouting")  # hooks that segments of this host pass
 HOST: Final = "host"  # the target of findings about its counters
 NO_PORT: Final = "EADDRNOTAVAIL"  # of connect(): no local port is left for that end
 PLACES: Final = ("drop.whose", "drop.nics")  # where packets were dropped
