@@ -169,8 +169,8 @@ def _wrapped(sentence: str, first: str, more: str) -> list[str]:
 
 
 TABLES: Final = (
-    "addresses", "link_stats", "links", "processes", "qdiscs", "socket_owners", "sockets_tcp",
-    "sockets_udp", "sysctls", "tun_readers",
+    "addresses", "link_stats", "links", "namespaces", "processes", "qdiscs", "socket_owners",
+    "sockets_tcp", "sockets_udp", "sysctls", "tun_readers",
 )  # fmt: skip
 MOST: Final = 6  # rounds: an answer may lead to one more question
 

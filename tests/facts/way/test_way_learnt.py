@@ -1,11 +1,14 @@
-"""What the kernel learnt of a destination, from a redirect or a router on the way."""
+"""What no table of this namespace has: what the kernel learnt, and what rides on an interface."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import way_tables as host
 from way_tables import FAR, answer, frame, went
+
+from nettop.collect import neighbour_states, netns_children
 
 
 def test_a_next_hop_that_was_learnt_by_a_redirect_is_a_suspect() -> None:
@@ -30,3 +33,17 @@ def test_an_mtu_that_was_learnt_is_not_that_of_the_route() -> None:
     way = went(FAR, frame(ways=[learnt]))
     assert any("mtu 552, learnt from a router" in one.saw for one in way.steps)
     assert way.suspect is None
+
+
+def test_an_interface_does_not_reach_what_rides_on_it() -> None:
+    failed = [neighbour_states.Row("a0", FAR, 4, "failed")]
+    child = netns_children.Row(7, "eth0", "macvlan", 2, "web", 77, (FAR,))
+    decider = went(FAR, frame(neighbour_states=failed, netns_children=[child])).decider
+    assert decider is not None
+    assert decider.saw.startswith(f"{FAR} is eth0 of namespace web, a macvlan on a0: a0 itself")
+    assert decider.command == "nsenter -t 77 -n ip -d addr show eth0"
+    assert decider.change.startswith("ip link add HOST link a0 type macvlan mode bridge")
+    for other in (replace(child, below=3), replace(child, addresses=("10.0.0.9",))):
+        decider = went(FAR, frame(neighbour_states=failed, netns_children=[other])).decider
+        assert decider is not None
+        assert "no neighbour answers" in decider.saw
