@@ -93,6 +93,8 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("host-datagrams-lost", "socket-overrun"),  # one counter, by host and by process
         ("accept-queue-overflows", "accept-out-of-files"),  # one counter, by host and by listener
         ("accept-queue-overflows", "one-of-the-listeners-waits"),
+        ("peer-refuses-connections", "destination-out-of-reach"),  # one failure, by host and call
+        ("peer-refuses-connections", "calls-fail"),
         ("accept-queue-overflows", "program-held"),  # the program that does not accept
         ("segments-arrive-twice", "thread-waits-for-cpu"),  # acknowledged too late
         ("forwarded-packets-dropped", "firewall-drops"),  # one loss, by host and by rule
@@ -331,3 +333,66 @@ def test_a_counter_of_the_host_shows_where_the_kernel_drops() -> None:
     assert "net.ipv4.conf.feed0.rp_filter=2" in " ".join(told.advice)
     (bare,) = (one for one in findings(host=host) if one.rule == "reverse-path-filter-drops")
     assert "conf.IF.rp_filter" in " ".join(bare.advice)
+
+
+REFUSED: Mapping[str, Any] = {
+    "id": "pool[7]/connection/ECONNREFUSED", "call": "connection", "error": "ECONNREFUSED",
+    "to": "10.0.0.5 port 5432", "events": 30, "per_s": 6.0, "share": 0.9,
+}  # fmt: skip
+RIVAL = {"id": "10.0.0.5@eth0", "address": "10.0.0.5", "hardware": "02:01 02:02"}
+
+
+@pytest.mark.parametrize(("address", "cause"), [
+    ("10.0.0.5", "two-hosts-with-one-address@10.0.0.5@eth0"), ("10.0.0.6", ""),
+])  # fmt: skip
+def test_an_address_of_two_hosts_explains_what_is_refused_there(address: str, cause: str) -> None:
+    call = {**REFUSED, "to": f"10.0.0.9 port 1, {address} port 5432"}
+    found = {one.rule: one for one in findings(calls=[call], rivals=[RIVAL])}
+    assert found["calls-fail"].cause == cause
+    assert (next(iter(found)) == "two-hosts-with-one-address") is bool(cause)
+
+
+FILTERED: Mapping[str, Any] = {
+    "id": "NETFILTER_DROP/nft_do_chain", "reason": "NETFILTER_DROP", "kind": "turned away",
+    "rule": "firewall-drops", "packets": 300, "per_s": 60.0, "whose": "tcp port 5432 of db[9]",
+    "filters": "inet/fw/forward/2 (ct state invalid), inet/fw/in/9",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "explained"), [
+    ("inet/fw/forward/2", True), ("inet/fw/forward/3", False),
+])  # fmt: skip
+def test_what_the_tracking_forgot_explains_the_rule_that_drops_it(
+    rule: str, *, explained: bool
+) -> None:
+    found = {one.rule: one for one in findings(
+        drops=[FILTERED], firewalls=[{"id": rule, "drops": 60.0, "share": 0.2, "limited": False}],
+        host={"conntrack_invalid": 60.0, "ip_forwarded": 400.0, "tcp_in": 0.0},
+        sysctls={"net.netfilter.nf_conntrack_tcp_timeout_established": 3},
+    )}  # fmt: skip
+    first = found["idle-connections-forgotten"]
+    assert (first.cause, first.severity) == ("", "warning")
+    assert found["firewall-drops"].cause == (first.id if explained else "")
+
+
+@pytest.mark.parametrize(("port", "explained"), [(5432, True), (5433, False)])
+def test_what_the_packet_filter_drops_of_a_port_is_lost_on_no_path(
+    port: int, *, explained: bool
+) -> None:
+    stalled = {"id": "f", "protocol": "tcp", "local_port": port, "backoff": 6, "acked": 900,
+               "unacked": 4, "mss": 1448}  # fmt: skip
+    found = {one.rule: one for one in findings(
+        drops=[FILTERED], flows=[stalled], sysctls={"net.ipv4.tcp_mtu_probing": 0}
+    )}  # fmt: skip
+    cause = "packets-turned-away@NETFILTER_DROP/nft_do_chain" if explained else ""
+    assert found["mtu-black-hole"].cause == cause
+
+
+@pytest.mark.parametrize(("error", "explained"), [("EADDRNOTAVAIL", True), ("ETIMEDOUT", False)])
+def test_used_up_ports_explain_the_calls_that_find_none(error: str, *, explained: bool) -> None:
+    call = {**REFUSED, "call": "connect", "error": error, "to": "10.0.0.5 port 80"}
+    full = {"id": "10.0.0.5:80", "local": "10.0.0.1", "waiting": 50, "available": 50,
+            "reserved": 28182}  # fmt: skip
+    found = {one.rule: one for one in findings(calls=[call], destinations=[full])}
+    first = found["reserved-ports-leave-few"]
+    assert found["calls-fail"].cause == (first.id if explained else "")

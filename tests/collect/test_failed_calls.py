@@ -153,7 +153,7 @@ def test_whatever_the_bytes_only_the_documented_errors_come(data: bytes) -> None
 
 
 def test_calls_that_are_counted_no_more_are_a_table_in_part() -> None:
-    why = "programs of this host make 400,000 calls a second"
+    why = "the programs of this machine, in all its namespaces, make 400,000 calls a second"
     rows = failed_calls.parse(f"{CALLS}! {why}\n")
     assert isinstance(rows, Partly)
     assert (list(rows), rows.why) == (list(failed_calls.parse(CALLS)), why)

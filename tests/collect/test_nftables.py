@@ -61,6 +61,19 @@ def test_what_a_rule_tests_of_connections_is_told() -> None:
     assert row.tests == ""  # scrubbed
 
 
+@pytest.mark.parametrize(("used", "flags", "told"), [
+    (50_000, 3, "quota over 50000 bytes: used up"), (49_999, 1, "quota over 50000 bytes"),
+    (50_000, 2, "quota 50000 bytes: used up"),
+])  # fmt: skip
+def test_a_quota_is_told_with_whether_it_is_used_up(used: int, flags: int, told: str) -> None:
+    def big(kind: int, value: int) -> bytes:
+        return attribute(kind, struct.pack(">Q", value))
+
+    quota = expression("quota", big(1, 50_000), be32(2, flags), big(4, used))
+    (row,) = parsed(MATCH, quota, counter(5), verdict(DROP))
+    assert (row.tests, row.limited) == (told, False)
+
+
 def test_a_log_or_a_reject_may_follow_the_counter() -> None:
     assert len(parsed(counter(5), expression("log"), verdict(DROP))) == 1
     assert len(parsed(MATCH, counter(5), expression("reject"))) == 1

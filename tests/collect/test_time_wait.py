@@ -30,11 +30,14 @@ class Host:
     count: int
     reply: bytes = b""
     ports: str = "32768\t60999\n"
+    reserved: str = "\n"
     asked: list[Request] = field(default_factory=list)
 
     def text(self, path: str) -> str:
         if path.endswith("sockstat"):
             return f"sockets: used 3\nTCP: inuse 3 orphan 0 tw {self.count} alloc 5 mem 1\n"
+        if path.endswith("reserved_ports"):
+            return self.reserved
         assert path == "/proc/sys/net/ipv4/ip_local_port_range"
         return self.ports
 
@@ -77,6 +80,11 @@ def test_of_a_short_range_of_ports_a_quarter_is_many() -> None:
     assert time_wait.read(host) == [  # type: ignore[arg-type]
         time_wait.Row("10.0.0.1", "10.0.0.2", 443, 30)
     ]
+
+
+def test_reserved_ports_shorten_the_range() -> None:
+    host = Host(30, b"".join(map(waits, range(30))), reserved="32768-60949,8080\n")
+    assert [one.ports for one in time_wait.read(host)] == [30]  # type: ignore[arg-type]
 
 
 def test_nothing_is_asked_while_there_are_few() -> None:

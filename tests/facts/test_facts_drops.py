@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from flow_tables import link
 
 from nettop.collect import conntrack, drop_reasons, failures, nftables, socket_owners, sockets_udp
 from nettop.facts.joined import Joiner
@@ -158,3 +159,12 @@ def test_the_host_knows_whether_reasons_are_told() -> None:
     assert joined(drop_reasons=drops("QDISC_DROP")).host.drops_told
     assert joined(drop_reasons=[]).host.drops_told
     assert not joined().host.drops_told
+
+
+@pytest.mark.parametrize(("carrier", "means"), [(False, "eth0 has no carrier"), (True, "did not")])
+def test_without_a_carrier_no_queue_is_full(carrier: bool, means: str) -> None:
+    row = link("eth0", 2, carrier=carrier)
+    facts = joined(drop_reasons=drops("QDISC_DROP"), links=[Entry(row)])
+    (found,) = facts.more["drop"]
+    assert means in found.means
+    assert (found.kind == "loss") is carrier

@@ -143,19 +143,24 @@ def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None
     assert (police.ingress, police.load, police.drops_per_s) == (True, None, pytest.approx(7))
 
 
-def test_a_drop_of_the_firewall_is_compared_with_the_busiest_interface() -> None:
+@pytest.mark.parametrize(("hook", "drops", "share"), [
+    ("input", 10, 0.01), ("output", 1000, 0.5), ("", 2000, 1.0),
+])  # fmt: skip
+def test_a_drop_of_the_firewall_is_compared_with_the_busiest_interface(
+    hook: str, drops: int, share: float
+) -> None:
     def at(step: int) -> Tables:
         rows = [
-            nftables.Row("inet", "t", "in", "7", "input", limited=True, packets=10 * step),
-            nftables.Row("inet", "t", "in", "policy", "input", packets=4),
+            nftables.Row("inet", "t", "in", "7", hook, limited=True, packets=drops * step),
+            nftables.Row("inet", "t", "in", "policy", hook, packets=4),
         ]
         counted = stats("eth0", rx_packets=900 * step, tx_packets=100 * step)
         return {**HOST, "nftables": rows, "links": [link("eth0")], "link_stats": [counted]}
 
     (one,) = joined(at(0), at(1)).more["firewall"]
-    assert (one.id, one.hook, one.limited) == ("inet/t/in/7", "input", True)
-    assert one.drops == pytest.approx(10)
-    assert one.share == pytest.approx(0.01)
+    assert (one.id, one.hook, one.limited) == ("inet/t/in/7", hook, True)
+    assert one.drops == pytest.approx(drops)
+    assert one.share == pytest.approx(share)
 
 
 def test_a_reason_of_ipsec_is_a_fact_while_its_counter_moves() -> None:
@@ -230,6 +235,7 @@ def test_destinations_count_local_ports_and_those_that_are_left() -> None:
     tables = at(600, "1000 1999")
     (one,) = joined(tables, tables).more["destination"]
     assert (one.id, one.local, one.ports, one.available) == ("10.0.0.2:443", "10.0.0.1", 600, 990)
+    assert one.reserved == 10
     assert one.waiting is None  # not read
     few = at(100, "1000 1999")
     assert joined(few, few).more["destination"] == ()

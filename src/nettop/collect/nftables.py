@@ -30,6 +30,7 @@ _TESTED: Final[dict[str, codec.Table]] = {
     "ct": {2: Field("key", "raw")},
     "bitwise": {4: Field("mask", "nest", {1: Field("value", "raw")})},
     "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
+    "quota": {1: Field("bytes", "raw"), 2: Field("flags", "raw"), 4: Field("consumed", "raw")},
 }
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
@@ -47,7 +48,9 @@ class Row:
     packets: int | None = counter(
         "packets dropped; unknown: it does not count them", "packets", default=None
     )
-    tests: str = gauge("what it tests of connections: their state or number", default="")
+    tests: str = gauge(
+        "what it tests of connections, their state or number, and of its quota", default=""
+    )
 
     @property
     def name(self) -> str:
@@ -120,10 +123,11 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int | None, bool] | None
 
 
 def tested(expressions: Sequence[Attributes]) -> str:
-    """What a rule tests of connection tracking: `ct state invalid`, `ct count over 20`.
+    """What a rule tests of tracking and quotas: `ct state invalid`, `quota over 50000 bytes`.
 
     nft writes a state as ct, bitwise with the states as mask, and cmp (net/netfilter/nft_ct.c); a
-    number of connections is connlimit (net/netfilter/nft_connlimit.c).
+    number of connections is connlimit (net/netfilter/nft_connlimit.c). A quota that is used up
+    stays so (net/netfilter/nft_quota.c).
     """
     found, state = [], False
     for one in expressions:
@@ -138,6 +142,11 @@ def tested(expressions: Sequence[Attributes]) -> str:
         elif name == "connlimit" and "count" in values:
             over = "over " if _number(values.get("flags")) else ""
             found.append(f"ct count {over}{_number(values['count'])}")
+        elif name == "quota" and "bytes" in values:
+            over = "over " if (_number(values.get("flags")) or 0) & 1 else ""
+            size, used = _number(values["bytes"]) or 0, _number(values.get("consumed")) or 0
+            spent = ": used up" if used >= size else ""
+            found.append(f"quota {over}{size} bytes{spent}")
     return ", ".join(found)
 
 

@@ -10,6 +10,7 @@ not, each such connection is a group of one and has no row.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from struct import Struct
 from typing import Final
 
@@ -18,13 +19,14 @@ from ..host.netlink import diag, route
 from ..host.netlink.codec import messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from ._local_ports import RANGE, RESERVED, available
 from ._table import Table
 
 TABLE: Final = Table(every=10.0, optional=True)
 
 LEAST: Final = 100  # sockets of one server: fewer are not listed
-SHARE: Final = 4  # … unless they hold 1/SHARE of the port range
-_RANGE: Final = "/proc/sys/net/ipv4/ip_local_port_range"
+SHARE: Final = 4  # … unless they hold 1/SHARE of the available ports
+_RANGE, _RESERVED = (f"/proc/sys/{name.replace('.', '/')}" for name in (RANGE, RESERVED))
 _SOCKETS: Final = "/proc/net/sockstat"
 _SERVER: Final = Struct(">H16s16s")  # remote port, local address, remote address
 _SERVER_AT: Final = 6  # in struct inet_diag_msg
@@ -49,7 +51,10 @@ def read(source: Source) -> list[Row]:
     Nothing is asked while the host has too few sockets in TIME_WAIT for a row.
     """
     low, high = map(int, source.text(_RANGE).split())
-    least = min(LEAST, max(1, (high - low + 1) // SHARE))
+    ports, reserved = range(low, high + 1), ""
+    with suppress(OSError):
+        reserved = source.text(_RESERVED)
+    least = min(LEAST, max(1, available(ports, reserved) // SHARE))
     if waiting(source.text(_SOCKETS)) < least:
         return []
     return parse(diag.time_wait(source, low, high), least)

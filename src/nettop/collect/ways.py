@@ -1,12 +1,15 @@
 """The kernel's own route answers: RTM_GETROUTE with its parameters (`host.netlink.way`).
 
 For a packet that arrives, its reverse path filter decides too. A refusal is an answer: its errno.
+What the kernel learnt of a destination, by a redirect or a report of a smaller MTU, is in no table:
+only its answer has it (rt_fill_info() of net/ipv4/route.c, rt6_fill_node() of net/ipv6/route.c).
 The questions come from `Asked` in the memory of the sampler.
 """
 
 from __future__ import annotations
 
 import errno
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -16,7 +19,7 @@ from ..host.netlink.codec import Attributes
 from ..host.netlink.way import Question, answered, request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._routes import gateway
+from ._routes import IPV4, gateway
 from ._table import Memory, Table, recall
 from .fib import KINDS
 
@@ -25,6 +28,9 @@ __all__ = ["Asked", "Question", "Row"]
 TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 UNASKED: Final = "unasked"  # in place of an errno: nobody could ask the kernel
+REDIRECTED: Final = 0x00040000  # RTCF_REDIRECTED, of IPv4
+BY_REDIRECT: Final = 1  # RTPROT_REDIRECT, of IPv6
+_CACHE: Final = struct.Struct("=IIi")  # struct rta_cacheinfo: references, last use, expires
 _MTU: Final = 2  # RTAX_MTU: its bit in the locked metrics
 
 
@@ -58,6 +64,9 @@ class Row:
     mtu: int | None = gauge("MTU of the route", "bytes", default=None)
     locked: bool = gauge("the MTU of the route is locked: path MTU discovery does not change it",
                          default=False)  # fmt: skip
+    redirected: bool = gauge("the next hop was learnt by an ICMP redirect", default=False)
+    learnt: bool = gauge("what is known of this destination has a time at which it is forgotten",
+                         default=False)  # fmt: skip
 
     def answers(self, question: Question) -> bool:
         """Whether it is the answer to this question."""
@@ -89,7 +98,7 @@ def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
     except OSError:  # an older kernel
         network = None
     else:
-        to = match[1].get("to") or bytes(4 if head[0] == 2 else 16)
+        to = match[1].get("to") or bytes(4 if head[0] == IPV4 else 16)
         network = route.prefix(to, match[0][1])
     chosen, metrics = values.get("source"), values.get("metrics", {})
     return Row(
@@ -102,4 +111,11 @@ def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
         address=route.ip(chosen) if chosen else None,
         mtu=metrics.get("mtu"),
         locked=bool(metrics.get("lock", 0) & 1 << _MTU),
+        redirected=bool(head[8] & REDIRECTED) if head[0] == IPV4 else head[5] == BY_REDIRECT,
+        learnt=_expires(values.get("cacheinfo", b"")) > 0,
     )
+
+
+def _expires(cache: bytes) -> int:
+    """The time after which the kernel forgets what it learnt, in clock ticks; 0: never."""
+    return int(_CACHE.unpack_from(cache)[2]) if len(cache) >= _CACHE.size else 0

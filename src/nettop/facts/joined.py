@@ -46,7 +46,7 @@ NEEDS: Final = (
     "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_links",
     "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
-    "rings", "rivals", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
+    "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
     "sockets_tcp_multipath", "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls",
     "threads", "throttling", "topology", "waits", "xdp_sockets",
 )  # fmt: skip

@@ -171,9 +171,6 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
         ),
         answers_from_another=from_another(frame) if values["ip_unreachable"] else (),
-        rivals=tuple(
-            f"{row.address}@{row.interface} ({row.hardware})" for row in frame.rows("rivals")
-        ),
         full_listener=sums.full.name if sums.full is not None else None,
         full_waiting=sums.full.waiting if sums.full is not None else None,
         full_backlog=sums.full.backlog if sums.full is not None else None,

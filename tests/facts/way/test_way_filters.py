@@ -94,6 +94,22 @@ def test_a_rule_that_may_drop_is_suspected_where_the_filter_did(
         assert "rule 2 of chain c (hook output, inet t) may drop them" in way.suspect.saw
 
 
+@pytest.mark.parametrize(("quota", "drops"), [
+    ((50_000, 1, 50_000), True),  # over a quota that is used up
+    ((50_000, 1, 900), False),
+    ((50_000, 0, 900), True),  # until it is used up
+    ((50_000, 0, 50_000), False),
+])  # fmt: skip
+def test_a_quota_matches_until_it_is_used_up_or_from_then_on(
+    quota: tuple[int, int, int], *, drops: bool
+) -> None:
+    decider = went(FAR, ruled((*PORT80, ("quota", *quota), DROP)), port=80).decider
+    assert (decider is not None) is drops
+    if decider is not None and quota[1]:
+        assert "(hook output, inet t), whose quota of 48.8 KiB is used up, drops" in decider.saw
+        assert decider.change.startswith("nft reset rule inet t c handle 2 (nft 1.0.7")
+
+
 def test_an_accept_ends_the_chain() -> None:
     assert went(FAR, ruled((*PORT80, ACCEPT), (DROP,)), port=80).decider is None
     assert went(FAR, ruled((*PORT80, ACCEPT), (DROP,)), port=81).decider is not None

@@ -1,14 +1,15 @@
 """Which finding explains which: a cause comes before its symptoms, with the severity of the worst.
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
-target, on the same interface or a port below it, about the same process, or about the neighbour
-that the packets go to. A program explains those that wait for it, the way of packets what it names.
+target, on the same interface or a port below it, or about the same process, neighbour, address,
+port or rule of the packet filter. A program explains those that wait for it, the way of packets
+what it names.
 A shaper explains flows of its direction, and a rule for packets that leave explains flows that send
 no more again than it drops. A finding about the host explains other findings about the host, and
 findings about a flow between two hosts (`pair`). A finding about a counter of the host may have its
 cause on any target. What the kernel says of a drop or of a failed call follows the rule that its
-words name. A chain of the packet filter, which every packet passes, explains findings about any
-target.
+words name, unless that one follows this rule. A chain of the packet filter, which every packet
+passes, explains findings about any target.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
 from ...facts.kinds.bridge import Bridge
 from ...facts.kinds.call import Call
+from ...facts.kinds.destination import Destination
 from ...facts.kinds.drop import Drop
-from ...facts.kinds.firewall import Firewall
+from ...facts.kinds.firewall import LEAVING, Firewall
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.memcg import Memcg
 from ...facts.kinds.process import Process
 from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
+from ...facts.kinds.rival import Rival
 from ...facts.kinds.way import WayFact
 from ...facts.limits.prediction import Prediction
 from ...terms.dataclass import dataclass
@@ -43,9 +46,10 @@ Below = Mapping[str, Collection[str]]  # the ports below a bridge, bond, VLAN or
 Rank = tuple[int, bool, float, bool, float, str]
 DOUBLE: Final = 2.0  # times the rate of now
 REST: Final = "failure"  # counters of failures without a rule of their own
-LEAVING: Final = ("output", "postrouting")  # hooks that segments of this host pass
 HOST: Final = "host"  # the target of findings about its counters
+NO_PORT: Final = "EADDRNOTAVAIL"  # of connect(): no local port is left for that end
 PLACES: Final = ("drop.whose", "drop.nics")  # where packets were dropped
+_PORT: Final = re.compile(r"\b(?:tcp|udp) port \d+")
 _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
@@ -151,6 +155,8 @@ def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
         told = (one.rule.id,)
     for name in (*one.rule.after, *told):
         for other in found:
+            if other.rule.id == name and name in told and one.rule.id in other.rule.after:
+                continue  # it names what the kernel only calls a drop
             if other.rule.id == name and _meets(other, one, below):
                 return other.finding.id
     return None
@@ -168,7 +174,7 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return getattr(one.fact, "id", "") in cause.fact.explains
     if cause.rule.over == "chain":  # every packet passes the packet filter
         return True
-    if isinstance(one.fact, Drop | Call):  # the words of the kernel's reason name the rule
+    if isinstance(one.fact, Drop | Call) and one.fact.rule == cause.rule.id:
         return True
     if isinstance(cause.fact, Firewall) and isinstance(one.fact, Flow):
         again = one.fact.retransmits_per_s or 0.0
@@ -186,7 +192,11 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
 
 
 def _parties(over: str, fact: object) -> set[int | str]:
-    """The processes, by number, the neighbour and its @interface that a fact is about."""
+    """What a fact is about beside its interface.
+
+    Processes by number; a neighbour, its address and its @interface; the addresses that calls are
+    for; the local port of packets (`tcp port 80`) and the rules of the packet filter that drop.
+    """
     match fact:
         case Quota() | Memcg():
             return set(fact.pids)
@@ -194,13 +204,27 @@ def _parties(over: str, fact: object) -> set[int | str]:
             return {fact.pid}
         case Absent():
             return {fact.id, f"@{fact.id.rpartition('@')[2]}"}
+        case Rival():
+            return {fact.address}
+        case Call():
+            ends = {one.partition(" port ")[0] for one in fact.to.split(", ")}
+            return {*ends, *(f"{end} {fact.error}" for end in ends)}
+        case Destination():
+            return {f"{fact.id.rpartition(':')[0]} {NO_PORT}"}
+        case Firewall():
+            return {fact.id}
+        case Drop():
+            rules = (one.partition(" ")[0] for one in fact.filters.split(", "))
+            return {*rules, *_PORT.findall(fact.whose)}
         case Bridge():
             return {f"@{fact.name}"}
         case Attempt():
-            return {fact.neighbour} if fact.neighbour is not None else set()
+            near = {fact.neighbour} if fact.neighbour is not None else set()
+            return {fact.id.rpartition(":")[0], *near}
     process = kinds()[over].parents.get("process")
     pid = process(fact) if process is not None else None
-    return {pid} if isinstance(pid, int) else set()
+    port = {f"{fact.protocol} port {fact.local_port}"} if isinstance(fact, Flow) else set()
+    return {pid, *port} if isinstance(pid, int) else {*port}
 
 
 def _chain(name: str, causes: dict[str, str]) -> list[str]:

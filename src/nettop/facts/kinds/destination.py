@@ -13,6 +13,8 @@ from ipaddress import ip_address
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from ...collect._local_ports import RANGE, RESERVED
+from ...collect._local_ports import available as free
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
@@ -43,6 +45,9 @@ class Destination:
     )
     loopback: bool = gauge("between loopback addresses", default=False)
     datagrams: bool = gauge("datagram sockets, which share the ports of all servers", default=False)
+    reserved: int | None = gauge(
+        "ports of ip_local_port_range that ip_local_reserved_ports takes", "ports", default=None
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
@@ -50,7 +55,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
     entries = frame.tables.get("sockets_tcp", ())
     held = frame.rows("time_wait")
     chosen = _range(facts.sysctls)
-    available = None if chosen is None else _available(chosen, facts.sysctls)
+    listed = facts.sysctls.get(RESERVED, "")
+    available = None if chosen is None else free(chosen, listed)
+    reserved = len(chosen) - available if chosen and available is not None else None
     least = LEAST if available is None else min(LEAST, max(1, available // SHARE))
     plain = _datagrams(frame, chosen, available, least) if chosen else ()
     if len(entries) < least and not held:
@@ -68,7 +75,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
             f"{remote}:{port}", local, used[local, remote, port],
             waiting[local, remote, port] if known else None,
             half[local, remote, port] if known else None, available,
-            ip_address(remote.partition("%")[0]).is_loopback,
+            ip_address(remote.partition("%")[0]).is_loopback, reserved=reserved,
         )
         for (local, remote, port), count in (used + waiting + half).most_common()
         if count >= least
@@ -100,27 +107,10 @@ def _datagrams(
 
 
 def _range(sysctls: Mapping[str, str]) -> range | None:
-    low_high = triple(sysctls.get("net.ipv4.ip_local_port_range"))
+    low_high = triple(sysctls.get(RANGE))
     if len(low_high) != 2 or not 0 <= low_high[0] <= low_high[1] <= LAST_PORT:
         return None
     return range(low_high[0], low_high[1] + 1)
-
-
-def _available(whole: range, sysctls: Mapping[str, str]) -> int:
-    reserved = _ports(sysctls.get("net.ipv4.ip_local_reserved_ports", ""))
-    return len(whole) - sum(
-        max(0, min(last, whole[-1]) - max(first, whole[0]) + 1) for first, last in reserved
-    )
-
-
-def _ports(text: str) -> list[tuple[int, int]]:
-    """The ranges of a list such as `8080,9148-9150`; other text is left out."""
-    ranges = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if first.isdecimal() and (last.isdecimal() or not dash):
-            ranges.append((int(first), int(last) if dash else int(first)))
-    return ranges
 
 
 KIND = Kind(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST: Final = 3  # ports, destinations or rules that are named
 FILTER: Final = "NETFILTER_DROP"
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
+QUEUE: Final = "QDISC_DROP"
 UNTRACKED: Final = "Connection tracking could not insert the entry of the packet"
 
 
@@ -50,7 +51,7 @@ class Drop:
 _ETH0: Final = re.compile(r"\beth0\b")
 
 
-def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
+def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
     """One fact for each reason and place that dropped in this namespace."""
     found: dict[tuple[str, str], list[Entry[Any]]] = {}
     for entry in frame.tables.get("drop_reasons", ()):
@@ -62,10 +63,28 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:  # noqa: ARG001
     programs = _programs(frame)
     filters = _filters(frame.tables.get("nftables", ()))
     untracked = sum(one.rate("failures") or 0.0 for one in frame.tables.get("conntrack", ()))
+    dead = {nic.name for nic in facts.nics if nic.carrier is False}
     return tuple(
-        _of_tracking(_drop(*key, entries, names, filters, programs), untracked)
+        _of_carrier(_of_tracking(_drop(*key, entries, names, filters, programs), untracked), dead)
         for key, entries in found.items()
     )
+
+
+def _of_carrier(drop: Drop, dead: Collection[str]) -> Drop:
+    """The drop in the words of an interface without a carrier, which has no queue that is full.
+
+    The kernel gives such an interface a queue that drops all (noop_enqueue()). `dead`: their names.
+    """
+    if drop.reason != QUEUE or not drop.nic or not {*drop.nics.split(", ")} <= {*dead}:
+        return drop
+    return replace(
+        drop, kind="turned away", rule="",
+        means=f"{drop.nic} has no carrier, and drops what is sent",
+        cause="The link is down: no route or neighbour should lead there any more.",
+        advice=f"`ip -br link show {drop.nic}` shows NO-CARRIER and `ip route show dev {drop.nic}` "
+        f"what still leads there. Bring the link up, or set `ip link set {drop.nic} down`.",
+        rests="net/sched/sch_generic.c, dev_deactivate_many(), noop_enqueue()",
+    )  # fmt: skip
 
 
 def _of_tracking(drop: Drop, untracked: float) -> Drop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
@@ -11,6 +11,9 @@ from ..kind import Kind
 
 if TYPE_CHECKING:
     from .. import Facts
+
+
+LEAVING: Final = ("output", "postrouting")  # passed before the interface
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +25,11 @@ class Firewall:
     limited: bool = gauge("drops what exceeds a rate limit", default=False)
     drops: float | None = gauge("packets dropped", "packets/s", default=None)
     share: float | None = gauge(
-        "packets dropped / packets of the busiest interface", "ratio", default=None
+        "packets dropped / packets of the busiest interface and those dropped before one",
+        "ratio",
+        default=None,
     )
+    tests: str = gauge("what it tests of connections and of its quota", default="")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Firewall, ...]:
@@ -38,8 +44,10 @@ def build(frame: Frame, facts: Facts) -> tuple[Firewall, ...]:
     for entry in frame.tables.get("nftables", ()):
         row, drops = entry.now, entry.rate("packets")
         if drops:
-            share = drops / busiest if busiest else None
-            found.append(Firewall(row.name, row.hook, row.limited, drops, share))
+            # the interface counts what is dropped behind it, and not what it never was given
+            whole = busiest + drops if row.hook in LEAVING else max(busiest, drops)
+            share = drops / whole if busiest else None
+            found.append(Firewall(row.name, row.hook, row.limited, drops, share, row.tests))
     return tuple(found)
 
 

@@ -185,9 +185,6 @@ class HostFact:
     duplicates: tuple[str, ...] = gauge(
         "IPv6 addresses that another host has, as address@interface", default=()
     )
-    rivals: tuple[str, ...] = gauge(
-        "neighbours with two hardware addresses in turn, as address@interface (both)", default=()
-    )
     icmp_filtered: int = gauge(
         "ICMP messages that the packet filter of this host dropped", "packets", default=0
     )

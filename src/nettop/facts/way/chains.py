@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ...terms import units
 from ...terms.dataclass import dataclass
-from .packet import NEW, UNTRACKED, Packet
+from .packet import NEW, OVER, UNTRACKED, Packet
 
 if TYPE_CHECKING:
     from ...collect.nft_hooks import Row as HookRow
@@ -29,7 +30,25 @@ TRACKS: Final = -200  # priority at which connections are tracked: NF_IP_PRI_CON
 def named(rule: RuleRow, chain: HookRow) -> str:
     """A rule that is passed from this base chain, in words."""
     where = f"hook {chain.hook}, {chain.family} {chain.table}"
-    return f"rule {rule.handle} of chain {rule.chain} ({where})"
+    spent = _quota(rule)
+    used = f", whose quota of {units.size(spent)} is used up," if spent is not None else ""
+    return f"rule {rule.handle} of chain {rule.chain} ({where}){used}"
+
+
+def cure(rule: RuleRow) -> str:
+    """What ends the drops of a rule."""
+    place = f"{rule.family} {rule.table} {rule.chain} handle {rule.handle}"
+    again = f"nft reset rule {place} (nft 1.0.7 or newer), which begins its quota again, or "
+    return f"{again * (_quota(rule) is not None)}nft delete rule {place}"
+
+
+def _quota(rule: RuleRow) -> int | None:
+    """The quota of a rule for what exceeds it, in bytes, once that is used up."""
+    for name, *values in rule.does:
+        match name, values:
+            case "quota", [int(size), int(flags), int(used)] if flags & OVER and used >= size:
+                return size
+    return None
 
 
 @dataclass(frozen=True, slots=True)

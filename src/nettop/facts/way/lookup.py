@@ -123,6 +123,8 @@ class Hop:
     address: str | None = None  # source address
     mtu: int | None = None
     locked: bool = False  # path MTU discovery does not change the MTU
+    redirected: bool = False  # the next hop was learnt by an ICMP redirect
+    learnt: bool = False  # the MTU was, from a router on the way
     error: str = ""  # errno of the kernel's refusal
     unasked: str = ""  # why the kernel was not asked; empty: it answered
     found: Found = Found()
@@ -139,7 +141,8 @@ def routed(host: Host, question: Question) -> Hop:
     answer = host.answer(question)
     if answer is not None and not answer.error:
         return Hop(answer.kind, answer.network, answer.table, answer.interface, answer.gateway,
-                   answer.address, answer.mtu, answer.locked, found=found)  # fmt: skip
+                   answer.address, answer.mtu, answer.locked, answer.redirected, answer.learnt,
+                   found=found)  # fmt: skip
     if answer is not None and answer.error != UNASKED:
         kind = found.kind if found.kind in REFUSALS else REFUSED.get(answer.error, "")
         return Hop(kind, error=answer.error, found=found)

@@ -24,6 +24,7 @@ _STATE: Final = 0  # NFT_CT_STATE
 # discovery), what fits no connection and opens none
 NEW, ESTABLISHED, UNTRACKED, INVALID = 8, 2, 64, 1
 # what lets a packet pass by without a change that matters here
+OVER: Final = 1  # NFT_QUOTA_F_INV: it matches once the quota is used up
 _HARMLESS: Final = frozenset(("counter", "log", "notrack", "objref", "last", "comment"))
 
 
@@ -62,6 +63,9 @@ class Packet:
                     if said is False:
                         return False
                     known = known if said else None
+                case "quota", [int(size), int(flags), int(used)]:  # nft_quota_do_eval()
+                    if (used >= size) is not bool(flags & OVER):
+                        return False
                 case (("immediate" | "queue" | "reject" | "nat" | "redir" | "masq"), _):
                     pass
                 case _:

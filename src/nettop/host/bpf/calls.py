@@ -134,8 +134,8 @@ class Counter:
         if rate > MOST:
             self._counting.drop(*self._slows)
             self._stopped = (
-                f"programs of this host make {rate:,.0f} calls a second, and counting those that "
-                "fail slows each: nettop stopped it"
+                f"the programs of this machine, in all its namespaces, make {rate:,.0f} calls a "
+                "second, and counting those that fail slows each: nettop stopped it"
             )
 
     def close(self) -> None:

@@ -69,6 +69,7 @@ ROUTE: Final = {
                                  7: Field("cwnd"), 8: Field("advmss"), 11: Field("initcwnd"),
                                  14: Field("initrwnd"), 16: Field("congestion", "text")}),
     9: Field("multipath", "raw"),
+    12: Field("cacheinfo", "raw"),
     15: Field("table"),
     18: Field("via", "raw"),
 }  # fmt: skip

@@ -105,7 +105,8 @@ def _small(look: Look) -> Iterator[Reading]:
     )
     if held >= 0.5 and least is not None and least < NEAR and rtt > DELAYED:
         why = f"in {units.share(held)} of the samples a part smaller than a segment waits for an "
-        why += f"acknowledgement, which comes after {units.seconds(rtt / 1e6)}"
+        why += f"acknowledgement; with those that come at once they take {units.seconds(rtt / 1e6)}"
+        why += " on average"
         yield Reading("nagle", "here", f"writes of {_program(look)}", "measured", why, held,
                       None, held)  # fmt: skip
 

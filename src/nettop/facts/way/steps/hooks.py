@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ...flow_words import end
-from ..chains import MAY_NOTRACK, NOTRACK, End, named, passed, untracking
+from ..chains import MAY_NOTRACK, NOTRACK, End, cure, named, passed, untracking
 from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
@@ -117,8 +117,7 @@ def _told(
         return
     if who and by is not None:
         yield Step(
-            "hooks", STOPS, f"{who} drops {leg.what}{why}", show,
-            f"nft delete rule {by.family} {by.table} {by.chain} handle {by.handle}",
+            "hooks", STOPS, f"{who} drops {leg.what}{why}", show, cure(by),
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port

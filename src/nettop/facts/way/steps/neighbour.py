@@ -56,7 +56,9 @@ def _entry(leg: Leg) -> Iterator[Step]:
         yield Step("neighbour", PASSES, f"{to} on {hop.interface}: no entry yet; the first packet "
                    "asks for it", show)  # fmt: skip
     elif row.state in ABSENT:
-        step = _dropped(leg, link, to, show) or _silent(leg, link, to, show)
+        step = (
+            _dropped(leg, link, to, show) or _rides(leg, link, to) or _silent(leg, link, to, show)
+        )
         yield replace(step, outcome=SUSPECT) if len(leg.hop.found.routes) > 1 else step
     elif row.state == "permanent" and not leg.host.told(link.interface):
         yield Step(
@@ -101,6 +103,23 @@ def _dropped(leg: Leg, link: LinkRow, to: str, show: str) -> Step | None:
                 "neighbour", STOPS, f"no neighbour answers for {to}: {link.interface} drops the "
                 f"questions, {words.means[:1].lower()}{words.means[1:]} ({row.reason})",
                 show, words.advice.rstrip("."),
+            )  # fmt: skip
+    return None
+
+
+def _rides(leg: Leg, link: LinkRow, to: str) -> Step | None:
+    """The address is on an interface that rides on this one, in another namespace of this host."""
+    name = link.interface
+    for row in leg.host.frame.rows("netns_children"):
+        if row.below == link.index and to in row.addresses:
+            return Step(
+                "neighbour", STOPS, f"{to} is {row.interface} of namespace {row.place}, a "
+                f"{row.kind} on {name}: {name} itself does not reach what rides on it (mode bridge "
+                "is between such interfaces only)",
+                f"nsenter -t {row.pid} -n ip -d addr show {row.interface}",
+                f"ip link add HOST link {name} type {row.kind} mode "
+                f"{'bridge' if row.kind == 'macvlan' else 'l2'}, with an address and the route to "
+                f"{to} on HOST; or a veth pair into the namespace",
             )  # fmt: skip
     return None
 

@@ -68,9 +68,13 @@ def _passed(leg: Leg) -> Iterator[Step]:
     kind = "" if hop.kind == "unicast" else f"{hop.kind} "
     network = hop.network or leg.question.to
     mtu = f", mtu {hop.mtu}" if hop.mtu else ""
+    mtu += ", learnt from a router on the way" if hop.mtu and hop.learnt else ""
+    if hop.redirected and hop.gateway:
+        yield _redirected(leg)
+        return
     yield Step("route", PASSES, f"{kind}route {network}{table}{via} dev {hop.interface}{mtu}",
                _get(leg))  # fmt: skip
-    if hop.mtu and hop.locked:
+    if hop.mtu and hop.locked and not hop.learnt:
         yield Step(
             "route", SUSPECT, f"route {network} locks the MTU at {hop.mtu}: what routers on the "
             "way say of a smaller one is not heard, and larger packets are lost there",
@@ -89,6 +93,22 @@ def _passed(leg: Leg) -> Iterator[Step]:
             f"ip route replace {network} with the other next hops only, or bring up {names}",
             tuple(f"{row.gateway or row.to}@{row.interface}" for row in lost),
         )  # fmt: skip
+
+
+def _redirected(leg: Leg) -> Step:
+    """A next hop that another router named, and that no table has (ip_rt_redirect())."""
+    hop, to = leg.hop, leg.question.to
+    six = ":" in to
+    usual = next((row for row in hop.found.routes if row.gateway), None)
+    table = f", where route {usual.to} has {usual.gateway}" if usual is not None else ""
+    keys = [f"net.{'ipv6' if six else 'ipv4'}.conf.{one}.accept_redirects"
+            for one in ("all", (hop.interface or "").replace(".", "/"))]  # fmt: skip
+    return Step(
+        "route", SUSPECT, f"packets to {to} go via {hop.gateway} dev {hop.interface} by an ICMP "
+        f"redirect that this host accepted{table}", _get(leg),
+        f"sysctl -w {' '.join(f'{key}=0' for key in keys)}; ip {'-6 ' * six}route flush cache; or "
+        f"let {hop.gateway} forward what comes to {to}",
+    )  # fmt: skip
 
 
 def _for_users(leg: Leg) -> Iterator[Step]:

@@ -1,0 +1,49 @@
+"""What no table of this namespace has: what the kernel learnt, and what rides on an interface."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import way_tables as host
+from way_tables import FAR, answer, frame, went
+
+from nettop.collect import neighbour_states, netns_children
+
+
+def test_a_next_hop_that_was_learnt_by_a_redirect_is_a_suspect() -> None:
+    learnt = answer("192.0.2.9", kind="unicast", network="0.0.0.0/0", table=254, interface="a0",
+                    address=host.NEAR, gateway="10.0.0.3", redirected=True)  # fmt: skip
+    way = went("192.0.2.9", frame(ways=[learnt]))
+    assert way.decider is None
+    assert way.suspect is not None
+    words = f"redirect that this host accepted, where route 0.0.0.0/0 has {host.GATEWAY}"
+    assert words in way.suspect.saw
+    assert "net.ipv4.conf.a0.accept_redirects=0; ip route flush cache" in way.suspect.change
+
+
+def test_an_mtu_that_was_learnt_is_not_that_of_the_route() -> None:
+    known: dict[str, Any] = {
+        "network": "10.0.0.0/24",
+        "table": 254,
+        "interface": "a0",
+        "address": host.NEAR,
+    }
+    learnt = answer(FAR, kind="unicast", mtu=552, locked=True, learnt=True, **known)
+    way = went(FAR, frame(ways=[learnt]))
+    assert any("mtu 552, learnt from a router" in one.saw for one in way.steps)
+    assert way.suspect is None
+
+
+def test_an_interface_does_not_reach_what_rides_on_it() -> None:
+    failed = [neighbour_states.Row("a0", FAR, 4, "failed")]
+    child = netns_children.Row(7, "eth0", "macvlan", 2, "web", 77, (FAR,))
+    decider = went(FAR, frame(neighbour_states=failed, netns_children=[child])).decider
+    assert decider is not None
+    assert decider.saw.startswith(f"{FAR} is eth0 of namespace web, a macvlan on a0: a0 itself")
+    assert decider.command == "nsenter -t 77 -n ip -d addr show eth0"
+    assert decider.change.startswith("ip link add HOST link a0 type macvlan mode bridge")
+    for other in (replace(child, below=3), replace(child, addresses=("10.0.0.9",))):
+        decider = went(FAR, frame(neighbour_states=failed, netns_children=[other])).decider
+        assert decider is not None
+        assert "no neighbour answers" in decider.saw
