@@ -92,6 +92,9 @@ def heat(
     each = min(MOST, rows // max(1, len(known)))
     if each >= LEAST:
         return tuple(row for index in sorted(order) for row in _tall(moments, index, room, each))
+    if each == 2:  # one below the other without a gap
+        low = (_tall(moments, index, room, each + 1)[:each] for index in sorted(order))
+        return tuple(row for rows_ in low for row in rows_)
     out = []
     for index in order:
         busy, kinds = _values(moments, index, room)

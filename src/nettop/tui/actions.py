@@ -188,6 +188,7 @@ class Actions:
         if "journal" in lazy and self.away is not None and not self.away.used:
             self.away.used = True
             self._spawn("journal", self.reload)
+        self._ask_there(scene)
         far = self.away is not None or any(one.id.startswith(PEERS) for one in scene.pending)
         every = AWAY_EVERY if far else JOURNAL_EVERY
         due = (
@@ -196,6 +197,15 @@ class Actions:
         if due or (self._here() and journal_version() != self.journal_seen):
             self.journal_read = now
             self._spawn("journal", self.reload)
+
+    def _ask_there(self, scene: Scene) -> None:
+        """Where another host has a finding with a change: ask once whether it can be made there."""
+        theirs = self.beyond.away() if self.beyond is not None and scene.peer is not None else None
+        plans = (scene.plans, scene.peer.plans if scene.peer is not None else {})
+        for away, steps in zip((self.away, theirs), plans, strict=True):
+            if away is not None and not away.asked and any(steps.values()):
+                away.asked = True
+                self._spawn("nettop there", away.ask)
 
     def _count(self) -> None:
         """Let the countdown of changes run on without a picture; `follow` begins the next."""

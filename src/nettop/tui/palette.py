@@ -13,7 +13,7 @@ from ..views.ask import Key
 from ..views.scene import Scene
 from ..views.view import THEMES, View
 from . import keys
-from .keys import GROUPS, KEYS, OWN, shown_as
+from .keys import GROUPS, KEYS, shown_as
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -87,8 +87,8 @@ def _key_rows(keys: list[Key]) -> Iterator[Line]:
 def help_lines(view: View, width: int, height: int) -> list[Line]:
     """The symbols of the pane, then the table of keys in as many columns as needed.
 
-    If there is not enough room, first the headings of the keys are left out, then the keys that
-    only other panes have.
+    If there is not enough room, the headings of the keys are left out; if that is not enough, there
+    are more rows than `height`, which scroll.
     """
     entries: list[Line] = []
     for group in GROUPS:
@@ -98,19 +98,11 @@ def help_lines(view: View, width: int, height: int) -> list[Line]:
     symbols = [line((f" {here.TITLE.upper()}", "title"))]
     symbols += [*(line((f" {text}", "")) for text in wrap(here.LEGEND, min(width, 110) - 2)), ()]
     bare = [row for row in entries if row and row[0][1] == "key"]
-    here_only = list(
-        _key_rows([key for key in KEYS if OWN.get(key.action, (view.pane,))[0] == view.pane])
-    )
     across = max(1, min(3, width // 39))
-    layouts = [
-        (symbols, entries), (symbols, bare), (symbols[1:-1], here_only), ([], bare), ([], here_only)
-    ]  # fmt: skip
-    for above, rows in layouts:
-        room = height - len(above)
-        if -(-len(rows) // across) <= room:
-            break
+    room = height - len(symbols)
+    rows = next((one for one in (entries, bare) if -(-len(one) // across) <= room), entries)
     while across > 1 and -(-len(rows) // (across - 1)) <= room:
         across -= 1  # wider columns
     deep = -(-len(rows) // across)
     columns = [rows[at : at + deep] for at in range(0, len(rows), deep)]
-    return [*above, *beside(columns, width // across, width)][:height]
+    return [*symbols, *beside(columns, width // across, width)]

@@ -26,6 +26,7 @@ from ..views.scene import (
 from ..views.view import View
 from .notes import Post, Update, ask_question, note
 from .planning import Planning, changeable, triples
+from .trying import proof_of
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -90,8 +91,15 @@ class Playing:
             return
         body = (
             *self.planning.lines(changes),
-            line(f" Set and reverted in turn, {PAIRS} pairs of runs, played in half a minute."),
-            line((" Kept only if better. On a host, each run is a test to a peer.", "dim")),
+            line(
+                f" Set and reverted in turn, {PAIRS} pairs of runs, shortened to {SAMPLES} s each."
+            ),
+            line(
+                (
+                    " Kept only if better. On a host, each run is a test to a peer, for longer.",
+                    "dim",
+                )
+            ),
         )
         yes = "play it (Ctrl-X stops)"
         question = Question(f"Prove {finding.id}", (("", body),), "prove", yes,
@@ -224,17 +232,16 @@ class Playing:
                 return None
 
     def _tell(self, finding: str, number: int, runs: dict[bool, list[float]]) -> None:
-        pairs = min(map(len, runs.values()))
-        standing = StoredResult(
-            "", 0.0, "", "", unit="bit/s", higher=True,
-            before=tuple(runs[False][:pairs]), after=tuple(runs[True][:pairs]),
-        )  # fmt: skip
+        from ..trials.result import Standing
+        from ..trials.statistics import compared
+
+        known = Standing("bit/s", True, tuple(runs[False]), tuple(runs[True]))
         each = 1.5 * SAMPLES  # seconds of a run
         now = RunningTest(
-            f"demo: prove {finding}", number * each, 2 * PAIRS * each,
+            f"demo (shortened): prove {finding}", number * each, 2 * PAIRS * each,
             tuple(rate for pair in zip(*runs.values(), strict=False) for rate in pair),
             stage=f"pair {number // 2 + 1} of {PAIRS}, {'with' if number % 2 else 'without'} it",
-            proof=standing if pairs else None,
+            proof=proof_of(compared(known)),
         )  # fmt: skip
         self.post(lambda scene: replace(scene, progress=now))
 
