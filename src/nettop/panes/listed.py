@@ -223,7 +223,8 @@ def finding_lines(
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         text += f"; {ended}" if (ended := over(scene)) else ""
-        shown = [line((text, role))]
+        texts = [f" {row}" for row in wrap(text, inner - 2)] if framed else [text]
+        shown = [line((row, role)) for row in texts]
         if framed and not any(map(moves, scene.facts.limits if scene.facts is not None else ())):
             shown += [line((row, "dim")) for row in _watched(scene, inner)]
         return part("FINDINGS", "", filled(shown, height, framed), width, framed=framed)

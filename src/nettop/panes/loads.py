@@ -135,8 +135,7 @@ def _tall(
     cpus, deep = moments[-1].cpus, rows - 1
     busy, kinds = _values(moments, index, room)
     drawn = braille.area([value for value in busy for _ in range(2)], deep, top)
-    labels = [(f"core {cpus[index]}", "dim"), (f"{moments[-1].busy[index]}%", "strong")]
-    labels += [("", "")] * rows
+    labels = [(f"core {cpus[index]}", "dim"), *[("", "")] * rows]  # its load now is in its row
     columns = list(zip(busy, *kinds, strict=True))
     out = []
     for (label, role), text, at in zip(labels, drawn, range(deep), strict=False):

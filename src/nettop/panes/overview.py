@@ -203,7 +203,7 @@ def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     map_to = f"full height: {grid.scale(facts.cores):g}%" if many else ""
     remark = "  ".join(filter(None, (map_to, mean)))
     rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
-    if framed and len(facts.cores) <= grid.MANY:
+    if framed and (not many or height - len(rows) >= loads.LEAST):
         rows += loads.load(scene, inner, height - len(rows))
     return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
 
@@ -325,6 +325,9 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += drawn
     rest = height - len(out) - middle - 2 * (2 if beside else 3)
     low = rest if drawn else min(rest, max(1, _lists(scene)))
+    if beside and drawn:  # what no flow needs: to the findings and to the load over time
+        low = min(rest, max(SHORT, _lists(scene)))
+        middle += rest - low
     out += between(scene, view, width, middle, beside=beside)
     return out + flows(scene, view, width, max(1, low), framed=True)
 
