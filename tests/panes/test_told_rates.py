@@ -66,10 +66,10 @@ def test_a_loss_that_the_stages_show_is_not_told_as_a_mean_too() -> None:
     assert "mean 1,204 packets/s lost" in small
 
 
-def test_a_change_within_the_time_that_is_judged_is_told() -> None:
+def test_the_verdict_after_a_change_is_of_the_time_since() -> None:
     scene = lossy()
     made = JournalEntry("1", scene.wall - 4, "ring.rx@eth0", "256", "512", "applied")
     for entry, told in ((made, True), (replace(made, wall=scene.wall - 40), False)):
         row = text_of(page.compose(replace(scene, journal=(entry,)), View(), 120, 40)[1])
-        assert ("10 s, in part before the change" in row) is told
+        assert ("mean since the change" in row) is told
         assert ("mean of 10 s" in row) is not told

@@ -147,6 +147,19 @@ def test_the_other_course_is_played_at_its_own_pace(stage: Stage) -> None:
     assert stage.source.swift == 0.0
 
 
+def test_after_a_change_the_verdict_is_of_the_time_since(stage: Stage) -> None:
+    """What was lost before the change is not told as what limits after it."""
+    stage.actions.playing.altered = stage.observer.refresh  # type: ignore[union-attr]
+    stage.press("apply")
+    stage.agree()
+    until(lambda: stage.step() is not None and stage.ring() == 4096)
+    stage.step()
+    stage.step()
+    assert stage.scene.facts is not None
+    ways = [one for one in stage.scene.facts.limits if one.target == "enp0s12"]
+    assert {one.stage.stage for one in ways if one.direction == "rx"} == {"peer"}
+
+
 def test_a_running_proof_tells_no_gain_before_both_sides_were_measured(stage: Stage) -> None:
     stage.press("prove")
     question = stage.scene.question

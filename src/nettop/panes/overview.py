@@ -133,10 +133,10 @@ def _remarks(scene: Scene, found: Limit | None) -> list[str]:
 
 
 def _window(scene: Scene) -> str:
-    """The time over which the verdict is the mean; a change in it is told."""
+    """The time over which the verdict is the mean: a change begins a new one."""
     made = (one.wall for one in scene.journal if one.state in IN_FORCE)
     if any(0 <= scene.wall - wall < SECONDS for wall in made):
-        return f"{SECONDS:g} s, in part before the change"
+        return "mean since the change"
     return f"mean of {SECONDS:g} s"
 
 

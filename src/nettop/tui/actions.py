@@ -71,7 +71,7 @@ class Actions:
         self.planning = Planning(source, post, self.away.propose if self.away else None)
         self.experiments = Experiments(self.planning)
         played = cast("Played", source) if getattr(source, "plays", False) else None
-        self.playing = Playing(played, post) if played is not None else None  # the demo
+        self.playing = Playing(played, post, changed) if played is not None else None  # the demo
         self.changing = Changing(source, post, self.altered, host)
         self.threads: list[threading.Thread] = []
         self.studies_read = False
@@ -196,6 +196,8 @@ class Actions:
         )  # a guard may have reverted
         if due or (self._here() and journal_version() != self.journal_seen):
             self.journal_read = now
+            if self._here() and journal_version() != self.journal_seen:
+                self.changed()  # by another nettop, or by a guard
             self._spawn("journal", self.reload)
 
     def _ask_there(self, scene: Scene) -> None:

@@ -44,10 +44,12 @@ ONLY: Final = "the demo plays the larger ring only: select the finding of the re
 class Playing:
     """Plays changes and a proof on a recording with two courses."""
 
-    def __init__(self, source: Played, post: Post) -> None:
-        """`post` may be called from any thread."""
+    def __init__(self, source: Played, post: Post, altered: Callable[[], None]) -> None:
+        """`post` may be called from any thread; `altered` once a change shows in the samples."""
         self.source = source
         self.post = post
+        self.altered = altered
+        self.ring = ""  # as sampled last
         self.planning = Planning(source, self._asked)
         self.cancel: threading.Event | None = None
         self.sampled = 0.0  # the moment of the last one
@@ -167,6 +169,9 @@ class Playing:
         nic = scene.foremost
         if nic is not None and nic.per_s.rx_bytes is not None and scene.wall != self.sampled:
             self.sampled = scene.wall
+            last, self.ring = self.ring, str(nic.ring.rx)
+            if last not in ("", self.ring):
+                self.altered()
             self.seen.append((str(nic.ring.rx), nic.per_s.rx_bytes * 8))
             del self.seen[: -10 * SAMPLES]
         late = {one.id: one for one in scene.pending if one.deadline <= scene.wall}
