@@ -11,13 +11,14 @@ from recorded_hosts import HOSTS, last, name
 from scenes import lossy
 
 from nettop import panes
+from nettop.facts.flow_words import together
 from nettop.host.recording import Replay, load
 from nettop.panes import page
 from nettop.terms.text import text_of
 from nettop.views.build import Plans, scene_of
 from nettop.views.past import History
 from nettop.views.scene import JournalEntry, Scene
-from nettop.views.stages import bars, foremost, process_of
+from nettop.views.stages import PROGRAMS, bars, foremost, process_of
 from nettop.views.view import View
 
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -56,6 +57,18 @@ def test_a_program_has_its_own_rate_and_not_that_of_its_interface() -> None:
     assert process_of(bar).startswith("iperf3")
     assert bar.moved is not None
     assert 8 * bar.moved < 0.5 * found.rate  # the others are datagrams
+
+
+def test_a_program_with_several_flows_has_their_sum() -> None:
+    (path,) = (path for path in HOSTS if name(path) == "vm-virtio-unsent")
+    scene = scene_of(last(path), History(), Plans(Replay(load(str(path)))))
+    found = foremost(scene, View())
+    assert found is not None
+    assert scene.facts is not None
+    (bar,) = (one for one in bars(scene.facts, found) if one.stage in PROGRAMS)
+    assert len(scene.facts.flows) > 1
+    assert process_of(bar) == "iperf3[265]"
+    assert bar.moved == together(scene.facts.flows)
 
 
 def test_a_loss_that_the_stages_show_is_not_told_as_a_mean_too() -> None:

@@ -111,9 +111,11 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
     for reading in (*limit.ladder, *flow.ladder) if alone else limit.ladder:
         if not words.away(reading):
             readings.setdefault(reading.stage, reading)
-    owner = ""
-    if alone and flow.process is not None:
-        owner = flow.process if flow.pid is None else f"{flow.process}[{flow.pid}]"
+    owner = flow.process or ""
+    if owner and flow.pid is not None:
+        owner = f"{owner}[{flow.pid}]"
+    if not alone and 8 * (_moved(facts, limit, owner) or 0.0) < MOST * (limit.rate or 0.0):
+        owner = ""  # other programs move the rest
     out = []
     limiting = _limiting(limit)
     for place in places(limit.direction):
@@ -145,7 +147,8 @@ def _moved(facts: Facts, limit: Limit, process: str) -> float | None:
     """What the flows of a process move over the interface of the limit, bytes/s."""
     return together(
         one for one in facts.flows
-        if limit.nic in (None, one.nic) and process in (f"{one.process}[{one.pid}]", one.process)
+        if process and limit.nic in (None, one.nic)
+        and process in (f"{one.process}[{one.pid}]", one.process)
     )  # fmt: skip
 
 
