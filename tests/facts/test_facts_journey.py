@@ -37,6 +37,18 @@ def test_a_rare_long_wait_names_no_stage_but_is_told() -> None:
     ]
 
 
+def test_a_queue_that_stands_is_told_where_no_packet_waits_long() -> None:
+    """Half of the packets wait 5 ms: nothing is longer than 10 ms, and yet they wait."""
+    rows = [row("queue", 85, 200), row("softirq-tx", SHORT, 200)]
+    known = journey.stages(rows, NICS)
+    assert foremost(*rows) is None
+    told = journey.queued(known)
+    assert "in the queue of eth0: it stands, though few wait > 10 ms" in told
+    assert told.startswith("half of the packets wait 5")
+    assert journey.queued(journey.stages([row("queue", SHORT, 200)], NICS)) == ""
+    assert journey.queued(()) == ""
+
+
 def test_a_reader_without_a_core_is_named_before_the_socket_where_its_packets_lie() -> None:
     assert foremost(row("socket", LATE, 50), row("woken", LATE)) == "woken"
     assert foremost(row("socket", LATER, 50), row("woken", LATE)) == "socket"  # it sleeps too

@@ -132,6 +132,7 @@ def test_the_title_has_the_rates_now_and_their_share() -> None:
     nic = nic_of(lossy(), View())
     assert nic is not None
     assert (
-        graph.title(lossy(), nic) == "rx 616.4 Mb/s (65%) · tx 12.1 Mb/s (1.3%) · 1,204 dropped/s"
+        graph.title(lossy(), nic)
+        == "wire rx 616.4 Mb/s (65%) · tx 12.1 Mb/s (1.3%) · 1,204 dropped/s"
     )
     assert "peak" in words([*graph.lines(storied(), nic, 118, 10)])

@@ -91,13 +91,10 @@ def test_the_cursor_follows_its_row() -> None:
 def test_the_first_words_are_the_limit_or_that_there_is_none(size: tuple[int, int]) -> None:
     rows = panes.pane("overview").lines(lossy(), View(), *size)
     assert "WHAT LIMITS eth0 · receive" in text_of(rows[0])
-    assert (
-        text_of(rows[1])
-        .strip("│ ")
-        .startswith("✗ Limited by the receive ring: mean 1,204 packets/s")
-    )
-    told = panes.pane("overview").lines(healthy(), View(), *size)
-    assert text_of(told[1]).strip("│ ").startswith("✓ no loss; nothing waits")
+    told = text_of(rows[1]).strip("│ ")
+    assert told.startswith("✗ Limited by the receive ring: no receive descriptor free")
+    rows = panes.pane("overview").lines(healthy(), View(), *size)
+    assert text_of(rows[1]).strip("│ ").startswith("✓ no loss; nothing waits")
 
 
 def test_what_cannot_be_read_is_not_called_well() -> None:
@@ -159,7 +156,8 @@ def test_the_last_minutes_are_shown_beside_all_that_is_wrong(size: tuple[int, in
 def test_the_load_of_cores_is_shown_over_time() -> None:
     cores = words(panes.pane("cores").lines(storied(), View(pane="cores"), 120, 40))
     assert "last 1 m 41 s" in cores
-    assert "core 6 ██" in cores
+    assert "core 6 " in cores
+    assert "core 6 ⣿⣿" in cores
 
 
 def test_a_silent_direction_takes_few_rows_of_the_history() -> None:

@@ -228,7 +228,7 @@ def test_a_running_proof_shows_its_pairs_the_interval_and_the_time_left() -> Non
         told = words(page.compose(scene, View(pane="tests"), width, height))
         assert "changed, run 3" in told
         assert " ≥ 1 m 25 s left " in told
-        assert "so far +33.5%, +31.0% to +36.0%: 2 pairs, of the median before" in told
+        assert "so far +33.5%, +31.0% to +36.0%: median gain of 2 pairs" in told
     wide = words(page.compose(scene, View(pane="tests"), 200, 60))
     assert outcome.figure(half.before[1], half.unit) in wide
     assert outcome.figure(half.after[1], half.unit) in wide

@@ -72,10 +72,11 @@ def test_the_latest_pairs_of_a_running_proof_are_shown(count: int, shown: list[i
     rows = [text_of(row) for row in outcome.so_far(proof(count), 80, 10)]
     assert [int(row.split()[0]) for row in rows if row.split()[0].isdigit()] == shown
     several = ", +10.0% to +20.0%: " if count > 1 else ": "
-    plural = "s" if count > 1 else ""
-    assert f"   so far +15.0%{several}{count} pair{plural}, of the median before" in rows
+    of = f"median gain of {count} pairs" if count > 1 else "gain of 1 pair"
+    assert f"   so far +15.0%{several}{of}" in rows
     own = [row.split()[-1] for row in rows if row.split()[0].isdigit()]
-    assert own == [f"{1 / number:+.1%}" for number in shown]
+    assert rows[0].endswith("gain of median before")
+    assert own == [f"{2 / (count + 1):+.1%}"] * len(shown)  # each has the same base
     assert "no gain" in rows[-1]
 
 

@@ -252,3 +252,36 @@ def test_the_journal_names_the_other_end_and_its_command() -> None:
     assert command("peer/7") == "nettop undo 7"
     assert exports(replace(scene, journal=(OWN, theirs))) == [OWN]
     assert [one.key for one in hints.of_row(scene, "peer/7")] == ["u", "s"]
+
+
+def test_where_there_is_no_nettop_only_the_copy_of_a_command_is_offered(pair: Pair) -> None:
+    scene = pair.heard.scene
+    row = next(one for one in listed.listed(scene) if one.id == finding().id)
+    assert {one.action for one in listed.offered(row, scene)} == {"apply", "prove"}
+    pair.actions.follow(scene, View())  # a nettop answers there
+    assert pair.actions.wait(HANG)
+    assert pair.heard.scene.absent == frozenset()
+    lacking = replace(scene, absent=frozenset({HOST}))
+    assert listed.offered(row, lacking) == ()
+    assert listed.keys_of(lacking, row) == "y copy "
+    here = next(one for one in listed.listed(lacking) if not one.finding or not one.finding.host)
+    assert listed.offered(here, lacking) != ()
+
+
+def test_whether_there_is_a_nettop_is_asked_once(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.changes.remote import AbsentError, Remote
+
+    asked: list[str] = []
+
+    def absent(self: Remote) -> None:
+        asked.append(self.name)
+        raise AbsentError("nettop is not installed")
+
+    monkeypatch.setattr(Remote, "journal", absent)
+    for _ in range(3):
+        pair.actions.follow(pair.heard.scene, View())
+        assert pair.actions.wait(HANG)
+    assert len(asked) == 1
+    assert pair.heard.scene.absent == {HOST}

@@ -170,7 +170,7 @@ def test_the_cursor_reaches_the_marks_and_enter_opens_what_they_are_about() -> N
     back, _ = press("escape", None, after, scene)
     assert (back.pane, back.spot.on) == ("overview", marks[-1])
     for _ in range(2):
-        view, _ = press("up", None, view, scene)
+        view, _ = press("left", None, view, scene)
     after, _ = press("enter", None, view, scene)
     assert after.pane == "journal"
     assert cursor.target(bound(after, scene), scene) == marks[1].split(":", 2)[2]

@@ -15,6 +15,7 @@ from nettop import settings
 from nettop.host.played import Played
 from nettop.host.recording import load
 from nettop.panes import hints, page
+from nettop.panes.tests import running
 from nettop.tui.actions import Actions
 from nettop.tui.notes import Update
 from nettop.tui.playing import CONFIRM, PAIRS
@@ -22,7 +23,7 @@ from nettop.views.ask import Ask
 from nettop.views.build import Plans, merge, scene_of
 from nettop.views.observer import Observer
 from nettop.views.past import History
-from nettop.views.scene import Scene, origin_of
+from nettop.views.scene import RunningTest, Scene, origin_of
 from nettop.views.view import View
 
 RULES = Path(__file__).parents[2] / "rules"
@@ -137,6 +138,51 @@ def test_a_proof_is_played_from_the_rates_of_both_courses(stage: Stage) -> None:
     assert "(demo)" in result.title
     until(lambda: stage.scene.progress is None)
     assert [one.state for one in stage.scene.journal] == ["applied"]
+
+
+def test_the_other_course_is_played_at_its_own_pace(stage: Stage) -> None:
+    stage.source.swift = 6.0  # the beginning of the demo is played quickly
+    stage.source.turn(cured=True)
+    stage.step()
+    assert stage.source.swift == 0.0
+
+
+def test_after_a_change_the_verdict_is_of_the_time_since(stage: Stage) -> None:
+    """What was lost before the change is not told as what limits after it."""
+    stage.actions.playing.altered = stage.observer.refresh  # type: ignore[union-attr]
+    stage.press("apply")
+    stage.agree()
+    until(lambda: stage.step() is not None and stage.ring() == 4096)
+    stage.step()
+    stage.step()
+    assert stage.scene.facts is not None
+    ways = [one for one in stage.scene.facts.limits if one.target == "enp0s12"]
+    assert {one.stage.stage for one in ways if one.direction == "rx"} == {"peer"}
+
+
+def test_a_running_proof_tells_no_gain_before_both_sides_were_measured(stage: Stage) -> None:
+    stage.press("prove")
+    question = stage.scene.question
+    stage.post(lambda now: replace(now, question=None))
+    stage.actions.do(Ask("agree"), View(), replace(stage.scene, question=question))
+    shown: list[RunningTest] = []
+
+    def ended() -> bool:
+        progress = stage.step().progress
+        if progress is not None:
+            shown.append(progress)
+        return bool(stage.scene.results)
+
+    until(ended)
+    assert all("shortened" in one.title for one in shown)
+    for one in shown:
+        proof = one.proof
+        assert proof is not None
+        both = min(len(proof.before), len(proof.after))
+        assert (proof.interval != (0.0, 0.0)) is bool(both)
+        drawn = words(running(one, 80, 20))
+        assert ("so far" in drawn) is bool(both)
+        assert f"median gain of {both} pairs" in drawn or both < 2
 
 
 def test_a_proof_that_is_stopped_keeps_nothing(stage: Stage) -> None:

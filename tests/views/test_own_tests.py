@@ -61,7 +61,7 @@ def after(rates: tuple[float, float], lost: tuple[float, float], *settings: str)
 def test_the_effect_of_a_change_is_told_once_and_from_the_rates_around_it() -> None:
     scene = after((1.7e9, 4.1e9), (0.0, 0.0), "feature.tso@eth0", "feature.gso@eth0")
     before = replace(scene, wall=106.0)
-    assert effects.told(before, scene) == ["2 settings: eth0 tx 1.7 Gb/s → 4.1 Gb/s"]
+    assert effects.told(before, scene) == ["2 settings: eth0 tx 1.7 Gb/s → 4.1 Gb/s (means of 5 s)"]
     assert effects.told(scene, replace(scene, wall=108.0)) == []
     assert effects.told(replace(scene, wall=105.0), before) == []
 
@@ -69,7 +69,7 @@ def test_the_effect_of_a_change_is_told_once_and_from_the_rates_around_it() -> N
 def test_losses_are_a_part_of_the_effect_and_a_small_difference_is_none() -> None:
     scene = after((1e9, 1.01e9), (6109.0, 0.0), "ring.rx@eth0")
     told = effects.told(replace(scene, wall=106.0), scene)
-    assert told == ["ring.rx@eth0: eth0 tx 1.01 Gb/s, as before, lost 6,109 → 0/s"]
+    assert told == ["ring.rx@eth0: eth0 tx 1.01 Gb/s, as before, lost 6,109 → 0/s (means of 5 s)"]
     quiet = after((10.0, 10.0), (0.0, 0.0), "ring.rx@eth0")
     assert effects.told(replace(quiet, wall=106.0), quiet) == []
     undone = replace(scene.journal[0], state="undone")

@@ -82,6 +82,16 @@ class Remote:
         """The journal there, oldest first, as `nettop journal --json` prints it."""
         return _documents(self._ask(["journal"]), self.name)
 
+    def absent(self) -> bool:
+        """Whether there is no nettop there, by a question that changes nothing."""
+        try:
+            self.journal()
+        except AbsentError:
+            return True
+        except OSError:  # a key will say why
+            return False
+        return False
+
     def hold(self, changes: Sequence[Change], finding: str) -> Held:
         """Make exactly these changes there for as long as the result is not ended; OSError."""
         words = [*privilege.exactly(changes), f"--hold={SILENT:g}", "--json"]

@@ -160,6 +160,8 @@ def text(
     yield ""
     if first is not None:
         yield f"packets wait longest in the stage {first.stage}: {facts.MEANS[first.stage]}"
+    elif half := facts.queued(known):
+        yield from wrap(half, 78)
     elif any(one.packets for one in known):
         yield "no stage makes packets wait long"
     else:

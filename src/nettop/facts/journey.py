@@ -36,6 +36,7 @@ MEANS: Final[Mapping[str, str]] = {
 EVERY: Final = "*"  # the target of the whole host
 _END: Final = re.compile(r"(?:.*:)?(\d{1,5})", re.ASCII)  # of a flow, or a port alone
 PART: Final = 0.5  # of the longest wait in sockets: from here on the core makes it, not the reader
+STANDS: Final = 0.001  # seconds that half of the packets wait where a queue stands
 OFTEN: Final = 0.01  # of the packets: what waits long more rarely names no stage
 UNSEEN: Final = (
     "How long a packet waited in the ring of the NIC, before the kernel polled it, has no stamp "
@@ -161,6 +162,24 @@ def foremost(known: Iterable[Stage]) -> Stage | None:
     if woken and waiting and (woken.longest or 0.0) >= PART * (waiting.longest or 0.0):
         del late["socket"]
     return max(late.values(), key=lambda one: one.p99 or 0.0, default=None)
+
+
+def queued(known: Iterable[Stage]) -> str:
+    """The sentence about a stage in which half of the packets wait, none of them long; else empty.
+
+    A queue that stands is that: what sends fills it up to its length, and each packet waits.
+    """
+    half = max((one for one in known if one.packets), key=lambda one: one.p50 or 0.0, default=None)
+    if half is None or (half.p50 or 0.0) < STANDS:
+        return ""
+    least, limit = seconds(half.p50), seconds(LONG[half.stage])
+    name = half.whose[0].name if half.stage == "queue" and half.whose else ""
+    if half.stage != "queue":
+        return f"half of the packets wait {least} or more, few > {limit}: {MEANS[half.stage]}"
+    where = f"the queue of {name}" if name else "a queue"
+    return (
+        f"half of the packets wait {least} or more in {where}: it stands, though few wait > {limit}"
+    )
 
 
 def losses(rows: Iterable[Row], drops: Iterable[drop_reasons.Row] | None) -> list[Lost]:

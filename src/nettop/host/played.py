@@ -41,6 +41,7 @@ class Played(Replay):
         if self._wanted == self.cured:
             return super().wait(seconds)
         self.cured = self._wanted
+        self.swift = 0.0  # only the beginning of the demo is played quickly
         self._offset += self.moments[self._index].at - self.moments[0].at + 1.0
         self.moments = [*self.courses[self.cured]]
         self._step(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ..facts.limits import SECONDS
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over, wrap
 from ..terms.units import seconds
 from ..views.ask import Hint, Key, Next, Pointer
@@ -238,11 +239,16 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
     if finding.evidence:
         out.append(section("SEEN HERE", finding.id, width))
         out += figures(finding, scene, width, min(on, len(finding.evidence) - 1))
-    out += remedy(finding, scene, width)
+    return out + argued(finding, scene, width)
+
+
+def argued(finding: Finding, scene: Scene, width: int) -> list[Line]:
+    """What to do about a finding, what that will bring, why, and who has measured it."""
+    out = remedy(finding, scene, width)
     from ..advice.rules.explain import prediction
 
     if text := prediction(finding):
-        out += paragraph(f"Predicted: {text}", width, "strong")
+        out += paragraph(f"Predicted from the mean of {SECONDS:g} s: {text}", width, "strong")
     if text := likelihood(finding, scene):
         out += paragraph(f"Likelihood: {text}", width)
     if finding.expected:

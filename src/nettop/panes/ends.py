@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..facts.flow_words import name
+from ..facts.flow_words import name, rate
 from ..facts.limits import words
 from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses
 from ..facts.pair import words as both
@@ -40,10 +40,10 @@ def band(scene: Scene, width: int) -> list[Line]:
 
 
 def _now(one: Joined, scene: Scene) -> Joined:
-    """The flow at the rate that this host measures now: both ends are joined less often."""
-    limits = scene.facts.limits if scene.facts is not None else ()
-    own = next((known for known in limits if known.target == one.limit.target), one.limit)
-    return replace(one, limit=replace(one.limit, rate=own.rate))
+    """The flow at its rate in the last second, as in the list of flows; both ends give a mean."""
+    flows = scene.facts.flows if scene.facts is not None else ()
+    now = next((rate(known) for known in flows if name(known) == one.limit.target), None)
+    return one if now is None else replace(one, limit=replace(one.limit, rate=8 * now))
 
 
 def message(peer: Peer, width: int) -> list[Line]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import peer, rate
 from ..facts.limits.stages import declared
+from ..facts.limits.words import averaged
 from ..terms import braille
 from ..terms.text import Line, fit_line, text_of
-from ..terms.units import UNKNOWN, seconds, share
+from ..terms.units import UNKNOWN, per_second, seconds, share
 from ..views.scene import Scene, once
 from ..views.timeline import trace
 from .parts import Cell, Column, fitted, listing
@@ -93,7 +94,7 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     calm = known is None or not known.fault
     words = (known.words if known else limit).removeprefix("the ")
     sent_again = share(flow.retransmit_ratio) if arrow == "→" else UNKNOWN  # the sender knows it
-    drops = f"{flow.drops_per_s:,.0f}/s" if flow.drops_per_s else sent_again
+    drops = per_second(flow.drops_per_s) if flow.drops_per_s else sent_again
     bad = bool(flow.far and flow.bulk)
     cores = tuple(UNKNOWN if cpu is None else str(cpu) for cpu in (flow.app_cpu, flow.irq_cpu))
     return (
@@ -108,7 +109,7 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
         (f"{cores[0]} ← {cores[1]}", "bad" if bad else ""),
         ((flow.distance or UNKNOWN).upper() if bad else flow.distance or UNKNOWN,
          "bad" if bad else "dim"),
-        (flow.limit_why or "", "dim"),
+        (averaged(flow.limit_why or ""), "dim"),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ..facts import Facts
 from ..facts.flow_words import peer, rate, together
+from ..facts.limits.words import averaged
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from ..terms.text import Line, line
@@ -197,7 +198,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         (flow.nic or (f"@{flow.namespace}" if flow.namespace is not None else ""), "dim"),
         (share(flow.retransmit_ratio), "bad" if (flow.loss_ratio or 0) > 0.001 else "dim"),
         (flow.congestion or "", "dim"),
-        (flow.limit_why or "", "dim"),
+        (averaged(flow.limit_why or ""), "dim"),
         (UNKNOWN if rate(flow) is None else f"{arrow}{scene.units.rate(rate(flow))}", "strong"),
     )
 
@@ -258,7 +259,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     table = columns(view, width)
     total = together(shown)
     summed = "rates unknown" if shown and total is None else ""
-    summed = summed or f"together {scene.units.rate(total or 0.0)}"
+    summed = summed or f"together {scene.units.rate(total or 0.0)} payload now"
     title, down = marked(ORDERS, view.spot)
     by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
     remark = f"{by}{over(scene, view)}{counted(len(shown), facts)}, {summed}"

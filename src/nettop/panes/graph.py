@@ -47,12 +47,13 @@ def room(width: int) -> int:
 
 
 def title(scene: Scene, nic: Nic) -> str:
-    """The rates now, with their share of what TCP can carry, and what is lost."""
+    """The rates now with all headers, with their share of what TCP can carry; what is lost."""
     parts = []
     for name, rate in (("rx", nic.per_s.rx_bytes), ("tx", nic.per_s.tx_bytes)):
         load = load_of(nic, name)
         part = f" ({share(load)})" if load is not None and load >= 0.01 else ""
         parts.append(f"{name} {scene.units.rate(rate)}{part}")
+    parts[0] = f"wire {parts[0]}"
     if drops := lost(nic.per_s):
         parts.append(per_second(drops, "dropped"))
     return " · ".join(parts)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -260,6 +260,22 @@ def block(facts: Facts, width: int, height: int, on: int | None = None) -> list[
     if headed and shown:
         shown.insert(0, fit_line(heading("busiest", each, digits) * min(across, len(rows)), width))
     return [*heats(cores, width, 2 * (height - len(shown))), *shown][:height]
+
+
+def arranged(cores: Sequence[Core], width: int) -> list[tuple[Core, ...]]:
+    """The cores that `block` names, row by row, as it draws them where there is enough height."""
+    few, shown = len(cores) <= MANY, list(named(cores))
+    across = _across(width) if few else max(_across(width), width // _NARROW)
+    together = [members for _, members in groups(shown)] if few else [shown]
+    if not 1 < len(together) <= across:
+        return [row for members in together for row in _filled(members, across)]
+    return [tuple(one for one in row if one) for row in zip_longest(*together)]
+
+
+def _filled(members: Sequence[Core], across: int) -> Iterator[tuple[Core, ...]]:
+    """The rows of `in_columns`."""
+    deep = -(-len(members) // across)
+    return (tuple(members[at::deep]) for at in range(deep))
 
 
 def needs(facts: Facts, width: int) -> int:

@@ -21,8 +21,10 @@ KEYS_ROOM: Final = 28  # columns: of most rows the first key, `?` and `q`
 QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 TYPED: Final = Hint("a…z 0…9", "replace", "")
+GUIDE: Final = (Hint("Esc", "close", "escape"), Hint("↑ ↓", "scroll", ""))  # of the help
 BACK: Final = Hint("Esc", "back", "escape")  # of what is on the whole screen
 STOP: Final = Hint("Ctrl-X", "stop", "stop")
+UNDO: Final = Hint("u", "undo", "undo")
 OTHER: Final = Hint("i", "interface", "interface")
 HELP: Final = Hint("?", "help", "help")
 QUIT: Final = Hint("q", "quit", "quit")
@@ -32,9 +34,9 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     """The keys that do something here, the decisive ones first; `?` is not among them."""
     if view.moment:
         return PAST
-    if view.journey and not view.help:
+    if view.journey:
         return (BACK,)
-    if view.full and not view.help:
+    if view.full:
         return (BACK, *((STOP,) if scene.progress is not None else ()), OTHER)
     here = view.spot.open or view.spot.on  # as painted: listing all rows again is expensive
     own = pane(view.pane).hints
@@ -46,9 +48,11 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
 
 
 def fixed(scene: Scene, view: View) -> tuple[Hint, ...]:
-    """The keys of an open question or field, where all others have no meaning; () without one."""
+    """The keys of an open question, field or help, where others have no meaning; () without one."""
     if scene.question is not None:
         return QUESTION
+    if view.help and not view.typing:
+        return GUIDE
     return (*FIELD[:2], TYPED) if view.untouched else FIELD if view.editing else ()
 
 
@@ -58,11 +62,12 @@ def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
     if one is not None and one.state == "muted":
         return (Hint("m", "unmute", "mute"),)
     if one is not None and one.state == "done":
-        return (Hint("u", "undo", "undo"),)
+        return (UNDO,)
     steps = listed.planned(here, scene)
     if any(entry.id == here and entry.state in IN_FORCE for entry in scene.journal):
-        return (Hint("u", "undo", "undo"), Hint("s", "persist", "persist"))
-    return (*listed.offered(one, scene), listed.COPY) if steps else ()
+        return (UNDO, Hint("s", "persist", "persist"))
+    made = (UNDO,) if here and not scene.fixed and listed.made_for(here, scene) else ()
+    return (*listed.offered(one, scene), *made, listed.COPY) if steps else made
 
 
 def fitting(known: tuple[Hint, ...], room: int) -> tuple[Hint, ...]:

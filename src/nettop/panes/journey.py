@@ -65,8 +65,9 @@ def _rows(scene: Scene, view: View, width: int) -> list[Line]:
                    (f"  {journey.BRIEF[one.stage]}", "dim"))  # fmt: skip
         table.append(fit_line(row, width))
     waits = journey.sentences(known, journey.losses(own, drops))
-    texts = [(f"packets wait longest: {journey.MEANS[first.stage]}", "strong")] if first else []
-    texts += [(sentence, "") for sentence in waits or ["no packet waited long"]]
+    told = f"packets wait longest: {journey.MEANS[first.stage]}" if first else journey.queued(known)
+    texts = [(told, "strong")] if told else []
+    texts += [(sentence, "") for sentence in waits or ([] if told else ["no packet waited long"])]
     texts += [(journey.UNSEEN, "dim")]
     texts += [(why, "dim") for why in filter(None, [frame.missing.get("journeys")])]
     body = (line((f" {row}", role)) for text, role in texts for row in wrap(text, width - 2))

@@ -18,19 +18,21 @@ from ..terms.units import Units, brief, packets, per_second, share
 from ..views.enough import unjudged, witnesses
 from ..views.past import lost
 from ..views.scene import Scene
-from ..views.stages import Bar, at_fault, bars, flow_of, moves
+from ..views.stages import PROGRAMS, Bar, at_fault, bars, flow_of, moves, process_of
 from . import interfaces
 from .parts import apart, flow_words, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.nic import Nic
+    from ..facts.limits import Reading
     from ..views.scene import Peer
 
 
 CROWDED: Final = "other programs run on its core: move it, or them"
 BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
+PAYLOAD: Final = "wire"  # the stage whose capacity is that of TCP payload
 _FLOW: Final = "its flow "  # before the measurement of a flow that stands for its interface
 ADVISED: Final = ("critical", "warning", "advice")
 LEAST: Final = 10  # columns of a stage
@@ -52,15 +54,19 @@ def about(finding: Finding, limit: Limit, flow: Limit) -> bool:
     return name.partition("/")[0] in near or name.endswith(f":{flow.target.replace('>', '-')}")
 
 
-def verdict(limit: Limit, width: int, keys: Line = (), peer: Peer | None = None) -> Line:
-    """One line: the limit in words, its measurement, and the keys of its finding."""
+def verdict(
+    limit: Limit, width: int, keys: Line = (), peer: Peer | None = None, *, counted: bool = False
+) -> Line:
+    """One line: the limit in words, its measurement, and the keys of its finding.
+
+    `counted`: the stages below it show what is lost now, so that its mean is not told too.
+    """
     glyph, role = mark(limit)
     at = f", at {peer.hosts[1]}" if peer is not None and words.away(limit.stage) else None
     text = words.limited(limit, at)
     head = line((f" {glyph} {text[0].upper()}{text[1:]}", role if role == "bad" else "strong"))
     because = _because(limit)
-    if limit.stage.kind == "reported" and because[:1].isdigit():  # the stages show the last second
-        because = f"mean {because}"
+    because = words.uncounted(because) if counted else words.averaged(because)
     rest = f": {because}" if because else ""
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
     if room < 12:
@@ -85,13 +91,27 @@ def _parted(limit: Limit) -> tuple[str, str]:
 
 
 def further(limit: Limit, units: Units) -> str:
-    """`next: the link, ≤ 921 Mb/s`; `at most 921 Mb/s: the link` where it may not be the next."""
+    """`next: the link, ≤ 921 Mb/s payload`; `≤ 921 Mb/s payload: the link` if others may be next.
+
+    The interface beside it has its rate with all headers, which is larger.
+    """
     if limit.next is not None and limit.next.capacity is not None:
-        return f"next: {words.stage(limit.next)}, ≤ {units.speed(limit.next.capacity[1])} "
+        return f"next: {words.stage(limit.next)}, {_most(limit.next, units)} "
     most = bound(limit)
     if most is None or most.capacity is None:
         return ""
-    return f"at most {units.speed(most.capacity[1])}: {words.stage(most)} "
+    return f"{_most(most, units)}: {words.stage(most)} "
+
+
+def _most(one: Reading, units: Units) -> str:
+    """`≤ 921 Mb/s payload`: what a stage can carry, and of what kind that is where it is known."""
+    kind = " payload" if one.stage == PAYLOAD else ""
+    return f"≤ {units.speed(one.capacity[1] if one.capacity else None)}{kind}"
+
+
+def counts(scene: Scene, limit: Limit) -> bool:
+    """Whether the stage that limits loses packets now."""
+    return any(one.limits and one.lost for one in shown(scene, limit))
 
 
 def _other(limit: Limit) -> str:
@@ -189,7 +209,7 @@ def stages(scene: Scene, limit: Limit, width: int, on: str = "") -> list[Line]:
         cells = (
             over(head, "select") if one.stage == on else head,
             _fill(one, limit, each),
-            _figure(one, limit, each, scene.units),
+            _figure(one, each, scene.units),
         )
         rows = [
             (*row, *fit_line(cell, each - 1), (" ", ""))
@@ -210,10 +230,8 @@ def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
     """The name of a stage, and a line to the next one."""
     limits = one.limits and moves(limit)
     name = declared()[one.stage].bar
-    if one.stage in ("thread", "application") and one.owner:
-        name = one.owner
-    elif one.stage in ("thread", "application") and one.passed is not None:
-        name = one.passed.detail.partition(" ")[0] if "[" in one.passed.detail else name
+    if one.stage in PROGRAMS:
+        name = process_of(one) or name
     elif one.stage == "core" and one.reading is not None:
         name = one.reading.name.partition(",")[0].upper()
     glyph, role = mark(limit)
@@ -240,15 +258,17 @@ def _fill(one: Bar, limit: Limit, each: int) -> Line:
     return line((filled, role), (rest, "idle"), tail)
 
 
-def _figure(one: Bar, limit: Limit, each: int, units: Units) -> Line:
+def _figure(one: Bar, each: int, units: Units) -> Line:
     """What is lost at a stage; else what passes it, or what it could carry."""
     if one.lost:
         return line((f"-{per_second(one.lost)}", "bad"))
     passed = one.passed
     if passed is not None and passed.rate is not None and passed.unit == "packets/s":
         return line((packets(passed.rate), "dim"))
-    if one.stage in ("thread", "application") and limit.rate:
-        return line((units.speed(limit.rate), "dim"))
+    if one.stage in PROGRAMS and one.moved:
+        return line((units.rate(one.moved), "dim"))
+    if passed is not None and passed.rate is not None and passed.unit == "bit/s":
+        return line((units.speed(passed.rate), "dim"))
     if one.stage == "core" and passed is not None and passed.rate is not None:
         return line((f"{passed.rate:.0f}% {'si' if each < 13 else 'softirq'}", "dim"))
     if one.reading is not None and one.reading.capacity is not None:
@@ -262,7 +282,9 @@ def lines(
     scene: Scene, limit: Limit, finding: Finding | None, width: int, keys: Line = ()
 ) -> list[Line]:
     """The whole band: verdict, what to do, and the stages in three lines."""
-    out = [verdict(limit, width, keys, scene.peer), remedy(scene, limit, finding, width)]
+    counted = counts(scene, limit)
+    out = [verdict(limit, width, keys, scene.peer, counted=counted),
+           remedy(scene, limit, finding, width)]  # fmt: skip
     return [*(fit_line(row, width) for row in out), *stages(scene, limit, width)]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
 
 
+Argued = Callable[["Finding", int], list[Line]]  # what to do about a finding, and why
+ARGUED: Final = 4  # free rows from which that is told
 SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
 NARROW: Final = 70  # columns below which the keys of a finding have no words
 FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
@@ -89,8 +91,13 @@ def fixes(one: Listed | None) -> tuple[Hint, ...]:
 
 
 def offered(one: Listed | None, scene: Scene) -> tuple[Hint, ...]:
-    """Those of the keys that do something in this scene: a recording is not changed."""
-    return () if scene.fixed else fixes(one)
+    """Those of the keys that do something in this scene.
+
+    A recording is not changed, nor is another host at which there is no nettop.
+    """
+    host = one.finding.host if one is not None and one.finding is not None else ""
+    lacks = (scene.distant or host) and host in scene.absent
+    return () if scene.fixed or lacks else fixes(one)
 
 
 def planned(id_: str, scene: Scene) -> bool:
@@ -114,9 +121,17 @@ def changes_for(one: Ended, scene: Scene) -> tuple[JournalEntry, ...]:
 
 
 def undoes(scene: Scene, here: str) -> list[JournalEntry] | None:
-    """The changes that `u` undoes for a finding that is done; None for other findings."""
+    """The changes in force that were made for a finding, which `u` undoes together; None: none."""
     done = next((one for one in listed(scene) if one.id == here and one.changes), None)
-    return list(done.changes) if done is not None else None
+    own = done.changes if done is not None else made_for(here, scene) if here else ()
+    return list(own) or None
+
+
+def made_for(finding: str, scene: Scene) -> tuple[JournalEntry, ...]:
+    """The changes in force that were made for a finding, whether it still holds; newest first."""
+    own = (one for one in scene.journal
+           if one.finding == finding and one.state in IN_FORCE and not one.since)  # fmt: skip
+    return tuple(sorted(own, key=lambda one: -one.wall))
 
 
 def alike(rows: Sequence[Listed]) -> frozenset[str]:
@@ -180,8 +195,13 @@ def keys_of(scene: Scene, one: Listed, width: int = 80) -> str:
     return "".join(f"{hint.key} {hint.text}  " for hint in keys)[:-1]
 
 
-def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
-    """The top findings in `height` lines and their title, with the keys of the chosen one."""
+def finding_lines(
+    scene: Scene, view: View, width: int, height: int, *, framed: bool, argued: Argued | None = None
+) -> list[Line]:
+    """The top findings in `height` lines and their title, with the keys of the chosen one.
+
+    Free rows have its figures, then what is `argued` about it.
+    """
     every = standing(scene)
     inner = inside(width, framed=framed)
     cursor = under(tuple(one.id for one in every), view.spot)
@@ -203,7 +223,8 @@ def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: 
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         text += f"; {ended}" if (ended := over(scene)) else ""
-        shown = [line((text, role))]
+        texts = [f" {row}" for row in wrap(text, inner - 2)] if framed else [text]
+        shown = [line((row, role)) for row in texts]
         if framed and not any(map(moves, scene.facts.limits if scene.facts is not None else ())):
             shown += [line((row, "dim")) for row in _watched(scene, inner)]
         return part("FINDINGS", "", filled(shown, height, framed), width, framed=framed)
@@ -215,7 +236,13 @@ def finding_lines(scene: Scene, view: View, width: int, height: int, *, framed: 
     shown = filled(listing(rows, cursor, inner, height), height, framed)
     free = height - len(rows)
     if framed and free > 0:
-        shown[len(rows) :] = filled(_figures(every[max(0, cursor)], inner), free, framed)
+        one = every[max(0, cursor)]
+        more = _figures(one, inner)
+        if argued is not None and one.finding is not None and free - len(more) >= ARGUED:
+            more += argued(one.finding, inner)
+            if len(more) > free:
+                more[free - 1 :] = [line(("   Enter: all of it", "key"))]
+        shown[len(rows) :] = filled(more, free, framed)
     return part("FINDINGS", remark, shown, width, framed=framed)
 
 

@@ -92,6 +92,9 @@ def heat(
     each = min(MOST, rows // max(1, len(known)))
     if each >= LEAST:
         return tuple(row for index in sorted(order) for row in _tall(moments, index, room, each))
+    if each == 2:  # one below the other without a gap
+        low = (_tall(moments, index, room, each + 1)[:each] for index in sorted(order))
+        return tuple(row for rows_ in low for row in rows_)
     out = []
     for index in order:
         busy, kinds = _values(moments, index, room)
@@ -132,8 +135,7 @@ def _tall(
     cpus, deep = moments[-1].cpus, rows - 1
     busy, kinds = _values(moments, index, room)
     drawn = braille.area([value for value in busy for _ in range(2)], deep, top)
-    labels = [(f"core {cpus[index]}", "dim"), (f"{moments[-1].busy[index]}%", "strong")]
-    labels += [("", "")] * rows
+    labels = [(f"core {cpus[index]}", "dim"), *[("", "")] * rows]  # its load now is in its row
     columns = list(zip(busy, *kinds, strict=True))
     out = []
     for (label, role), text, at in zip(labels, drawn, range(deep), strict=False):

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..terms import braille
 from ..terms.text import Line, bar, cells, fit, fit_line, line
-from ..terms.units import UNKNOWN, scaled
+from ..terms.units import scaled
 from ..terms.units import seconds as duration
 from ..views.kept import BITS
 from ..views.scene import Paper, StoredResult
@@ -25,17 +25,23 @@ def verdict_role(verdict: str) -> str:
 
 
 def pairs(result: StoredResult, width: int, rows: int, skip: int = 0) -> list[Line]:
-    """Each pair of a proof: the value before, the value after, and by how much it differs.
+    """Each pair of a proof: the value before, the value after, and its gain as it is judged.
 
     The first `skip` pairs are left out.
     """
+    from ..trials import statistics  # when there are pairs
+
     both = list(zip(result.before, result.after, strict=False))[skip:]
     top = max((*result.before, *result.after), default=0.0) or 1.0
     room = max(4, (width - 43) // 2)
     out = [
-        line(("   pair ", "dim"), (fit("before", room + 13), "head"), (fit("after", room), "head"))
-    ]
-    for number, (a, b) in enumerate(both[: max(0, rows - 1)], skip + 1):
+        line(("   pair ", "dim"), (fit("before", room + 13), "head"),
+             (fit("after", room - 1), "head"), (fit("gain of median before", 22, ">"), "head"))
+    ]  # fmt: skip
+    gains = statistics.gains(result.before[: len(result.after)], result.after,
+                             higher=result.higher is not False)[skip:]  # fmt: skip
+    known = zip(both[: max(0, rows - 1)], gains, strict=False)
+    for number, ((a, b), gain) in enumerate(known, skip + 1):
         parts: list[tuple[str, str]] = [(f"   {number:>3}  ", "dim")]
         better = (b > a) == (result.higher is not False)
         for value, role in ((a, "dim"), (b, "good" if better else "bad")):
@@ -46,8 +52,7 @@ def pairs(result: StoredResult, width: int, rows: int, skip: int = 0) -> list[Li
                 (fit(figure(value, result.unit), 12, ">"), ""),
             ]
             parts.append((" ", ""))
-        change = f"{(b - a) / a:>+7.1%}" if a else f"{UNKNOWN:>7}"
-        parts.append((change, "good" if better else "bad"))
+        parts.append((f"{gain:>+7.1%}", "good" if better else "bad"))
         out.append(tuple(parts))
     if len(both) > rows - 1:
         out[-1] = line((f"   … {len(both) - max(0, rows - 2)} more pairs", "dim"))
@@ -83,7 +88,7 @@ def so_far(result: StoredResult, width: int, height: int) -> list[Line]:
     if result.after:
         low, high = result.interval
         interval = f", {low:+.1%} to {high:+.1%}" if count > 1 else ""
-        of = f"{count} pair{'s' if count > 1 else ''}, of the median before"
+        of = f"median gain of {count} pairs" if count > 1 else "gain of 1 pair"
         out.append(line((f"   so far {result.middle:+.1%}{interval}: {of}", "strong")))
         out += span(result, width) if height >= 9 else []
     return out

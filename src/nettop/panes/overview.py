@@ -7,28 +7,28 @@ from typing import Final
 
 from ..facts.flow_words import rate, together
 from ..facts.limits import SECONDS, Limit
-from ..terms.text import Line, crop, fit, fit_line, line, text_of
+from ..terms.text import Line, cells, crop, fit, fit_line, line, text_of
 from ..terms.units import per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.past import lost
-from ..views.scene import Scene, nic_of
+from ..views.scene import IN_FORCE, Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View, under
 from . import corelist, ends, flowlist, graph, grid, interfaces, limit, listed, loads, overviewrows
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
-from .overviewrows import BESIDE, FLOW, MARK, STAGE, finding_ids, items, listed_at
+from .overviewrows import BESIDE, FLOW, MARK, STAGE, STAGES, finding_ids, items, listed_at
 from .parts import section, waiting
 
 TITLE = "Overview"
 KEY = "1"
 LEGEND: Final = (
     "✓ no loss: no drop was counted; ·····: not known. Graph: received above, sent below. I: limit "
-    "of the other direction. Core bars: █ softirq ▓ irq ▒ system ░ user."
+    "of the other direction. Core bars: █ softirq ▓ irq ▒ system ░ user. On a stage, a mark or a "
+    "core ← → move to the next one."
 )
 NEEDS: tuple[str, ...] = ()
 BOUND = True
-STAGES: Final = 15  # rows from which the stages are shown
 GRAPH: Final = 6  # lines of the graph at the least
 TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
 MOST_LOADS: Final = 13  # lines of the load over time
@@ -44,18 +44,13 @@ def start(scene: Scene, view: View) -> str:
 
 
 def updown(view: View, scene: Scene, by: int) -> View:
-    """Move the cursor; the first key without a finding leads to the first row."""
-    rows = items(scene, view)
-    if not rows:
-        return view
+    """Move the cursor as the rows are drawn; the first key leads to what limits."""
     on = view.spot.on or start(scene, view)
-    at = rows.index(on) + by if on in rows else 0
-    at = max(0, min(len(rows) - 1, at))
-    return view.at(on=rows[at], index=at)
+    return overviewrows.updown(view.at(on=on), scene, by, on)
 
 
 undoes = listed.undoes
-boxes, enter = overviewrows.boxes, overviewrows.enter
+boxes, enter, sideways = overviewrows.boxes, overviewrows.enter, overviewrows.sideways
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
@@ -111,20 +106,38 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
     """The limit in words, what to do, the next limit, and the stages."""
     found = foremost(scene, view)
     inner = inside(width, framed=framed)
-    rows, name = answer(scene, view, found, inner)
+    rows, name = answer(scene, view, found, inner, tall=tall)
     if found is not None and tall and limit.unknown(scene) is None:
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
         rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
     rows += ends.band(scene, inner)
-    remarks = [limit.problems(scene)]
-    if found is not None and inner >= BESIDE and moves(found) and scene.wall > found.since > 0:
-        remarks.append(_since(scene.wall - found.since))
-    if found is not None:  # other rates on the screen are of the last second
-        remarks.append(f"mean of {SECONDS:g} s")
-    if found is not None and inner >= 70:
-        remarks.append(f"I: {'send' if found.direction == 'rx' else 'receive'}")
-    return part(name, " · ".join(filter(None, remarks)), rows, width, framed=framed)
+    remarks = _remarks(scene, found)
+    while sum(cells(one) + 3 for one in remarks) + cells(name) + 8 > width and remarks[1:]:
+        remarks.pop(0)
+    return part(name, " · ".join(remarks), rows, width, framed=framed)
+
+
+def _remarks(scene: Scene, found: Limit | None) -> list[str]:
+    """How many problems there are, since when it limits, over which time that is judged.
+
+    All rates on the screen are of the last second. What is less important comes first.
+    """
+    many = [text] if (text := limit.problems(scene)) else []
+    if found is None:
+        return many
+    ways = [f"I: {'send' if found.direction == 'rx' else 'receive'}"]
+    since = moves(found) and scene.wall > found.since > 0
+    held = [_since(scene.wall - found.since)] if since else []
+    return [*held, *ways, *many, f"verdict: {_window(scene)}"]
+
+
+def _window(scene: Scene) -> str:
+    """The time over which the verdict is the mean: a change begins a new one."""
+    made = (one.wall for one in scene.journal if one.state in IN_FORCE)
+    if any(0 <= scene.wall - wall < SECONDS for wall in made):
+        return "mean since the change"
+    return f"mean of {SECONDS:g} s"
 
 
 def _since(duration: float) -> str:
@@ -134,8 +147,10 @@ def _since(duration: float) -> str:
     return "since " + seconds(duration // 10 * 10 if duration < 60 else duration // 60 * 60)
 
 
-def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[list[Line], str]:
-    """The lines in words, and the title of the band."""
+def answer(
+    scene: Scene, view: View, found: Limit | None, width: int, *, tall: bool = False
+) -> tuple[list[Line], str]:
+    """The lines in words, and the title of the band; `tall`: the stages are shown below them."""
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else "THIS HOST"
     unknown = limit.unknown(scene)
@@ -153,7 +168,7 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
     if finding is not None and 0 <= at < len(every) and every[at].id == finding.id:
         keys = line((listed.keys_of(scene, every[at]), "key"))
     words = [
-        limit.verdict(found, width, keys, scene.peer),
+        limit.verdict(found, width, keys, scene.peer, counted=tall and limit.counts(scene, found)),
         limit.remedy(scene, found, finding, width),
     ]
     return [fit_line(row, width) for row in words], f"WHAT LIMITS {name} · {way}"
@@ -188,7 +203,7 @@ def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     map_to = f"full height: {grid.scale(facts.cores):g}%" if many else ""
     remark = "  ".join(filter(None, (map_to, mean)))
     rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
-    if framed and len(facts.cores) <= grid.MANY:
+    if framed and (not many or height - len(rows) >= loads.LEAST):
         rows += loads.load(scene, inner, height - len(rows))
     return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
 
@@ -201,7 +216,8 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     if not rows:
         rows = [line((f" {_no_flow(scene)}", "dim"))]
     total = together(known)
-    summed = "rates unknown" if total is None else f"together {scene.units.rate(total)}"
+    summed = f"together {scene.units.rate(total)} payload now"
+    summed = summed if total is not None else "rates unknown"
     remark = f"{len(known)}, {summed}" if known else ""
     return part("FLOWS", remark, filled(rows, height, framed), width, framed=framed)
 
@@ -295,6 +311,8 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     left = height - len(out) - 2 * (3 if beside else 4)
     middle = _middle(scene, view, width, left)
     low = max(1, min(_lists(scene), left - middle - GRAPH, max(SHORT, left // 4)))
+    spare = left - middle - low - height * TALL // 100
+    low += max(0, min(spare, _lists(scene) - low))  # more flows, before the load over time
     if beside and scene.facts is not None:  # rather the load over time than a higher graph
         spare = left - middle - low - height * TALL // 100
         middle += max(0, min(spare, MOST_LOADS)) if len(scene.facts.cores) <= grid.MANY else 0
@@ -307,6 +325,9 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += drawn
     rest = height - len(out) - middle - 2 * (2 if beside else 3)
     low = rest if drawn else min(rest, max(1, _lists(scene)))
+    if beside and drawn:  # what no flow needs: to the findings and to the load over time
+        low = min(rest, max(SHORT, _lists(scene)))
+        middle += rest - low
     out += between(scene, view, width, middle, beside=beside)
     return out + flows(scene, view, width, max(1, low), framed=True)
 
@@ -341,14 +362,17 @@ def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) 
         upper = min(many, max(1, height // 2))
         out = listed.finding_lines(scene, view, width, upper, framed=True)
         return out + cores(scene, view, width, height - upper, framed=True)
+    from . import advisor  # where there is room for it
+
     half = width // 2
     ports = interfaces.needs(scene, view)
     room = height - min(many, max(1, (height - 2) // 2)) - 2
     table = interfaces.lines(scene, view, half - 2, min(ports, room))
     left = listed.finding_lines(
-        scene, view, half, height - (len(table) + 2 if table else 0), framed=True
-    )
+        scene, view, half, height - (len(table) + 2 if table else 0), framed=True,
+        argued=lambda one, wide: advisor.argued(one, scene, wide),
+    )  # fmt: skip
     if table:
-        left += part("INTERFACES", "i: next", table, half, framed=True)
+        left += part("INTERFACES", "wire now · i: next", table, half, framed=True)
     right = cores(scene, view, width - half, height, framed=True)
     return [(*fit_line(one, half), *other) for one, other in zip(left, right, strict=False)]

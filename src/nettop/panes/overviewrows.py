@@ -15,6 +15,7 @@ from .frame import FRAMED
 
 BESIDE: Final = 104  # columns from which findings and cores are side by side
 STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of these
+STAGES: Final = 15  # rows from which the stages are shown
 MARK: Final = "mark:"
 FLOW: Final = "flow:"
 NIC: Final = "nic:"
@@ -42,6 +43,67 @@ def boxes(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """What the cursor can be on."""
     return tuple(chain.from_iterable(boxes(scene, view)))
+
+
+def _below(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
+    """The rows of the screen that are one below the other where the cursor is, from the top.
+
+    What stands side by side is one row. Where cores stand beside findings and interfaces, the rows
+    are those of the column that has the cursor.
+    """
+    stages, marks, findings, nics, _, flows = boxes(scene, view)
+    width, height = view.size
+    framed = not height or height - 2 >= FRAMED
+    beside = framed and (not width or width >= BESIDE)
+    every = scene.facts.cores if scene.facts is not None else ()
+    known = (
+        grid.arranged(every, (width // 2 if beside else width) - 2)
+        if framed
+        else [tuple(grid.named(every))]
+    )
+    cores = [tuple(f"{CORE}{one.cpu}" for one in row) for row in known]
+    rest: list[tuple[str, ...]] = [(one,) for one in (*findings, *nics)]
+    middle = [*rest, *cores] if framed else [*cores, *rest]
+    if beside:
+        middle = cores if view.spot.on.startswith(CORE) else rest
+    tall = framed or height - 2 >= STAGES
+    rows = (stages if tall else (), marks, *middle, *((one,) for one in flows))
+    return tuple(row for row in rows if row)
+
+
+def updown(view: View, scene: Scene, by: int, start: str) -> View:
+    """The cursor moved to a row above or below; without one, to `start`.
+
+    To the stages it comes where the limit is, to the marks at the latest one.
+    """
+    rows = _below(scene, view)
+    at = next((at for at, row in enumerate(rows) if view.spot.on in row), None)
+    if at is None:
+        return _on(view, scene, start or (rows[0][0] if rows else ""))
+    to = rows[max(0, min(len(rows) - 1, at + by))]
+    if to is rows[at]:
+        return view
+    column = rows[at].index(view.spot.on) if view.spot.on.startswith(CORE) else 0
+    name = to[min(column, len(to) - 1)] if to[0].startswith(CORE) else to[0]
+    if to[0].startswith(MARK):
+        name = to[-1]
+    if to[0].startswith(STAGE):
+        places = limit.shown(scene, foremost(scene, view))
+        name = next((f"{STAGE}{one.stage}" for one in places if one.limits), name)
+    return _on(view, scene, name)
+
+
+def sideways(view: View, scene: Scene, by: int) -> View:
+    """The cursor moved along its row, round at the ends; the same view where it stands alone."""
+    row = next((row for row in _below(scene, view) if view.spot.on in row), ())
+    if len(row) < 2:
+        return view
+    return _on(view, scene, row[(row.index(view.spot.on) + by) % len(row)])
+
+
+def _on(view: View, scene: Scene, row: str) -> View:
+    every = items(scene, view)
+    return view.at(on=row, index=every.index(row)) if row in every else view
 
 
 def enter(view: View, scene: Scene, here: str) -> Next:

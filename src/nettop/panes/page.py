@@ -26,10 +26,8 @@ QUIET_FROM = 60  # columns from which the header has the age of tables of a quie
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 SELF = 16  # columns of nettop's own load, with gaps
 REASON = 24  # free columns from which the reason for the profile is shown
-PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
-    False: (("c", "key"), (" keep, ", "warn"), ("u", "key"), (" undo now", "warn")),
-    True: (("End", "key"), (" leads to its keys", "warn")),
-}
+KEEP: Final = (" keep, ", " keep both, ")  # of one change that is not confirmed, of two
+TO_KEYS: Final = (("End", "key"), (" leads to its keys", "warn"))  # of it, in the past
 # seconds without a picture: a change at that host needs no connection to revert
 SILENT: Final = 3.0
 Guide = Callable[[View, int, int], list[Line]]
@@ -242,7 +240,7 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
                 line(
                     (f" {left:>3.0f} s ", "alarm"),
                     (f" {_pending(scene, pending.setting, width)}: ", "warn"),
-                    *PENDING[bool(view.moment)],
+                    *(TO_KEYS if view.moment else _keys_of_pending(many)),
                 ),
                 width,
             )
@@ -275,6 +273,11 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
     return out
 
 
+def _keys_of_pending(many: int) -> Line:
+    """The keys for changes that are not confirmed: c confirms all that are shown."""
+    return line(("c", "key"), (KEEP[many == 2], "warn"), ("u", "key"), (" undo now", "warn"))
+
+
 def _pending(scene: Scene, setting: str, width: int) -> str:
     """What will happen to the setting; its name gives way to the keys."""
     alone = " by itself" if scene.origin is not None and scene.late >= SILENT else ""
@@ -286,7 +289,7 @@ def _pending(scene: Scene, setting: str, width: int) -> str:
 def compose(
     scene: Scene, view: View, width: int, height: int, guide: Guide | None = None
 ) -> list[Line]:
-    """The screen: exactly `height` lines of exactly `width` cells; `guide` draws the help."""
+    """The screen: exactly `height` lines of exactly `width` cells; `guide` has the help's rows."""
     width, height = max(1, width), max(1, height)
     framed = _framed(width, height)
     extra, body_rows, question_rows = _rooms(scene, view, width, height)
@@ -297,7 +300,8 @@ def compose(
     if body_rows <= 0:
         body = []
     elif view.help and guide is not None:
-        body = guide(view, width, room)
+        every = guide(view, width, room)
+        body = every[max(0, min(view.scroll, len(every) - room)) :]
     else:
         draw = _enlarged if view.full else pane(view.pane).lines
         draw = journey.lines if view.journey else draw
@@ -312,7 +316,7 @@ def compose(
     return [fit_line(row, width) for row in out[:height]]
 
 
-def painted(scene: Scene, view: View, width: int, height: int) -> View:
+def painted(scene: Scene, view: View, width: int, height: int, guide: Guide | None = None) -> View:
     """The view after `compose` drew this scene, view and size.
 
     The cursor is bound to the row that was painted. Rows of a question that were shown are read.
@@ -322,6 +326,10 @@ def painted(scene: Scene, view: View, width: int, height: int) -> View:
         view = replace(view, size=(width, height))
     if not view.help:
         view = cursor.bound(view, scene)
+    if view.help and guide is not None and scene.question is None:
+        room = _rooms(scene, view, width, height)[1]
+        most = max(0, len(guide(view, width, room)) - room)
+        return replace(view, scroll=min(view.scroll, most))
     if scene.question is None:
         return view
     return asking.shown(scene.question, view, width, _rooms(scene, view, width, height)[2])

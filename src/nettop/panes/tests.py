@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells
-from ..terms.units import percent, scaled, seconds
+from ..terms.units import percent, portion, scaled, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable, values, wrong
 from ..views.scene import Paper, RunningTest, Scene, StoredResult
@@ -44,6 +44,7 @@ LAZY = ("studies",)
 BOUND = PROGRESS = True
 START: Final = "start"
 BESIDE: Final = 8  # columns of a heading beside its title and remark
+LEAST_BAR: Final = 4  # columns of the bar of a running test at least
 WIDE: Final = 110  # columns from which the form and its side are abreast
 ORDERS: Final[Sequence[Order[StoredResult]]] = (
     Order("", lambda one: one.wall),
@@ -219,20 +220,22 @@ def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
 def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     """The running test: its stage, the rates so far, the cores of both hosts."""
     remark = f"{seconds(progress.elapsed)} of {seconds(progress.seconds)} {progress.stage}"
-    left = ""
-    if progress.open_ended:  # its name leaves little room
-        remark = progress.stage
-        left = f"  {left_of(progress)}"
+    remark = progress.stage if progress.open_ended else remark  # its name leaves little room
+    left = f"  {left_of(progress)}" if progress.open_ended else ""
     title = f"RUNNING {progress.title}"
     out = [section(title, clauses(remark, max(0, width - cells(title) - BESIDE)), width)]
     last = progress.intervals[-1] if progress.intervals else None
     done = progress.elapsed / progress.seconds if progress.seconds else None
     retransmits, word = progress.retransmits, "retr" if left else "retransmits"
     retr = "" if retransmits is None else f"   {retransmits:,.0f} {word}"
-    begin = line((" NIC ", "dim"), (scaled(last, "b/s"), "strong"), "  ")
-    end = line(
-        (left, "strong"), (retr, "warn" if retransmits else "dim"), ("   Ctrl-X stops", "key")
-    )
+    again = f" ({portion(progress.resent)})" if retr and progress.resent is not None else ""
+    rate, stops = scaled(last, "b/s"), "   Ctrl-X stops"
+    words = " NIC now ", " wire  "
+    if cells("".join((*words, rate, left, retr, again, stops))) >= width - LEAST_BAR:
+        words, again = (" NIC ", "  "), ""
+    begin = line((words[0], "dim"), (rate, "strong"), (words[1], "dim"))
+    sent = retr + again, "warn" if retransmits else "dim"
+    end = line((left, "strong"), sent, (stops, "key"))
     room = width - line_cells(begin + end) - 1  # for the bar
     filled, rest = bar(done, max(0, min(8 if left else 20, room)))
     out.append((*begin, (filled, "accent"), (rest, "faint"), *end))

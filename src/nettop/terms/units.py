@@ -48,6 +48,13 @@ def scaled(value: float | None, unit: str, *, iec: bool = False) -> str:
     return f"{sign}{number} {prefixes[level]}{unit}"
 
 
+def portion(value: float) -> str:
+    """A small share: `0 %`, `0.012 %`; what is not nothing is never shown as 0."""
+    if 0 < value < 0.5e-5:
+        return "<0.001 %"
+    return f"{100 * value:.3f} %" if value else "0 %"
+
+
 def digits(value: float) -> str:
     """About three significant digits, no exponent: `0.02`, `9.41`, `52.9`, `612.4`, `1204`."""
     size = abs(value)

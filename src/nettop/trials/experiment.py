@@ -21,7 +21,7 @@ from .documents import OutcomeFields
 from .length import ExperimentPlan
 from .lever import Lever
 from .peer import Cancelled
-from .result import Progress, Side, Standing, TrialResult
+from .result import Progress, Side, Standing, TrialResult, resent
 from .run import TrialError, Watch, nobody
 from .statistics import Comparison, Guard
 
@@ -98,8 +98,7 @@ def losses(here: Side, there: Side) -> dict[str, float]:
     worst = dict.fromkeys(GUARDS, 0.0)
     for side in (here, there):
         t = side.totals
-        packets = max(t.get("TcpOutSegs", 0.0), 1000.0)
-        _raise(worst, "retransmits", t.get("TcpRetransSegs", 0.0) / packets)
+        _raise(worst, "retransmits", resent(t))
         taken = max(t.get("SoftnetProcessed", 0.0), 1000.0)
         _raise(worst, "softnet drops", t.get("SoftnetDropped", 0.0) / taken)
         datagrams = max(t.get("UdpInDatagrams", 0.0), 1000.0)
@@ -185,9 +184,7 @@ class Runner:
             return None
         a, b = tuple(self.figures(0)), tuple(self.figures(1))
         standing = Standing(self.metric.unit, self.metric.higher, a, b)
-        if not (gains := statistics.gains(a, b, higher=self.metric.higher)):
-            return standing
-        return replace(standing, middle=median(gains), interval=statistics.interval(gains)[:2])
+        return statistics.compared(standing)
 
     def probe(self, states: int) -> None:
         """Run the baseline, not counted, until two consecutive runs agree (at most PROBES)."""

@@ -79,7 +79,13 @@ class Progress:
     note: str = ""
     busy_there: tuple[float, ...] = ()  # likewise of the other host; empty: unknown
     retransmits: int | None = None  # TCP segments retransmitted by the sender since the start
+    resent: float | None = None  # of the segments sent: of the host that resends more
     standing: Standing | None = None  # of an experiment
+
+
+def resent(totals: Mapping[str, float]) -> float:
+    """The share of retransmitted segments among those that a host sent, from its counts."""
+    return totals.get("TcpRetransSegs", 0.0) / max(totals.get("TcpOutSegs", 0.0), 1000.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from .documents import Interface
 from .end import ANSWER
 from .far.schema import LinkState, Message
 from .peer import End, Peer, PeerError
-from .result import Options, Progress, Side
+from .result import Options, Progress, Side, resent
 
 T = TypeVar("T")
 
@@ -97,6 +97,7 @@ class Samples:
                     max(rates, default=None), _busy(old, new),
                     busy_there=_busy(*far) if len(far) > 1 else (),
                     retransmits=self._retransmits("there" if options.reverse else "here"),
+                    resent=self._resent(),
                 )  # fmt: skip
 
     def _retransmits(self, sender: str) -> int | None:
@@ -106,6 +107,11 @@ class Samples:
             return None
         now = points[-1]["totals"].get("TcpRetransSegs", 0)
         return max(0, int(now - points[0]["totals"]["TcpRetransSegs"]))
+
+    def _resent(self) -> float | None:
+        """The share of segments sent again, as the verdict of an experiment has it."""
+        every = (points for points in self.points.values() if len(points) > 1)
+        return max((resent(_counted(points[0], points[-1])) for points in every), default=None)
 
     def finish(self) -> None:
         """Stop the samplers and read their last samples."""
@@ -207,13 +213,18 @@ def _differences(names: Sequence[str], old: Sequence[int], new: Sequence[int]) -
     return {n: max(0, b - a) for n, a, b in zip(names, old, new, strict=True)}
 
 
-def _totals(begin: Message, end: Message) -> dict[str, float]:
-    """TCP, UDP, softnet and interrupt counts of the whole run."""
-    totals = {
+def _counted(begin: Message, end: Message) -> dict[str, float]:
+    """The counts of TCP and UDP between two samples."""
+    return {
         name: float(end["totals"][name] - begin["totals"][name])
         for name in end["totals"]
         if name in begin["totals"]
     }
+
+
+def _totals(begin: Message, end: Message) -> dict[str, float]:
+    """TCP, UDP, softnet and interrupt counts of the whole run."""
+    totals = _counted(begin, end)
     for column, name in enumerate(("SoftnetProcessed", "SoftnetDropped", "SoftnetSqueezed")):
         before = sum(row[column] for row in begin["softnet"])
         totals[name] = float(max(0, sum(row[column] for row in end["softnet"]) - before))

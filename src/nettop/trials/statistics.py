@@ -39,9 +39,12 @@ from dataclasses import replace
 from functools import cache
 from math import ceil, comb, erf, sqrt
 from statistics import median
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ..terms.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from .result import Standing
 
 Verdict = Literal["better", "worse", "no difference", "unstable"]
 
@@ -112,6 +115,15 @@ def gains(a: Sequence[float], b: Sequence[float], *, higher: bool = True) -> lis
         base = most
     sign = 1.0 if higher else -1.0
     return [sign * (y - x) / base for x, y in zip(a, b, strict=False)]
+
+
+def compared(standing: Standing) -> Standing:
+    """The same with the median gain of its complete pairs; as it is before both were measured."""
+    a, b = standing.before[: len(standing.after)], standing.after
+    known = gains(a, b, higher=standing.higher)
+    if not known:
+        return standing
+    return replace(standing, middle=median(known), interval=interval(known)[:2])
 
 
 def settled(differences: Sequence[float], least: int = PAIRS, matters: float = MATTERS) -> bool:

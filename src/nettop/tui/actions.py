@@ -71,7 +71,7 @@ class Actions:
         self.planning = Planning(source, post, self.away.propose if self.away else None)
         self.experiments = Experiments(self.planning)
         played = cast("Played", source) if getattr(source, "plays", False) else None
-        self.playing = Playing(played, post) if played is not None else None  # the demo
+        self.playing = Playing(played, post, changed) if played is not None else None  # the demo
         self.changing = Changing(source, post, self.altered, host)
         self.threads: list[threading.Thread] = []
         self.studies_read = False
@@ -188,6 +188,7 @@ class Actions:
         if "journal" in lazy and self.away is not None and not self.away.used:
             self.away.used = True
             self._spawn("journal", self.reload)
+        self._ask_there(scene)
         far = self.away is not None or any(one.id.startswith(PEERS) for one in scene.pending)
         every = AWAY_EVERY if far else JOURNAL_EVERY
         due = (
@@ -195,7 +196,18 @@ class Actions:
         )  # a guard may have reverted
         if due or (self._here() and journal_version() != self.journal_seen):
             self.journal_read = now
+            if self._here() and journal_version() != self.journal_seen:
+                self.changed()  # by another nettop, or by a guard
             self._spawn("journal", self.reload)
+
+    def _ask_there(self, scene: Scene) -> None:
+        """Where another host has a finding with a change: ask once whether it can be made there."""
+        theirs = self.beyond.away() if self.beyond is not None and scene.peer is not None else None
+        plans = (scene.plans, scene.peer.plans if scene.peer is not None else {})
+        for away, steps in zip((self.away, theirs), plans, strict=True):
+            if away is not None and not away.asked and any(steps.values()):
+                away.asked = True
+                self._spawn("nettop there", away.ask)
 
     def _count(self) -> None:
         """Let the countdown of changes run on without a picture; `follow` begins the next."""

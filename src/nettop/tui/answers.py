@@ -10,6 +10,7 @@ from ..views.ask import Ask
 from ..views.scene import Scene
 from ..views.view import View
 from . import keys
+from .covering import IN_HELP, ROWS
 from .keys import BY_KEY, KEYS, OWN, shown_as
 
 WORDS: Final = {  # of actions after which the screen may look as before
@@ -27,6 +28,7 @@ WORDS: Final = {  # of actions after which the screen may look as before
     "zoom_out": "the longest span",
 }
 QUESTION: Final = "Enter agrees, Esc cancels"
+HELP: Final = "Esc closes the help, ↑ ↓ scroll it"
 COUNTS: Final = {  # what `D` has begun or ended
     True: "drops and failed calls are counted, and cores sampled, all the time",
     False: "drops and failed calls are counted, and cores sampled, for 2 s of each minute",
@@ -53,6 +55,9 @@ def _of(
     name, character = pressed
     if ask is not None or before.typing or (before.editing and scene.question is None):
         return after, ""
+    if before.help and scene.question is None:
+        idle = after == before and name not in ROWS and name not in IN_HELP
+        return after, HELP if idle else ""
     if scene.question is not None:
         idle = after == before and name not in ("enter", "up", "down", "pageup", "pagedown")
         return after, QUESTION if idle else ""

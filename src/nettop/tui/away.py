@@ -51,6 +51,7 @@ class Away:
         self.post = post
         self.altered = altered
         self.used = False  # whether it was used: then the screen shows the journal there
+        self.asked = bool(binary)  # whether there is a nettop; one file can be installed
         self.entries: tuple[JournalEntry, ...] = ()  # of that journal, as read last
         self._remote: Remote | None = None
         self._then: Callable[[], None] | None = None  # what a nettop is installed there for
@@ -84,6 +85,11 @@ class Away:
             self.post(
                 ask_question(remote.installing(str(error), one, self.batches.name, self.peer))
             )
+
+    def ask(self) -> None:
+        """Find out whether there is a nettop: if not, no key is offered that needs it."""
+        if self.remote.absent():
+            self.post(lambda old: replace(old, absent=old.absent | {self.peer}))
 
     def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:
         """Show the plan of the nettop there and ask; a note if nothing would change."""

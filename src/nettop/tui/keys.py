@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import Final
 
 from ..facts import PROFILES
-from ..panes import asking, interfaces, journey, names, origins, pane
+from ..panes import interfaces, journey, names, origins, pane
 from ..panes.cursor import kept, moved, next_part, paged, target
 from ..panes.declared import columns
-from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
 from ..views.form import course, offered, values
-from ..views.scene import Question, Scene, only
+from ..views.scene import Scene, only
 from ..views.view import View
+from .covering import IN_HELP, PAGE, help_key, question_key
 
 DIGITS: Final = {pane(name).KEY: name for name in names()}
 OWN: Final = {key.action: (name, key) for name in names() for key in pane(name).KEYS}
@@ -73,7 +73,7 @@ KEYS: Final = (
     Key(("ctrl+x",), "stop", "stop the running test", "doing", "Ctrl-X"),
     Key(("ctrl+p",), "palette", "every action by name", "nettop", "Ctrl-P"),
     Key(("ctrl+z",), "suspend", "suspend; `fg` resumes", "nettop", "Ctrl-Z"),
-    Key(("?",), "help", "this help", "nettop"),
+    Key(("?", "f1"), "help", "this help", "nettop", "? F1"),
     Key(("q", "ctrl+c", "ctrl+q"), "quit", "quit", "nettop", "q Ctrl-C"),
     *(key for _, key in OWN.values()),
 )
@@ -102,17 +102,17 @@ def press(name: str, character: str | None, view: View, scene: Scene) -> Next:
 
 def _pressed(name: str, character: str | None, view: View, scene: Scene) -> Next:
     if scene.question is not None:
-        return _question_key(name, view, scene.question)
+        return question_key(name, view, scene.question)
     if view.typing:
         return _type_filter(name, character, view), None
     if view.editing:
         return _type_value(name, character, view, scene)
+    if view.help and name not in IN_HELP:
+        return help_key(name, view), None
     printable = character if character and character.isprintable() and character != " " else None
     action = BY_KEY.get(printable or name) or BY_KEY.get(name)
     if action is None or not _available(action, view):
         return view, None
-    if view.help and action in ("help", "escape", "enter"):
-        return replace(view, help=False), None
     return act(action, view, scene, printable or "")
 
 
@@ -173,32 +173,6 @@ def command(view: View, scene: Scene) -> str:
     if steps:
         return "\n".join(step.shell or step.setting for step in steps)
     return pane(view.pane).command(here)
-
-
-def _question_key(name: str, view: View, question: Question) -> Next:
-    """A key while a question is open: Enter agrees, Esc cancels, ← → show its other sheets.
-
-    The text of an export is copied with y; in other questions y might be typed for yes. While some
-    rows have not been on the screen, Enter scrolls to them. Before any row was on the screen, Enter
-    was typed for something else and does nothing.
-    """
-    if name == "enter" and view.unread < 0:
-        return view, None
-    if name == "enter" and view.unread:
-        return replace(view, scroll=view.read), None
-    if name == "enter":
-        return view, Ask("agree", value=question.sheets[asking.place(view, question)][0])
-    if name in ("escape", "q", "n"):
-        return view, Ask("dismiss")
-    if name == "y" and question.verb == "export":
-        _, body = question.sheets[asking.place(view, question)]
-        return view, Ask("copy", value="\n".join(text_of(row).rstrip() for row in body))
-    turn = {"left": -1, "h": -1, "right": 1, "l": 1, "tab": 1, "shift+tab": -1}.get(name)
-    if turn is not None:
-        sheet = asking.place(view, question) + turn
-        return replace(view, sheet=sheet, scroll=0, read=0, unread=-1), None
-    rows = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -PAGE, "pagedown": PAGE}.get(name, 0)
-    return replace(view, scroll=max(0, view.scroll + rows)), None
 
 
 _ERASE: Final = {"backspace": -1, "ctrl+u": 0}  # the end of the text after this key, as an index
@@ -279,7 +253,6 @@ def _edit(view: View, scene: Scene) -> Next:
 
 
 Change = Callable[[View, Scene], View]
-PAGE: Final = 10  # rows
 MANY: Final = 16  # interfaces; of more, `i` passes those at rest that are not real
 
 
@@ -393,7 +366,7 @@ CHANGES: Final[dict[str, Change]] = {
     "full": lambda v, _s: replace(v, full=not v.full),
     "journey": lambda v, s: replace(v, journey="" if v.journey else journey.of(s, v)),
     "pause": lambda v, _s: replace(v, paused=not v.paused),
-    "help": lambda v, _s: replace(v, help=not v.help),
+    "help": lambda v, _s: replace(v, help=not v.help, scroll=0),
 }  # fmt: skip
 
 

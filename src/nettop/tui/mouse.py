@@ -25,15 +25,18 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
     if scene.question is not None:  # only Enter agrees: it is read before it is typed
         gone = y == len(rows) - 1 and page.hint_at(scene, view, width, x) == "dismiss"
         return view, Ask("dismiss") if gone else None
+    if view.help:
+        closes = y == len(rows) - 1 and page.hint_at(scene, view, width, x) == "escape"
+        return keys.press("escape", None, view, scene) if closes else (view, None)
     name = page.pane_at(scene, view, width, x)
     if y == len(rows) - 1 and name:
         return replace(view, pane=name, help=False, back=()), None
     if y == len(rows) - 1:
         return keys.act(page.hint_at(scene, view, width, x), view, scene)
-    if not view.help and (title := _heading_at(rows, at)) in pane(view.pane).orders(view) and title:
+    if (title := _heading_at(rows, at)) in pane(view.pane).orders(view) and title:
         return _sorted(view, title), None
     row_at = pane(view.pane).row_at
-    row = "" if row_at is None or view.help else row_at(scene, view, pointer(at, rows))
+    row = "" if row_at is None else row_at(scene, view, pointer(at, rows))
     if row:
         return keys.act("enter", view.at(on=row), scene)
     here = next((n for n, row in enumerate(rows) if selected(row)), None)
@@ -46,10 +49,10 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
 
 def wheeled(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene, by: int) -> Next:
     """The wheel scrolls what is under it: a question, a text, a graph in time, else the cursor."""
-    if scene.question is not None:
+    if scene.question is not None or view.help:
         return keys.press("down" if by > 0 else "up", None, view, scene)
     wheel = pane(view.pane).wheel
-    if wheel is None or view.help or not 0 <= at[1] < len(rows):
+    if wheel is None or not 0 <= at[1] < len(rows):
         return keys.act("down" if by > 0 else "up", view, scene)
     return wheel(view, scene, pointer(at, rows), by)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations, pairwise
 from typing import TYPE_CHECKING, Final
 
 from .. import panes
@@ -13,7 +14,7 @@ from ..views.ask import Key
 from ..views.scene import Scene
 from ..views.view import THEMES, View
 from . import keys
-from .keys import GROUPS, KEYS, OWN, shown_as
+from .keys import GROUPS, KEYS, shown_as
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -87,30 +88,34 @@ def _key_rows(keys: list[Key]) -> Iterator[Line]:
 def help_lines(view: View, width: int, height: int) -> list[Line]:
     """The symbols of the pane, then the table of keys in as many columns as needed.
 
-    If there is not enough room, first the headings of the keys are left out, then the keys that
-    only other panes have.
+    If there is not enough room, the headings of the keys are left out; if that is not enough, there
+    are more rows than `height`, which scroll.
     """
-    entries: list[Line] = []
-    for group in GROUPS:
-        entries.append(line((f" {group.upper()}", "title")))
-        entries += [*_key_rows([key for key in KEYS if key.group == group]), ()]
+    groups = [
+        [line((f" {group.upper()}", "title")),
+         *_key_rows([key for key in KEYS if key.group == group]), ()]
+        for group in GROUPS
+    ]  # fmt: skip
     here = pane(view.pane)
     symbols = [line((f" {here.TITLE.upper()}", "title"))]
     symbols += [*(line((f" {text}", "")) for text in wrap(here.LEGEND, min(width, 110) - 2)), ()]
-    bare = [row for row in entries if row and row[0][1] == "key"]
-    here_only = list(
-        _key_rows([key for key in KEYS if OWN.get(key.action, (view.pane,))[0] == view.pane])
-    )
-    across = max(1, min(3, width // 39))
-    layouts = [
-        (symbols, entries), (symbols, bare), (symbols[1:-1], here_only), ([], bare), ([], here_only)
-    ]  # fmt: skip
-    for above, rows in layouts:
-        room = height - len(above)
-        if -(-len(rows) // across) <= room:
-            break
-    while across > 1 and -(-len(rows) // (across - 1)) <= room:
-        across -= 1  # wider columns
+    bare = [row for group in groups for row in group if row and row[0][1] == "key"]
+    most, room = max(1, min(3, width // 39)), height - len(symbols)
+    shown = (_whole(groups, most), _filled(bare, most))
+    columns = next((one for one in shown if max(map(len, one)) <= room), shown[0])
+    return [*symbols, *beside(columns, width // len(columns), width)]
+
+
+def _whole(groups: Sequence[list[Line]], across: int) -> list[list[Line]]:
+    """The groups in that many columns, none of them parted, so that the columns are short."""
+    best = min(
+        ([groups[a:b] for a, b in pairwise((0, *cuts, len(groups)))]
+         for cuts in combinations(range(1, len(groups)), across - 1)),
+        key=lambda parts: max(sum(map(len, part)) for part in parts),
+    )  # fmt: skip
+    return [list(chain.from_iterable(part)) for part in best]
+
+
+def _filled(rows: list[Line], across: int) -> list[list[Line]]:
     deep = -(-len(rows) // across)
-    columns = [rows[at : at + deep] for at in range(0, len(rows), deep)]
-    return [*above, *beside(columns, width // across, width)][:height]
+    return [rows[at : at + deep] for at in range(0, len(rows), deep)]

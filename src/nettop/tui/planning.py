@@ -14,10 +14,11 @@ from ..changes import Change
 from ..changes.plan import plan
 from ..host.source import Source
 from ..panes import pane
+from ..panes.listed import made_for
 from ..panes.parts import RISKS, when
 from ..terms.text import Line, line
 from ..views.ask import Ask
-from ..views.kept import exportable
+from ..views.kept import PEERS, exportable
 from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
 from ..views.view import View
 from .notes import Post, ask_question, note
@@ -62,6 +63,9 @@ class Planning:
         if not sure:
             self.post(note("not sure to help: p tests it, a is not offered", "warn"))
             return
+        if waits := unconfirmed(sure, scene, finding.host):
+            self.post(note(waits, "warn"))
+            return
         self.propose(f"Apply {finding.id}", sure, finding.id)
 
     def do_set(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
@@ -73,6 +77,9 @@ class Planning:
         from ..views.condemned import doubts
 
         wanted = [(ask.target, ask.value)]
+        if waits := unconfirmed(wanted, scene):
+            self.post(note(waits, "warn"))
+            return
         told = doubts(self.source, wanted, scene.facts) if self.away is None else ()
         self.propose(f"Set {ask.target}", wanted, doubts=told)
 
@@ -81,6 +88,9 @@ class Planning:
         name, wanted = spread_of(scene, ask.target)
         if not wanted:
             self.post(note("choose an interface with queues first (i)", "warn"))
+            return
+        if waits := unconfirmed(wanted, scene):
+            self.post(note(waits, "warn"))
             return
         self.propose(f"Spread {len(wanted)} interrupts of {name}", wanted)
 
@@ -274,6 +284,20 @@ class Planning:
         self.post(ask_question(question))
 
 
+def unconfirmed(wanted: Wanted, scene: Scene, host: str = "") -> str:
+    """Why these settings cannot be changed now: one of them waits to be confirmed; else empty.
+
+    A second change would have a time of its own, and the first one would revert what it was made
+    on. `host`: the other end of the flows, where it is meant.
+    """
+    names = {setting for setting, _ in wanted}
+    for one in scene.pending:
+        if one.setting in names and one.id.startswith(PEERS) == bool(host):
+            left = f"{scene.left(one):.0f} s left"
+            return f"{one.setting} waits to be confirmed ({left}): first c keeps it, or u undoes it"
+    return ""
+
+
 def risk_text(risk: str) -> Line:
     """The risk of a change in words."""
     text, role = RISKS.get(risk, (risk, "dim"))
@@ -283,8 +307,8 @@ def risk_text(risk: str) -> Line:
 def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
     """The changes that `u` undoes, newest first.
 
-    Those that the pane names (journal: the one under the cursor; a finding that is done: those made
-    for it); else the pending ones; else the newest in force.
+    Those that the pane names (journal: the one under the cursor; a finding: those made for it);
+    else the pending ones; else the newest in force, with the others made for the same finding.
     """
     undoes = pane(view.pane).undoes
     chosen = undoes(scene, target) if undoes is not None else None
@@ -292,7 +316,12 @@ def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
         return chosen
     in_force = sorted((e for e in scene.journal if e.state in IN_FORCE), key=lambda e: -e.wall)
     pending = {one.id for one in scene.pending}
-    return [entry for entry in in_force if entry.id in pending] or in_force[:1]
+    waiting = [entry for entry in in_force if entry.id in pending]
+    if waiting or not in_force:
+        return waiting
+    newest = in_force[0]
+    same = made_for(newest.finding, scene) if newest.finding else ()
+    return [newest, *(one for one in same if one is not newest)]
 
 
 def steps_back(entries: Iterable[JournalEntry]) -> list[list[JournalEntry]]:

@@ -26,6 +26,7 @@ from ..views.scene import (
 from ..views.view import View
 from .notes import Post, Update, ask_question, note
 from .planning import Planning, changeable, triples
+from .trying import proof_of
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -43,10 +44,12 @@ ONLY: Final = "the demo plays the larger ring only: select the finding of the re
 class Playing:
     """Plays changes and a proof on a recording with two courses."""
 
-    def __init__(self, source: Played, post: Post) -> None:
-        """`post` may be called from any thread."""
+    def __init__(self, source: Played, post: Post, altered: Callable[[], None]) -> None:
+        """`post` may be called from any thread; `altered` once a change shows in the samples."""
         self.source = source
         self.post = post
+        self.altered = altered
+        self.ring = ""  # as sampled last
         self.planning = Planning(source, self._asked)
         self.cancel: threading.Event | None = None
         self.sampled = 0.0  # the moment of the last one
@@ -90,8 +93,15 @@ class Playing:
             return
         body = (
             *self.planning.lines(changes),
-            line(f" Set and reverted in turn, {PAIRS} pairs of runs, played in half a minute."),
-            line((" Kept only if better. On a host, each run is a test to a peer.", "dim")),
+            line(
+                f" Set and reverted in turn, {PAIRS} pairs of runs, shortened to {SAMPLES} samples."
+            ),
+            line(
+                (
+                    " Kept only if better. On a host, each run is a test to a peer, for longer.",
+                    "dim",
+                )
+            ),
         )
         yes = "play it (Ctrl-X stops)"
         question = Question(f"Prove {finding.id}", (("", body),), "prove", yes,
@@ -159,6 +169,9 @@ class Playing:
         nic = scene.foremost
         if nic is not None and nic.per_s.rx_bytes is not None and scene.wall != self.sampled:
             self.sampled = scene.wall
+            last, self.ring = self.ring, str(nic.ring.rx)
+            if last not in ("", self.ring):
+                self.altered()
             self.seen.append((str(nic.ring.rx), nic.per_s.rx_bytes * 8))
             del self.seen[: -10 * SAMPLES]
         late = {one.id: one for one in scene.pending if one.deadline <= scene.wall}
@@ -224,17 +237,16 @@ class Playing:
                 return None
 
     def _tell(self, finding: str, number: int, runs: dict[bool, list[float]]) -> None:
-        pairs = min(map(len, runs.values()))
-        standing = StoredResult(
-            "", 0.0, "", "", unit="bit/s", higher=True,
-            before=tuple(runs[False][:pairs]), after=tuple(runs[True][:pairs]),
-        )  # fmt: skip
-        each = 1.5 * SAMPLES  # seconds of a run
+        from ..trials.result import Standing
+        from ..trials.statistics import compared
+
+        known = Standing("bit/s", True, tuple(runs[False]), tuple(runs[True]))
+        each = SAMPLES - 1.0  # seconds of a run: the first sample of a course comes at once
         now = RunningTest(
-            f"demo: prove {finding}", number * each, 2 * PAIRS * each,
+            f"demo (shortened): prove {finding}", number * each, 2 * PAIRS * each,
             tuple(rate for pair in zip(*runs.values(), strict=False) for rate in pair),
             stage=f"pair {number // 2 + 1} of {PAIRS}, {'with' if number % 2 else 'without'} it",
-            proof=standing if pairs else None,
+            proof=proof_of(compared(known)),
         )  # fmt: skip
         self.post(lambda scene: replace(scene, progress=now))
 

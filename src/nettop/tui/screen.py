@@ -27,7 +27,7 @@ from . import answers, effect, internals, keys, leaving, mouse, palette, themes
 from .board import Board, Ground, Tick
 from .effect import record_key
 from .gate import EARLY, PATIENCE, QUERY, SHEET, TRUST, Gate, RowsRead
-from .notes import REFUSED, after, not_this_host, note, refused, unread
+from .notes import READ, REFUSED, after, not_this_host, note, refused, unread
 from .scrub import Scrub, forbidden, moments_of
 from .terminal import Terminal
 from .working import Actions, Engine
@@ -162,7 +162,7 @@ class Nettop(App[int]):
     def _bind(self) -> bool:
         """Bind cursor and question to the painted rows; True if new rows of a question wait."""
         self.painted = self.shown()
-        after = page.painted(self.painted, self.view, *self.size)
+        after = page.painted(self.painted, self.view, *self.size, palette.help_lines)
         self.view, waits = self.reading.paint(self.view, after)
         return waits
 
@@ -241,7 +241,7 @@ class Nettop(App[int]):
         if enter and self.reading.early(self.view, event.time):
             self.add_note(EARLY, "dim")
             return
-        self.scene = unread(self.scene)  # what an earlier key said is no answer to this one
+        self.scene = unread(self.scene, READ * (event.key != "escape"))  # Esc: also the newest
         pressed = event.key, event.character
         view, ask, words = answers.press(pressed, self.view, self.target_scene())
         if words:

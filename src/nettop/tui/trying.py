@@ -181,6 +181,7 @@ class TrialBench:
                 progress.of,
                 tuple(rates[-600:]),
                 retransmits=progress.retransmits,
+                resent=progress.resent,
                 here=dict(enumerate(progress.busy)),
                 there=dict(enumerate(progress.busy_there)),
                 stage=stage or progress.note,

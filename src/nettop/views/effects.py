@@ -62,7 +62,7 @@ def _effect(group: Sequence[JournalEntry], scene: Scene) -> str:
     if abs(new - old) < SAME * old:
         moved = f"{way} {scene.units.rate(new)}, as before"
     drops = f", lost {lost[0]:,.0f} → {lost[1]:,.0f}/s" if any(round(one) for one in lost) else ""
-    return f"{what}: {name} {moved}{drops}"
+    return f"{what}: {name} {moved}{drops} (means of {SPAN:g} s)"
 
 
 def _ports(moments: Sequence[Summary], name: str, begin: float, end: float) -> list[PortRates]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ..terms.units import portion
 from .scene import IN_FORCE, JournalEntry, Paper, Pending, StoredResult
 
 if TYPE_CHECKING:
@@ -60,9 +61,10 @@ def result_of(document: Document) -> StoredResult:
         figures.append(("pairs", str(len(document.get("a") or ()))))
         figures.append(("", "kept" if document.get("kept") else "reverted"))
         figures += [("predicted", words)] if (words := calibration.beside(document)) else []
+        figures += [("of the packets, median of the runs:", "")] if document.get("guards") else []
         figures += [
             (f"{results.mark(guard, str(document.get('verdict')))} {guard.get('name')}",
-             f"{guard.get('a', 0):.3%} → {guard.get('b', 0):.3%}")
+             f"{portion(guard.get('a', 0))} → {portion(guard.get('b', 0))}")
             for guard in document.get("guards") or ()
         ]  # fmt: skip
         tool = "prove"

@@ -16,6 +16,7 @@ from ..facts import Facts
 from ..facts.accounting import COUNTERS, account
 from ..facts.joined import Joiner, needs
 from ..facts.kinds.pair import Pair
+from ..facts.limits.ladder import Ladder
 from ..facts.losses import Accounting
 from ..facts.way import trouble
 from ..frame.rates import Frame
@@ -203,7 +204,11 @@ class Observer:
         return replace(seen, facts=facts)
 
     def refresh(self) -> None:
-        """The host was changed: read all tables and judge all facts in the next frame."""
+        """The host was changed: read all tables and judge all facts in the next frame.
+
+        What limits is judged by what comes from now on, not by the seconds before the change.
+        """
+        self.joiner.ladder = Ladder()
         self.sampler.refresh({*self.sampler.taken} - collect.deep().keys())
         if self.short_look is not None:
             self.short_look.changed(self.source.now())

@@ -149,6 +149,7 @@ class RunningTest:
     stage: str = ""
     proof: StoredResult | None = None  # the pairs of a proof so far
     open_ended: bool = False  # `seconds` is the least: it ends when its result is clear
+    resent: float | None = None  # the share of segments sent again, as the verdict has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,9 @@ class Scene:
     origin: SceneOrigin | None = field(default=None, metadata=_KEPT)  # None: this host
     units: Units = field(default_factory=Units, metadata=_KEPT)
     ordinary: bool = field(default=False, metadata=_KEPT)  # nettop runs here without root
+    absent: frozenset[str] = field(
+        default=frozenset(), metadata=_KEPT
+    )  # hosts where no nettop can make changes: "" that of --host, else the name of the peer
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
     about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures

@@ -6,12 +6,13 @@ those of `facts.kinds.path` where the interface has such a path.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.flow_words import MOST, QUIET
+from ..facts.flow_words import MOST, QUIET, together
 from ..facts.limits import Limit, Reading, words
 from ..facts.limits.stages import declared, way
 from ..terms.dataclass import dataclass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
+PROGRAMS: Final = ("thread", "application")  # stages that are a program of this host
 SELDOM: Final = 0.25  # utilisation from which a bar that is not always shown is shown
 
 
@@ -38,6 +40,7 @@ class Bar:
     full: float | None = None
     lost: float | None = None
     owner: str = ""  # the process of the flow that stands for the interface
+    moved: float | None = None  # bytes/s of payload of its process in the last second
 
 
 def foremost(scene: Scene, view: View) -> Limit | None:
@@ -108,9 +111,11 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
     for reading in (*limit.ladder, *flow.ladder) if alone else limit.ladder:
         if not words.away(reading):
             readings.setdefault(reading.stage, reading)
-    owner = ""
-    if alone and flow.process is not None:
-        owner = flow.process if flow.pid is None else f"{flow.process}[{flow.pid}]"
+    owner = flow.process or ""
+    if owner and flow.pid is not None:
+        owner = f"{owner}[{flow.pid}]"
+    if not alone and 8 * (_moved(facts, limit, owner) or 0.0) < MOST * (limit.rate or 0.0):
+        owner = ""  # other programs move the rest
     out = []
     limiting = _limiting(limit)
     for place in places(limit.direction):
@@ -121,11 +126,30 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
         limits = stage.name == limiting
         bar = Bar(stage.name, limits, known, passing, _full(stage.name, known, passing),
                   _lost(facts, first, passing), owner)  # fmt: skip
+        if stage.name in PROGRAMS:
+            bar = replace(bar, moved=_moved(facts, limit, process_of(bar)))
         always = any(limit.direction in one.always for one in place)
         seldom = bar.limits or bar.lost or (bar.full or 0.0) >= SELDOM
         if (seldom or always) and (card or not place[0].card or known is not None):
             out.append(bar)
     return out
+
+
+def process_of(bar: Bar) -> str:
+    """The process at the end of the way, NAME[PID]; empty where it is not known."""
+    if bar.owner:
+        return bar.owner
+    word = bar.passed.detail.partition(" ")[0] if bar.passed is not None else ""
+    return word if "[" in word else ""
+
+
+def _moved(facts: Facts, limit: Limit, process: str) -> float | None:
+    """What the flows of a process move over the interface of the limit, bytes/s."""
+    return together(
+        one for one in facts.flows
+        if process and limit.nic in (None, one.nic)
+        and process in (f"{one.process}[{one.pid}]", one.process)
+    )  # fmt: skip
 
 
 def _limiting(limit: Limit) -> str:

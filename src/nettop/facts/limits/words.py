@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _LEADS: Final = ("application", "pipe")  # on the way to what the program waits for
 
 NOT_HERE: Final = "no stage of this end"  # the beginning of such a measurement
+_LOSSES: Final = re.compile(r"[\d.,]+k? (?:packets|datagrams)/s (?:lost|dropped|refused)([:,] )?")
 BITS: Final = units.Units()  # as commands print rates
 
 
@@ -85,6 +87,17 @@ def doing(limit: Limit) -> str:
 
 def _worker(limit: Limit) -> str:
     return stage(limit.stage).removeprefix("the ").removeprefix("CPU time of ")
+
+
+def averaged(because: str) -> str:
+    """`mean 1,204 packets/s lost: …`: a rate of losses is that of the time that is judged."""
+    return f"mean {because}" if _LOSSES.match(because) else because
+
+
+def uncounted(because: str) -> str:
+    """The same without the figure, where the losses of now are shown beside it."""
+    found = _LOSSES.match(because)
+    return because[found.end() :] if found and found[1] else averaged(because)
 
 
 def rate(limit: Limit) -> str:

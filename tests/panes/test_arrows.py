@@ -1,0 +1,95 @@
+"""Arrows move the cursor of the overview as its rows are drawn."""
+
+from __future__ import annotations
+
+import pytest
+from scenes import big, storied
+
+from nettop.panes import page
+from nettop.tui.keys import press
+from nettop.views.scene import Scene
+from nettop.views.view import View
+
+SIZES = ((80, 24), (80, 40), (120, 40), (200, 60))
+
+
+def kind(row: str) -> str:
+    head, colon, _ = row.partition(":")
+    return head if colon and head in ("stage", "mark", "nic", "core", "flow") else "finding"
+
+
+def after(view: View, scene: Scene, key: str) -> View:
+    return page.painted(scene, press(key, None, view, scene)[0], *view.size)
+
+
+def walk(scene: Scene, size: tuple[int, int], key: str, first: str) -> list[str]:
+    """The rows under the cursor while a key is pressed until it moves no more."""
+    view = page.painted(scene, View().at(on=first), *size)
+    out = [view.spot.on]
+    while len(out) < 99:
+        view = after(view, scene, key)
+        if view.spot.on == out[-1]:
+            break
+        out.append(view.spot.on)
+    return out
+
+
+def firsts(rows: list[str]) -> list[str]:
+    return list(dict.fromkeys(map(kind, rows)))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_down_passes_each_part_once_from_the_top_and_up_comes_back(size: tuple[int, int]) -> None:
+    scene = storied()
+    top = walk(scene, size, "up", page.painted(scene, View(), *size).spot.on)[-1]
+    assert kind(top) == "stage"
+    rows = walk(scene, size, "down", top)
+    beside = size[0] >= 104
+    wanted = {
+        (80, 24): ["stage", "mark", "core", "finding", "flow"],
+        (80, 40): ["stage", "mark", "finding", "core", "flow"],
+    }.get(size, ["stage", "mark", "finding", "nic", "flow"])
+    assert [one for one in firsts(rows) if one != "nic" or beside] == [
+        one for one in wanted if one in firsts(rows)
+    ]
+    assert sum(kind(one) == "stage" for one in rows) == 1
+    assert sum(kind(one) == "mark" for one in rows) <= 1
+    back = walk(scene, size, "up", rows[-1])
+    assert firsts(back) == firsts(rows)[::-1]
+
+
+def test_left_and_right_move_along_a_row_and_round_at_its_ends() -> None:
+    scene = storied()
+    top = walk(scene, (120, 40), "up", "")[-1]
+    view = page.painted(scene, View().at(on=top), 120, 40)
+    seen = [top]
+    while (view := after(view, scene, "right")).spot.on != top:
+        seen.append(view.spot.on)
+    assert {kind(one) for one in seen} == {"stage"}
+    assert len(seen) > 3
+    assert after(view, scene, "left").spot.on == seen[-1]
+
+
+def test_on_a_finding_they_lead_to_another_moment() -> None:
+    scene = storied()
+    view = page.painted(scene, View(), 120, 40)
+    assert kind(view.spot.on) == "finding"
+    same, ask = press("left", None, view, scene)
+    assert same.spot.on == view.spot.on
+    assert ask is not None
+    assert ask.verb == "earlier"
+
+
+@pytest.mark.parametrize("make", [storied, big])
+def test_cores_move_in_their_own_column(make: object) -> None:
+    scene = make()  # type: ignore[operator]
+    for size in SIZES:
+        cores = walk(scene, size, "down", "core:0") if "core:0" in order(scene, size) else []
+        numbers = [one for one in cores if kind(one) == "core"]
+        assert numbers == cores[: len(numbers)]
+
+
+def order(scene: Scene, size: tuple[int, int]) -> tuple[str, ...]:
+    from nettop.panes import overviewrows
+
+    return overviewrows.items(scene, page.painted(scene, View(), *size))

@@ -1,0 +1,88 @@
+"""In one frame a flow or an interface has one rate; another one says over which time it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import session
+import told_rates
+from recorded_hosts import HOSTS, last, name
+from scenes import lossy
+
+from nettop import panes
+from nettop.facts.flow_words import together
+from nettop.host.recording import Replay, load
+from nettop.panes import page
+from nettop.terms.text import text_of
+from nettop.views.build import Plans, scene_of
+from nettop.views.past import History
+from nettop.views.scene import JournalEntry, Scene
+from nettop.views.stages import PROGRAMS, bars, foremost, process_of
+from nettop.views.view import View
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+OTHERS = ("tests", "options")  # of pairs of tests, and a preview
+
+
+def wrong(scene: Scene, without: tuple[str, ...] = ()) -> list[str]:
+    return [
+        f"{pane} {size[0]}: {one}"
+        for pane in panes.names()
+        if pane not in without
+        for size in SIZES
+        for one in told_rates.others(scene, page.compose(scene, View(pane=pane), *size))
+    ]
+
+
+def test_every_rate_of_a_recorded_host_is_that_of_the_last_second_or_says_what_it_is() -> None:
+    for path in HOSTS:
+        scene = scene_of(last(path), History(), Plans(Replay(load(str(path)))))
+        assert wrong(scene) == [], name(path)
+
+
+def test_so_does_every_rate_of_the_session() -> None:
+    assert wrong(session.problem(session.START), OTHERS) == []
+    assert wrong(session.proved(session.START + 9, session.START), OTHERS) == []
+
+
+def test_a_program_has_its_own_rate_and_not_that_of_its_interface() -> None:
+    path = Path(__file__).parents[2] / "rules/demo.host.gz"
+    scene = scene_of(last(path), History(), Plans(Replay(load(str(path)))))
+    found = foremost(scene, View())
+    assert found is not None
+    assert scene.facts is not None
+    assert found.rate is not None
+    bar = bars(scene.facts, found)[-1]
+    assert process_of(bar).startswith("iperf3")
+    assert bar.moved is not None
+    assert 8 * bar.moved < 0.5 * found.rate  # the others are datagrams
+
+
+def test_a_program_with_several_flows_has_their_sum() -> None:
+    (path,) = (path for path in HOSTS if name(path) == "vm-virtio-unsent")
+    scene = scene_of(last(path), History(), Plans(Replay(load(str(path)))))
+    found = foremost(scene, View())
+    assert found is not None
+    assert scene.facts is not None
+    (bar,) = (one for one in bars(scene.facts, found) if one.stage in PROGRAMS)
+    assert len(scene.facts.flows) > 1
+    assert process_of(bar) == "iperf3[265]"
+    assert bar.moved == together(scene.facts.flows)
+
+
+def test_a_loss_that_the_stages_show_is_not_told_as_a_mean_too() -> None:
+    shown = "\n".join(text_of(row) for row in page.compose(lossy(), View(), 120, 40))
+    assert "Limited by the receive ring: no receive descriptor free" in shown
+    assert "-1,204/s" in shown
+    small = "\n".join(text_of(row) for row in page.compose(lossy(), View(), 80, 15))
+    assert "mean 1,204 packets/s lost" in small
+
+
+def test_the_verdict_after_a_change_is_of_the_time_since() -> None:
+    scene = lossy()
+    made = JournalEntry("1", scene.wall - 4, "ring.rx@eth0", "256", "512", "applied")
+    for entry, told in ((made, True), (replace(made, wall=scene.wall - 40), False)):
+        row = text_of(page.compose(replace(scene, journal=(entry,)), View(), 120, 40)[1])
+        assert ("mean since the change" in row) is told
+        assert ("mean of 10 s" in row) is not told

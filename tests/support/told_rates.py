@@ -1,0 +1,47 @@
+"""The rates that a frame tells: each must be one of the last second, or say what else it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+from nettop.facts.flow_words import rate, together
+from nettop.terms.text import Line, text_of
+from nettop.views.scene import Scene
+
+RATE = re.compile(r"(?<![\d.])\d[\d.]* [kMGT]?b/s")
+# what else it is, within so many columns before or behind it
+OTHER = re.compile(
+    r"mean|peak|≤|≥|–|most|next:|pacing|delivery|carr|link|GT/s|together|windows| · $"
+    r"|limits \S+ to|_RATE is|acknowledged"
+)
+NEAR = 34
+SCALE = re.compile(r"^[│ ]*[\d.]+ [kMGT]?b/s +[\u2800-\u28ff]?")  # of a graph
+
+
+def known(scene: Scene) -> set[str]:
+    """The rates of the last second: of interfaces, flows, the flows of a process, all flows."""
+    facts = scene.facts
+    if facts is None:
+        return set()
+    values = [value for nic in facts.nics for value in (nic.per_s.rx_bytes, nic.per_s.tx_bytes)]
+    values += [rate(one) for one in facts.flows]
+    values += [value for one in facts.flows for value in (one.rx_per_s, one.tx_per_s)]
+    owner = lambda one: (one.pid or 0, one.process or "", one.nic or "")  # noqa: E731
+    for _, some in groupby(sorted(facts.flows, key=owner), owner):
+        values.append(together(some))
+    return {scene.units.rate(value) for value in values}
+
+
+def others(scene: Scene, rows: list[Line]) -> Iterator[str]:
+    """The rates that are none of them and do not say over which time, or of what, they are."""
+    right = known(scene)
+    for row in map(text_of, rows):
+        if SCALE.match(row):
+            continue
+        for found in RATE.finditer(row):
+            before = row[max(0, found.start() - NEAR) : found.start()]
+            behind = row[found.end() :].startswith(" configured")
+            if found[0] not in right and not behind and not OTHER.search(before):
+                yield f"{found[0]}: {row}"

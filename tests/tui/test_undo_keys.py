@@ -1,0 +1,75 @@
+"""`u` undoes what was made for a finding; what waits for its confirmation is not changed again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scenes import RING, SACK, lossy
+from test_choosing import painted, told, with_findings
+
+from nettop import panes
+from nettop.advice.rules.rule import Wanted
+from nettop.host.source import Live
+from nettop.terms.text import text_of
+from nettop.tui.keys import Ask
+from nettop.tui.planning import Planning, to_undo
+from nettop.views.scene import JournalEntry, Pending, Scene
+from nettop.views.view import View
+
+
+def test_u_takes_back_all_settings_of_a_finding_that_still_holds(tmp_path: Path) -> None:
+    names = ("a", "b", "c")
+    made = [JournalEntry(str(n), 5.0 + n, name, "0", "1", "applied", RING.id)
+            for n, name in enumerate(names)]  # fmt: skip
+    older = JournalEntry("9", 1.0, "z", "0", "1", "applied", SACK.id)
+    scene = replace(with_findings(RING, SACK), journal=(*made, older))
+    wanted = made[::-1]  # the newest first
+    for pane in ("overview", "advisor"):
+        view = painted(View(pane=pane).at(on=RING.id), scene)
+        assert to_undo(RING.id, view, scene) == wanted
+    assert to_undo("flow:x", View(), scene) == wanted  # the last change, with those made with it
+    assert to_undo(SACK.id, View(), scene) == [older]
+    said: list[Scene] = []
+    planning = Planning(Live(str(tmp_path)), lambda update: said.append(update(scene)))
+    planning.do_undo(Ask("undo", RING.id), View(), scene)
+    question = said[-1].question
+    assert question is not None
+    assert question.entries == ("2", "1", "0")
+    body = "\n".join(text_of(row) for row in question.sheets[0][1])
+    assert all(f" {name}: 1 → 0" in body for name in names)
+    shown = panes.hints.hints(scene, painted(View(), scene).at(on=RING.id))
+    assert "undo" in {hint.action for hint in shown}
+
+
+@pytest.mark.parametrize("verb", ["apply", "set"])
+def test_a_setting_that_waits_for_its_confirmation_is_not_changed_again(
+    verb: str, tmp_path: Path
+) -> None:
+    finding = replace(RING, wanted=(Wanted("ring.rx@eth0", "512"),))
+    target_ = {"apply": finding.id, "set": "ring.rx@eth0"}[verb]
+    scene = with_findings(finding)
+    said: list[Scene] = []
+
+    def asked(pending: Pending) -> Scene:
+        shown = replace(scene, pending=(pending,))
+        planning = Planning(Live(str(tmp_path)), lambda update: said.append(update(shown)))
+        planning.away = lambda *_: said.append(replace(shown, notes=()))
+        getattr(planning, f"do_{verb}")(Ask(verb, target_, "512"), View(), shown)
+        return said[-1]
+
+    told = asked(Pending("1", "ring.rx@eth0", scene.wall + 21)).notes[-1].text
+    assert told == (
+        "ring.rx@eth0 waits to be confirmed (21 s left): first c keeps it, or u undoes it"
+    )
+    assert asked(Pending("1", "ring.tx@eth0", scene.wall + 21)).notes == ()
+    assert asked(Pending("peer/1", "ring.rx@eth0", scene.wall + 21)).notes == ()
+
+
+def test_c_says_that_it_keeps_both_changes() -> None:
+    one, two = (Pending(name, f"ring.{name}@eth0", lossy().wall + 21) for name in ("rx", "tx"))
+    alone = told(replace(lossy(), pending=(one,)), View())
+    both = told(replace(lossy(), pending=(one, two)), View())
+    assert "ring.rx@eth0 reverts unless confirmed: c keep, u undo now" in alone
+    assert both.count("reverts unless confirmed: c keep both, u undo now") == 2
