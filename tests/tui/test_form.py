@@ -16,12 +16,12 @@ from nettop.panes import pane
 from nettop.terms.text import text_of
 from nettop.trials import prove, tune
 from nettop.tui.experiments import Experiments
-from nettop.tui.keys import Ask, press
+from nettop.tui.keys import Ask, act, press
 from nettop.tui.notes import Update
 from nettop.tui.planning import Planning
 from nettop.tui.trying import TrialBench, positive
 from nettop.views.form import peers, values
-from nettop.views.scene import Question, Scene, StoredResult
+from nettop.views.scene import Question, Scene, SceneOrigin, StoredResult
 from nettop.views.view import View
 
 BACKLOG = "sysctl.net.core.netdev_max_backlog"
@@ -66,6 +66,19 @@ def test_an_address_of_the_host_shown_is_no_peer_of_it() -> None:
     own = next(one for nic in scene.facts.here().nics for one in nic.addresses)  # type: ignore[union-attr]
     tested = StoredResult("t", 5.0, "iperf3", f"to {own}, 10 s", to=own)
     assert own not in peers(replace(scene, results=(tested,)))
+
+
+def test_a_proof_at_another_host_asks_for_the_address_each_time() -> None:
+    """One that was typed before may be no address of its peer."""
+    scene = replace(lossy(), origin=SceneOrigin("host", "ssh web1"))
+    view = View(pane="advisor", form={"to": "192.0.2.9"}).at(on=RING.id)
+    asked, ask = act("prove", view, scene)
+    assert (ask, asked.editing, asked.draft, asked.untouched) == (
+        None,
+        "form.to",
+        "192.0.2.9",
+        True,
+    )
 
 
 def test_start_without_an_address_fills_in_the_known_peer_and_does_not_start() -> None:

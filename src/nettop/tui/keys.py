@@ -131,12 +131,13 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
         name, key = OWN[action]
         there = view if view.pane == name else replace(view, pane=name, help=False)
         return key.press(there, scene) if key.press is not None else (there, None)
-    if action == "prove" and (not scene.origin or scene.distant) and not values(view)["to"]:
+    # of another host each time: what was typed may be no address of its peer
+    if action == "prove" and (scene.distant or not (scene.origin or values(view)["to"])):
         here = target(view, scene)
         finding = scene.finding(here)
         known = course(scene)[0] if scene.distant or (finding and finding.host) else ""
         if finding is not None and finding.wanted and not known:  # ask for the address here
-            return replace(view, editing="form.to", draft="", proving=here), None
+            return replace(_prompt("to", view), proving=here), None
     if action in ASKS:
         return view, Ask(action, target(view, scene))
     if action == "copy":
@@ -229,9 +230,14 @@ def _next_prompt(field: str, view: View) -> Next:
     """The next step of a proof: ask for the address, then for the peer prefix, then plan it."""
     done = replace(view, proving="")
     if field == "to" and view.form["to"]:
-        known = values(view)["peer"]
-        return replace(view, editing="form.peer", draft=known, untouched=bool(known)), None
+        return _prompt("peer", view), None
     return done, Ask("prove", view.proving) if field == "peer" else None
+
+
+def _prompt(field: str, view: View) -> View:
+    """The prompt for a field of the form, with what is known."""
+    known = values(view)[field]
+    return replace(view, editing=f"form.{field}", draft=known, untouched=bool(known))
 
 
 def _enter(view: View, scene: Scene) -> Next:

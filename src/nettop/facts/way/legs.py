@@ -61,7 +61,9 @@ class Legs:
 
 def legs(flow: Flow, host: Host) -> Legs:
     """The parts of the way of a flow. A part whose question depends on another comes after it."""
-    foreign = bool(flow.arrives) or bool(flow.origin and not host.local(flow.origin))
+    # a connection of this host may have an address that the host has lost meanwhile
+    from_here = not flow.origin or bool(flow.source_port) or host.local(flow.origin)
+    foreign = bool(flow.arrives) or not from_here
     asked: list[Question] = []
     found = tuple((_arriving if foreign else _sent)(flow, host, asked))
     name = {OUT: "output", IN: "input"}.get(found[0].role, "forward")

@@ -218,10 +218,12 @@ def _without_six(leg: Leg) -> Step | None:
 def _none(leg: Leg) -> Step:
     """No route, with the reason where it is seen."""
     to, host = leg.question.to, leg.host
-    if leg.hop.error == "EINVAL" and leg.question.source and not host.local(leg.question.source):
-        source = leg.question.source
-        return Step("source", STOPS, f"{source} is not an address of this host",
-                    "ip -br addr", f"ip addr add {source} dev INTERFACE")  # fmt: skip
+    source = leg.question.source
+    if source and not leg.question.arrives and not host.local(source):  # EINVAL, or ENETUNREACH
+        return Step(
+            "source", STOPS, f"{source} is not an address of this host", "ip -br addr",
+            f"ip addr add {source} dev INTERFACE, or let the program open a new connection",
+        )  # fmt: skip
     for row in dead(host, leg.question):
         if row.interface:
             return Step(
