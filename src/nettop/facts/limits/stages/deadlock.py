@@ -20,7 +20,7 @@ from . import cpu as cpus
 
 STAGES: Final = (
     Stage("deadlock", "the deadlock of both ends", "both ends write, and neither reads", "PROCESS",
-          "read while it writes, at one end", precedence=20, sending=37),
+          "read while it writes, at one end", precedence=22, sending=37),
 )  # fmt: skip
 SAMPLES: Final = 3  # the latest: a reader may be about to run
 RUNNING: Final = 0.2  # of wall time: a program that works may read later
