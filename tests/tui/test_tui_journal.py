@@ -16,7 +16,7 @@ from nettop.host.source import Live
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask
 from nettop.tui.planning import Planning
-from nettop.views.scene import JournalEntry
+from nettop.views.scene import JournalEntry, RunningTest
 from nettop.views.view import View
 
 
@@ -36,6 +36,22 @@ def test_a_change_of_another_nettop_is_shown(
         reads.append("read" if actions.threads is not before else "")
         assert len(heard.scene.journal) == made
     assert reads == ["", "read", "", "read"]
+
+
+def test_after_a_change_of_another_nettop_the_host_is_judged_anew_but_not_during_a_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    heard = Heard(replace(lossy(), journal=(), pending=()))
+    judged: list[str] = []
+    actions = Actions(Live(), heard, lambda: judged.append("anew"))
+    test = RunningTest("iperf3", 1.0, 10.0)
+    for progress in (None, test, None):
+        Journal().begin(JournaledChange(1, 1e9, "sysctl.net.ipv4.tcp_sack", "1", "0"))
+        for _ in range(2):
+            actions.follow(replace(heard.scene, progress=progress), View())
+            assert actions.wait(HANG)
+    assert judged == ["anew"] * 2
 
 
 def test_a_journal_that_may_not_be_read_is_said_once(

@@ -196,8 +196,8 @@ class Actions:
         )  # a guard may have reverted
         if due or (self._here() and journal_version() != self.journal_seen):
             self.journal_read = now
-            if self._here() and journal_version() != self.journal_seen:
-                self.changed()  # by another nettop, or by a guard
+            if scene.progress is None and self._here() and journal_version() != self.journal_seen:
+                self.changed()  # by another nettop, or by a guard; a test is not disturbed
             self._spawn("journal", self.reload)
 
     def _ask_there(self, scene: Scene) -> None:
