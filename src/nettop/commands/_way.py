@@ -76,7 +76,7 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     step = None
     comes = way.case in ("input", "forward")
     seen: dict[str, Sequence[Any]] = {}
-    with suppress(OSError):  # without the rights nothing is known of it
+    with suppress(OSError, ValueError):  # without the rights nothing is known of it
         if comes and drops:
             drop_reasons.read(source)
     with suppress(OSError):

@@ -138,6 +138,7 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
     """
     from .. import collect
     from ..facts.way import Flow, questions
+    from ..facts.way.trouble import asked_of_packets
     from ..frame.rates import Frame
 
     inner = ends[0][0]
@@ -158,6 +159,8 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
         while True:
             if flow is not None:
                 recorded.ask(questions(flow, frame))
+            elif args.drop_reasons:
+                recorded.ask(asked_of_packets(frame))
             frame = recorded.take(wanted)
             if not frame.tables and not samples:
                 raise Refused("no data of this host can be read", 3)

@@ -14,7 +14,7 @@ from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.sysctls import Row as Sysctl
 from nettop.collect.xfrm_policies import Row as Policy
 from nettop.facts.kinds.way import WayFact, build
-from nettop.facts.way.trouble import MOST, troubles
+from nettop.facts.way.trouble import MOST, asked, asked_of_packets, troubles
 
 OTHER = "10.0.0.9"
 SEEN: Any = SimpleNamespace(more={}, flows=())
@@ -170,3 +170,11 @@ def test_what_is_redirected_to_an_interface_that_is_down(*, up: bool, stops: boo
         )
         assert one.change == "ip link set ifb0 up"
         assert "a0/ingress-1:" in one.explains
+
+
+def test_what_is_asked_about_packets_needs_no_facts() -> None:
+    seen = frame(drop_reasons=[drop()])
+    found = asked_of_packets(seen)
+    assert found == asked(seen, SEEN)
+    assert {(one.to, one.source, one.arrives) for one in found} >= {(NEAR, FAR, "a0"),
+                                                                    (FAR, NEAR, "")}  # fmt: skip

@@ -67,9 +67,14 @@ def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
     every = [_trouble(*place, parts) for place, parts in found.items()] + list(arrivals(frame))
     known = _most(every)
     names = {one.flow.name for one in known}
+    return known + _most(one for one in _packets(frame) if one.flow.name not in names)
+
+
+def _packets(frame: Frame) -> Iterator[Trouble]:
+    """Those of which single packets are known."""
     host = Host.of(frame)
-    rest = (*witnessed(host), *sought(host))
-    return known + _most(one for one in rest if one.flow.name not in names)
+    yield from witnessed(host)
+    yield from sought(host)
 
 
 def _most(found: Iterable[Trouble]) -> tuple[Trouble, ...]:
@@ -100,13 +105,24 @@ def _gather(found: dict[tuple[str, int], list[_Part]]) -> None:
 
 def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
     """What the kernel is to be asked about them."""
-    asks = [flow for each in troubles(frame, facts) for flow in flows(each, frame)]
-    found = [one for flow in asks for one in questions(flow, frame)]
+    found = _asked(frame, troubles(frame, facts))
     # who sends to neighbours that do not answer, and where the port of one that is asked for is,
     # is in the tables that are read with the answers
     found += [Question(one.address) for one in facts.more.get("absent", ())[:MOST]]
-    found += [Question(one) for one in islice(sought_for(frame), MOST)]
     return tuple(dict.fromkeys(found))
+
+
+def asked_of_packets(frame: Frame) -> tuple[Question, ...]:
+    """The part of it that needs no facts: about packets that are dropped or repeated."""
+    return tuple(dict.fromkeys(_asked(frame, _most(_packets(frame)))))
+
+
+def _asked(frame: Frame, found: Iterable[Trouble]) -> list[Question]:
+    asks = [flow for each in found for flow in flows(each, frame)]
+    return [
+        *(one for flow in asks for one in questions(flow, frame)),
+        *(Question(one) for one in islice(sought_for(frame), MOST)),
+    ]
 
 
 def flows(trouble: Trouble, frame: Frame) -> Iterator[Flow]:
