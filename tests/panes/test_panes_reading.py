@@ -16,6 +16,7 @@ from nettop.config import rules_folder
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading
 from nettop.panes import grid, history, overview, page
+from nettop.panes.limit import without_limit
 from nettop.panes.parts import Column, widths
 from nettop.terms import text, units
 from nettop.terms.text import ascii_only, text_of
@@ -84,6 +85,15 @@ def test_no_loss_is_said_of_what_is_counted_only() -> None:
     part = tuple(replace(nic, per_s=Counters(rx_bytes=0.0, tx_bytes=0.0)) for nic in veth)
     text = first(with_facts(scene, paths=(), nics=part))
     assert text.startswith("· no loss in what is counted (not: drops of the interface)")
+
+
+def test_loopback_is_no_place_whose_losses_are_unknown() -> None:
+    scene = with_facts(healthy(), paths=())
+    assert scene.facts is not None
+    mute = replace(scene.facts.nics[0], name="lo", kind="loopback", per_s=Counters())
+    for shown_nic in (None, mute):
+        (told,) = without_limit(scene, 120, shown_nic)
+        assert text_of(told).strip().startswith("✓ no loss;")
 
 
 @pytest.mark.parametrize(
