@@ -21,6 +21,7 @@ from nettop.panes import declared, history, page
 from nettop.panes import tests as tests_pane
 from nettop.panes.cursor import bound
 from nettop.terms.text import line_cells, text_of
+from nettop.views.kept import result_of
 from nettop.views.scene import RunningTest, Scene, nic_of
 from nettop.views.view import Spot, View, chosen
 
@@ -194,6 +195,17 @@ def test_a_running_test_says_how_to_stop_it(width: int) -> None:
     for shown in (progress, proof):
         told = text_of(tests_pane.running(shown, width, 20)[1])
         assert told.rstrip().endswith("retr   Ctrl-X stops" if shown.proof else "Ctrl-X stops")
+
+
+def test_a_running_test_tells_retransmits_as_its_verdict_does() -> None:
+    for share, text in ((0.151, "15.1 %"), (0.00012, "0.012 %"), (1e-7, "<0.001 %"), (0.0, "0 %")):
+        progress = RunningTest("bulk", 5.0, 10.0, (7.9e7,), 3_964.0, resent=share)
+        told = text_of(tests_pane.running(progress, 70, 20)[1])
+        assert "NIC now 79 Mb/s wire  " in told
+        assert f"3,964 retr ({text})   Ctrl-X stops" in told
+    document = {"kind": "prove", "guards": [{"name": "retransmits", "a": 0.151, "b": 1e-7}]}
+    figures = dict(result_of(document).figures)
+    assert "15.1 % → <0.001 %" in figures.values()
 
 
 def test_the_interface_shown_is_the_one_that_matters() -> None:

@@ -101,7 +101,8 @@ def result(one: StoredResult, width: int, height: int) -> list[Line]:
     out.append(line((f" {one.tool} ", "head"), one.title, (f"   {one.verdict.upper()}", role)))
     words = [line((f"{label} ", "dim"), (text, "strong")) for label, text in one.figures]
     if one.bits_per_second:
-        words.insert(0, line((scaled(one.bits_per_second, "b/s"), "strong")))
+        rate = scaled(one.bits_per_second, "b/s")
+        words.insert(0, line((rate, "strong"), (" payload", "dim")))
     out += flow_words(words, width)
     left = height - len(out)
     if one.before:

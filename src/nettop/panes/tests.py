@@ -226,16 +226,16 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     out = [section(title, clauses(remark, max(0, width - cells(title) - BESIDE)), width)]
     last = progress.intervals[-1] if progress.intervals else None
     done = progress.elapsed / progress.seconds if progress.seconds else None
-    retransmits, word = progress.retransmits, "retr" if left else "retransmits"
+    retransmits, resent = progress.retransmits, progress.resent
+    word = "retransmits" if not left and resent is None else "retr"
     retr = "" if retransmits is None else f"   {retransmits:,.0f} {word}"
-    again = f" ({portion(progress.resent)})" if retr and progress.resent is not None else ""
+    again = f" ({portion(resent)})" if retr and resent is not None else ""
     rate, stops = scaled(last, "b/s"), "   Ctrl-X stops"
     words = " NIC now ", " wire  "
     if cells("".join((*words, rate, left, retr, again, stops))) >= width - LEAST_BAR:
         words, again = (" NIC ", "  "), ""
     begin = line((words[0], "dim"), (rate, "strong"), (words[1], "dim"))
-    sent = retr + again, "warn" if retransmits else "dim"
-    end = line((left, "strong"), sent, (stops, "key"))
+    end = line((left, "strong"), (retr + again, "warn" if retransmits else "dim"), (stops, "key"))
     room = width - line_cells(begin + end) - 1  # for the bar
     filled, rest = bar(done, max(0, min(8 if left else 20, room)))
     out.append((*begin, (filled, "accent"), (rest, "faint"), *end))

@@ -49,10 +49,10 @@ def scaled(value: float | None, unit: str, *, iec: bool = False) -> str:
 
 
 def portion(value: float) -> str:
-    """A small share: `0 %`, `0.012 %`; what is not nothing is never shown as 0."""
+    """A small share: `0 %`, `0.012 %`, `15.1 %`; what is not nothing is never shown as 0."""
     if 0 < value < 0.5e-5:
         return "<0.001 %"
-    return f"{100 * value:.3f} %" if value else "0 %"
+    return f"{100 * value:.{1 if value >= 0.01 else 3}f} %" if value else "0 %"
 
 
 def digits(value: float) -> str:
