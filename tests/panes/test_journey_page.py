@@ -112,6 +112,6 @@ def test_the_programs_run_while_the_page_is_shown() -> None:
     assert source.counts == {"journey"}
     observer.deep = True
     observer.glance(journey.TABLES)
-    assert source.counts == {"journey", "drops", "calls", "profile"}
+    assert source.counts == {"journey", "drops", "calls", "profile", "arp"}
     observer.glance(())
-    assert source.counts == {"drops", "calls", "profile"}
+    assert source.counts == {"drops", "calls", "profile", "arp"}
