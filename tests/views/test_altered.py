@@ -37,6 +37,11 @@ def test_a_recording_that_starts_again_has_changed_nothing_back() -> None:
     assert not changes(again)
 
 
+def test_the_moment_of_a_change_seen_again_still_has_it() -> None:
+    again = merge(told(), replace(lossy(), facts=stories.cured(), wall=WALL + 1))
+    assert [one.setting for one in changes(again)] == ["ring.rx@eth0"]
+
+
 def test_a_setting_that_is_read_for_the_first_time_has_not_changed() -> None:
     facts = lossy().facts
     assert facts is not None
