@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from html.parser import HTMLParser
+from itertools import takewhile
 from pathlib import Path
 from random import Random
 
@@ -197,6 +198,16 @@ def test_the_text_fits_80_columns_and_is_short(tmp_path: Path) -> None:
     lines = list(text(report(tmp_path)))
     assert max(map(cells, lines)) <= WIDTH
     assert len(lines) < 120
+
+
+def test_sixteen_lines_of_groups_are_told_and_how_many_more_there_are(tmp_path: Path) -> None:
+    fleet_hosts.write(tmp_path, 5, 0, 1)
+    document = report(tmp_path)
+    document["groups"] = document["groups"] * 20
+    lines = list(text(document))
+    groups = list(takewhile(str.strip, lines[lines.index("Groups") + 1 :]))
+    assert len(groups) == 17
+    assert groups[-1].endswith("lines more; --json and --format html have all")
 
 
 class _Page(HTMLParser):
