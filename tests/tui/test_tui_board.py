@@ -126,7 +126,7 @@ async def test_rows_are_written_at_once_unless_something_lies_over_them(
 ) -> None:
     app = Nettop(View(), lossy())
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
+        await settled(app, pilot)
         written: list[Rows] = []
         called: list[object] = []
         monkeypatch.setattr(app, "_display", lambda _screen, rows: written.append(rows))
