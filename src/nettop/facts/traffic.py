@@ -14,7 +14,7 @@ from . import counters
 from .changed import Changed, NicInputs
 from .counters import Parts
 from .kinds import queue
-from .kinds.core import Load
+from .kinds.core import Load, resting
 from .kinds.nic import Counters, Nic
 from .kinds.queue import CountedRates, Queue, Slot
 from .lines import Lines, Served, by_cpu
@@ -172,7 +172,7 @@ def build(
             continue
         nic = altered(
             port.nic,
-            **_placed(port, lines, moment, memory, around),
+            **_placed(port, lines, moment, memory, around, load),
             **_loads(port, per_s),
             flows=flows,
             qdisc=qdisc.kind if qdisc is not None else None,
@@ -314,9 +314,17 @@ def _by_name(tables: Tables, table: str, memo: Memo) -> dict[str, Any]:
 
 
 def _placed(
-    port: Port, lines: Lines, moment: Interfaces, memory: Memory, around: NicInputs
+    port: Port,
+    lines: Lines,
+    moment: Interfaces,
+    memory: Memory,
+    around: NicInputs,
+    load: Mapping[int, Load],
 ) -> dict[str, object]:
-    """The fields of a Nic about its interrupts and the balance of its queues."""
+    """The fields of a Nic about its interrupts and the balance of its queues.
+
+    With threaded NAPI other CPUs than those of the interrupts empty the rings.
+    """
     mine = lines.by_nic.get(port.name, ())
     queues = moment.by_nic.get(port.name, ())
     receive = [q for q in queues if q.direction == "rx"]
@@ -332,6 +340,7 @@ def _placed(
         "irq_top_cpu": served.top if served is not None else None,
         "irq_top_share": served.share if served is not None else None,
         "irq_moved": served.moved if served is not None else None,
+        "cpus_rest": None if served is None or port.nic.threaded else resting(served.cpus, load),
         "queue_skew": queue.skew(counted),
         "queues_active": sum(rate > 0 for rate in active) if active else None,
         "manual_affinity": _by_hand(queues, around.irqbalance),
