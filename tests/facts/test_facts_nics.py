@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from folded import folded
 from nic_tables import FOUR, Tables, frames, joined, link, served, stats
 
 from nettop.collect import (
     addresses,
     channels,
+    classes,
     coalesce,
     drvinfo,
     eee,
@@ -130,6 +132,29 @@ def test_rates_loads_and_losses() -> None:
     assert nic.mean_rx_bytes == 1514
     assert nic.mean_tx_bytes == 66
     assert nic.total.rx_packets == full
+
+
+@folded("leaf, filtered", [(0, 28.0), (30, 0.0), (20, 8.0)])
+def test_what_no_queue_of_a_classful_discipline_dropped_a_filter_did(
+    leaf: int, filtered: float
+) -> None:
+    """The drops of htb include those of its leaves (net/sched/sch_htb.c, htb_enqueue())."""
+
+    def tables(root: int, below: int) -> Tables:
+        return {
+            "links": [link("eth0", parent="0000:03:00.0")],
+            "link_stats": [stats("eth0")],
+            "qdiscs": [
+                qdiscs.Row("eth0", "root", "1:", "htb", True, 0, 0, drops=root),
+            ],
+            "classes": [
+                classes.Row("eth0", "1:1", "root", False, 1e8, 1e8, drops=below, kind="htb"),
+                classes.Row("eth0", "1:17", "1:1", True, 1e8, 1e8, drops=below, kind="htb"),
+            ],
+        }
+
+    facts = joined(tables(100, 50), tables(128, 50 + leaf))
+    assert nic_of(facts, "eth0").filter_drops == filtered
 
 
 def test_the_drivers_own_word_on_losses_wins() -> None:

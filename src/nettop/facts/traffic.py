@@ -119,8 +119,8 @@ def build(
     links, devs = (late, devs) if links else (links, late)
     _queues(moment, slots, rates, place, load, around, memory, links or devs)
     qdiscs: dict[str, counters.RootQdisc] = memo.get(
-        "qdiscs", (tables.get("qdiscs"),), lambda: counters.qdiscs(tables.get("qdiscs", ())),
-        rates=True,
+        "qdiscs", (tables.get("qdiscs"), tables.get("classes")),
+        lambda: counters.qdiscs(tables.get("qdiscs", ()), tables.get("classes", ())), rates=True,
     )  # fmt: skip
     pauses: dict[str, Entry[PauseRow]] = _by_name(tables, "pause", memo)
     fecs: dict[str, Entry[FecRow]] = _by_name(tables, "fec", memo)
@@ -178,6 +178,7 @@ def build(
             qdisc=qdisc.kind if qdisc is not None else None,
             leaf_qdisc=qdisc.leaf if qdisc is not None else None,
             qdisc_backlog=qdisc.backlog if qdisc is not None else None,
+            filter_drops=qdisc.filtered if qdisc is not None else None,
             carries_ssh=name in around.ssh,
             capture=name in around.captured,
             af_xdp=_bound(port, around),

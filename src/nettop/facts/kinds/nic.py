@@ -165,6 +165,11 @@ class Nic:
     qdisc_backlog: int | None = gauge(
         "bytes queued in the queueing discipline", "bytes", default=None
     )
+    filter_drops: float | None = gauge(
+        "packets dropped by filters of a classful discipline: no leaf of it dropped them",
+        "packets/s",
+        default=None,
+    )
     rss_key: str | None = gauge("RSS key, colon hex", default=None)
     rss_table: tuple[int, ...] = gauge("RSS indirection table", default=())
     rss_symmetric: bool | None = gauge(
