@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ..collect.queues import Row as QueueRow
 
 SHORT: Final = 10.0  # seconds of a look at what nettop's programs count
+PASSED: Final = 2.0  # times the kernel's bytes: more at the port passes the kernel by
+LEAST: Final = 1e6  # bytes a second: less than that is frames of the port itself
 MARGIN: Final = 1.1  # counters are read and updated at different times
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 
@@ -216,6 +218,14 @@ def middle(values: Iterable[float]) -> float | None:
     if not known:
         return None
     return known[half] if len(known) % 2 else (known[half - 1] + known[half]) / 2
+
+
+def passed_by(rate: Counters) -> bool:
+    """Whether most of what the port counts passes the kernel by, in one direction at least."""
+    both = (rate.port_rx_bytes, rate.rx_bytes), (rate.port_tx_bytes, rate.tx_bytes)
+    return any(
+        port is not None and own is not None and port > PASSED * own + LEAST for port, own in both
+    )
 
 
 def qdiscs(

@@ -170,9 +170,10 @@ def build(
             memory.still[name] = inputs, nic
             out.append(nic)
             continue
+        busy = {} if counters.passed_by(per_s) else load
         nic = altered(
             port.nic,
-            **_placed(port, lines, moment, memory, around, load),
+            **_placed(port, lines, moment, memory, around, busy),
             **_loads(port, per_s),
             flows=flows,
             qdisc=qdisc.kind if qdisc is not None else None,
@@ -371,16 +372,13 @@ def _carried(nic: Nic, rate: Counters) -> Counters:
 
 
 def _loads(port: Port, rate: Counters) -> dict[str, float | None]:
-    """The fields of a Nic about packet sizes and the load of the link.
-
-    The load is computed from the bytes on the wire, so that many small packets fill a link too.
-    """
+    """Packet sizes, and the load of the wire: with headers, and with what passes the kernel by."""
     speed = port.speed
     return {
         "mean_rx_bytes": _mean(rate.rx_bytes, rate.rx_packets),
         "mean_tx_bytes": _mean(rate.tx_bytes, rate.tx_packets),
-        "rx_load": _load(rate.rx_bytes, rate.rx_packets, speed),
-        "tx_load": _load(rate.tx_bytes, rate.tx_packets, speed),
+        "rx_load": _load(rate.rx_bytes, rate.rx_packets, rate.port_rx_bytes, speed),
+        "tx_load": _load(rate.tx_bytes, rate.tx_packets, rate.port_tx_bytes, speed),
     }
 
 
@@ -388,10 +386,12 @@ def _mean(size: float | None, count: float | None) -> float | None:
     return size / count if size is not None and count else None
 
 
-def _load(size: float | None, count: float | None, speed: float | None) -> float | None:
+def _load(
+    size: float | None, count: float | None, port: float | None, speed: float | None
+) -> float | None:
     if size is None or count is None or not speed:
         return None
-    return formulas.counted_to_wire(size, count) / speed
+    return max(formulas.counted_to_wire(size, count), 8 * (port or 0.0)) / speed
 
 
 def _sum(rates: Iterable[Mapping[int, float] | None]) -> float | None:
