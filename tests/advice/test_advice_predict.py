@@ -62,6 +62,7 @@ def found(rules: Rule | Iterable[Rule], now: Facts, **options: Any) -> tuple[Fin
 
 
 NIC = {"nic": {"mtu": 1500}}
+PASSED = {"nic": {"mtu": 1500, "per_s": {"port_tx_bytes": 3e10, "tx_bytes": 300}}}
 OF = {"local": "10.0.0.1", "local_port": 5201, "remote": "10.0.0.2", "remote_port": 40000}
 PROCESS = {"process": {"pid": 7, "nic": "eth0"}}
 
@@ -72,6 +73,8 @@ PROCESS = {"process": {"pid": 7, "nic": "eth0"}}
         ("nic", limit(), NIC, True),
         ("nic", limit(nic="eth1"), NIC, False),
         ("nic", limit("core"), NIC, False),
+        ("nic", limit(over="nic"), PASSED, False),
+        ("nic", limit(), PASSED, True),  # a flow of the kernel
         ("host", limit(nic="eth1"), {}, True),
         ("flow", limit(), {"flow": OF}, True),
         ("flow", limit(target="10.0.0.1:5201>10.0.0.2:40001"), {"flow": OF}, False),

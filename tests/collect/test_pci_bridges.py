@@ -45,3 +45,46 @@ def test_a_bridge_without_a_known_width_is_left_out(tmp_path: Path) -> None:
     (row,) = pci.read(host(tmp_path, ("16.0 GT/s PCIe", "0"), ("Unknown", "63")))
     assert row.above is None
     assert row.narrow is None
+
+
+def on_a_platform_bus(folder: Path, device: str, *functions: str) -> Live:
+    """A platform device at that path, and PCI functions whose links sleep."""
+    here = folder / "sys/devices" / device
+    (here / "net/eth0").mkdir(parents=True)
+    (folder / "sys/bus/platform").mkdir(parents=True)
+    (here / "subsystem").symlink_to(folder / "sys/bus/platform")
+    (here / "net/eth0/device").symlink_to("../..")
+    for function in functions:
+        path = folder / "sys/devices" / function
+        (path / "link").mkdir(parents=True, exist_ok=True)
+        (path / "current_link_speed").write_text("5.0 GT/s PCIe\n")
+        (path / "current_link_width").write_text("4\n")
+        (path / "link/l1_aspm").write_text("1\n")
+    (folder / "sys/class/net").mkdir(parents=True)
+    (folder / "sys/class/net/eth0").symlink_to(here / "net/eth0")
+    return Live(str(folder))
+
+
+def test_a_platform_device_is_behind_the_pci_function_above_it(tmp_path: Path) -> None:
+    function = "pci0002:00/0002:00:00.0/0002:01:00.0"
+    (row,) = pci.read(on_a_platform_bus(tmp_path, f"{function}/1f00100000.ethernet", function))
+    assert (row.speed, row.width, row.aspm_l1) == (5.0, 4, True)
+    assert row.folder == "/sys/class/net/eth0/device/.."
+
+
+def test_a_platform_device_is_behind_the_only_function_of_its_host_bridge(tmp_path: Path) -> None:
+    bridge = "platform/axi/1000120000.pcie"
+    root = f"{bridge}/pci0002:00/0002:00:00.0"
+    source = on_a_platform_bus(
+        tmp_path, f"{bridge}/1f00100000.ethernet", root, f"{root}/0002:01:00.0"
+    )
+    (row,) = pci.read(source)
+    assert row.aspm_l1
+    assert row.folder == "/sys/class/net/eth0/device/../pci0002:00/0002:00:00.0/0002:01:00.0"
+
+
+def test_a_platform_device_beside_two_functions_has_no_slot(tmp_path: Path) -> None:
+    bridge = "platform/1000120000.pcie"
+    root = f"{bridge}/pci0002:00/0002:00:00.0"
+    functions = [f"{root}/0002:01:00.{number}" for number in (0, 1)]
+    assert pci.read(on_a_platform_bus(tmp_path, f"{bridge}/1f0.ethernet", *functions)) == []

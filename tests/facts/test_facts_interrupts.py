@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from folded import folded
 from nic_tables import Tables, joined, line, link, served, stats
 
 from nettop.collect import (
+    cpu,
     irqs,
     netclass,
     nicqueues,
@@ -180,3 +182,17 @@ def test_a_cpu_with_a_fiftieth_of_the_interrupts_takes_part(
     )
     assert served_by.cpus == cpus
     assert served_by.top == 0
+
+
+@folded("idle, rest", [(60, True), (40, False)])
+def test_the_cpus_of_the_interrupts_are_mostly_idle_or_not(idle: float, rest: bool) -> None:
+    """The receive line went to CPU 2; the load of the others says nothing of the interface."""
+    later = [cpu.Row(n, 101.0 - (idle if n == 2 else 50), 0.0, 1.0, 1.0 + (idle if n == 2 else 50))
+             for n in range(4)]  # fmt: skip
+    facts = joined(served({}, {}), served({2: 500}, {}, cpu=later))
+    assert facts.nics[0].cpus_rest is rest
+    threaded = [netclass.Row("eth0", device="virtio2", address="0000:00:05.0", threaded=True)]
+    facts = joined(
+        served({}, {}, netclass=threaded), served({2: 500}, {}, cpu=later, netclass=threaded)
+    )
+    assert facts.nics[0].cpus_rest is None

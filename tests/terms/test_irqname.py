@@ -52,6 +52,7 @@ def test_owners_and_shared_lines() -> None:
     assert irqname.queue_of("bond-a-rx-3").owner == "bond-a"
     assert irqname.queue_of("hns3-0000:7d:00.0-TxRx-0").owner == "0000:7d:00.0"
     assert irqname.queue_of("eth0_rxq0").owner == "eth0"
+    assert irqname.queue_of("eth0:txq3") == irqname.IrqPlace("eth0", "tx", 3)
     assert irqname.queue_of("eth0-tx-0-rx-3").owner == "eth0"
     assert irqname.queue_of("idpf-eth0-TxRx-1").owner == "eth0"
     assert irqname.queue_of("ice-0000:65:00.1:misc").owner == "0000:65:00.1"

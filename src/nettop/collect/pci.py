@@ -2,7 +2,9 @@
 
 Documentation/ABI/testing/sysfs-bus-pci: current_link_* are the negotiated values (power saving may
 lower them while idle), max_link_* those of the device; aer_dev_* are described in
-sysfs-bus-pci-devices-aer_stats. A virtio device is in the slot of its parent. link/l1_aspm exists
+sysfs-bus-pci-devices-aer_stats. A virtio device is in the slot of its parent, a platform device in
+that of the PCI function above it, or of the only one behind the host bridge above it (RP1 of the
+Raspberry Pi 5: platform/axi/1000120000.pcie/1f00100000.ethernet). link/l1_aspm exists
 since Linux 5.5 where the kernel controls ASPM and both ends of the link have the state L1
 (drivers/pci/pcie/aspm.c). Payload and read request sizes are only in the configuration space; some
 devices crash when all of it is read (lspci(8), -xxx).
@@ -11,6 +13,7 @@ devices crash when all of it is read (lspci(8), -xxx).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +29,7 @@ TABLE: Final = Table(every=2.0)
 
 _NETS: Final = "/sys/class/net"
 _BUS: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ROOT: Final = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class Row:
     aer_correctable: int | None = gauge("corrected PCIe errors since boot", "errors", default=None)
     aer_fatal: int | None = gauge("uncorrected PCIe errors since boot", "errors", default=None)
     aspm_l1: bool | None = gauge("PCIe link sleeps while idle (ASPM L1)", default=None)
+    folder: str | None = gauge("folder of the PCI function in sysfs", default=None)
     above: str | None = gauge("bridge with the slowest PCIe link above the slot", default=None)
     above_speed: float | None = gauge("PCIe lane speed of that bridge", "GT/s", default=None)
     above_width: int | None = gauge("PCIe lanes of that bridge", "lanes", default=None)
@@ -54,10 +59,35 @@ def read(source: Source) -> list[Row]:
         device = _sysfs.device(source, nic)
         if device is None:
             continue
-        speed = _sysfs.word(source, f"{device[1]}/current_link_speed")
-        if speed is not None:
-            rows.append(_row(source, nic, device[1], speed))
+        for place in _places(source, *device):
+            speed = _sysfs.word(source, f"{place}/current_link_speed")
+            if speed is not None:
+                rows.append(_row(source, nic, place, speed))
+                break
     return rows
+
+
+def _places(source: Source, name: str, place: str) -> Iterator[str]:
+    """The folders that may be those of the device's PCI function, nearest first."""
+    yield place
+    if _BUS.fullmatch(name) or _sysfs.target(source, f"{place}/subsystem") != "platform":
+        return
+    for above in (f"{place}/..", f"{place}/../.."):
+        yield above
+        yield from _only_endpoint(source, above)
+
+
+def _only_endpoint(source: Source, bridge: str) -> list[str]:
+    """The folder of the one PCI function behind a host bridge that is itself no PCI device."""
+    roots = [name for name in _sysfs.names(source, bridge) if _ROOT.fullmatch(name)]
+    found, folders = [], [f"{bridge}/{root}" for root in roots]
+    while folders:
+        folder = folders.pop()
+        below = [name for name in _sysfs.names(source, folder) if _BUS.fullmatch(name)]
+        folders += [f"{folder}/{name}" for name in below]
+        if not below and folder.rsplit("/", 1)[-1] not in roots:
+            found.append(folder)
+    return found if len(found) == 1 else []
 
 
 def _row(source: Source, nic: str, place: str, speed: str) -> Row:
@@ -78,6 +108,7 @@ def _row(source: Source, nic: str, place: str, speed: str) -> Row:
             aer_correctable=total(_sysfs.word(source, f"{place}/aer_dev_correctable")),
             aer_fatal=sum(known) if known else None,
             aspm_l1=None if sleeps is None else sleeps == 1,
+            folder=place,
             **_above(source, nic),  # type: ignore[arg-type]
         )
     )

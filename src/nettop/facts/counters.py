@@ -20,6 +20,7 @@ from ..terms.dataclass import dataclass
 from .kinds.nic import Counters, Nic
 
 if TYPE_CHECKING:
+    from ..collect.classes import Row as ClassRow
     from ..collect.fec import Row as FecRow
     from ..collect.link_stats import Row as LinkStatsRow
     from ..collect.links import Row as LinkRow
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from ..collect.queues import Row as QueueRow
 
 SHORT: Final = 10.0  # seconds of a look at what nettop's programs count
+PASSED: Final = 2.0  # times the kernel's bytes: more at the port passes the kernel by
+LEAST: Final = 1e6  # bytes a second: less than that is frames of the port itself
 MARGIN: Final = 1.1  # counters are read and updated at different times
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 
@@ -217,10 +220,29 @@ def middle(values: Iterable[float]) -> float | None:
     return known[half] if len(known) % 2 else (known[half - 1] + known[half]) / 2
 
 
-def qdiscs(entries: Iterable[Entry[QdiscRow]]) -> dict[str, RootQdisc]:
-    """The root qdisc of each interface with its drops (those of mq include its leaves)."""
+def passed_by(rate: Counters) -> bool:
+    """Whether most of what the port counts passes the kernel by, in one direction at least."""
+    both = (rate.port_rx_bytes, rate.rx_bytes), (rate.port_tx_bytes, rate.tx_bytes)
+    return any(
+        port is not None and own is not None and port > PASSED * own + LEAST for port, own in both
+    )
+
+
+def qdiscs(
+    entries: Iterable[Entry[QdiscRow]], classes: Iterable[Entry[ClassRow]]
+) -> dict[str, RootQdisc]:
+    """The root qdisc of each interface with its drops (those of mq include its leaves).
+
+    Those of htb and hfsc include those of their leaf classes, some of whose queues are not listed
+    (net/sched/sch_htb.c, htb_enqueue() and TCQ_F_INVISIBLE).
+    """
     roots: dict[str, RootQdisc] = {}
     leaves: dict[str, str] = {}
+    below: dict[str, float] = {}
+    for one in classes:
+        if one.now.leaf and one.per_s is not None:
+            lost = one.per_s.drops or 0.0
+            below[one.now.interface] = below.get(one.now.interface, 0.0) + lost
     for entry in entries:
         row, rate = entry.now, entry.per_s
         if row.root:
@@ -232,6 +254,10 @@ def qdiscs(entries: Iterable[Entry[QdiscRow]]) -> dict[str, RootQdisc]:
         root = roots.get(name)
         if root is not None and root.kind in ("mq", "mqprio", "multiq"):
             roots[name] = replace(root, leaf=kind)
+    for name, lost in below.items():
+        root = roots.get(name)
+        if root is not None and root.drops_per_s is not None:
+            roots[name] = replace(root, filtered=max(0.0, root.drops_per_s - lost))
     return roots
 
 
@@ -244,6 +270,7 @@ class RootQdisc:
     drops: float | None = None
     drops_per_s: float | None = None
     backlog: int | None = None  # bytes, including its children
+    filtered: float | None = None  # drops a second of a classful one that none of its leaves had
 
 
 def timeouts(queues: Iterable[Entry[QueueRow]]) -> tuple[Mapping[str, float], Mapping[str, float]]:

@@ -159,6 +159,15 @@ def _full_duplex(supported: Sequence[str] | None) -> bool | None:
     return any(mode.endswith("/Full") for mode in modes) if modes else None
 
 
+def _copper(modes: object) -> bool | None:
+    """Whether the port takes twisted pair: by its connector, else by its modes; None: neither."""
+    connector = _get(modes, "port")
+    if connector is not None:
+        return bool(connector in ("TP", "MII"))
+    names = [mode for mode in _get(modes, "supported") or () if "base" in mode]
+    return all("baseT" in mode for mode in names) if names else None
+
+
 def _port(
     kind: str, link: LinkRow | _Link, row: NetClassRow | None, place: OnlineCpus,
     lower: tuple[str, ...], one: Mapping[str, Any], many: Tables, *, forwarding: bool | None,
@@ -193,6 +202,8 @@ def _port(
         speed=speed,
         duplex=_get(modes, "duplex") or _get(row, "duplex"),
         full_duplex=_full_duplex(_get(modes, "supported")),
+        autoneg=_get(modes, "autoneg"),
+        copper=_copper(modes),
         mtu=mtu,
         peer_mtu=many["peers"][0] if many["peers"] else None,
         max_mtu=link.max_mtu,

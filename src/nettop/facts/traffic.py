@@ -14,7 +14,7 @@ from . import counters
 from .changed import Changed, NicInputs
 from .counters import Parts
 from .kinds import queue
-from .kinds.core import Load
+from .kinds.core import Load, resting
 from .kinds.nic import Counters, Nic
 from .kinds.queue import CountedRates, Queue, Slot
 from .lines import Lines, Served, by_cpu
@@ -119,8 +119,8 @@ def build(
     links, devs = (late, devs) if links else (links, late)
     _queues(moment, slots, rates, place, load, around, memory, links or devs)
     qdiscs: dict[str, counters.RootQdisc] = memo.get(
-        "qdiscs", (tables.get("qdiscs"),), lambda: counters.qdiscs(tables.get("qdiscs", ())),
-        rates=True,
+        "qdiscs", (tables.get("qdiscs"), tables.get("classes")),
+        lambda: counters.qdiscs(tables.get("qdiscs", ()), tables.get("classes", ())), rates=True,
     )  # fmt: skip
     pauses: dict[str, Entry[PauseRow]] = _by_name(tables, "pause", memo)
     fecs: dict[str, Entry[FecRow]] = _by_name(tables, "fec", memo)
@@ -170,14 +170,16 @@ def build(
             memory.still[name] = inputs, nic
             out.append(nic)
             continue
+        busy = {} if counters.passed_by(per_s) else load
         nic = altered(
             port.nic,
-            **_placed(port, lines, moment, memory, around),
+            **_placed(port, lines, moment, memory, around, busy),
             **_loads(port, per_s),
             flows=flows,
             qdisc=qdisc.kind if qdisc is not None else None,
             leaf_qdisc=qdisc.leaf if qdisc is not None else None,
             qdisc_backlog=qdisc.backlog if qdisc is not None else None,
+            filter_drops=qdisc.filtered if qdisc is not None else None,
             carries_ssh=name in around.ssh,
             capture=name in around.captured,
             af_xdp=_bound(port, around),
@@ -314,9 +316,17 @@ def _by_name(tables: Tables, table: str, memo: Memo) -> dict[str, Any]:
 
 
 def _placed(
-    port: Port, lines: Lines, moment: Interfaces, memory: Memory, around: NicInputs
+    port: Port,
+    lines: Lines,
+    moment: Interfaces,
+    memory: Memory,
+    around: NicInputs,
+    load: Mapping[int, Load],
 ) -> dict[str, object]:
-    """The fields of a Nic about its interrupts and the balance of its queues."""
+    """The fields of a Nic about its interrupts and the balance of its queues.
+
+    With threaded NAPI other CPUs than those of the interrupts empty the rings.
+    """
     mine = lines.by_nic.get(port.name, ())
     queues = moment.by_nic.get(port.name, ())
     receive = [q for q in queues if q.direction == "rx"]
@@ -332,6 +342,7 @@ def _placed(
         "irq_top_cpu": served.top if served is not None else None,
         "irq_top_share": served.share if served is not None else None,
         "irq_moved": served.moved if served is not None else None,
+        "cpus_rest": None if served is None or port.nic.threaded else resting(served.cpus, load),
         "queue_skew": queue.skew(counted),
         "queues_active": sum(rate > 0 for rate in active) if active else None,
         "manual_affinity": _by_hand(queues, around.irqbalance),
@@ -361,16 +372,13 @@ def _carried(nic: Nic, rate: Counters) -> Counters:
 
 
 def _loads(port: Port, rate: Counters) -> dict[str, float | None]:
-    """The fields of a Nic about packet sizes and the load of the link.
-
-    The load is computed from the bytes on the wire, so that many small packets fill a link too.
-    """
+    """Packet sizes, and the load of the wire: with headers, and with what passes the kernel by."""
     speed = port.speed
     return {
         "mean_rx_bytes": _mean(rate.rx_bytes, rate.rx_packets),
         "mean_tx_bytes": _mean(rate.tx_bytes, rate.tx_packets),
-        "rx_load": _load(rate.rx_bytes, rate.rx_packets, speed),
-        "tx_load": _load(rate.tx_bytes, rate.tx_packets, speed),
+        "rx_load": _load(rate.rx_bytes, rate.rx_packets, rate.port_rx_bytes, speed),
+        "tx_load": _load(rate.tx_bytes, rate.tx_packets, rate.port_tx_bytes, speed),
     }
 
 
@@ -378,10 +386,12 @@ def _mean(size: float | None, count: float | None) -> float | None:
     return size / count if size is not None and count else None
 
 
-def _load(size: float | None, count: float | None, speed: float | None) -> float | None:
+def _load(
+    size: float | None, count: float | None, port: float | None, speed: float | None
+) -> float | None:
     if size is None or count is None or not speed:
         return None
-    return formulas.counted_to_wire(size, count) / speed
+    return max(formulas.counted_to_wire(size, count), 8 * (port or 0.0)) / speed
 
 
 def _sum(rates: Iterable[Mapping[int, float] | None]) -> float | None:

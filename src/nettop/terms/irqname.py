@@ -59,8 +59,9 @@ _PATTERNS: Final = tuple(
         (rf"[a-z0-9_]+-{_BUS}[:-].*", None, None),
         # ethernet/intel/idpf/idpf_lib.c, idpf_mb_intr_req_irq(): of the device, not of an interface
         (r"(?P<nic>idpf-Mailbox)-\d+", None, None),
-        # ethernet/huawei/hinic, hinic_rx.c and hinic_tx.c: NAME_rxqN, NAME_txqN
-        (rf"{_NIC}_(?P<way>rx|tx)q(?P<n>\d+)", "", 0),
+        # ethernet/huawei/hinic, hinic_rx.c and hinic_tx.c: NAME_rxqN, NAME_txqN; ipqess of
+        # OpenWrt: NAME:rxqN, NAME:txqN
+        (rf"{_NIC}[_:](?P<way>rx|tx)q(?P<n>\d+)", "", 0),
         # ethernet/qlogic/qlcnic_main.c, qlcnic_request_irq(): transmit queue 0 shares each vector
         (rf"{_NIC}-tx-0-rx-(?P<n>\d+)", "rxtx", 0),
         # ethernet/vmware, vmxnet3_request_irqs(): NAME-event-N is the vector after the queues

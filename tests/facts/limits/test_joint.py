@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from flow_tables import Tables
 from limit_frames import flow, limits, moment
 
 from nettop.collect import qdiscs
-from nettop.facts.limits import Limit
+from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.words import line
 
 
@@ -37,3 +39,16 @@ def test_a_shaper_that_a_busy_thread_fills_in_bursts_limits_as_well() -> None:
 def test_what_is_not_joint(rate: float, used: float, ran: float) -> None:
     found = seen(rate, used, ran)
     assert "qdisc" not in found.joint, line(found)
+
+
+def test_a_thread_that_carries_more_than_the_rate_limits_in_part() -> None:
+    """It ran half of the time, and nothing else binds."""
+    thread = Reading("thread", "here", "a[7]", "measured", "ran 64% of the time", 0.64,
+                     (28.9e9, 38.3e9), held=0.3)  # fmt: skip
+    found = Limit("flow", "a>b", "tx", 21.3e9, stage=thread, ladder=(thread,))
+    assert line(found) == (
+        "a>b sends 21.3 Gb/s, limited in part by CPU time of thread a[7] (28.9–38.3 Gb/s)"
+    )
+    full = replace(found, stage=replace(thread, held=0.97))
+    assert "limited by CPU time" in line(full)
+    assert "limited by CPU time" in line(replace(found, rate=30e9))

@@ -9,6 +9,7 @@ from ..language.values import Value
 _LOSSES: Final = (
     "drops", "dropped", "missed", "errors", "fails", "discards", "timeouts", "overflows", "lost",
     "retransmits", "retrans", "allowance", "drops_per_s", "pruned", "prune_called", "limited",
+    "pause_rx", "pause_tx",  # the buffers of a receiver were full
 )  # fmt: skip
 _BUSY: Final = {"softirq": 80.0, "core_si": 80.0, "core_load": 90.0, "ksoftirqd": 30.0}
 _IDLE: Final = 5.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...facts import Facts
+from ...facts.counters import passed_by
 from ...facts.flow_words import name
 from ...facts.kinds.card import Card
 from ...facts.kinds.core import Core
@@ -33,10 +34,12 @@ def prediction(
     if not relieves:
         return None
     kinds = {nic.name: nic.kind for nic in facts.nics}
+    unseen = {nic.name for nic in facts.nics if passed_by(nic.per_s)}  # the rate is the kernel's
     known = (
         predict(limit, relieves)
         for limit in facts.limits
-        if limit.namespace is None  # the settings of others are not those of the finding
+        if (limit.over != "nic" or limit.nic not in unseen)
+        and limit.namespace is None  # the settings of others are not those of the finding
         and _about(rule, relieves, fact, limit)
         and _judged(rule, kinds.get(limit.nic or ""))
     )

@@ -152,6 +152,14 @@ def loads(frame: Frame) -> dict[int, Load]:
     return found
 
 
+def resting(cpus: Iterable[int], load: Mapping[int, Load]) -> bool | None:
+    """Whether each of the CPUs was mostly idle; None: none, or the load of one is not known."""
+    known = [load.get(cpu) for cpu in cpus]
+    if not known or None in known:
+        return None
+    return all(one is not None and one.idle > RESTING for one in known)
+
+
 _load: Final = partial(tuple.__new__, Load)
 
 Columns: TypeAlias = Iterator[tuple[object, ...]]

@@ -103,6 +103,8 @@ class Nic:
     speed: float | None = gauge("link speed", "bit/s", default=None)
     duplex: str | None = gauge("full or half", default=None)
     full_duplex: bool | None = gauge("the card has a mode with full duplex", default=None)
+    autoneg: bool | None = gauge("the link is negotiated", default=None)
+    copper: bool | None = gauge("twisted pair, not fibre or a cable with modules", default=None)
     mtu: int | None = gauge("MTU", "bytes", default=None)
     peer_mtu: int | None = gauge("MTU of the other end of a veth", "bytes", default=None)
     max_mtu: int | None = gauge("MTU maximum of the driver", "bytes", default=None)
@@ -133,6 +135,9 @@ class Nic:
     irq_top_share: float | None = gauge(
         "share of interrupts on the busiest interrupt CPU", "ratio", default=None
     )
+    cpus_rest: bool | None = gauge(
+        "the CPUs that take its interrupts are mostly idle", default=None
+    )
     irq_off_node: int | None = gauge(
         "queue interrupts on a remote NUMA node", "lines", default=None
     )
@@ -159,6 +164,11 @@ class Nic:
     leaf_qdisc: str | None = gauge("leaf queueing discipline under mq", default=None)
     qdisc_backlog: int | None = gauge(
         "bytes queued in the queueing discipline", "bytes", default=None
+    )
+    filter_drops: float | None = gauge(
+        "packets dropped by filters of a classful discipline: no leaf of it dropped them",
+        "packets/s",
+        default=None,
     )
     rss_key: str | None = gauge("RSS key, colon hex", default=None)
     rss_table: tuple[int, ...] = gauge("RSS indirection table", default=())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...terms import units
 from . import Interval, Limit, Reading
-from .following import bound
+from .following import BINDS, bound
 from .stages import declared, having
 
 if TYPE_CHECKING:
@@ -61,7 +61,23 @@ def limited(limit: Limit, where: str | None = None) -> str:
     feeds = limit.stage.stage in having("feeds")
     told = [name for name in limit.joint if not (feeds and name in _LEADS)]
     others = " or ".join(declared()[name].words for name in told)
-    return f"limited by {stage(limit.stage)}" + (f" or {others}" if others else "") + place
+    limits = "limited in part by" if partly(limit) else "limited by"
+    return f"{limits} {stage(limit.stage)}" + (f" or {others}" if others else "") + place
+
+
+def partly(limit: Limit) -> bool:
+    """Whether the stage is the likeliest of those that are less than full, and carries more.
+
+    A thread that runs for half of the time is named where nothing else binds; data does not wait
+    for it most of the time, so its capacity is above the rate.
+    """
+    known = limit.stage.capacity
+    return (
+        limit.stage.held < BINDS
+        and known is not None
+        and limit.rate is not None
+        and limit.rate < known[0]
+    )
 
 
 def verdict(limit: Limit, where: str | None = None, shown: units.Units = BITS) -> str:
