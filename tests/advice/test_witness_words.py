@@ -32,8 +32,8 @@ _FILES = {
     "failed-calls.toml": (
         "call",
         {"calls", "errno"},
-        {"rule", "seen", "family"},
-        ("fault", "refused", "aborted", "normal"),
+        {"rule", "seen", "family", "argument"},
+        ("fault", "refused", "aborted", "returned", "normal"),
     ),
 }
 
@@ -46,7 +46,8 @@ def _entries(file: str) -> list[dict[str, Any]]:
 
 
 def _keys(entry: dict[str, Any]) -> list[str]:
-    return [f"{call} {entry['errno']} {entry.get('family', '')}" for call in entry["calls"]]
+    more = f"{entry['errno']} {entry.get('family', '')} {entry.get('argument', '')}"
+    return [f"{call} {more}" for call in entry["calls"]]
 
 
 @pytest.mark.skipif(not _BTF.exists(), reason="this kernel does not publish its types")
