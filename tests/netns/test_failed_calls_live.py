@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import socket
 import struct
@@ -113,6 +114,30 @@ def test_the_program_of_an_attempt_is_found_by_its_socket() -> None:
         inode = os.fstat(one.fileno()).st_ino
         assert begun._owners({inode})[inode][0] == os.getpid()
     assert begun._owners(set()) == {}
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of calls")
+def test_an_operation_of_io_uring_fails_as_its_call_does(counter: calls.Counter) -> None:
+    libc, given = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(120)
+    ring = libc.syscall(425, 8, given)
+    if ring < 0:
+        pytest.skip("io_uring is not permitted")
+    to, kept = struct.unpack_from("=10I", given, 40), mmap.MAP_SHARED | mmap.MAP_POPULATE
+    both = mmap.PROT_READ | mmap.PROT_WRITE
+    queue = mmap.mmap(ring, 4096, kept, both, offset=0)
+    entries = mmap.mmap(ring, 4096, kept, both, offset=0x10000000)
+    with socket.socket(socket.AF_INET6) as one:  # an address of another family
+        place = struct.pack("=H", 2) + struct.pack("!H", 443) + socket.inet_aton("192.0.2.1")
+        room = ctypes.create_string_buffer(place, 16)
+        entries[:64] = struct.pack(
+            "=BBHiQQIIQ24x", 16, 0, 0, one.fileno(), 16, ctypes.addressof(room), 0, 0, 7
+        )
+        struct.pack_into("=I", queue, to[6], 0)
+        struct.pack_into("=I", queue, to[1], 1)
+        libc.syscall(426, ring, 1, 1, 1, None, 0)
+    os.close(ring)
+    (row,) = (row for row in rows(counter) if row.call == "connect")
+    assert (row.error, row.address, row.port) == ("EINVAL", "192.0.2.1", "443")
 
 
 def test_programs_of_control_groups_need_no_mount() -> None:

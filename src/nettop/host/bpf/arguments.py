@@ -4,6 +4,7 @@
     setsockopt  the option, and the name of TCP_CONGESTION and TCP_ULP
     sendto      the size where it was too large (in steps of `STEP`), MSG_FASTOPEN
     sendmsg     the first control message where one was refused
+    any         of a TCP connection that timed out, its TCP_USER_TIMEOUT
     any         of a Unix datagram socket the reader's inode, as `peer=8213`
 
 One number of eight bytes, which `words` reads; a name lies where the address is, which these calls
@@ -108,6 +109,8 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
         told = name[: min(rest, NAME)].split(b"\0", 1)[0].decode("ascii", "replace")
         shown = "".join(one if one.isprintable() and one != " " else "?" for one in told)
         return _option(low, high) + (f"={shown}" if (low, high) in _NAMED else "")
+    if error == errno.ETIMEDOUT:
+        return f"TCP_USER_TIMEOUT={argument}" if argument else ""
     if call == "sendto" and error == errno.EMSGSIZE:
         return f"bytes={argument}"
     if call == "sendto":

@@ -6,10 +6,10 @@ that a socket gives back (EAGAIN) is counted too, and then those that the same p
 
 The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
 the host slower while it is attached, so the program counts all calls as well, and is detached on a
-host that makes more than `MOST` of them. A connection that is opened without waiting (O_NONBLOCK,
-io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows the attempt,
-in the process that begins it, and its end; `begun` knows who began it before nettop counted.
-Attempts that succeed are counted too, for the share.
+host that makes more than `MOST` of them. Operations of io_uring are told by `rings`. A connection
+that is opened without waiting (O_NONBLOCK, io_uring) fails later, when no call runs: the tracepoint
+sock:inet_sock_set_state shows the attempt, in the process that begins it, and its end; `begun`
+knows who began it before nettop counted. Attempts that succeed are counted too, for the share.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import struct
 import time
 from collections import Counter as Sums
 from collections.abc import Collection
+from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from . import arguments, attached, begun, btf, call, counting, own_socket, system_calls
+from . import arguments, attached, begun, btf, call, counting, own_socket, rings, system_calls
 from . import assembler as a
 from .counting import read
 from .system_calls import SYSTEM_CALLS, Machine
@@ -33,7 +34,7 @@ _STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says 
 _OF_FILES: Final = ("read", "write", "readv", "writev")
 _SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 _ON_SOCKETS: Final = (*_SENDS, "recvfrom", "recvmsg", "read", "readv")  # of which some end is known
-_DATAGRAMS: Final = 2  # SOCK_DGRAM
+_STREAM, _DATAGRAMS = 1, 2  # SOCK_STREAM, SOCK_DGRAM
 _SENDERS: Final = 256  # processes whose datagrams were given back
 _CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS)  # what a filter of calls answers
 _FILTER: Final = 2  # SECCOMP_MODE_FILTER
@@ -60,6 +61,7 @@ _REST: Final = call.REST * _SIZE
 _AT: Final = -32 - _SIZE
 _PID, _SPACE, _CALL, _ERROR, _FAMILY, _PORT, _ADDRESS, _NAME = 0, 4, 8, 10, 12, 14, 16, 32
 _ARGUMENT, _MODE = 48, 56
+_END: Final = _AT + _FAMILY, _AT + _PORT, _AT + _ADDRESS  # of the stack: the other end
 _PENDING: Final = _AT - 8  # of the stack: the address of a socket, or the process
 _GIVEN: Final = _AT - 40  # of the stack: an address of user space, 28 bytes
 _OWNER: Final = _SIZE  # bytes kept of an attempt: its key
@@ -83,7 +85,7 @@ class Counter:
 
     def __init__(self) -> None:
         """Load and attach the programs; an error closes everything opened so far."""
-        attempts, failed = _programs()
+        attempts, failed, ring = _programs()
         self._paths = dict[int, str]()
         self._attached = dict[tuple[str, int], list[str]]()
         self._counting = counting.Counting(_SIZE, "nettop_calls")
@@ -99,6 +101,10 @@ class Counter:
             code = a.assemble(failed, counts=table, **tables)
             program = keep(call.program(code, "nettop_calls"))
             self._slows = (keep(call.attach(program, "sys_exit")), program)
+            if ring:
+                with suppress(OSError):  # a kernel without io_uring
+                    code = a.assemble(ring, counts=table, moments=moments)
+                    keep(call.attach(keep(call.program(code, "nettop_rings")), rings.TRACEPOINT))
             self._begun = begun.attempts()
             self._seen, self._stopped = (time.monotonic(), 0), ""
         except BaseException:
@@ -226,10 +232,21 @@ def _address(family: int, raw: bytes) -> str:
 
 
 @cache  # the types of a kernel are long
-def _programs() -> tuple[a.Parts, a.Parts]:
-    """The programs for the running kernel: of attempts to connect, and of calls that fail."""
+def _programs() -> tuple[a.Parts, a.Parts, a.Parts]:
+    """Those for the running kernel: of attempts to connect, of calls that fail, and of io_uring."""
     types = btf.Types(counting.types())
-    return _attempts(types), _exit(types, system_calls.machine(types))
+    return _attempts(types), _exit(types, system_calls.machine(types)), _ring(types)
+
+
+def _ring(types: btf.Types) -> a.Parts:
+    """The program at the end of an operation of io_uring; empty on a kernel that says less."""
+    begin = (*_empty(), *a.store(a.R10, _AT + _CALL, a.R9, 2),
+             *a.store(a.R10, _AT + _ERROR, a.R8, 2), *_owner(types))  # fmt: skip
+    count = (*a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7))
+    key = rings.Key(begin, own_socket.given(*_END, _GIVEN), _other_end(types), count)
+    with suppress(KeyError):
+        return rings.program(types, CALLS.index, _WAITING, key)
+    return ()
 
 
 def _empty() -> a.Parts:
@@ -284,7 +301,7 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         "datagram", *arguments.size(places, _AT + _ARGUMENT),
         *read(a.R7, a.R6, places[4]), *a.go("address"),
         "first", *read(a.R7, a.R6, places[1]),
-        "address", *_given(),
+        "address", *own_socket.given(*_END, _GIVEN),
         *to("of a socket", _ON_SOCKETS), *a.go("count"),
         "of a socket", *read(a.R7, a.R6, places[0]), *own_socket.found(types, "no socket"),
         *_other_end(types), *a.go("judged"),
@@ -324,9 +341,13 @@ def _other_end(types: btf.Types) -> a.Parts:
         *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_family"), 2),
         *a.when(a.R7, "!=", socket.AF_UNIX, "internet"), *a.store(a.R10, family, a.R7, 2),
         *own_socket.other_inode(types, _AT + _ARGUMENT), *a.go("judged"),
-        "internet", *a.load(a.R7, a.R10, family, 2), *a.when(a.R7, "!=", 0, "judged"),
+        "internet", *a.load(a.R7, a.R10, _AT + _ERROR, 2),
+        *a.when(a.R7, "!=", errno.ETIMEDOUT, "in time"), *a.when(a.R8, "!=", _STREAM, "in time"),
+        *read(a.R7, a.R6, types.offset("inet_connection_sock", "icsk_user_timeout"), 4),
+        *a.store(a.R10, _AT + _ARGUMENT, a.R7),
+        "in time", *a.load(a.R7, a.R10, family, 2), *a.when(a.R7, "!=", 0, "judged"),
         *read(a.R7, a.R6, port, 2), *a.when(a.R7, "==", 0, "judged"),
-        *own_socket.destination(types, family, _AT + _PORT, _AT + _ADDRESS),
+        *own_socket.destination(types, *_END),
     )  # fmt: skip
 
 
@@ -341,24 +362,6 @@ def _counted() -> a.Parts:
 
 def _moment() -> a.Parts:
     return counting.moment(_GIVEN - counting.MOMENT, _AT + _CALL, _AT + _SPACE, a.R7)
-
-
-def _given() -> a.Parts:
-    """Store family, port and address of the sockaddr that the program gave, at R7."""
-    return (
-        *(part for at in range(0, 32, 8) for part in a.put(a.R10, _GIVEN + at, 0)),
-        *a.when(a.R7, "==", 0, "no address"),
-        *a.stack(a.R1, _GIVEN), *a.number(a.R2, 8), *a.move(a.R3, a.R7), *a.call(a.READ_USER),
-        *a.load(a.R8, a.R10, _GIVEN, 2), *a.store(a.R10, _AT + _FAMILY, a.R8, 2),
-        *a.when(a.R8, "==", socket.AF_INET, "inet"),
-        *a.when(a.R8, "!=", socket.AF_INET6, "no address"),
-        *a.stack(a.R1, _AT + _ADDRESS), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
-        *a.change(a.R3, "+", 8), *a.call(a.READ_USER), *a.go("port"),
-        "inet", *a.load(a.R8, a.R10, _GIVEN + 4, 4), *a.store(a.R10, _AT + _ADDRESS, a.R8, 4),
-        "port", *a.load(a.R8, a.R10, _GIVEN + 2, 2), *a.swapped(a.R8),
-        *a.store(a.R10, _AT + _PORT, a.R8, 2),
-        "no address",
-    )  # fmt: skip
 
 
 def _attempts(types: btf.Types) -> a.Parts:
@@ -376,7 +379,7 @@ def _attempts(types: btf.Types) -> a.Parts:
         *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.call(a.DELETE),
         *a.go("ends"),
         "begun before", *own_socket.inode(types, _AT + _ARGUMENT, _AT + _SPACE),
-        "ends", *own_socket.destination(types, _AT + _FAMILY, _AT + _PORT, _AT + _ADDRESS),
+        "ends", *own_socket.destination(types, *_END),
         *a.when(a.R9, "!=", _CLOSE, "count"),
         *read(a.R7, a.R6, types.offset("sock", "sk_err"), 4),
         *a.when(a.R7, "!=", 0, "failed"), *a.number(a.R7, GIVEN_UP),

@@ -25,18 +25,47 @@ def found(types: btf.Types, label: str) -> a.Parts:
     """
     place = types.offset
     return (
-        *a.move(a.R6, a.R7), *a.low_half(a.R6), *a.change(a.R6, "<<", 3), *a.number(a.R8, 0),
+        *a.move(a.R6, a.R7), *a.low_half(a.R6), *a.change(a.R6, "<<", 3),
         *a.call(a.TASK), *a.move(a.R7, a.R0),
         *read(a.R7, a.R7, place("task_struct", "files")),
         *read(a.R7, a.R7, place("files_struct", "fdt")),
         *read(a.R7, a.R7, place("fdtable", "fd")), *a.add(a.R6, a.R7),
-        *read(a.R7, a.R6, 0), *a.when(a.R7, "==", 0, label),
+        *read(a.R7, a.R6, 0), *of_file(types, label),
+    )  # fmt: skip
+
+
+def of_file(types: btf.Types, label: str) -> a.Parts:
+    """As `found`, of the file (struct file) R7."""
+    place = types.offset
+    return (
+        *a.number(a.R8, 0), *a.when(a.R7, "==", 0, label),
         *read(a.R6, a.R7, place("file", "f_inode")),
         *read(a.R6, a.R6, place("inode", "i_mode"), 2), *a.change(a.R6, "&", _IS[0]),
         *a.when(a.R6, "!=", _IS[1], label),
         *read(a.R7, a.R7, place("file", "private_data")),
         *read(a.R6, a.R7, place("socket", "sk")), *a.when(a.R6, "==", 0, label),
         *read(a.R8, a.R7, place("socket", "type"), 2),
+    )  # fmt: skip
+
+
+def given(family: int, port: int, address: int, scratch: int) -> a.Parts:
+    """Store family, port and address of the sockaddr that the program gave, at R7.
+
+    All are stack offsets; `scratch` of 32 bytes.
+    """
+    return (
+        *(part for at in range(0, 32, 8) for part in a.put(a.R10, scratch + at, 0)),
+        *a.when(a.R7, "==", 0, "no address"),
+        *a.stack(a.R1, scratch), *a.number(a.R2, 8), *a.move(a.R3, a.R7), *a.call(a.READ_USER),
+        *a.load(a.R8, a.R10, scratch, 2), *a.store(a.R10, family, a.R8, 2),
+        *a.when(a.R8, "==", socket.AF_INET, "inet"),
+        *a.when(a.R8, "!=", socket.AF_INET6, "no address"),
+        *a.stack(a.R1, address), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
+        *a.change(a.R3, "+", 8), *a.call(a.READ_USER), *a.go("port"),
+        "inet", *a.load(a.R8, a.R10, scratch + 4, 4), *a.store(a.R10, address, a.R8, 4),
+        "port", *a.load(a.R8, a.R10, scratch + 2, 2), *a.swapped(a.R8),
+        *a.store(a.R10, port, a.R8, 2),
+        "no address",
     )  # fmt: skip
 
 
