@@ -16,7 +16,7 @@ from nettop.advice.rules.load import load
 from nettop.collect import drop_reasons, failed_calls, snmp
 from nettop.facts import accounting
 from nettop.facts.kinds.nic import Counters
-from nettop.host.bpf import calls, drops
+from nettop.host.bpf import drops, failures
 
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _TITLE = 70  # characters
@@ -99,8 +99,8 @@ def test_each_counter_of_a_reason_is_one_that_the_accounting_reads() -> None:
 
 def test_each_error_is_one_of_the_system() -> None:
     entries = _entries("failed-calls.toml")
-    assert {entry["errno"] for entry in entries} <= {*calls.ERRORS.values()}
-    assert {call for entry in entries for call in entry["calls"]} <= {*calls.CALLS}
+    assert {entry["errno"] for entry in entries} <= {*failures.ERRORS.values()}
+    assert {call for entry in entries for call in entry["calls"]} <= {*failures.CALLS}
 
 
 def test_a_place_and_a_family_have_words_of_their_own() -> None:

@@ -98,3 +98,14 @@ def test_a_send_that_the_packet_filter_forbids_names_the_rule_if_it_dropped_ther
     one = called(line.replace(" 80 ", " 81 "), drop_reasons=[drop], nftables=[rule])
     assert one is not None
     assert (one.by, one.means) == ("", "A local rule forbids to send")
+
+
+def test_datagrams_that_icmp_answers_are_of_a_program_that_asks_one_port_again() -> None:
+    one = called(f"datagram ECONNREFUSED 5 0 here {TO} 53 a program\n")
+    assert one is not None
+    assert one.means == f"No name server answers at {TO}: nothing reads its port 53"
+    assert (one.who, one.to) == ("a program", f"{TO} port 53")
+    probes = "".join(
+        f"datagram ECONNREFUSED 1 0 here {TO} {port} a program\n" for port in range(33434, 33464)
+    )
+    assert called(probes) is None

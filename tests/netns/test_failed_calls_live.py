@@ -143,3 +143,14 @@ def test_an_operation_of_io_uring_fails_as_its_call_does(counter: calls.Counter)
 def test_programs_of_control_groups_need_no_mount() -> None:
     assert attached.attached("connect", os.getpid()) is not None
     assert attached.attached("connect", 2**22 + 1) == []
+
+
+def test_a_datagram_that_icmp_answers_is_told_though_no_call_fails(counter: calls.Counter) -> None:
+    for _ in range(3):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.connect((NEAR, 7))
+            udp.send(b"x")
+    found = [row for row in failed_calls.parse(counter.text()) if row.call == "datagram"]
+    if found:  # Linux 5.15
+        (row,) = (one for one in found if one.port == "7")
+        assert (row.error, row.address, row.events) == ("ECONNREFUSED", NEAR, 3)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 BINDS: Final = ("bind", "listen")  # what a service begins with
 SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
+DATAGRAM: Final = "datagram"  # one that ICMP answers, whose sender is not known
+_DNS: Final = "53"
 PEER: Final = "peer="  # of the argument of a call on a Unix socket
 SIZE: Final = "bytes="
 HEADERS: Final = 28  # bytes, of IPv4 and UDP
@@ -37,6 +39,9 @@ def exact(
     address, port = ends.most_common(1)[0][0]
     if call in BINDS and error == "EADDRINUSE" and port.isdecimal():
         return _held(said, int(port), frame), ""
+    if call == DATAGRAM and port == _DNS:
+        means = f"No name server answers at {address}: nothing reads its port {_DNS}"
+        return said._replace(means=means), ""
     if error == "EAGAIN" and argument.startswith(PEER):
         return _unread(said, argument, frame), ""
     if error == "EMSGSIZE" and argument.startswith(SIZE):

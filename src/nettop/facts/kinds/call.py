@@ -13,7 +13,7 @@ from ...collect._words import RETURNED
 from ...frame.fields import gauge, label
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
-from ..call_reasons import BINDS, PEER, SIZE, exact
+from ..call_reasons import BINDS, DATAGRAM, PEER, SIZE, exact
 from ..counters import grown, total
 from ..kind import Kind
 from .drop import most
@@ -26,6 +26,7 @@ ABORTED: Final = "aborted"  # kind of the words: the other end ended a connectio
 ALL: Final = 0.9  # of the datagrams, from which on they are as good as all: the others came first
 # calls that have no destination
 PLACELESS: Final = ("socket", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork")
+AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
 RESTARTS: Final = 3  # processes of one name: a service that is started again and again is one
 GLOBAL: Final = IPv6Network("2000::/3")  # global unicast: RFC 4291 section 2.4, IANA
 
@@ -74,6 +75,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
             continue
         if row.error == failed_calls.OPENED:
             opened[_tried(row)] += row.events
+        elif row.call == DATAGRAM and row.events < AGAIN:
+            continue  # of a program that looks for ports or routes
         elif (said := words(row, frame)).kind == RETURNED or not said.normal:
             found.setdefault((row.process, row.pid, row.call, row.error), []).append(entry)
     for process, _, call, error in (key for key in found if key[2] in BINDS):

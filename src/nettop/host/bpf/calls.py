@@ -6,10 +6,11 @@ that a socket gives back (EAGAIN) is counted too, and then those that the same p
 
 The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
 the host slower while it is attached, so the program counts all calls as well, and is detached on a
-host that makes more than `MOST` of them. Operations of io_uring are told by `rings`. A connection
-that is opened without waiting (O_NONBLOCK, io_uring) fails later, when no call runs: the tracepoint
-sock:inet_sock_set_state shows the attempt, in the process that begins it, and its end; `begun`
-knows who began it before nettop counted. Attempts that succeed are counted too, for the share.
+host that makes more than `MOST` of them. `rings` tells of operations of io_uring, and `answered` of
+datagrams that ICMP answers while no call fails. A connection that is opened without waiting
+(O_NONBLOCK, io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows
+the attempt, in the process that begins it, and its end; `begun` knows who began it before nettop
+counted. Attempts that succeed are counted too, for the share.
 """
 
 from __future__ import annotations
@@ -19,15 +20,26 @@ import socket
 import struct
 import time
 from collections import Counter as Sums
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
-from . import arguments, attached, begun, btf, call, counting, own_socket, rings, system_calls
+from . import (
+    answered,
+    arguments,
+    attached,
+    begun,
+    btf,
+    call,
+    counting,
+    own_socket,
+    rings,
+    system_calls,
+)
 from . import assembler as a
 from .counting import read
+from .failures import CALLS, GIVEN_UP, address_shown, error_name, failure, once, suffix
 from .system_calls import SYSTEM_CALLS, Machine
 
 _STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says that it may not
@@ -38,14 +50,6 @@ _STREAM, _DATAGRAMS = 1, 2  # SOCK_STREAM, SOCK_DGRAM
 _SENDERS: Final = 256  # processes whose datagrams were given back
 _CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS)  # what a filter of calls answers
 _FILTER: Final = 2  # SECCOMP_MODE_FILTER
-ATTEMPT: Final = "connection"
-CALLS: Final = (ATTEMPT, *SYSTEM_CALLS)
-GIVEN_UP: Final = 4096  # the program closed the socket before the answer
-_OPENED: Final = 0
-ERRORS: Final = {
-    **errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP", _OPENED: "0", GIVEN_UP: "GIVEN_UP",
-}  # fmt: skip
-_PLAIN: Final = "/=@,."  # in the end of a call's name, where spaces and colons are quoted
 MOST: Final = 300_000  # calls a second, of all threads: they cost some percent of a core
 APART: Final = 0.3  # seconds between two counts of a rate, at the least
 _WAITING: Final = frozenset(
@@ -55,7 +59,6 @@ _SYN_SENT, _CLOSE = 2, 7
 
 # process, namespace, call, error, family, port, address, name of the process, argument, seccomp
 _KEY: Final = struct.Struct("=IIHHHH16s16sQI4x")
-_WHAT: Final = struct.Struct("=HH")  # of a moment: call and error
 _SIZE: Final = _KEY.size
 _REST: Final = call.REST * _SIZE
 _AT: Final = -32 - _SIZE
@@ -85,7 +88,7 @@ class Counter:
 
     def __init__(self) -> None:
         """Load and attach the programs; an error closes everything opened so far."""
-        attempts, failed, ring = _programs()
+        attempts, failed, others = _programs()
         self._paths = dict[int, str]()
         self._attached = dict[tuple[str, int], list[str]]()
         self._counting = counting.Counting(_SIZE, "nettop_calls")
@@ -101,10 +104,10 @@ class Counter:
             code = a.assemble(failed, counts=table, **tables)
             program = keep(call.program(code, "nettop_calls"))
             self._slows = (keep(call.attach(program, "sys_exit")), program)
-            if ring:
-                with suppress(OSError):  # a kernel without io_uring
-                    code = a.assemble(ring, counts=table, moments=moments)
-                    keep(call.attach(keep(call.program(code, "nettop_rings")), rings.TRACEPOINT))
+            for tracepoint, parts in others.items():
+                with suppress(OSError):  # a kernel without it
+                    code = a.assemble(parts, counts=table, moments=moments)
+                    keep(call.attach(keep(call.program(code, "nettop_others")), tracepoint))
             self._begun = begun.attempts()
             self._seen, self._stopped = (time.monotonic(), 0), ""
         except BaseException:
@@ -128,16 +131,18 @@ class Counter:
         for key, n in ((_KEY.unpack(raw), n) for raw, n in counts.items() if raw != _REST):
             pid, space, number, code, family, port, where, name, given, mode = key
             here, more = space == own, ""
-            if here and number:
+            if CALLS[number] == answered.CALL:
+                name = answered.SENDER.encode()
+            elif here and number:
                 local = family == socket.AF_UNIX
                 told = arguments.words(CALLS[number], code, given, where, local=local)
                 told += self._path(given) if local and told else ""
-                more = _more(told, self._refusers(CALLS[number], code, pid, mode))
+                more = suffix(told, self._refusers(CALLS[number], code, pid, mode))
             elif given:  # an attempt that had begun before
                 pid, name = self._begun.get(given, (pid, name))
                 if not pid and here:
                     continue
-            address = _address(family, where)
+            address = address_shown(family, where)
             rows[_Failed(number, code, pid, here, address, port, name, more)] += n
         for one in [row for row in rows if row.call == 1]:  # what is counted as an attempt too
             waited = one._replace(call=0, more="")
@@ -145,14 +150,20 @@ class Counter:
                 waited = waited._replace(name=names.get(one.pid, one.name))
             twice = one if rows[waited] else waited._replace(error=GIVEN_UP)
             rows[twice] -= min(rows[one], rows[waited] or rows[twice])
+        seen = {
+            (one.error, one.address, one.port) for one in rows if CALLS[one.call] in _ON_SOCKETS
+        }
+        for one in [one for one in rows if CALLS[one.call] == answered.CALL]:
+            if (one.error, one.address, one.port) in seen:  # calls tell it, with the program
+                del rows[one]
         lines = [
-            f"{CALLS[one.call]}{one.more} {_error(one.error)} {n} {one.pid} "
+            f"{CALLS[one.call]}{one.more} {error_name(one.error)} {n} {one.pid} "
             f"{'here' if one.here else 'elsewhere'} {one.address or '-'} {one.port or '-'} "
             f"{counting.shown(one.name)}"
             for one, n in sorted(rows.items())
             if n > 0
         ]
-        lines += counting.told(_once(self._counting.moments()), _failure)
+        lines += counting.told(once(self._counting.moments()), failure)
         lines += [f"! {self._stopped}"] if self._stopped else []
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
 
@@ -191,62 +202,27 @@ class Counter:
         self._counting.close()
 
 
-def _error(code: int) -> str:
-    return ERRORS.get(code) or str(code)
-
-
-def _more(argument: str, by: str) -> str:
-    """The end of a call's name, without spaces."""
-    return f":{quote(argument, safe=_PLAIN)}:{quote(by, safe=_PLAIN)}" if argument or by else ""
-
-
-def _once(moments: Sums[counting.Moment]) -> Sums[counting.Moment]:
-    """Without attempts that are calls of connect(2) too, which fail in the same part of time."""
-    attempts = dict[tuple[int, int], list[counting.Moment]]()
-    for one in moments:
-        number, error = _WHAT.unpack(one.what)
-        if number == 0:
-            attempts.setdefault((one.part, error), []).append(one)
-    for one, events in [*moments.items()]:
-        number, error = _WHAT.unpack(one.what)
-        ended = attempts.get((one.part, error)) or attempts.get((one.part, GIVEN_UP), [])
-        left = events if number == 1 else 0
-        for twice in ended:
-            same = min(left, moments[twice])
-            moments[twice] -= same
-            left -= same
-    return moments
-
-
-def _failure(what: bytes) -> str:
-    number, error = _WHAT.unpack(what)
-    return f"{CALLS[number]}/{_error(error)}"
-
-
-def _address(family: int, raw: bytes) -> str:
-    if family == socket.AF_INET:
-        return socket.inet_ntop(socket.AF_INET, raw[:4])
-    if family == socket.AF_INET6:
-        return socket.inet_ntop(socket.AF_INET6, raw)
-    return "unix" if family == socket.AF_UNIX else ""
-
-
 @cache  # the types of a kernel are long
-def _programs() -> tuple[a.Parts, a.Parts, a.Parts]:
-    """Those for the running kernel: of attempts to connect, of calls that fail, and of io_uring."""
+def _programs() -> tuple[a.Parts, a.Parts, Mapping[str, a.Parts]]:
+    """Those for the running kernel: of attempts to connect, of calls that fail, and others."""
     types = btf.Types(counting.types())
-    return _attempts(types), _exit(types, system_calls.machine(types)), _ring(types)
+    return _attempts(types), _exit(types, system_calls.machine(types)), _others(types)
 
 
-def _ring(types: btf.Types) -> a.Parts:
-    """The program at the end of an operation of io_uring; empty on a kernel that says less."""
+def _others(types: btf.Types) -> Mapping[str, a.Parts]:
+    """Programs by tracepoint: of io_uring and of datagrams, on a kernel that tells of them."""
     begin = (*_empty(), *a.store(a.R10, _AT + _CALL, a.R9, 2),
-             *a.store(a.R10, _AT + _ERROR, a.R8, 2), *_owner(types))  # fmt: skip
-    count = (*a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7))
-    key = rings.Key(begin, own_socket.given(*_END, _GIVEN), _other_end(types), count)
+             *a.store(a.R10, _AT + _ERROR, a.R8, 2))  # fmt: skip
+    add = (*a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7))
+    given = own_socket.given(*_END, _GIVEN)
+    key = rings.Key((*begin, *_owner(types)), given, _other_end(types), add)
+    found = dict[str, a.Parts]()
     with suppress(KeyError):
-        return rings.program(types, CALLS.index, _WAITING, key)
-    return ()
+        found[rings.TRACEPOINT] = rings.program(types, CALLS.index, _WAITING, key)
+    with suppress(KeyError):
+        begin = (*a.number(a.R9, CALLS.index(answered.CALL)), *begin)
+        found[answered.TRACEPOINT] = answered.program(types, begin, _AT + _SPACE, _END, add)
+    return found
 
 
 def _empty() -> a.Parts:
@@ -378,7 +354,8 @@ def _attempts(types: btf.Types) -> a.Parts:
           for part in (*a.load(a.R7, a.R0, at), *a.store(a.R10, _AT + at, a.R7))),
         *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.call(a.DELETE),
         *a.go("ends"),
-        "begun before", *own_socket.inode(types, _AT + _ARGUMENT, _AT + _SPACE),
+        "begun before", *own_socket.inode(types, _AT + _ARGUMENT),
+        *own_socket.space(types, _AT + _SPACE),
         "ends", *own_socket.destination(types, *_END),
         *a.when(a.R9, "!=", _CLOSE, "count"),
         *read(a.R7, a.R6, types.offset("sock", "sk_err"), 4),

@@ -86,12 +86,18 @@ def other_inode(types: btf.Types, to: int) -> a.Parts:
     )  # fmt: skip
 
 
-def inode(types: btf.Types, to: int, space: int) -> a.Parts:
-    """Store the inode of the socket R6, 8 bytes, and its network namespace, 4 bytes."""
-    number = types.offset("socket_alloc", "vfs_inode") + types.offset("inode", "i_ino")
+def space(types: btf.Types, to: int) -> a.Parts:
+    """Store the network namespace of the socket R6, 4 bytes."""
     return (
         *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_net.net")),
-        *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4), *a.store(a.R10, space, a.R7, 4),
+        *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4), *a.store(a.R10, to, a.R7, 4),
+    )  # fmt: skip
+
+
+def inode(types: btf.Types, to: int) -> a.Parts:
+    """Store the inode of the socket R6, 8 bytes."""
+    number = types.offset("socket_alloc", "vfs_inode") + types.offset("inode", "i_ino")
+    return (
         *read(a.R7, a.R6, types.offset("sock", "sk_socket")), *a.when(a.R7, "==", 0, "no inode"),
         *read(a.R7, a.R7, number), *a.store(a.R10, to, a.R7), "no inode",
     )  # fmt: skip
