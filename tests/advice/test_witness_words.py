@@ -16,7 +16,7 @@ from nettop.advice.rules.load import load
 from nettop.collect import drop_reasons, failed_calls, snmp
 from nettop.facts import accounting
 from nettop.facts.kinds.nic import Counters
-from nettop.host.bpf import calls, drops
+from nettop.host.bpf import drops, failures
 
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _TITLE = 70  # characters
@@ -32,8 +32,8 @@ _FILES = {
     "failed-calls.toml": (
         "call",
         {"calls", "errno"},
-        {"rule", "seen", "family"},
-        ("fault", "refused", "aborted", "normal"),
+        {"rule", "seen", "family", "argument"},
+        ("fault", "refused", "aborted", "returned", "normal"),
     ),
 }
 
@@ -46,7 +46,8 @@ def _entries(file: str) -> list[dict[str, Any]]:
 
 
 def _keys(entry: dict[str, Any]) -> list[str]:
-    return [f"{call} {entry['errno']} {entry.get('family', '')}" for call in entry["calls"]]
+    more = f"{entry['errno']} {entry.get('family', '')} {entry.get('argument', '')}"
+    return [f"{call} {more}" for call in entry["calls"]]
 
 
 @pytest.mark.skipif(not _BTF.exists(), reason="this kernel does not publish its types")
@@ -98,8 +99,8 @@ def test_each_counter_of_a_reason_is_one_that_the_accounting_reads() -> None:
 
 def test_each_error_is_one_of_the_system() -> None:
     entries = _entries("failed-calls.toml")
-    assert {entry["errno"] for entry in entries} <= {*calls.ERRORS.values()}
-    assert {call for entry in entries for call in entry["calls"]} <= {*calls.CALLS}
+    assert {entry["errno"] for entry in entries} <= {*failures.ERRORS.values()}
+    assert {call for entry in entries for call in entry["calls"]} <= {*failures.CALLS}
 
 
 def test_a_place_and_a_family_have_words_of_their_own() -> None:

@@ -17,14 +17,16 @@ from thinned import thinned
 
 from nettop import collect
 from nettop.cli import main
+from nettop.collect import packet_sockets
 from nettop.facts.joined import Joiner, needs
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.losses import Accounting, Place
-from nettop.frame.rates import Frame
+from nettop.frame.rates import Entry, Frame
 from nettop.host.recording import Replay
 from nettop.sampling.sampler import Sampler
 from nettop.views.enough import all_clear, shortfall
 
+RING = packet_sockets.Row(9, 2, ring_version=1, ring_bytes=16384)
 WHY = "Operation not permitted: /proc/x"
 CLEAR = "No problem found."
 NEEDED = collect.needed(collect.names())
@@ -51,6 +53,13 @@ def without(*names: str) -> Frame:
 
 def said(frame: Frame) -> str:
     return shortfall(frame, live=False) or all_clear(frame)
+
+
+def test_the_losses_of_a_ring_are_not_told() -> None:
+    frame = sound()
+    tables = {**frame.tables, "packet_sockets": (Entry(RING),)}
+    said = all_clear(replace(frame, tables=tables))
+    assert said.endswith("not told by the kernel: what the receive ring of a program loses.")
 
 
 def test_what_is_lost_by_counters_alone_is_seen() -> None:

@@ -10,13 +10,14 @@ from .. import config
 
 UNKNOWN: Final = "unknown"
 NORMAL: Final = "normal"
+RETURNED: Final = "returned"  # a datagram that a socket gave back: a fault if all are
 
 
 class Words(NamedTuple):
     """What a reason or an error means."""
 
     means: str  # a title
-    kind: str  # loss, fault, refused, aborted, turned away, normal or unknown
+    kind: str  # loss, fault, refused, aborted, turned away, returned, normal or unknown
     cause: str = ""  # what decides it
     advice: str = ""
     rests: str = ""  # the source that says so
@@ -25,7 +26,7 @@ class Words(NamedTuple):
     @property
     def normal(self) -> bool:
         """Whether it is no fault by itself on a sound host."""
-        return self.kind == NORMAL
+        return self.kind in (NORMAL, RETURNED)
 
 
 def entries(file: str, name: str) -> Iterator[tuple[Mapping[str, Any], Words]]:

@@ -3,7 +3,8 @@
 kernel/entry/syscall-common.c (trace_sys_exit) and include/trace/events/sock.h
 (inet_sock_set_state). Counted by process, call, error and destination. The first reading loads
 programs into the kernel (`bpf.calls`), so the table is read on request only, and needs root. An
-attempt to connect that succeeds has the error `0`.
+attempt to connect that succeeds has the error `0`, and so has a datagram of a process of which
+others were given back (EAGAIN).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
+from urllib.parse import unquote
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
@@ -19,7 +21,8 @@ from . import _counted, _words
 from ._table import Table
 
 TABLE: Final = Table(every=0.9, counted="calls", absent=True)
-OPENED: Final = "0"  # error of an attempt to connect that succeeded
+OPENED: Final = "0"  # error of an attempt to connect, or of a datagram, that succeeded
+UNIX: Final = "unix"  # address of Unix sockets
 
 
 @light
@@ -36,6 +39,12 @@ class Row:
     process: str = label("name of the process")
     events: int = counter("calls since nettop started to count", "calls")
     seconds: float = gauge("counted for", "s", default=0.0)
+    argument: str = label(
+        "what the program gave beside an address, as `bpf.arguments`; of a Unix socket the inode "
+        "and the name of the other end, as peer=8213,/dev/log",
+        default="",
+    )
+    by: str = label("what may have refused it: seccomp, or BPF programs as NAME@GROUP", default="")
 
 
 def read(source: Source) -> Sequence[Row]:
@@ -53,32 +62,31 @@ def _row(line: str, seconds: float) -> Row:
     if not (call and error and process):
         raise ValueError(f"not a call with its count: {line[:60]!r}")
     labels = _counted.number(pid), where, _counted.told(address), _counted.told(port), process
-    return Row(call, error, *labels, _counted.number(number), seconds)
+    call, argument, by = (unquote(one) for one in f"{call}::".split(":")[:3])
+    return Row(call, error, *labels, _counted.number(number), seconds, argument, by)
 
 
-def words(call: str, error: str, address: str = "") -> _words.Words:
+def words(call: str, error: str, address: str = "", argument: str = "") -> _words.Words:
     """What an error of a call means; one that is not in the table says its name."""
-    family = "ip6" if ":" in address else ""
+    family = "ip6" if ":" in address else "unix" if address == UNIX else ""
     known = _known()
-    return (
-        known.get((call, error, family))
-        or known.get((call, error, ""))
-        or _words.Words(
-            means=f"A call fails: {call}, {error}",
-            kind=_words.UNKNOWN,
-            cause="What this error means depends on the call.",
-            advice=f"`man 2 {call}` describes {error}. "
-            "`strace -f -e trace=network -p PID` shows the calls of the process.",
-            rests=f"{call}(2)",
-        )
+    given = (argument.partition("=")[0], "any") if argument else ()
+    keys = ((call, error, where, what) for where in (family, "") for what in (*given, ""))
+    return next(filter(None, map(known.get, keys)), None) or _words.Words(
+        means=f"A call fails: {call}, {error}",
+        kind=_words.UNKNOWN,
+        cause="What this error means depends on the call.",
+        advice=f"`man 2 {call}` describes {error}. "
+        "`strace -f -e trace=network -p PID` shows the calls of the process.",
+        rests=f"{call}(2)",
     )
 
 
 @cache
-def _known() -> Mapping[tuple[str, str, str], _words.Words]:
+def _known() -> Mapping[tuple[str, str, str, str], _words.Words]:
     table = _words.entries("failed-calls.toml", "call")
     return {
-        (call, one["errno"], one.get("family", "")): words
+        (call, one["errno"], one.get("family", ""), one.get("argument", "")): words
         for one, words in table
         for call in one["calls"]
     }

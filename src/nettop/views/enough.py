@@ -110,11 +110,22 @@ def all_clear(
         seen = [f"{losses.counted:,} packets lost"]
     parts = [f"seen: {', '.join(seen[:MOST])}{' …' if len(seen) > MOST else ''}"] if seen else []
     parts += not_looked_at(*frames)
+    parts += [words for frame in frames for words in _rings(frame)]
     if limit := _limits(limits):
         return f"{'; '.join([limit, *parts])}."
     return (
         f"{'; '.join(['Nothing above its threshold', *parts])}." if parts else "No problem found."
     )
+
+
+def _rings(frame: Frame) -> Iterator[str]:
+    """The captures whose losses are not known: the kernel tells those of a ring to its owner."""
+    from ..facts.flow_words import owners  # after the first paint
+
+    rings = [row.inode for row in frame.rows("packet_sockets") if row.ring_bytes]
+    named = {owners(frame).get(inode, "a program") for inode in rings}
+    if named:
+        yield f"not told by the kernel: what the receive ring of {', '.join(sorted(named))} loses"
 
 
 def _limits(limits: Sequence[Limit]) -> str:

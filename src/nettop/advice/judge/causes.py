@@ -208,7 +208,8 @@ def _parties(over: str, fact: object) -> set[int | str]:
             return {fact.address}
         case Call():
             ends = {one.partition(" port ")[0] for one in fact.to.split(", ")}
-            return {*ends, *(f"{end} {fact.error}" for end in ends)}
+            rules = (one.partition(" ")[0] for one in fact.by.split(", ") if one)
+            return {*ends, *(f"{end} {fact.error}" for end in ends), *rules}
         case Destination():
             return {f"{fact.id.rpartition(':')[0]} {NO_PORT}"}
         case Firewall():

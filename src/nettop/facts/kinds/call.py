@@ -9,12 +9,13 @@ from ipaddress import IPv6Network, ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import failed_calls
+from ...collect._words import RETURNED
 from ...frame.fields import gauge, label
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from ..call_reasons import BINDS, DATAGRAM, PEER, SIZE, exact
 from ..counters import grown, total
 from ..kind import Kind
-from ..ports import Holder, holder
 from .drop import most
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from .. import Facts
 
 ABORTED: Final = "aborted"  # kind of the words: the other end ended a connection
-BINDS: Final = ("bind", "listen")  # what a service begins with
+ALL: Final = 0.9  # of the datagrams, from which on they are as good as all: the others came first
+# calls that have no destination
+PLACELESS: Final = ("socket", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork")
+AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
 RESTARTS: Final = 3  # processes of one name: a service that is started again and again is one
 GLOBAL: Final = IPv6Network("2000::/3")  # global unicast: RFC 4291 section 2.4, IANA
 
@@ -44,10 +48,15 @@ class Call:
     rests: str = gauge("the source that defines it", default="")
     rule: str = gauge("the rule that explains it", default="")
     to: str = gauge("destinations", default="")
+    called: str = gauge("the call, and what the program gave beside an address", default="")
+    by: str = gauge("the rule of the packet filter that forbids it", default="")
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     per_s: float | None = gauge("calls that fail", "calls/s", default=None)
     share: float | None = gauge(
-        "of the attempts to reach the same places, those that failed", "ratio", default=None
+        "of the attempts to reach the same places, or of the datagrams to the same end, those "
+        "that failed",
+        "ratio",
+        default=None,
     )
     opened: float | None = gauge(
         "connections opened meanwhile, of which some end so: an end that the other end decides",
@@ -59,14 +68,16 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
     """One fact for each process, call and error of this namespace."""
     found: dict[tuple[str, int, str, str], list[Entry[Any]]] = {}
     once = Counter[tuple[str, str, str]]()
-    opened = Counter[tuple[int, str, str]]()
+    opened = Counter[tuple[str, ...]]()
     for entry in frame.tables.get("failed_calls", ()):
         row = entry.now
         if row.where != "here":
             continue
         if row.error == failed_calls.OPENED:
-            opened[row.pid, row.address, row.port] += row.events
-        elif not words(row, frame).normal:
+            opened[_tried(row)] += row.events
+        elif row.call == DATAGRAM and row.events < AGAIN:
+            continue  # of a program that looks for ports or routes
+        elif (said := words(row, frame)).kind == RETURNED or not said.normal:
             found.setdefault((row.process, row.pid, row.call, row.error), []).append(entry)
     for process, _, call, error in (key for key in found if key[2] in BINDS):
         once[process, call, error] += 1
@@ -74,7 +85,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
         found.setdefault((key[0], 0, *key[2:]), []).extend(found.pop(key))
     active, passive = facts.host.tcp_active, facts.host.tcp_passive
     every = None if active is None or passive is None else active + passive
-    return tuple(_call(key, entries, opened, every, frame) for key, entries in found.items())
+    calls = (_call(key, entries, opened, every, frame) for key, entries in found.items())
+    return tuple(one for one in calls if one.kind != RETURNED or (one.share or 0.0) > ALL)
 
 
 def words(row: failed_calls.Row, frame: Frame | None) -> Words:
@@ -83,7 +95,8 @@ def words(row: failed_calls.Row, frame: Frame | None) -> Words:
     What is normal of IPv6 is so only on a host without a global address, and if the program gets
     on by IPv4 (RFC 8305); else, as without a `frame`, the words are those of both families.
     """
-    both = failed_calls.words(row.call, row.error)
+    address = row.address if row.address == failed_calls.UNIX else ""
+    both = failed_calls.words(row.call, row.error, address, row.argument)
     if frame is None or both.normal or _four(row.address) or with_ipv6(frame):
         return both
     six = failed_calls.words(row.call, row.error, row.address)
@@ -116,51 +129,56 @@ def _global(address: str) -> bool:
     return ip_address(address) in GLOBAL
 
 
+def _tried(row: failed_calls.Row) -> tuple[str, ...]:
+    """What a row is about without its error: who tries what, and where."""
+    return row.call, str(row.pid), row.address, row.port, row.argument
+
+
 def _call(
     key: tuple[str, int, str, str], entries: list[Entry[Any]],
-    opened: Counter[tuple[int, str, str]], every: float | None, frame: Frame,
+    opened: Counter[tuple[str, ...]], every: float | None, frame: Frame,
 ) -> Call:  # fmt: skip
     process, pid, call, error = key
-    said = words(entries[0].now, None)
     places, ends = Counter[str](), Counter[tuple[str, str]]()
     for row in (entry.now for entry in entries):
-        places[f"{row.address} port {row.port}" if row.port else row.address] += row.events
+        place = _given(row) if row.argument.startswith(PEER) else row.address
+        places[f"{place} port {row.port}" if row.port else place] += row.events
         ends[row.address, row.port] += row.events
     events = sum(entry.now.events for entry in entries)
-    tried = {(pid, entry.now.address, entry.now.port) for entry in entries}
-    answered = sum(opened[one] for one in tried)
-    share = events / (events + answered) if call == "connection" else None
+    first = max((entry.now for entry in entries), key=lambda row: row.events)
+    said, rule = exact(words(first, None), call, error, ends, first.argument, first.by, frame)
+    answered = sum(opened[one] for one in {_tried(entry.now) for entry in entries})
+    counted = call == "connection" or said.kind == RETURNED
+    share = events / (events + answered) if counted else None
     who = f"{process}[{pid}]" if pid else process
     pid = pid or entries[-1].now.pid
-    holds = _holder(call, error, ends, frame)
-    if holds is not None:
-        means, advice = f"{said.means}: {holds.saw}", holds.change[0].upper() + holds.change[1:]
-        said = said._replace(means=means, advice=f"{advice}.")
+    given = "" if first.argument.startswith(PEER) else _given(first)
     return Call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
-        kind=said.kind, means=said.means, cause=said.cause,
-        advice=_exact(said.advice, pid, ends), rests=said.rests, rule=said.rule,
-        to=most(places), events=events,
+        kind=said.kind, means=said.means, cause=_exact(said.cause, pid, ends, given),
+        advice=_exact(said.advice, pid, ends, given), rests=said.rests, rule=said.rule,
+        to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
+        called=f"{call} {given}".rstrip(), by=rule, events=events,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,
     )  # fmt: skip
 
 
-def _holder(
-    call: str, error: str, ends: Counter[tuple[str, str]], frame: Frame
-) -> Holder | None:  # fmt: skip
-    """Who has the port that cannot be bound."""
-    port = ends.most_common(1)[0][0][1]
-    if call not in BINDS or error != "EADDRINUSE" or not port.isdecimal():
-        return None
-    return holder(frame, "tcp", int(port)) or holder(frame, "udp", int(port))
+def _given(row: failed_calls.Row) -> str:
+    """The argument in words; the other end of a Unix socket by its name."""
+    if row.argument.startswith(PEER):
+        return row.argument.partition(",")[2] or row.address
+    if row.argument.startswith(SIZE):
+        return f"with {row.argument.removeprefix(SIZE)} bytes or more"
+    return row.argument.replace(",", ", ")
 
 
-def _exact(advice: str, pid: int, ends: Counter[tuple[str, str]]) -> str:
-    """The advice with this process and its most frequent address and port in its commands."""
+def _exact(text: str, pid: int, ends: Counter[tuple[str, str]], given: str) -> str:
+    """The text with this process, its most frequent address and port, and what it gave."""
     address, port = ends.most_common(1)[0][0]
-    known = {"PID": str(pid), "ADDRESS": "" if address == "unix" else address, "PORT": port}
-    return re.sub(r"\b(PID|ADDRESS|PORT)\b", lambda one: known[one[0]] or one[0], advice)
+    address = "" if address == failed_calls.UNIX else address
+    known = {"PID": str(pid), "ADDRESS": address, "PORT": port, "ARGUMENT": given}
+    return re.sub(r"\b(PID|ADDRESS|PORT|ARGUMENT)\b", lambda one: known[one[0]] or one[0], text)
 
 
 KIND = Kind(

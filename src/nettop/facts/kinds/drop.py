@@ -61,11 +61,11 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
         return ()
     names = {str(row.index): row.interface for row in frame.rows("links")}
     programs = _programs(frame)
-    filters = _filters(frame.tables.get("nftables", ()))
+    dropping = filters(frame.tables.get("nftables", ()))
     untracked = sum(one.rate("failures") or 0.0 for one in frame.tables.get("conntrack", ()))
     dead = {nic.name for nic in facts.nics if nic.carrier is False}
     return tuple(
-        _of_carrier(_of_tracking(_drop(*key, entries, names, filters, programs), untracked), dead)
+        _of_carrier(_of_tracking(_drop(*key, entries, names, dropping, programs), untracked), dead)
         for key, entries in found.items()
     )
 
@@ -124,7 +124,7 @@ def _programs(frame: Frame) -> dict[tuple[str, str], str]:
     return {place: f" of {who}" for place, who in alone.items() if who}
 
 
-def _filters(rules: Sequence[Entry[Any]]) -> str:
+def filters(rules: Sequence[Entry[Any]]) -> str:
     """Those whose counter rises; without any, those that do not count and may be it."""
     counting = Counter({one.now.told: rate for one in rules if (rate := one.rate("packets"))})
     silent = Counter(one.now.told for one in rules if one.now.packets is None)

@@ -149,6 +149,8 @@ def _calls(frame: Frame) -> Iterator[_Part]:
         except ValueError:  # none, or a socket of another family
             continue
         place = str(getattr(to, "ipv4_mapped", None) or to), port
+        if row.error == failed_calls.OPENED and row.call != "connection":
+            continue
         if row.error == failed_calls.OPENED:
             who = f"{row.process}[{row.pid}]"
             yield _Part(*place, answered=row.events, opened_by=who)

@@ -24,6 +24,7 @@ _NUMBERS: Final = {
 
 _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_NEXT_KEY, _PROG_LOAD = 0, 1, 2, 4, 5
 _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 17, 24
+_PROG_BY_ID, _OBJECT_INFO, _PROG_QUERY = 13, 15, 16
 _RAW_TRACEPOINT, _TRACING = 17, 26
 _TYPED: Final = 23  # BPF_TRACE_RAW_TP
 _CPUS: Final = 8192  # at most, of a kernel
@@ -154,6 +155,34 @@ def attach(handle: int, tracepoint: str = "") -> int:
     name = ctypes.create_string_buffer(tracepoint.encode())
     place = ctypes.addressof(name) if tracepoint else 0
     return _call(_RAW_TRACEPOINT_OPEN, struct.pack("=QI", place, handle))
+
+
+def attached_to(handle: int, kind: int, most: int) -> list[int]:
+    """The numbers of the programs attached to a control group itself, at most so many.
+
+    `kind`: of enum bpf_attach_type; one that this kernel does not have has none.
+    """
+    numbers = (ctypes.c_uint32 * most)()
+    values = struct.pack("=IIIIQI", handle, kind, 0, 0, ctypes.addressof(numbers), most)
+    block = ctypes.create_string_buffer(values, _ROOM)
+    try:
+        _ask(_PROG_QUERY, block)
+    except OSError as error:
+        if error.errno in {errno.EINVAL, errno.ENOSPC}:
+            return [one for one in numbers if one]
+        raise
+    return list(numbers)[: struct.unpack_from("=I", block.raw, 24)[0]]
+
+
+def information(number: int, size: int) -> bytes:
+    """The first bytes of struct bpf_prog_info of a loaded program; OSError if it is gone."""
+    handle = _call(_PROG_BY_ID, struct.pack("=I", number))
+    room = ctypes.create_string_buffer(size)
+    try:
+        _call(_OBJECT_INFO, struct.pack("=IIQ", handle, size, ctypes.addressof(room)))
+    finally:
+        os.close(handle)
+    return room.raw
 
 
 def _call(command: int, values: bytes) -> int:

@@ -1,48 +1,55 @@
 """Failed network calls and connection attempts, by process, call, error and destination.
 
+A destination is the address that the program gave, or the other end of its socket (`own_socket`);
+`arguments` tells what else it gave, and `attached` which programs may have refused it. A datagram
+that a socket gives back (EAGAIN) is counted too, and then those that the same process sends well.
+
 The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
 the host slower while it is attached, so the program counts all calls as well, and is detached on a
-host that makes more than `MOST` of them. A connection that is opened without waiting (O_NONBLOCK,
-io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows the attempt,
-in the process that begins it, and its end. Attempts that succeed are counted too, for the share.
+host that makes more than `MOST` of them. `rings` tells of operations of io_uring, and `answered` of
+datagrams that ICMP answers while no call fails. A connection that is opened without waiting
+(O_NONBLOCK, io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows
+the attempt, in the process that begins it, and its end; `begun` knows who began it before nettop
+counted. Attempts that succeed are counted too, for the share.
 """
 
 from __future__ import annotations
 
 import errno
-import os
 import socket
 import struct
 import time
 from collections import Counter as Sums
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
 
+from . import (
+    answered,
+    arguments,
+    attached,
+    begun,
+    btf,
+    call,
+    counting,
+    own_socket,
+    rings,
+    system_calls,
+)
 from . import assembler as a
-from . import btf, call, counting
 from .counting import read
+from .failures import CALLS, GIVEN_UP, address_shown, error_name, failure, once, suffix
+from .system_calls import SYSTEM_CALLS, Machine
 
-# call → its number on x86-64 and on arm64 (-1: it has none), and its argument that is an address
-SYSTEM_CALLS: Final[Mapping[str, tuple[int, int, int | None]]] = {
-    "connect": (42, 203, 1), "bind": (49, 200, 1), "sendto": (44, 206, 4),
-    "listen": (50, 201, None), "accept": (43, 202, None), "accept4": (288, 242, None),
-    "socket": (41, 198, None), "setsockopt": (54, 208, None), "sendmsg": (46, 211, None),
-    "sendmmsg": (307, 269, None), "recvfrom": (45, 207, None), "recvmsg": (47, 212, None),
-    "read": (0, 63, None), "write": (1, 64, None), "readv": (19, 65, None),
-    "writev": (20, 66, None), "clone": (56, 220, None), "fork": (57, -1, None),
-    "vfork": (58, -1, None), "clone3": (435, 435, None),
-}  # fmt: skip
 _STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says that it may not
 _OF_FILES: Final = ("read", "write", "readv", "writev")
-_NETWORK: Final = errno.ENOTSOCK  # the first error that only sockets have
-ATTEMPT: Final = "connection"
-CALLS: Final = (ATTEMPT, *SYSTEM_CALLS)
-GIVEN_UP: Final = 4096  # the program closed the socket before the answer
-_OPENED: Final = 0
-ERRORS: Final = {
-    **errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP", _OPENED: "0", GIVEN_UP: "GIVEN_UP",
-}  # fmt: skip
+_SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
+_ON_SOCKETS: Final = (*_SENDS, "recvfrom", "recvmsg", "read", "readv")  # of which some end is known
+_STREAM, _DATAGRAMS = 1, 2  # SOCK_STREAM, SOCK_DGRAM
+_SENDERS: Final = 256  # processes whose datagrams were given back
+_CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS)  # what a filter of calls answers
+_FILTER: Final = 2  # SECCOMP_MODE_FILTER
 MOST: Final = 300_000  # calls a second, of all threads: they cost some percent of a core
 APART: Final = 0.3  # seconds between two counts of a rate, at the least
 _WAITING: Final = frozenset(
@@ -50,13 +57,15 @@ _WAITING: Final = frozenset(
 )
 _SYN_SENT, _CLOSE = 2, 7
 
-_KEY: Final = struct.Struct("=IIHHHH16s16s")  # process, namespace, call, error, family, port,
-_WHAT: Final = struct.Struct("=HH")  # of a moment: call and error
-_SIZE: Final = _KEY.size  # address, name of the process
+# process, namespace, call, error, family, port, address, name of the process, argument, seccomp
+_KEY: Final = struct.Struct("=IIHHHH16s16sQI4x")
+_SIZE: Final = _KEY.size
 _REST: Final = call.REST * _SIZE
 _AT: Final = -32 - _SIZE
 _PID, _SPACE, _CALL, _ERROR, _FAMILY, _PORT, _ADDRESS, _NAME = 0, 4, 8, 10, 12, 14, 16, 32
-_PENDING: Final = _AT - 8  # of the stack: the address of a socket
+_ARGUMENT, _MODE = 48, 56
+_END: Final = _AT + _FAMILY, _AT + _PORT, _AT + _ADDRESS  # of the stack: the other end
+_PENDING: Final = _AT - 8  # of the stack: the address of a socket, or the process
 _GIVEN: Final = _AT - 40  # of the stack: an address of user space, 28 bytes
 _OWNER: Final = _SIZE  # bytes kept of an attempt: its key
 
@@ -71,6 +80,7 @@ class _Failed(NamedTuple):
     address: str
     port: int
     name: bytes
+    more: str = ""  # `:ARGUMENT:BY`, see `Counter.text`
 
 
 class Counter:
@@ -78,7 +88,9 @@ class Counter:
 
     def __init__(self) -> None:
         """Load and attach the programs; an error closes everything opened so far."""
-        attempts, failed = _programs()
+        attempts, failed, others = _programs()
+        self._paths = dict[int, str]()
+        self._attached = dict[tuple[str, int], list[str]]()
         self._counting = counting.Counting(_SIZE, "nettop_calls")
         try:
             keep, table = self._counting.keep, self._counting.table
@@ -87,9 +99,16 @@ class Counter:
             code = a.assemble(attempts, counts=table, pending=pending, moments=moments)
             keep(call.attach(keep(call.program(code, "nettop_attempts")), "inet_sock_set_state"))
             self._exits = keep(call.table(4, 1, "nettop_exits", kind=call.EACH_CPU))
-            code = a.assemble(failed, counts=table, moments=moments, exits=self._exits)
+            senders = keep(call.table(8, _SENDERS, "nettop_senders", kind=call.LATEST))
+            tables = {"moments": moments, "exits": self._exits, "senders": senders}
+            code = a.assemble(failed, counts=table, **tables)
             program = keep(call.program(code, "nettop_calls"))
             self._slows = (keep(call.attach(program, "sys_exit")), program)
+            for tracepoint, parts in others.items():
+                with suppress(OSError):  # a kernel without it
+                    code = a.assemble(parts, counts=table, moments=moments)
+                    keep(call.attach(keep(call.program(code, "nettop_others")), tracepoint))
+            self._begun = begun.attempts()
             self._seen, self._stopped = (time.monotonic(), 0), ""
         except BaseException:
             self.close()
@@ -98,31 +117,71 @@ class Counter:
     def text(self) -> str:
         """The seconds, then a line `CALL ERROR COUNT PROCESS WHERE ADDRESS PORT NAME` for each.
 
-        ERROR is `0` for attempts that succeeded; WHERE is `here` for the namespace of this thread.
+        ERROR is `0` for attempts and datagrams that succeeded; WHERE is `here` for the namespace of
+        this thread. CALL is followed by `:ARGUMENT:BY` where either is known: what the program gave
+        (`arguments.words`), and what may have refused it: `seccomp`, or programs as
+        `NAME@GROUP,NAME@GROUP`.
         Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`. A line `! WHY`
         says that calls are counted no more; attempts to connect still are.
         """
         self._turn()
         own, rows = counting.here(), Sums[_Failed]()
+        names = dict(self._begun.values())
         counts = self._counting.counts()
         for key, n in ((_KEY.unpack(raw), n) for raw, n in counts.items() if raw != _REST):
-            pid, space, number, code, family, port, where, name = key
-            one = _Failed(number, code, pid, space == own, _address(family, where), port, name)
-            rows[one] += n
+            pid, space, number, code, family, port, where, name, given, mode = key
+            here, more = space == own, ""
+            if CALLS[number] == answered.CALL:
+                name = answered.SENDER.encode()
+            elif here and number:
+                local = family == socket.AF_UNIX
+                told = arguments.words(CALLS[number], code, given, where, local=local)
+                told += self._path(given) if local and told else ""
+                more = suffix(told, self._refusers(CALLS[number], code, pid, mode))
+            elif given:  # an attempt that had begun before
+                pid, name = self._begun.get(given, (pid, name))
+                if not pid and here:
+                    continue
+            address = address_shown(family, where)
+            rows[_Failed(number, code, pid, here, address, port, name, more)] += n
         for one in [row for row in rows if row.call == 1]:  # what is counted as an attempt too
-            waited = one._replace(call=0)
+            waited = one._replace(call=0, more="")
+            if not rows[waited]:  # begun before by a thread with a name of its own
+                waited = waited._replace(name=names.get(one.pid, one.name))
             twice = one if rows[waited] else waited._replace(error=GIVEN_UP)
             rows[twice] -= min(rows[one], rows[waited] or rows[twice])
+        seen = {
+            (one.error, one.address, one.port) for one in rows if CALLS[one.call] in _ON_SOCKETS
+        }
+        for one in [one for one in rows if CALLS[one.call] == answered.CALL]:
+            if (one.error, one.address, one.port) in seen:  # calls tell it, with the program
+                del rows[one]
         lines = [
-            f"{CALLS[one.call]} {_error(one.error)} {n} {one.pid} "
+            f"{CALLS[one.call]}{one.more} {error_name(one.error)} {n} {one.pid} "
             f"{'here' if one.here else 'elsewhere'} {one.address or '-'} {one.port or '-'} "
             f"{counting.shown(one.name)}"
             for one, n in sorted(rows.items())
             if n > 0
         ]
-        lines += counting.told(_once(self._counting.moments()), _failure)
+        lines += counting.told(once(self._counting.moments()), failure)
         lines += [f"! {self._stopped}"] if self._stopped else []
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
+
+    def _path(self, inode: int) -> str:
+        """`,PATH` of the Unix socket with that inode; empty without a name."""
+        if inode not in self._paths:
+            self._paths |= dict.fromkeys([inode], "") | own_socket.paths()
+        name = self._paths[inode]
+        return f",{name}" if name else ""
+
+    def _refusers(self, name: str, error: int, pid: int, mode: int) -> str:
+        """What may have refused the call, looked for once for a process."""
+        found = ["seccomp"] if mode == _FILTER and error in _CONFINED else []
+        if error == errno.EPERM and pid:
+            if (name, pid) not in self._attached:
+                self._attached[name, pid] = attached.attached(name, pid)
+            found += self._attached[name, pid]
+        return ",".join(found)
 
     def _turn(self) -> None:
         """Detach the program that sees each call if the host makes too many."""
@@ -143,46 +202,27 @@ class Counter:
         self._counting.close()
 
 
-def _error(code: int) -> str:
-    return ERRORS.get(code) or str(code)
-
-
-def _once(moments: Sums[counting.Moment]) -> Sums[counting.Moment]:
-    """Without attempts that are calls of connect(2) too, which fail in the same part of time."""
-    attempts = dict[tuple[int, int], list[counting.Moment]]()
-    for one in moments:
-        number, error = _WHAT.unpack(one.what)
-        if number == 0:
-            attempts.setdefault((one.part, error), []).append(one)
-    for one, events in [*moments.items()]:
-        number, error = _WHAT.unpack(one.what)
-        ended = attempts.get((one.part, error)) or attempts.get((one.part, GIVEN_UP), [])
-        left = events if number == 1 else 0
-        for twice in ended:
-            same = min(left, moments[twice])
-            moments[twice] -= same
-            left -= same
-    return moments
-
-
-def _failure(what: bytes) -> str:
-    number, error = _WHAT.unpack(what)
-    return f"{CALLS[number]}/{_error(error)}"
-
-
-def _address(family: int, raw: bytes) -> str:
-    if family == socket.AF_INET:
-        return socket.inet_ntop(socket.AF_INET, raw[:4])
-    if family == socket.AF_INET6:
-        return socket.inet_ntop(socket.AF_INET6, raw)
-    return "unix" if family == socket.AF_UNIX else ""
-
-
 @cache  # the types of a kernel are long
-def _programs() -> tuple[a.Parts, a.Parts]:
-    """The programs for the running kernel: of attempts to connect, and of calls that fail."""
+def _programs() -> tuple[a.Parts, a.Parts, Mapping[str, a.Parts]]:
+    """Those for the running kernel: of attempts to connect, of calls that fail, and others."""
     types = btf.Types(counting.types())
-    return _attempts(types), _exit(types, _machine(types))
+    return _attempts(types), _exit(types, system_calls.machine(types)), _others(types)
+
+
+def _others(types: btf.Types) -> Mapping[str, a.Parts]:
+    """Programs by tracepoint: of io_uring and of datagrams, on a kernel that tells of them."""
+    begin = (*_empty(), *a.store(a.R10, _AT + _CALL, a.R9, 2),
+             *a.store(a.R10, _AT + _ERROR, a.R8, 2))  # fmt: skip
+    add = (*a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7))
+    given = own_socket.given(*_END, _GIVEN)
+    key = rings.Key((*begin, *_owner(types)), given, _other_end(types), add)
+    found = dict[str, a.Parts]()
+    with suppress(KeyError):
+        found[rings.TRACEPOINT] = rings.program(types, CALLS.index, _WAITING, key)
+    with suppress(KeyError):
+        begin = (*a.number(a.R9, CALLS.index(answered.CALL)), *begin)
+        found[answered.TRACEPOINT] = answered.program(types, begin, _AT + _SPACE, _END, add)
+    return found
 
 
 def _empty() -> a.Parts:
@@ -198,62 +238,92 @@ def _owner(types: btf.Types) -> a.Parts:
     )  # fmt: skip
 
 
-class _Machine(NamedTuple):
-    """Where the registers of a call lie: its number, and an argument by its place."""
-
-    column: int  # of `SYSTEM_CALLS`
-    number: int
-    arguments: Mapping[int, int]
-
-
-def _machine(types: btf.Types) -> _Machine:
-    """Of x86-64, arm64 or riscv; OSError on another machine."""
-    machine = os.uname().machine
-    if machine == "x86_64":
-        places = {1: types.offset("pt_regs", "si"), 4: types.offset("pt_regs", "r8")}
-        return _Machine(0, types.offset("pt_regs", "orig_ax"), places)
-    if machine == "aarch64":
-        first = types.offset("pt_regs", "regs")
-        places = {1: first + 8, 4: first + 32}
-        return _Machine(1, types.offset("pt_regs", "syscallno"), places)
-    raise OSError(errno.ENOSYS, f"the calls of programs cannot be seen on {machine}")
-
-
-def _exit(types: btf.Types, machine: _Machine) -> a.Parts:
+def _exit(types: btf.Types, machine: Machine) -> a.Parts:
     """The program at the exit of a call: R6 has its registers, R7 its number, R8 the error."""
-    column = machine.column
+    column, places = machine.column, machine.arguments
     every = enumerate(SYSTEM_CALLS.items(), start=1)
-    calls = [(at, one) for at, one in every if one[1][:2][column] >= 0]
-    given: dict[int, list[str]] = {}
-    for _, (name, (*_, argument)) in calls:
-        if argument is not None:
-            given.setdefault(argument, []).append(name)
+    calls = [(at, name, one[column]) for at, (name, one) in every if one[column] >= 0]
+
+    def each(names: Collection[str]) -> a.Parts:
+        return tuple(part for _, name, number in calls if name in names
+                     for part in a.when(a.R7, "==", number, name))  # fmt: skip
+
+    def to(label: str, names: Collection[str]) -> a.Parts:
+        return tuple(part for at, name, _ in calls if name in names
+                     for part in a.when(a.R9, "==", at, label))  # fmt: skip
+
     return (
         *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *_counted(),
-        *a.when(a.R8, "<", -4095, "out"), *a.negate(a.R8),
+        *a.when(a.R8, ">=", -4095, "failed"), *_sends_well(), *a.go("number"),
+        "failed", *a.negate(a.R8),
         *(part for one in sorted(_WAITING - {errno.EAGAIN})
           for part in a.when(a.R8, "==", one, "out")),
-        *read(a.R7, a.R6, machine.number, 4),
-        *(part for _, (name, numbers) in calls if name in _STARTS
-          for part in a.when(a.R7, "==", numbers[:2][column], name)),
-        *a.when(a.R8, "==", errno.EAGAIN, "out"),
-        *(part for _, (name, numbers) in calls if name not in _STARTS
-          for part in a.when(a.R7, "==", numbers[:2][column], name)),
+        "number", *read(a.R7, a.R6, machine.number, 4),
+        *a.when(a.R8, "==", 0, "given back"), *each(_STARTS),
+        *a.when(a.R8, "==", errno.EAGAIN, "given back"),
+        *each(SYSTEM_CALLS.keys() - {*_STARTS}), *a.go("out"),
+        "given back", *each(_SENDS), *a.when(a.R8, "==", 0, "out"), *each(("connect",)),
         *a.go("out"),
-        *(part for at, (name, _) in calls for part in (
-            name, *(a.when(a.R8, "<", _NETWORK, "out") if name in _OF_FILES else ()),
-            *a.number(a.R9, at), *a.go("key"))),
+        *(part for at, name, _ in calls for part in (name, *a.number(a.R9, at), *a.go("key"))),
         "key", *_empty(), *a.store(a.R10, _AT + _CALL, a.R9, 2),
         *a.store(a.R10, _AT + _ERROR, a.R8, 2), *_owner(types),
-        *(part for argument, names in given.items() for name in names
-          for part in a.when(a.R9, "==", CALLS.index(name), f"argument {argument}")),
-        *a.go("no address"),
-        *(part for argument in given for part in (
-            f"argument {argument}", *read(a.R7, a.R6, machine.arguments[argument]),
-            *a.go("address"))),
-        "address", *_given(),
-        *a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7),
+        *own_socket.confined(types, _AT + _MODE),
+        *to("first", ("connect", "bind")), *to("datagram", ("sendto",)),
+        *to("message", arguments.MESSAGES), *to("kind", ("socket",)),
+        *to("option", ("setsockopt",)), *to("no address", _ON_SOCKETS), *a.go("count"),
+        "kind", *arguments.kind(places, _AT + _ARGUMENT), *a.go("count"),
+        "option", *arguments.option(places, _AT + _ARGUMENT, _AT + _ADDRESS),
+        "message", *arguments.message(places, _AT + _ARGUMENT, _GIVEN), *a.go("address"),
+        "datagram", *arguments.size(places, _AT + _ARGUMENT),
+        *read(a.R7, a.R6, places[4]), *a.go("address"),
+        "first", *read(a.R7, a.R6, places[1]),
+        "address", *own_socket.given(*_END, _GIVEN),
+        *to("of a socket", _ON_SOCKETS), *a.go("count"),
+        "of a socket", *read(a.R7, a.R6, places[0]), *own_socket.found(types, "no socket"),
+        *_other_end(types), *a.go("judged"),
+        "no socket", *to("out", _OF_FILES),
+        "judged", *a.load(a.R7, a.R10, _AT + _ERROR, 2),
+        *a.when(a.R7, "==", 0, "datagrams"), *a.when(a.R7, "!=", errno.EAGAIN, "count"),
+        "datagrams", *a.when(a.R8, "!=", _DATAGRAMS, "out"),
+        *a.when(a.R7, "==", 0, "no moment"), *_sender(),
+        "count", *a.number(a.R7, 1), *_moment(),
+        "no moment", *a.number(a.R7, 1), *counting.add(_AT, _SIZE, a.R7),
         "out", *a.end(),
+    )  # fmt: skip
+
+
+def _sends_well() -> a.Parts:
+    """R8 = 0, no error, in a process whose datagrams were given back before."""
+    return (
+        *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _PENDING, a.R0),
+        *a.map_of(a.R1, "senders"), *a.stack(a.R2, _PENDING), *a.call(a.LOOKUP),
+        *a.when(a.R0, "==", 0, "out"), *a.number(a.R8, 0),
+    )  # fmt: skip
+
+
+def _sender() -> a.Parts:
+    """From now on the datagrams of the process that are sent well are counted too."""
+    return (
+        *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _PENDING, a.R0),
+        *a.put(a.R10, _GIVEN, 0), *a.map_of(a.R1, "senders"), *a.stack(a.R2, _PENDING),
+        *a.stack(a.R3, _GIVEN), *a.number(a.R4, 0), *a.call(a.UPDATE),
+    )  # fmt: skip
+
+
+def _other_end(types: btf.Types) -> a.Parts:
+    """Store the other end of the socket R6, unless the program gave an address."""
+    family, port = _AT + _FAMILY, types.offset("sock", "__sk_common.skc_dport")
+    return (
+        *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_family"), 2),
+        *a.when(a.R7, "!=", socket.AF_UNIX, "internet"), *a.store(a.R10, family, a.R7, 2),
+        *own_socket.other_inode(types, _AT + _ARGUMENT), *a.go("judged"),
+        "internet", *a.load(a.R7, a.R10, _AT + _ERROR, 2),
+        *a.when(a.R7, "!=", errno.ETIMEDOUT, "in time"), *a.when(a.R8, "!=", _STREAM, "in time"),
+        *read(a.R7, a.R6, types.offset("inet_connection_sock", "icsk_user_timeout"), 4),
+        *a.store(a.R10, _AT + _ARGUMENT, a.R7),
+        "in time", *a.load(a.R7, a.R10, family, 2), *a.when(a.R7, "!=", 0, "judged"),
+        *read(a.R7, a.R6, port, 2), *a.when(a.R7, "==", 0, "judged"),
+        *own_socket.destination(types, *_END),
     )  # fmt: skip
 
 
@@ -270,24 +340,6 @@ def _moment() -> a.Parts:
     return counting.moment(_GIVEN - counting.MOMENT, _AT + _CALL, _AT + _SPACE, a.R7)
 
 
-def _given() -> a.Parts:
-    """Store family, port and address of the sockaddr that the program gave, at R7."""
-    return (
-        *(part for at in range(0, 32, 8) for part in a.put(a.R10, _GIVEN + at, 0)),
-        *a.when(a.R7, "==", 0, "no address"),
-        *a.stack(a.R1, _GIVEN), *a.number(a.R2, 8), *a.move(a.R3, a.R7), *a.call(a.READ_USER),
-        *a.load(a.R8, a.R10, _GIVEN, 2), *a.store(a.R10, _AT + _FAMILY, a.R8, 2),
-        *a.when(a.R8, "==", socket.AF_INET, "inet"),
-        *a.when(a.R8, "!=", socket.AF_INET6, "no address"),
-        *a.stack(a.R1, _AT + _ADDRESS), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
-        *a.change(a.R3, "+", 8), *a.call(a.READ_USER), *a.go("port"),
-        "inet", *a.load(a.R8, a.R10, _GIVEN + 4, 4), *a.store(a.R10, _AT + _ADDRESS, a.R8, 4),
-        "port", *a.load(a.R8, a.R10, _GIVEN + 2, 2), *a.swapped(a.R8),
-        *a.store(a.R10, _AT + _PORT, a.R8, 2),
-        "no address",
-    )  # fmt: skip
-
-
 def _attempts(types: btf.Types) -> a.Parts:
     """The program at each change of a TCP socket's state: R6 the socket, R8 and R9 old and new."""
     return (
@@ -297,11 +349,14 @@ def _attempts(types: btf.Types) -> a.Parts:
         *a.when(a.R9, "==", _SYN_SENT, "begins"), *a.when(a.R8, "!=", _SYN_SENT, "out"),
         # it ends: take the key that was kept
         *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.call(a.LOOKUP),
-        *a.when(a.R0, "==", 0, "out"),
+        *a.when(a.R0, "==", 0, "begun before"),
         *(part for at in range(0, _OWNER, 8)
           for part in (*a.load(a.R7, a.R0, at), *a.store(a.R10, _AT + at, a.R7))),
         *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.call(a.DELETE),
-        *_destination(types),
+        *a.go("ends"),
+        "begun before", *own_socket.inode(types, _AT + _ARGUMENT),
+        *own_socket.space(types, _AT + _SPACE),
+        "ends", *own_socket.destination(types, *_END),
         *a.when(a.R9, "!=", _CLOSE, "count"),
         *read(a.R7, a.R6, types.offset("sock", "sk_err"), 4),
         *a.when(a.R7, "!=", 0, "failed"), *a.number(a.R7, GIVEN_UP),
@@ -312,22 +367,4 @@ def _attempts(types: btf.Types) -> a.Parts:
         *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.stack(a.R3, _AT),
         *a.number(a.R4, 0), *a.call(a.UPDATE),
         "out", *a.end(),
-    )  # fmt: skip
-
-
-def _destination(types: btf.Types) -> a.Parts:
-    """Store family, port and address of the other end of the socket in R6."""
-    address = types.offset("sock", "__sk_common.skc_v6_daddr")
-    return (
-        *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_dport"), 2), *a.swapped(a.R7),
-        *a.store(a.R10, _AT + _PORT, a.R7, 2),
-        *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_family"), 2),
-        *a.store(a.R10, _AT + _FAMILY, a.R7, 2),
-        *a.when(a.R7, "==", socket.AF_INET, "inet"),
-        *read(a.R7, a.R6, address), *a.store(a.R10, _AT + _ADDRESS, a.R7),
-        *read(a.R7, a.R6, address + 8), *a.store(a.R10, _AT + _ADDRESS + 8, a.R7),
-        *a.go("there"),
-        "inet", *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_daddr"), 4),
-        *a.store(a.R10, _AT + _ADDRESS, a.R7, 4),
-        "there",
     )  # fmt: skip

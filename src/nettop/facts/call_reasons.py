@@ -1,0 +1,150 @@
+"""What this host knows beyond the error of a call: who or what it is that refuses.
+
+A port that is held, a reader that takes nothing, a rule of the packet filter that dropped packets
+to the same end, a filter of system calls, BPF programs of the control group, and the MTU.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from .flow_words import owners
+from .kinds.drop import FILTER, filters
+from .ports import holder
+
+if TYPE_CHECKING:
+    from ..collect._words import Words
+    from ..frame.rates import Frame
+
+BINDS: Final = ("bind", "listen")  # what a service begins with
+SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
+DATAGRAM: Final = "datagram"  # one that ICMP answers, whose sender is not known
+_DNS: Final = "53"
+PEER: Final = "peer="  # of the argument of a call on a Unix socket
+SIZE: Final = "bytes="
+HEADERS: Final = 28  # bytes, of IPv4 and UDP
+LARGEST: Final = 65_507  # bytes of a UDP datagram of IPv4
+_SECCOMP: Final = "seccomp"
+_UNITS: Final = {"sd_fw_": "IPAddressDeny", "sd_bind": "SocketBindDeny"}  # programs of systemd
+_QUEUE: Final = "net.unix.max_dgram_qlen"
+
+Ends = Counter[tuple[str, str]]  # address and port → calls
+
+
+def exact(
+    said: Words, call: str, error: str, ends: Ends, argument: str, by: str, frame: Frame
+) -> tuple[Words, str]:  # fmt: skip
+    """The words with what is known beyond them, and the rule of the packet filter that refuses."""
+    address, port = ends.most_common(1)[0][0]
+    if call in BINDS and error == "EADDRINUSE" and port.isdecimal():
+        return _held(said, int(port), frame), ""
+    if call == DATAGRAM and port == _DNS:
+        means = f"No name server answers at {address}: nothing reads its port {_DNS}"
+        return said._replace(means=means), ""
+    if error == "EAGAIN" and argument.startswith(PEER):
+        return _unread(said, argument, frame), ""
+    if error == "EMSGSIZE" and argument.startswith(SIZE):
+        return _large(said, int(argument.removeprefix(SIZE)), frame), ""
+    rule = _rule(address, port, frame) if error == "EPERM" and call in SENDS else ""
+    if rule:
+        cause = f"The packet filter drops in this look what is sent there: {rule}."
+        return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
+                             cause=cause), rule  # fmt: skip
+    return (_refused(said, by) if by else said), ""
+
+
+def _held(said: Words, port: int, frame: Frame) -> Words:
+    """Who has the port that cannot be bound."""
+    holds = holder(frame, "tcp", port) or holder(frame, "udp", port)
+    if holds is None:
+        return said
+    advice = f"{holds.change[0].upper()}{holds.change[1:]}."
+    return said._replace(means=f"{said.means}: {holds.saw}", advice=advice)
+
+
+def _unread(said: Words, argument: str, frame: Frame) -> Words:
+    """Which socket of whom takes no more datagrams."""
+    number, _, path = argument.removeprefix(PEER).partition(",")
+    reader = owners(frame).get(int(number), "") if number.isdecimal() else ""
+    if not (path or reader):
+        return said
+    of = f" of {reader}" if reader else ""
+    most = next((row.value for row in frame.rows("sysctls") if row.name == _QUEUE), "")
+    means = f"The queue of Unix socket {path or number}{of} is full"
+    cause = said.cause.replace(_QUEUE, f"{_QUEUE} ({most})", 1) if most else said.cause
+    if not reader:
+        return said._replace(means=means, cause=cause)
+    pid = reader.rpartition("[")[2].rstrip("]")
+    advice = (
+        f"Let {reader} read its socket: `sudo nettop why {pid}` shows what holds it, or restart "
+        f"it. A longer queue ({_QUEUE}) only fills later."
+    )
+    return said._replace(means=means, cause=cause, advice=advice)
+
+
+def _large(said: Words, size: int, frame: Frame) -> Words:
+    """Why a message is too large: one that UDP could send in fragments may have none."""
+    if size > LARGEST:
+        return said
+    links = [row for row in frame.rows("links") if row.mtu and row.mtu < size + HEADERS]
+    mtu = ", ".join(f"{row.interface} {row.mtu}" for row in links[:3])
+    means = f"Messages of {size:,} bytes or more exceed the MTU, and the program forbids fragments"
+    cause = (
+        "Without IP_MTU_DISCOVER, UDP sends such a message in fragments. The MTU is that of the "
+        'route, or of a path that answered "fragmentation needed".'
+    )
+    return said._replace(means=f"{means} ({mtu})" if mtu else means, cause=cause)
+
+
+def _rule(address: str, port: str, frame: Frame) -> str:
+    """The rule of the packet filter that may have dropped packets to that end in this look."""
+    dropped = any(
+        row.reason == FILTER and row.where == "here" and row.packets
+        and (row.to, str(row.to_port)) == (address.removeprefix("::ffff:"), port)
+        for row in frame.rows("drop_reasons")
+    )  # fmt: skip
+    return filters(frame.tables.get("nftables", ())) if dropped and port else ""
+
+
+def _refused(said: Words, by: str) -> Words:
+    """What of the program itself, or of its control group, may have refused the call."""
+    named = by.split(",")
+    programs = [one for one in named if one != _SECCOMP]
+    if programs:
+        shown = " and ".join(map(_program, programs[:3]))
+        first, _, group = programs[0].partition("@")
+        unit = group.rpartition("/")[2]
+        asks = f"`systemctl show -p {_setting(first)} {unit}` shows it." if _setting(first) else (
+            f"`bpftool prog show name {first}` and `bpftool cgroup tree` show it; ask who loads it."
+        )  # fmt: skip
+        return said._replace(
+            means=f"{shown} may refuse it",
+            cause=f"BPF programs that decide about this call of the control group: {shown}. "
+            f"Or: {said.cause}",
+            advice=f"{asks} `cat /proc/PID/cgroup` shows the group of the program.",
+        )
+    return said._replace(
+        means=f"A filter of system calls (seccomp) may refuse it, or: {_low(said.means)}",
+        cause="The program runs under a filter of system calls (seccomp), which answers in place "
+        f"of the kernel. If no route and no rule is found, the filter decides. Or: {said.cause}",
+        advice="`grep Seccomp /proc/PID/status` shows 2: a filter. SystemCallFilter= of systemd, "
+        f"the profile of the container, or the program itself sets it. {said.advice}",
+    )
+
+
+def _program(one: str) -> str:
+    name, _, group = one.partition("@")
+    setting = _setting(name)
+    if setting:
+        return f"{setting}= of {group.rpartition('/')[2]} ({name})"
+    return f"BPF program {name} of control group {group}"
+
+
+def _setting(name: str) -> str:
+    """The setting of systemd that loads a program of that name; empty for others."""
+    return next((words for begin, words in _UNITS.items() if name.startswith(begin)), "")
+
+
+def _low(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,41 @@
+"""Datagrams that ICMP answers: the tracepoint sock:inet_sk_error_report, since Linux 5.15.
+
+A program that only waits for its socket sees that something is wrong and closes it, as a resolver
+does: no call fails. Which program it is the kernel does not say here, but to whom it sent.
+net/ipv4/udp.c, __udp4_lib_err().
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from . import assembler as a
+from . import btf, own_socket
+from .counting import read
+
+TRACEPOINT: Final = "inet_sk_error_report"
+CALL: Final = "datagram"
+SENDER: Final = "a program"
+_UDP: Final = 17
+
+
+def program(
+    types: btf.Types, begin: a.Parts, space: int, end: tuple[int, int, int], add: a.Parts
+) -> a.Parts:
+    """The program at each report of an error; KeyError on a kernel without it.
+
+    `begin` stores the call R9 and the error R8, `add` counts; the others are stack offsets, of
+    the namespace, and of family, port and address of the other end.
+    """
+    types.arguments(TRACEPOINT)
+    return (
+        *a.load(a.R6, a.R1, 0),
+        *read(a.R7, a.R6, types.offset("sock", "sk_protocol"), 1),
+        *a.when(a.R7, "!=", _UDP, "out"),
+        *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_dport"), 2),
+        *a.when(a.R7, "==", 0, "out"),  # it is not connected
+        *read(a.R8, a.R6, types.offset("sock", "sk_err"), 4), *a.when(a.R8, "==", 0, "out"),
+        *begin, *own_socket.space(types, space),
+        *own_socket.destination(types, *end), *add,
+        "out", *a.end(),
+    )  # fmt: skip

@@ -1,0 +1,158 @@
+"""What a call that fails was given, beside an address: the argument that often decides.
+
+    socket      family, type and protocol
+    setsockopt  the option, and the name of TCP_CONGESTION and TCP_ULP
+    sendto      the size where it was too large (in steps of `STEP`), MSG_FASTOPEN
+    sendmsg     the first control message where one was refused
+    any         of a TCP connection that timed out, its TCP_USER_TIMEOUT
+    any         of a Unix datagram socket the reader's inode, as `peer=8213`
+
+One number of eight bytes, which `words` reads; a name lies where the address is, which these calls
+do not have. Where this interpreter has no name for a number, the number is told.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Final
+
+from . import assembler as a
+from .counting import read
+
+STEP: Final = 128  # bytes: sizes are counted in steps, so that a program has few keys
+NAME: Final = 16  # bytes: TCP_CA_NAME_MAX, TCP_ULP_NAME_MAX
+_NAMED: Final = ((6, 13), (6, 31))  # level and number: TCP_CONGESTION, TCP_ULP
+_FASTOPEN: Final = 0x20000000  # MSG_FASTOPEN
+_TYPE: Final = 0xF  # of the type of a socket; flags lie above
+_PREFIXES: Final = {0: "IP_", 1: "SO_", 6: "TCP_", 17: "UDP_", 41: "IPV6_"}  # options, by level
+_MORE: Final = {(1, 1): "SCM_RIGHTS", (1, 2): "SCM_CREDENTIALS"}  # control messages
+_OPTIONS: Final = {(0, 2): "IP_TTL", (6, 13): "TCP_CONGESTION", (6, 31): "TCP_ULP",
+                   (17, 103): "UDP_SEGMENT", (1, 25): "SO_BINDTODEVICE"}  # fmt: skip
+MESSAGES: Final = ("sendmsg", "sendmmsg")  # their address and control message lie in a structure
+_CONTROL: Final = 32  # bytes from the begin of struct user_msghdr to msg_control
+
+
+def option(places: Mapping[int, int], argument: int, name: int) -> a.Parts:
+    """Store the option, and its name at `name`; R6 has the registers with `places` of arguments."""
+    return (
+        *read(a.R7, a.R6, places[1]), *a.store(a.R10, argument, a.R7, 2),
+        *read(a.R7, a.R6, places[2]), *a.store(a.R10, argument + 2, a.R7, 2),
+        *read(a.R7, a.R6, places[4]), *a.store(a.R10, argument + 4, a.R7, 4),
+        *a.load(a.R7, a.R10, argument, 4),
+        *(part for level, number in _NAMED
+          for part in a.when(a.R7, "==", level | number << 16, "named")),
+        *a.go("count"),
+        "named", *read(a.R7, a.R6, places[3]),
+        *a.stack(a.R1, name), *a.number(a.R2, NAME), *a.move(a.R3, a.R7), *a.call(a.READ_USER),
+        *a.go("count"),
+    )  # fmt: skip
+
+
+def kind(places: Mapping[int, int], argument: int) -> a.Parts:
+    """Store family, type and protocol of a socket."""
+    return tuple(
+        part for at, (to, size) in enumerate(((0, 2), (2, 2), (4, 4)))
+        for part in (*read(a.R7, a.R6, places[at]), *a.store(a.R10, argument + to, a.R7, size))
+    )  # fmt: skip
+
+
+def size(places: Mapping[int, int], argument: int) -> a.Parts:
+    """Store the size or the flags of a datagram; R8 is the error."""
+    return (
+        *a.when(a.R8, "==", errno.EMSGSIZE, "size"),
+        *a.when(a.R8, "!=", errno.EOPNOTSUPP, "sized"),
+        *read(a.R7, a.R6, places[3]), *a.store(a.R10, argument, a.R7, 4), *a.go("sized"),
+        "size", *read(a.R7, a.R6, places[2]), *a.change(a.R7, "&", -STEP),
+        *a.store(a.R10, argument, a.R7, 4),
+        "sized",
+    )  # fmt: skip
+
+
+def message(places: Mapping[int, int], argument: int, scratch: int) -> a.Parts:
+    """R7 = the address in a message; store its first control message; R8 is the error.
+
+    `scratch` is a stack offset of 32 bytes.
+    """
+
+    def user(to: int, long: int, offset: int = 0) -> a.Parts:
+        return (
+            *a.stack(a.R1, to), *a.number(a.R2, long), *a.move(a.R3, a.R7),
+            *a.change(a.R3, "+", offset), *a.call(a.READ_USER),
+        )  # fmt: skip
+
+    return (
+        *read(a.R7, a.R6, places[1]), *user(scratch, 8), *user(scratch + 8, 8, _CONTROL),
+        *a.when(a.R8, "==", errno.EINVAL, "control"),
+        *a.when(a.R8, "!=", errno.ETOOMANYREFS, "to"),
+        "control", *a.load(a.R7, a.R10, scratch + 8), *a.when(a.R7, "==", 0, "to"),
+        *user(scratch + 16, 16),
+        *a.load(a.R7, a.R10, scratch + 24, 4), *a.store(a.R10, argument, a.R7, 2),
+        *a.load(a.R7, a.R10, scratch + 28, 4), *a.store(a.R10, argument + 2, a.R7, 2),
+        "to", *a.load(a.R7, a.R10, scratch),
+    )  # fmt: skip
+
+
+def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> str:
+    """The argument of a call in a word without a space; empty where it has none.
+
+    `local`: of a Unix socket; then it is the inode of the other end.
+    """
+    if local and call not in ("socket", "setsockopt"):
+        return f"peer={argument}" if argument else ""
+    low, high, rest = struct.unpack("=HHI", struct.pack("=Q", argument))
+    if call == "socket":
+        return ",".join((_family(low), _kind(high & _TYPE), _protocol(low, rest)))
+    if call == "setsockopt":
+        told = name[: min(rest, NAME)].split(b"\0", 1)[0].decode("ascii", "replace")
+        shown = "".join(one if one.isprintable() and one != " " else "?" for one in told)
+        return _option(low, high) + (f"={shown}" if (low, high) in _NAMED else "")
+    if error == errno.ETIMEDOUT:
+        return f"TCP_USER_TIMEOUT={argument}" if argument else ""
+    if call == "sendto" and error == errno.EMSGSIZE:
+        return f"bytes={argument}"
+    if call == "sendto":
+        return "MSG_FASTOPEN" if argument & _FASTOPEN else ""
+    if call in MESSAGES and argument:
+        return _MORE.get((low, high)) or _option(low, high)
+    return ""
+
+
+def _option(level: int, number: int) -> str:
+    prefix = _PREFIXES.get(level, "")
+    found = _OPTIONS.get((level, number)) or next(
+        (name for name in dir(socket) if prefix and name.startswith(prefix)
+         and not name.startswith(("IP_DEFAULT", "IP_MAX")) and getattr(socket, name) == number), ""
+    )  # fmt: skip
+    return found or f"{level}/{number}"
+
+
+def _family(number: int) -> str:
+    try:
+        return socket.AddressFamily(number).name
+    except ValueError:
+        return f"AF_{number}"
+
+
+def _kind(number: int) -> str:
+    try:
+        return socket.SocketKind(number).name
+    except ValueError:
+        return f"SOCK_{number}"
+
+
+_INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
+_PROTOCOLS: Final = {33: "DCCP", 132: "SCTP", 136: "UDPLITE", 262: "MPTCP"}
+
+
+def _protocol(family: int, number: int) -> str:
+    """By its name where it is one of IP."""
+    if family not in _INTERNET:
+        return str(number)
+    for name in (one for one in dir(socket) if one.startswith("IPPROTO_")):
+        if getattr(socket, name) == number and name not in ("IPPROTO_MAX", "IPPROTO_HOPOPTS"):
+            return name
+    known = _PROTOCOLS.get(number)
+    return f"IPPROTO_{known}" if known else str(number)

@@ -1,0 +1,73 @@
+"""BPF programs that decide about the calls of a control group: bpf(2), BPF_PROG_QUERY.
+
+kernel/bpf/cgroup.c, cgroup_bpf_query(). A program that is attached to a group decides about the
+groups below it as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+from . import call
+
+_MOST: Final = 8  # programs of one kind of a group that are looked at
+_INFO: Final = 128  # bytes of struct bpf_prog_info
+_NAME: Final = 64  # bytes of it before the name
+# kinds of attachment (enum bpf_attach_type) by call
+_SENDS: Final = (1, 14, 15)  # BPF_CGROUP_INET_EGRESS, BPF_CGROUP_UDP4_SENDMSG, …6
+_KINDS: Final[Mapping[str, Sequence[int]]] = {
+    "connect": (10, 11, 1), "bind": (8, 9, 12, 13), "socket": (2,), "setsockopt": (22,),
+    "sendto": _SENDS, "sendmsg": _SENDS, "sendmmsg": _SENDS, "write": _SENDS, "writev": _SENDS,
+}  # fmt: skip
+
+
+def attached(name: str, pid: int) -> list[str]:
+    """`PROGRAM@GROUP` of those that may refuse this call of the process; empty if not readable."""
+    with suppress(OSError, ValueError):
+        path, mount = _group(pid), _mount(pid)
+        return list(dict.fromkeys(_found(name, path, mount))) if path and mount else []
+    return []
+
+
+def _group(pid: int) -> str:
+    """The control group of the process, of version 2, as this process names it."""
+    with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+        return next((line[3:].rstrip("\n") for line in file if line.startswith("0::")), "")
+
+
+def _mount(pid: int) -> str:
+    """Where the control groups of version 2 are mounted as a whole; empty where they are not seen.
+
+    As another process has them where this one does not: `ip netns exec` mounts another /sys.
+    """
+    for process, root in (("self", ""), (pid, f"/proc/{pid}/root"), (1, "/proc/1/root")):
+        with suppress(OSError), open(f"/proc/{process}/mountinfo", encoding="utf-8") as file:
+            for line in file:
+                first, _, last = line.partition(" - ")
+                where = first.split()[3:5]
+                if last.startswith("cgroup2 ") and where[:1] == ["/"]:
+                    return root + where[1]
+    return ""
+
+
+def _found(name: str, path: str, mount: str) -> Iterator[str]:
+    """From the group of the process upwards."""
+    while True:
+        handle = os.open(mount + path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for kind in _KINDS.get(name, ()):
+                for number in call.attached_to(handle, kind, _MOST):
+                    yield f"{_name(number)}@{path or '/'}"
+        finally:
+            os.close(handle)
+        if path in ("", "/"):
+            return
+        path = path.rpartition("/")[0]
+
+
+def _name(number: int) -> str:
+    raw = call.information(number, _INFO)[_NAME : _NAME + 16]
+    return raw.split(b"\0", 1)[0].decode("ascii", "replace") or f"program {number}"

@@ -1,0 +1,69 @@
+"""Operations of io_uring that fail: the tracepoint io_uring:io_uring_complete, since Linux 6.0.
+
+include/trace/events/io_uring.h, io_uring/net.c. They are no system calls, and have their names.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, NamedTuple
+
+from . import assembler as a
+from . import btf, own_socket
+from .counting import read
+
+TRACEPOINT: Final = "io_uring_complete"
+# enum io_uring_op by call
+_OPERATIONS: Final[Mapping[str, int]] = {
+    "connect": 16, "sendmsg": 9, "sendto": 26, "recvmsg": 10, "recvfrom": 27, "accept4": 13,
+}  # fmt: skip
+_RESULT_IN_ARGUMENT: Final = 7  # arguments of the tracepoint; since Linux 6.16 it has three
+_LEAST: Final = 6  # of the kernel: before, the request was no argument
+
+
+class Key(NamedTuple):
+    """Code that makes the key of a failure; R6 and R9 are kept."""
+
+    begin: a.Parts  # stores the call, R9, and the error, R8
+    given: a.Parts  # stores the address at R7
+    other_end: a.Parts  # stores the other end of the socket R6, of type R8
+    add: a.Parts
+
+
+def program(
+    types: btf.Types, number: Callable[[str], int], waits: Collection[int], key: Key
+) -> a.Parts:
+    """The program at the end of an operation; KeyError on a kernel that does not tell enough."""
+    place = types.offset
+    return (
+        *a.load(a.R6, a.R1, 8), *_result(types), *a.when(a.R6, "==", 0, "out"),
+        *a.when(a.R8, "<", -4095, "out"), *a.negate(a.R8),
+        *(part for one in sorted({*waits, errno.ECANCELED})
+          for part in a.when(a.R8, "==", one, "out")),
+        *read(a.R7, a.R6, place("io_kiocb", "opcode"), 1),
+        *(part for name, one in _OPERATIONS.items() for part in a.when(a.R7, "==", one, name)),
+        *a.go("out"),
+        *(part for name in _OPERATIONS
+          for part in (name, *a.number(a.R9, number(name)), *a.go("key"))),
+        "key", *key.begin, *a.when(a.R9, "==", number("connect"), "address"),
+        *read(a.R7, a.R6, place("io_kiocb", "file")), *own_socket.of_file(types, "judged"),
+        *key.other_end, *a.go("judged"),
+        "address", *read(a.R7, a.R6, place("io_connect", "addr")), *key.given,
+        "judged", *key.add,
+        "out", *a.end(),
+    )  # fmt: skip
+
+
+def _result(types: btf.Types) -> a.Parts:
+    """R8 = the result."""
+    arguments = types.arguments(TRACEPOINT)
+    if int(os.uname().release.partition(".")[0]) < _LEAST:
+        raise KeyError(TRACEPOINT)
+    if arguments == _RESULT_IN_ARGUMENT:
+        return (*a.load(a.R8, a.R1, 24), *a.signed_half(a.R8))
+    return (
+        *a.load(a.R7, a.R1, 16), *read(a.R8, a.R7, types.offset("io_uring_cqe", "res"), 4),
+        *a.signed_half(a.R8),
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+"""What is known beyond the error of a call: arguments, readers, rules, filters and programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nettop.collect import drop_reasons, failed_calls, links, nftables, socket_owners, sysctls
+from nettop.facts import Facts
+from nettop.facts.joined import Joiner
+from nettop.facts.kinds.call import Call
+from nettop.frame.rates import Entry, Frame
+
+TO = "10.60.0.2"
+
+
+def called(line: str, **more: object) -> Call | None:
+    """The fact of these lines of `bpf.calls`."""
+    rows = failed_calls.parse("3.000\n" + line)
+    tables = {"failed_calls": rows, **more}
+    entries = {name: tuple(Entry(row) for row in rows) for name, rows in tables.items()}  # type: ignore[attr-defined]
+    facts: Facts = Joiner().build(Frame(0.0, 0.0, entries))
+    return next((one for one in facts.more["call"] if isinstance(one, Call)), None)
+
+
+def link(index: int, name: str, mtu: int) -> links.Row:
+    flags: Any = {"loopback": name == "lo", "up": True, "running": True, "promisc": False}
+    return links.Row(name, index, type=1, kind="", mtu=mtu, **flags)
+
+
+def test_datagrams_that_all_come_back_fail_at_their_reader() -> None:
+    line = "sendto:peer=8213,/dev/log: EAGAIN 40 7 here unix - app\n"
+    owners = [socket_owners.Row(8213, 640, "syslogd")]
+    one = called(line, socket_owners=owners, sysctls=[sysctls.Row("net.unix.max_dgram_qlen", "10")])
+    assert one is not None
+    assert one.means == "The queue of Unix socket /dev/log of syslogd[640] is full"
+    assert (one.share, one.to, one.called) == (1.0, "/dev/log", "sendto")
+    assert "max_dgram_qlen (10)" in one.cause
+    assert "nettop why 640" in one.advice
+
+
+def test_a_program_whose_datagrams_come_back_at_times_sends_well() -> None:
+    line = "sendto EAGAIN 40 7 here 10.0.0.9 53 app\n"
+    assert called(line + "sendto 0 100 7 here 10.0.0.9 53 app\n") is None
+    one = called(line)
+    assert one is not None
+    assert one.means == "No datagram can be sent: the send buffer stays full"
+
+
+def test_what_the_program_gave_is_named() -> None:
+    one = called("setsockopt:TCP_CONGESTION=vegas: ENOENT 5 7 here - - app\n")
+    assert one is not None
+    assert (one.called, one.to) == ("setsockopt TCP_CONGESTION=vegas", "the call has none")
+    one = called(f"sendto:MSG_FASTOPEN: EOPNOTSUPP 5 7 here {TO} 80 app\n")
+    assert one is not None
+    assert one.means == "TCP fast open is off for programs that connect"
+    one = called(f"sendmsg:IP_TTL: EINVAL 5 7 here {TO} 80 app\n")
+    assert one is not None
+    assert "control message IP_TTL" in one.cause
+    assert one.to == f"{TO} port 80"
+    one = called("recvfrom ECONNRESET 5 7 here - - app\n")
+    assert one is not None
+    assert one.to == "not known"
+
+
+def test_a_message_that_udp_could_send_in_fragments_may_have_none() -> None:
+    line = f"sendto:bytes=1920: EMSGSIZE 5 7 here {TO} 80 app\n"
+    one = called(line, links=[link(2, "v0", 1500), link(1, "lo", 65536)])
+    assert one is not None
+    assert one.means.endswith("exceed the MTU, and the program forbids fragments (v0 1500)")
+    one = called(line.replace("1920", "69888"))
+    assert one is not None
+    assert one.means == "The message is too large to be sent at once"
+
+
+def test_what_may_have_refused_it_is_named() -> None:
+    one = called(f"connect::w60noconn@/w60 EPERM 5 7 here {TO} 80 app\n")
+    assert one is not None
+    assert one.means == "BPF program w60noconn of control group /w60 may refuse it"
+    one = called(f"sendto::sd_fw_egress@/system.slice/a.service EPERM 5 7 here {TO} 80 app\n")
+    assert one is not None
+    assert one.means == "IPAddressDeny= of a.service (sd_fw_egress) may refuse it"
+    assert "`systemctl show -p IPAddressDeny a.service`" in one.advice
+    one = called(f"connect::seccomp EACCES 5 7 here {TO} 80 app\n")
+    assert one is not None
+    assert one.means.startswith("A filter of system calls (seccomp) may refuse it, or: a route")
+    assert "grep Seccomp /proc/7/status" in one.advice
+
+
+def test_a_send_that_the_packet_filter_forbids_names_the_rule_if_it_dropped_there() -> None:
+    rule = nftables.Row("ip", "out", "OUT", "2", hook="output")
+    drop = drop_reasons.Row("NETFILTER_DROP", "nft_do_chain", "here", "", "udp", "9", 5, 3.0,
+                            "10.60.0.1", 9, TO, 80)  # fmt: skip
+    line = f"sendto EPERM 5 7 here {TO} 80 app\n"
+    one = called(line, drop_reasons=[drop], nftables=[rule])
+    assert one is not None
+    assert one.by == rule.told
+    assert one.means == f"A rule of the packet filter forbids to send ({rule.told})"
+    one = called(line.replace(" 80 ", " 81 "), drop_reasons=[drop], nftables=[rule])
+    assert one is not None
+    assert (one.by, one.means) == ("", "A local rule forbids to send")
+
+
+def test_datagrams_that_icmp_answers_are_of_a_program_that_asks_one_port_again() -> None:
+    one = called(f"datagram ECONNREFUSED 5 0 here {TO} 53 a program\n")
+    assert one is not None
+    assert one.means == f"No name server answers at {TO}: nothing reads its port 53"
+    assert (one.who, one.to) == ("a program", f"{TO} port 53")
+    probes = "".join(
+        f"datagram ECONNREFUSED 1 0 here {TO} {port} a program\n" for port in range(33434, 33464)
+    )
+    assert called(probes) is None

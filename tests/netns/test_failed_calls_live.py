@@ -1,0 +1,156 @@
+"""What failed calls are counted with, on this kernel: destinations, arguments, and who refuses."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from nettop.collect import failed_calls
+from nettop.host.bpf import attached, begun, calls
+
+pytestmark = pytest.mark.netns
+NEAR = "127.0.0.1"
+_NO_CONNECT = struct.pack(
+    "=HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, 42, 6, 0, 0, 0x5000D, 6, 0, 0, 0x7FFF0000
+)  # load the number, compare with that of connect() on x86-64, EACCES, allow
+
+
+@pytest.fixture
+def counter() -> Iterator[calls.Counter]:
+    try:
+        counting = calls.Counter()
+    except OSError as error:
+        pytest.skip(f"this kernel cannot count: {error.strerror}")
+    yield counting
+    counting.close()
+
+
+def rows(counter: calls.Counter, pid: int = 0) -> list[failed_calls.Row]:
+    """Those of this process, or of another one."""
+    own = pid or os.getpid()
+    return [row for row in failed_calls.parse(counter.text()) if row.pid == own]
+
+
+def tried(*what: Callable[[], object]) -> None:
+    for one in what:
+        with suppress(OSError):
+            one()
+
+
+def test_the_argument_that_decides_is_told(counter: calls.Counter) -> None:
+    with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        tried(
+            lambda: tcp.setsockopt(6, 13, b"no-such-one"), lambda: socket.socket(2, 1, 253),
+            lambda: udp.sendmsg([b"x"], [(0, 2, struct.pack("i", 300))], 0, (NEAR, 5359)),
+            lambda: udp.sendto(b"x" * 70_000, (NEAR, 9)),
+        )  # fmt: skip
+    found = {(row.call, row.error): row for row in rows(counter)}
+    assert found["setsockopt", "ENOENT"].argument == "TCP_CONGESTION=no-such-one"
+    assert found["socket", "EPROTONOSUPPORT"].argument == "AF_INET,SOCK_STREAM,253"
+    message = found["sendmsg", "EINVAL"]
+    assert (message.argument, message.address, message.port) == ("IP_TTL", NEAR, "5359")
+    assert found["sendto", "EMSGSIZE"].argument == "bytes=69888"
+
+
+def test_a_connected_socket_has_its_other_end(counter: calls.Counter) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.connect((NEAR, 9))
+        tried(*(2 * [lambda: udp.send(b"x")]))
+        tried(*(3 * [lambda: os.write(udp.fileno(), b"x")]))
+    found = {row.call: row for row in rows(counter) if row.error == "ECONNREFUSED"}
+    assert {(one.address, one.port) for one in found.values()} == {(NEAR, "9")}
+    assert "write" in found
+
+
+def test_datagrams_that_come_back_are_counted_with_those_that_do_not(
+    counter: calls.Counter,
+) -> None:
+    writer, reader = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with writer, reader:
+        writer.setblocking(False)
+        with suppress(BlockingIOError):
+            while True:
+                writer.send(b"x")
+        reader.recv(9)
+        writer.send(b"x")
+        found = {row.error: row for row in rows(counter) if row.call == "sendto"}
+        assert (found["EAGAIN"].events, found["0"].events) == (1, 1)
+        assert found["EAGAIN"].address == "unix"
+        assert found["EAGAIN"].argument == f"peer={os.fstat(reader.fileno()).st_ino}"
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of calls")
+def test_a_filter_of_calls_is_told_where_it_may_have_refused(counter: calls.Counter) -> None:
+    pid = os.fork()
+    if not pid:
+        code = ctypes.create_string_buffer(_NO_CONNECT)
+        head = struct.pack("HxxxxxxQ", 4, ctypes.addressof(code))
+        libc = ctypes.CDLL(None)
+        libc.prctl(38, 1, 0, 0, 0)
+        libc.prctl(22, 2, head, 0, 0)
+        with socket.socket() as one:
+            tried(lambda: one.connect((NEAR, 9)))
+        os._exit(0)
+    os.waitpid(pid, 0)
+    (refused,) = (row for row in rows(counter, pid) if row.error == "EACCES")
+    assert refused.by == "seccomp"
+
+
+def test_the_program_of_an_attempt_is_found_by_its_socket() -> None:
+    with socket.socket() as one:
+        one.setblocking(False)
+        with suppress(BlockingIOError):
+            one.connect(("127.1.2.3", 9))  # ends at once
+        inode = os.fstat(one.fileno()).st_ino
+    assert begun._owners({inode}) == {}
+    with socket.socket() as one:
+        inode = os.fstat(one.fileno()).st_ino
+        assert begun._owners({inode})[inode][0] == os.getpid()
+    assert begun._owners(set()) == {}
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of calls")
+def test_an_operation_of_io_uring_fails_as_its_call_does(counter: calls.Counter) -> None:
+    libc, given = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(120)
+    ring = libc.syscall(425, 8, given)
+    if ring < 0:
+        pytest.skip("io_uring is not permitted")
+    to, kept = struct.unpack_from("=10I", given, 40), mmap.MAP_SHARED | mmap.MAP_POPULATE
+    both = mmap.PROT_READ | mmap.PROT_WRITE
+    queue = mmap.mmap(ring, 4096, kept, both, offset=0)
+    entries = mmap.mmap(ring, 4096, kept, both, offset=0x10000000)
+    with socket.socket(socket.AF_INET6) as one:  # an address of another family
+        place = struct.pack("=H", 2) + struct.pack("!H", 443) + socket.inet_aton("192.0.2.1")
+        room = ctypes.create_string_buffer(place, 16)
+        entries[:64] = struct.pack(
+            "=BBHiQQIIQ24x", 16, 0, 0, one.fileno(), 16, ctypes.addressof(room), 0, 0, 7
+        )
+        struct.pack_into("=I", queue, to[6], 0)
+        struct.pack_into("=I", queue, to[1], 1)
+        libc.syscall(426, ring, 1, 1, 1, None, 0)
+    os.close(ring)
+    (row,) = (row for row in rows(counter) if row.call == "connect")
+    assert (row.error, row.address, row.port) == ("EINVAL", "192.0.2.1", "443")
+
+
+def test_programs_of_control_groups_need_no_mount() -> None:
+    assert attached.attached("connect", os.getpid()) is not None
+    assert attached.attached("connect", 2**22 + 1) == []
+
+
+def test_a_datagram_that_icmp_answers_is_told_though_no_call_fails(counter: calls.Counter) -> None:
+    for _ in range(3):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.connect((NEAR, 7))
+            udp.send(b"x")
+    found = [row for row in failed_calls.parse(counter.text()) if row.call == "datagram"]
+    if found:  # Linux 5.15
+        (row,) = (one for one in found if one.port == "7")
+        assert (row.error, row.address, row.events) == ("ECONNREFUSED", NEAR, 3)
