@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
 RULES: Final = "hooks"
-WRITTEN: Final = ("ipsec", "arp", "bridge")  # what somebody sets so, and some configurations need
+WRITTEN: Final = (
+    "ipsec",
+    "arp",
+    "bridge",
+    "fdb",
+    "route",
+)  # what somebody sets so, and some configurations need
 REFUSES: Final = ("listener", "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
