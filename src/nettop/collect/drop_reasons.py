@@ -121,6 +121,12 @@ def counters() -> frozenset[str]:
 
 
 @cache
+def rules() -> frozenset[str]:
+    """The rules that explain reasons."""
+    return frozenset(words.rule for words in _known().values() if words.rule)
+
+
+@cache
 def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
     """The counters by reason and place, each by protocol; empty: of every protocol."""
     found = {}

@@ -20,6 +20,7 @@ from dataclasses import replace
 from math import log
 from typing import Final
 
+from ...collect import drop_reasons
 from ...facts.kinds import kinds
 from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
@@ -168,6 +169,9 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return cause.fact.pid == one.fact.behind and cause.fact.behind != one.fact.pid
     if cause.rule.over == one.rule.over:
         return target == one.finding.target
+    if isinstance(cause.fact, WayFact) and one.rule.over == "host":
+        told = one.rule.id in drop_reasons.rules()  # a counter of packets that have a reason
+        return not told or one.rule.id in cause.fact.explains
     if one.rule.over == "host" or (cause.rule.over, one.rule.over) == ("host", "pair"):
         return True
     if isinstance(cause.fact, WayFact):  # it names what it explains
