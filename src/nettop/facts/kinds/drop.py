@@ -52,7 +52,7 @@ class Drop:
     rests: str = gauge("the source that defines it", default="")
     rule: str = gauge("the rule that explains it", default="")
     whose: str = gauge("protocols and local ports", default="")
-    of: str = gauge("from and to, such as", default="")
+    of: str | None = gauge("from and to, such as", default=None)
     nics: str = gauge("interfaces", default="")
     nic: str | None = gauge("the interface where most are dropped", default=None)
     filters: str = gauge("rules and policies of nf_tables that drop", default="")
@@ -205,7 +205,7 @@ def _drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, rests=words.rests,
         advice=_ETH0.sub(nic or "eth0", words.advice),
-        rule=words.rule, whose=most(ports), of=most(ends), nics=most(nics), nic=nic,
+        rule=words.rule, whose=most(ports), of=most(ends) or None, nics=most(nics), nic=nic,
         filters=filters if reason == FILTER else "",
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
