@@ -112,6 +112,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("connections-end-in-resets", "program-held"),  # it cannot start who would answer
         ("connections-refused", "destination-out-of-reach"),  # a socket that does not take them
         ("packets-without-a-route", "packets-dropped-by-reason"),  # one loss, by host and reason
+        ("reverse-path-filter-drops", "destination-out-of-reach"),  # of these packets: `_meets`
         ("peer-refuses-datagrams", "neighbour-does-not-answer"),  # this host sends the message
     }
 

@@ -121,6 +121,17 @@ def test_without_a_reason_the_place_stands_for_it_where_it_drops_for_one_alone()
     assert kinds == ["turned away", "turned away", "turned away", "normal", "normal"]
 
 
+def test_the_hardware_addresses_of_a_frame_follow_both_ends() -> None:
+    ends, frame = "10.0.0.2 40000 10.0.0.1 80", "02:00:00:00:00:09 02:00:00:00:00:02"
+    first, second = drop_reasons.parse(
+        f"4.000\nOTHERHOST 9 f here 2 udp 80 {ends} {frame}\nOTHERHOST 9 g here 2 udp 80 {ends}\n"
+    )
+    assert (first.to, first.hardware, first.sender) == ("10.0.0.1", *frame.split())
+    assert (second.to, second.hardware, second.sender) == ("10.0.0.1", "", "")
+    with pytest.raises(ValueError, match="drop reasons"):
+        drop_reasons.parse(f"4.000\nOTHERHOST 9 f here 2 udp 80 {ends} 02:00 02:01\n")
+
+
 @given(st.text())
 def test_the_parser_takes_its_own_lines_and_refuses_others(text: str) -> None:
     try:

@@ -19,6 +19,7 @@ from nft_bytes import (
     expression,
     nest,
     rule,
+    text,
     verdict,
 )
 
@@ -59,6 +60,16 @@ def test_what_a_rule_tests_of_connections_is_told() -> None:
     assert (row.tests, row.told) == ("", "inet/t/in/7")
     (row,) = parsed(expression("ct", bytes(8)), expression("connlimit", bytes(8)), verdict(DROP))
     assert row.tests == ""  # scrubbed
+
+
+def test_a_verdict_map_may_drop() -> None:
+    (row,) = parsed(MATCH, expression("lookup", text(1, "verdicts"), be32(2, 1), be32(3, 0)))
+    assert (row.maps, row.packets) == (True, None)
+    assert row.told == "inet/t/in/7 (vmap @verdicts: an element may drop)"
+    assert parsed(expression("lookup", text(1, "names"), be32(2, 1), be32(3, 9))) == []
+    assert parsed(expression("lookup", text(1, "names"), be32(2, 1))) == []
+    (row,) = parsed(expression("lookup", text(1, "names"), be32(2, 1)), verdict(DROP))
+    assert not row.maps
 
 
 @pytest.mark.parametrize(("used", "flags", "told"), [

@@ -183,3 +183,9 @@ def test_the_parts_add_up(counted: int, told_of: int, ring: int, filtered: int) 
     assert one.counted == one.explained + one.uncertain + sum(one.stages.values())
     assert one.explained <= min(counted, told_of)
     assert min(one.uncertain, *one.stages.values(), 0) == 0
+
+
+def test_the_time_is_that_between_both_readings_of_the_counters() -> None:
+    (first, facts), last = moment(BEGIN), moment(BEGIN + LOOK)
+    cost = {"drop_reasons": 0.3, "snmp": 0.1, "softnet": 0.2}
+    assert account((replace(first, cost=cost), facts), last).seconds == pytest.approx(LOOK - 0.3)

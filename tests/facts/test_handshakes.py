@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from flow_tables import joined, socket
 
-from nettop.collect import half_open, kernel, socket_owners
+from nettop.collect import half_open, kernel, socket_owners, sysctls
 
 OWNERS = [socket_owners.Row(101, 9, "nginx"), socket_owners.Row(102, 7, "app")]
 
@@ -16,10 +17,10 @@ def listener(cookie: int, port: int, backlog: int, local: str = "0.0.0.0") -> An
                   remote_port=0, send_q=backlog)  # fmt: skip
 
 
-def host(*rows: half_open.Row) -> Any:
+def host(*rows: half_open.Row, **more: Any) -> Any:
     tables = {
         "sockets_tcp": [listener(1, 443, 5), listener(2, 80, 100, "10.0.0.1")],
-        "socket_owners": OWNERS, "half_open": list(rows), "kernel": [],
+        "socket_owners": OWNERS, "half_open": list(rows), "kernel": [], **more,
     }  # fmt: skip
     return joined(tables, tables).host
 
@@ -36,6 +37,19 @@ def test_a_listener_with_room_is_not_named() -> None:
 
 def test_a_listener_of_another_address_has_no_part_in_it() -> None:
     assert host(half_open.Row("10.0.0.9", 80, 500)).syn_listener is None
+
+
+@pytest.mark.parametrize(("waiting", "most", "cookies", "room"), [
+    (7, "8", "0", (7, True)), (6, "8", "0", None), (7, "8", "1", None), (7, "x", "0", None),
+    (100, "512", "0", (100, False)),
+])  # fmt: skip
+def test_without_cookies_the_host_bounds_the_queue(
+    waiting: int, most: str, cookies: str, room: tuple[int, bool] | None
+) -> None:
+    values = {"net.ipv4.tcp_max_syn_backlog": most, "net.ipv4.tcp_syncookies": cookies}
+    rows = [sysctls.Row(*one) for one in values.items()]
+    found = host(half_open.Row("10.0.0.1", 80, waiting), sysctls=rows)
+    assert (found.syn_backlog, found.syn_bound) == (room or (None, False))
 
 
 def flow(**more: Any) -> Any:

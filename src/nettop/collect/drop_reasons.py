@@ -9,10 +9,11 @@ the program, its drop monitor counts (`host.drop_monitor`): a `Partly` that says
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from ipaddress import ip_address
-from typing import Final
+from typing import Any, Final
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
@@ -22,6 +23,7 @@ from ._table import Table
 
 TABLE: Final = Table(every=0.9, counted="drops", absent=True)
 
+_HARDWARE: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 NO_REASON: Final = "NO_REASON"  # of a kernel that gives none
 
 
@@ -45,6 +47,8 @@ class Row:
     source_port: int = gauge("its source port", default=0)
     to: str = gauge("its destination address", default="")
     to_port: int = gauge("its destination port", default=0)
+    hardware: str = gauge("hardware address that its frame is for; empty: not known", default="")
+    sender: str = gauge("hardware address of who sent the frame here", default="")
 
 
 def read(source: Source) -> Sequence[Row]:
@@ -59,7 +63,7 @@ def parse(text: str) -> Sequence[Row]:
 
 def _row(line: str, seconds: float) -> Row:
     reason, number, *more = line.split(" ")
-    if not reason or len(more) not in {0, 5, 9}:
+    if not reason or len(more) not in {0, 5, 9, 11}:
         raise ValueError(f"not a reason with its count: {line[:60]!r}")
     place, where, *rest = [_counted.told(word) for word in more] or ["", "unknown", "", "", ""]
     interface, protocol, port, *ends = rest
@@ -70,13 +74,15 @@ def _row(line: str, seconds: float) -> Row:
 
 
 def _ends(
-    source: str = "", source_port: str = "", to: str = "", port: str = ""
-) -> tuple[str, int, str, int] | tuple[()]:
+    source: str = "", source_port: str = "", to: str = "", port: str = "", *frame: str
+) -> tuple[Any, ...]:
     """Both ends of a packet; ValueError if they are not addresses and ports."""
     if not source:
         return ()
     numbers = (_counted.number(one) for one in (source_port, port))
-    return str(ip_address(source)), next(numbers), str(ip_address(to)), next(numbers)
+    if not all(_HARDWARE.fullmatch(one) for one in frame):
+        raise ValueError(f"not hardware addresses: {frame}"[:60])
+    return str(ip_address(source)), next(numbers), str(ip_address(to)), next(numbers), *frame
 
 
 def words(reason: str, place: str = "") -> _words.Words:
@@ -112,6 +118,12 @@ def counted_by(reason: str, place: str, protocol: str) -> str:
 def counters() -> frozenset[str]:
     """Every such counter."""
     return frozenset(name for found in _counters().values() for name in found.values())
+
+
+@cache
+def rules() -> frozenset[str]:
+    """The rules that explain reasons."""
+    return frozenset(words.rule for words in _known().values() if words.rule)
 
 
 @cache

@@ -3,7 +3,7 @@
 A rule counts what it drops if `counter` comes after its matches and only the verdict follows
 (net/netfilter/nf_tables_core.c, nft_do_chain()). A policy counts if its base chain has counters.
 Rules of iptables-nft always count. A rule or policy that drops without a counter has no number of
-packets.
+packets. A rule with a verdict map (`ip saddr vmap @names`) drops what an element of the map says.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _TESTED: Final[dict[str, codec.Table]] = {
     "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
     "quota": {1: Field("bytes", "raw"), 2: Field("flags", "raw"), 4: Field("consumed", "raw")},
 }
+_LOOKUP: Final = {1: Field("set", "text"), 3: Field("to", "raw")}
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
 
@@ -51,6 +52,7 @@ class Row:
     tests: str = gauge(
         "what it tests of connections, their state or number, and of its quota", default=""
     )
+    maps: bool = gauge("a verdict map decides, so it may drop", default=False)
 
     @property
     def name(self) -> str:
@@ -79,13 +81,14 @@ def parse(chains: bytes, rules: bytes) -> list[Row]:
             rows.append(Row(*place, "policy", known[place], packets=packets))
     for family, values in entries(rules, netfilter.NEWRULE, netfilter.RULE):
         expressions = values.get("expressions", {}).get("list", ())
-        found = dropped(expressions)
-        if found is not None:
-            packets, limited = found
+        found, maps = dropped(expressions), mapped(expressions)
+        if found is not None or maps:
+            packets, limited = found or (None, False)
             place = family, values.get("table", ""), values.get("chain", "")
             handle = str(_number(values.get("handle")) or 0)
             hook = known.get(place, "")
-            rows.append(Row(*place, handle, hook, limited, packets, tested(expressions)))
+            tests = ", ".join(filter(None, (tested(expressions), maps)))
+            rows.append(Row(*place, handle, hook, limited, packets, tests, found is None))
     return rows
 
 
@@ -120,6 +123,19 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int | None, bool] | None
             packets = None  # a match follows: not all that was counted is dropped
         ends = ends or name == "reject"
     return (packets, limited) if ends else None
+
+
+def mapped(expressions: Sequence[Attributes]) -> str:
+    """The verdict map of a rule, in words; empty without one.
+
+    Its lookup stores the verdict in register 0 (net/netfilter/nft_lookup.c, NFT_REG_VERDICT). The
+    elements are not read.
+    """
+    for one in expressions:
+        values = _values(one, _LOOKUP) if one.get("name", "") == "lookup" else {}
+        if "to" in values and not any(values["to"]):
+            return f"vmap @{values.get('set', '')}: an element may drop"
+    return ""
 
 
 def tested(expressions: Sequence[Attributes]) -> str:

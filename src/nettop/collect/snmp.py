@@ -159,7 +159,9 @@ class Row:
     udp_errors: int | None = counter("datagrams not delivered to their socket", "packets")
     udp_no_ports: int | None = counter("datagrams to a port that no socket has", "packets")
     udp_rcvbuf_errors: int | None = counter("datagrams dropped, receive buffer full", "packets")
-    udp_sndbuf_errors: int | None = counter("datagrams dropped, send buffer full", "packets")
+    udp_sndbuf_errors: int | None = counter(
+        "datagrams dropped, send buffer or queue full", "packets"
+    )
     udp_memory_errors: int | None = counter("datagrams dropped, UDP memory limit", "packets")
     udp_checksum_errors: int | None = counter("datagrams with a wrong checksum", "packets")
     syn_cookies: int | None = counter("SYN cookies sent, SYN queue full", "events")

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ from .sums import backlog_drops
 COUNTERS: Final = (
     "link_stats", "netdev", "nicqueues", "nicstats", "qdiscs", "queues", "snmp", "softnet",
 )  # fmt: skip
+PROTOCOLS_READ: Final = "snmp"
 FILTERS: Final = "filter_drops"  # of the qdiscs ingress and clsact
 BACKLOG: Final = "cpu_backlog_drops"  # of the CPUs: it serves every network namespace
 OWN: Final = ("tun",)  # drivers of virtual interfaces that have a ring of their own
@@ -60,9 +62,18 @@ def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting
         for counter, packets in grown.most_common() if packets
     ]  # fmt: skip
     why = None if read else frame.missing.get("drop_reasons", "")
-    passed = frame.at - first[0].at
+    passed = _read_at(frame) - _read_at(first[0])
     named, others = tuple(reasons.most_common()), tuple(alone.most_common())
     return Accounting(passed, tuple(places), named, others, why)
+
+
+def _read_at(frame: Frame) -> float:
+    """When the protocols' counters of a frame were read: after the tables that come before them.
+
+    The first frame of a look starts programs in the kernel, which takes a part of a second.
+    """
+    before = takewhile(lambda one: one[0] != PROTOCOLS_READ, frame.cost.items())
+    return frame.at + sum(cost for _, cost in before)
 
 
 def accounted(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Facts:

@@ -49,6 +49,7 @@ class Full:
     name: str
     backlog: int
     waiting: int | None = None
+    bound: bool = False  # by a setting of the host, not by the socket
 
 
 @dataclass(slots=True)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 def full(
     waiting: Sequence[Entry[HalfOpenRow]], sockets: Sequence[Entry[TcpRow]],
-    owners: Mapping[int, tuple[int, str]],
+    owners: Mapping[int, tuple[int, str]], most_of_host: int | None = None,
 ) -> Full | None:  # fmt: skip
     """That socket if it has no room for one more handshake; `owners` are processes by inode.
 
     The queue is full when as many handshakes wait as the backlog allows
-    (include/net/inet_connection_sock.h, inet_csk_reqsk_queue_is_full()).
+    (include/net/inet_connection_sock.h, inet_csk_reqsk_queue_is_full()), or `most_of_host`.
     """
     if not waiting:
         return None
@@ -42,4 +42,18 @@ def full(
     if not counts:
         return None
     most, count = max(counts.values(), key=lambda found: found[1])
-    return Full(count, name_of(most, owners), most.send_q) if count >= most.send_q else None
+    bound = most_of_host is not None and most_of_host < most.send_q
+    limit = most_of_host if bound and most_of_host is not None else most.send_q
+    return Full(count, name_of(most, owners), limit, bound=bound) if count >= limit else None
+
+
+def room(sysctls: Mapping[str, str]) -> int | None:
+    """Handshakes of unknown clients that a queue takes while cookies are off; None: any number.
+
+    Beyond three quarters of net.ipv4.tcp_max_syn_backlog the SYN is dropped
+    (net/ipv4/tcp_input.c, tcp_conn_request()).
+    """
+    most = sysctls.get("net.ipv4.tcp_max_syn_backlog", "")
+    if sysctls.get("net.ipv4.tcp_syncookies") != "0" or not most.isdigit():
+        return None
+    return int(most) - (int(most) >> 2) + 1

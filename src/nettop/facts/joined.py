@@ -148,7 +148,8 @@ class Joiner:
             sums.Sums(
                 cores, moment.nics, found, len(captures), sockets.connections, sockets.full,
                 handshakes.full(
-                    tables.get("half_open", ()), tables.get("sockets_tcp", ()), holders
+                    tables.get("half_open", ()), tables.get("sockets_tcp", ()), holders,
+                    handshakes.room(still.sysctls),
                 ),
             ),
         )  # fmt: skip

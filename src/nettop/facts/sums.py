@@ -176,6 +176,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         full_backlog=sums.full.backlog if sums.full is not None else None,
         syn_listener=sums.half_open.name if sums.half_open is not None else None,
         syn_backlog=sums.half_open.backlog if sums.half_open is not None else None,
+        syn_bound=sums.half_open is not None and sums.half_open.bound,
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,
@@ -218,7 +219,7 @@ def _silent(rules: Sequence[Entry[NftablesRow]]) -> tuple[str, ...]:
     return tuple(
         row.name
         for row in (one.now for one in rules)
-        if row.packets is None and (not row.hook or row.hook in _BEFORE_SOCKETS)
+        if row.packets is None and not row.maps and (not row.hook or row.hook in _BEFORE_SOCKETS)
     )[:NAMED]
 
 

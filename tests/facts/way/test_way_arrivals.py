@@ -198,3 +198,24 @@ def test_filters_that_drop_most_of_what_arrives_are_suspected(
     tables = {**seen.tables, "link_stats": counted(ports), "qdiscs": counted(queues)}
     found = went(NEAR, replace(seen, tables=tables), origin=FAR, arrives="a0")
     assert (None if found.suspect is None else found.suspect.saw) == saw
+
+
+@pytest.mark.parametrize(("sender", "operator", "of_one"), [
+    ("0a000002", 0, True),  # that host alone
+    ("0a000009", 1, False),  # all but another one
+])  # fmt: skip
+def test_a_rule_of_arp_for_one_sender_cuts_that_one_off_alone(
+    sender: str, operator: int, of_one: bool
+) -> None:
+    only = ("payload", 1, 1, 14, 4), ("cmp", 1, operator, sender)
+    row = Drop("NETFILTER_DROP", "nft_do_chain", "here", "2", "arp", "", 9, 3.0)
+    (one,) = facts(row, **filtered("arp", (*only, DROP)))
+    assert one.meant is of_one
+    assert one.share == (None if of_one else 1.0)
+    if of_one:
+        assert one.decider.endswith(
+            "drops ARP requests of 10.0.0.2: it does not find 10.0.0.1 on a0"
+        )
+        assert one.change == "nft delete rule arp t c handle 2"
+    else:
+        assert "no host finds 10.0.0.1" in one.decider

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, qdisc, switches
+from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, qdisc, route, switches
 
 from nettop.collect.drop_reasons import Row as Drop
+from nettop.collect.fdb import Row as Entry
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.sysctls import Row as Sysctl
@@ -178,3 +179,68 @@ def test_what_is_asked_about_packets_needs_no_facts() -> None:
     assert found == asked(seen, SEEN)
     assert {(one.to, one.source, one.arrives) for one in found} >= {(NEAR, FAR, "a0"),
                                                                     (FAR, NEAR, "")}  # fmt: skip
+
+
+def test_the_way_back_of_packets_that_the_reverse_path_filter_drops() -> None:
+    row = drop("IP_RPFILTER", "ip_rcv_finish_core", source="10.1.0.9")
+    refused = answer(NEAR, "EXDEV", source="10.1.0.9", arrives="a0", port=80)
+    (one,) = facts(row, ways=[refused], interface_sysctls=[switches("a0", 0, 1)])
+    assert one.decider == (
+        "the reverse path filter of a0 drops packets from 10.1.0.9: the route back to 10.1.0.9 "
+        "leaves by b0"
+    )
+    assert "reverse-path-filter-drops" in one.explains  # the counter of the host
+
+
+BRIDGED_TO = "02:00:00:00:00:09"
+
+
+def bridged(**more: Any) -> dict[str, Any]:
+    ports = [link(f"p{n}", n, master="br0", slave_kind="bridge", port_state="forwarding",
+                  isolated=False) for n in (10, 11)]  # fmt: skip
+    return {"links": [*SOUND["links"], link("br0", 9, kind="bridge"), *ports], **more}
+
+
+@pytest.mark.parametrize(("port", "stops"), [("p10", True), ("p11", False)])
+def test_a_frame_whose_destination_is_where_it_comes_from(port: str, stops: bool) -> None:
+    row = drop("NOT_SPECIFIED", "br_handle_frame_finish", to=OTHER, interface="10",
+               hardware=BRIDGED_TO)  # fmt: skip
+    entry = Entry(port, BRIDGED_TO, "", 0, master="br0", state="static")
+    (one,) = facts(row, **bridged(fdb=[entry]))
+    assert one.stops is stops
+    if stops:
+        assert one.meant
+        assert one.decider.startswith(f"frames to {OTHER} ({BRIDGED_TO}) arrive on p10, where")
+        assert one.change.startswith(f"bridge fdb del {BRIDGED_TO} dev p10 master")
+
+
+def test_the_port_behind_which_the_destination_is_may_be_isolated() -> None:
+    ports = [link(f"p{n}", n, master="br0", slave_kind="bridge", port_state="forwarding",
+                  isolated=n != 12) for n in (10, 11, 12)]  # fmt: skip
+    row = drop("NOT_SPECIFIED", "br_handle_frame_finish", to=OTHER, interface="10",
+               hardware=BRIDGED_TO)  # fmt: skip
+    tables = {"links": [*SOUND["links"], link("br0", 9, kind="bridge"), *ports]}
+    for port, told in (("p11", True), ("p12", False)):
+        entry = Entry(port, BRIDGED_TO, "", 0, master="br0", state="learned")
+        (one,) = facts(row, **tables, fdb=[entry])
+        assert ("p10 and p11 of the bridge br0 are isolated" in one.decider) is told
+
+
+def test_a_blackhole_for_what_is_forwarded_may_be_meant() -> None:
+    row = drop("NOT_SPECIFIED", "ip_error", to="10.7.0.5")
+    refused = answer("10.7.0.5", "EINVAL", source=FAR, arrives="a0", port=80)
+    fib = [*SOUND["fib"], route("10.7.0.0/24", None, kind="blackhole")]
+    on = [switches("a0", 1), switches("all", 1)]
+    (one,) = facts(row, ways=[refused], fib=fib, interface_sysctls=on)
+    assert one.decider == "route 10.7.0.0/24 is a blackhole"
+    assert one.meant
+
+
+def test_the_mtu_of_the_interface_by_which_packets_leave() -> None:
+    row = drop("PKT_TOO_BIG", "ip_forward", to="10.1.0.9")
+    links = [*SOUND["links"][:2], link("b0", 3, mtu=1200)]
+    (one,) = facts(row, links=links, interface_sysctls=[switches("a0", 1), switches("all", 1)])
+    assert one.decider == (
+        "packets to 10.1.0.9 are larger than the MTU 1200 of b0, by which they leave, and may not "
+        "be cut; a0, where they come in, has 1500"
+    )

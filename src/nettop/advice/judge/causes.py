@@ -20,6 +20,7 @@ from dataclasses import replace
 from math import log
 from typing import Final
 
+from ...collect import drop_reasons
 from ...facts.kinds import kinds
 from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
@@ -48,7 +49,7 @@ DOUBLE: Final = 2.0  # times the rate of now
 REST: Final = "failure"  # counters of failures without a rule of their own
 HOST: Final = "host"  # the target of findings about its counters
 NO_PORT: Final = "EADDRNOTAVAIL"  # of connect(): no local port is left for that end
-PLACES: Final = ("drop.whose", "drop.nics")  # where packets were dropped
+PLACES: Final = ("drop.of", "drop.whose", "drop.nics")  # where packets were dropped
 _PORT: Final = re.compile(r"\b(?:tcp|udp) port \d+")
 _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
@@ -168,6 +169,9 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return cause.fact.pid == one.fact.behind and cause.fact.behind != one.fact.pid
     if cause.rule.over == one.rule.over:
         return target == one.finding.target
+    if isinstance(cause.fact, WayFact) and one.rule.over == "host":
+        told = one.rule.id in drop_reasons.rules()  # a counter of packets that have a reason
+        return not told or one.rule.id in cause.fact.explains
     if one.rule.over == "host" or (cause.rule.over, one.rule.over) == ("host", "pair"):
         return True
     if isinstance(cause.fact, WayFact):  # it names what it explains

@@ -10,20 +10,31 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import drop_reasons
+from ...collect.ways import Question
 from ...frame.fields import gauge, label
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown, total
-from ..flow_words import owners
+from ..flow_words import end, owners
 from ..kind import Kind
+from ..way.host import Host, address
+from ..way.lookup import routed
 
 if TYPE_CHECKING:
+    from ...collect.drop_reasons import Row as DropReasonRow
     from .. import Facts
 
 MOST: Final = 3  # ports, destinations or rules that are named
 FILTER: Final = "NETFILTER_DROP"
+MEANT: Final = 0.5  # of the frames for others: if most are for an address of the interface
+HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 QUEUE: Final = "QDISC_DROP"
+OTHER: Final = "OTHERHOST"
+# reasons that may come from a wrong hardware address or a second owner of an address
+FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", "IP_RPFILTER", "IP_INVALID_SOURCE", "IP_LOCALNET")
+# reasons for which packets are dropped before they leave
+LEAVING: Final = ("PKT_TOO_BIG", "NEIGH_FAILED", "NEIGH_QUEUEFULL", "NEIGH_CREATEFAIL")
 UNTRACKED: Final = "Connection tracking could not insert the entry of the packet"
 
 
@@ -41,6 +52,7 @@ class Drop:
     rests: str = gauge("the source that defines it", default="")
     rule: str = gauge("the rule that explains it", default="")
     whose: str = gauge("protocols and local ports", default="")
+    of: str | None = gauge("from and to, such as", default=None)
     nics: str = gauge("interfaces", default="")
     nic: str | None = gauge("the interface where most are dropped", default=None)
     filters: str = gauge("rules and policies of nf_tables that drop", default="")
@@ -59,15 +71,59 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
             found.setdefault((entry.now.reason, entry.now.place), []).append(entry)
     if not found:
         return ()
-    names = {str(row.index): row.interface for row in frame.rows("links")}
+    host = Host.of(frame)
     programs = _programs(frame)
     dropping = filters(frame.tables.get("nftables", ()))
     untracked = sum(one.rate("failures") or 0.0 for one in frame.tables.get("conntrack", ()))
     dead = {nic.name for nic in facts.nics if nic.carrier is False}
     return tuple(
-        _of_carrier(_of_tracking(_drop(*key, entries, names, dropping, programs), untracked), dead)
+        _of_frames(
+            _of_carrier(
+                _of_tracking(_drop(*key, entries, host, dropping, programs), untracked), dead
+            ),
+            [entry.now for entry in entries], host,
+        )
         for key, entries in found.items()
-    )
+    )  # fmt: skip
+
+
+def _of_frames(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
+    """The drop in the words of a sender that has a wrong hardware address of this host.
+
+    Frames for others are no fault; those with an address of the very interface by which they come
+    are meant for this host. An address elsewhere, as on `lo`, may be that of many hosts.
+    """
+    if drop.reason != OTHER:
+        return drop
+    own = {(one.interface, address(one.address)) for one in host.addresses}
+    meant = [row for row in rows
+             if row.to and (_arrives(host, row), address(row.to)) in own]  # fmt: skip
+    packets = sum(row.packets for row in meant)
+    if packets < MEANT * drop.packets:
+        return drop
+    first = max(meant, key=lambda row: row.packets)
+    nic = _arrives(host, first)
+    link = host.links.get(nic)
+    has = f", and {nic} has {link.address}" if link is not None and link.address else ""
+    wrong = f"the hardware address {first.hardware}" if first.hardware else "a hardware address"
+    to = first.to
+    return replace(
+        drop, kind="refused", rule="", nic=nic,
+        means=f"Packets for {to} come with {wrong}, which is not that of {nic}",
+        cause=f"{first.source} sends to {first.hardware or 'another address'}{has}. Its entry for "
+        f"{to} is wrong (static, or not renewed since the address moved), or the router between "
+        "has a wrong one, or another host has the same IP address.",
+        advice=f"At the sender `ip neigh show {to}` shows its entry; `ip neigh del {to} dev IF` "
+        f"lets it ask again. From here, `arping -U -c 3 -I {nic} {to}` tells all neighbours the "
+        f"right one, but no static entry. `arping -D -c 2 -I {nic} {to}` finds a second owner.",
+        rests="net/ipv4/ip_input.c, ip_rcv_core(), PACKET_OTHERHOST",
+    )  # fmt: skip
+
+
+def _arrives(host: Host, row: DropReasonRow) -> str:
+    """The interface by which the packet came, or was to leave."""
+    found = (one.interface for one in host.links.values() if str(one.index) == row.interface)
+    return next(found, "")
 
 
 def _of_carrier(drop: Drop, dead: Collection[str]) -> Drop:
@@ -132,25 +188,56 @@ def filters(rules: Sequence[Entry[Any]]) -> str:
 
 
 def _drop(
-    reason: str, place: str, entries: list[Entry[Any]], names: dict[str, str], filters: str,
+    reason: str, place: str, entries: list[Entry[Any]], host: Host, filters: str,
     programs: Mapping[tuple[str, str], str],
 ) -> Drop:  # fmt: skip
     words = drop_reasons.words(reason, place)
-    ports, nics = Counter[str](), Counter[str]()
+    ports, nics, ends = Counter[str](), Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
-        port = f"{row.protocol} port {row.port}" if row.port else row.protocol
-        ports[port + programs.get((row.protocol, row.port), "")] += row.packets
-        nics[names.get(row.interface, "")] += row.packets
+        number = _port(host, row)
+        port = f"{row.protocol} port {number}" if number else row.protocol
+        ports[port + programs.get((row.protocol, number), "")] += row.packets
+        leaves, more = _leaves(host, row)
+        nics[leaves or _arrives(host, row)] += row.packets
+        ends[_ends(row) + more if row.source else ""] += row.packets
     nic = next((name for name, _ in nics.most_common() if name), None)
     return Drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, rests=words.rests,
         advice=_ETH0.sub(nic or "eth0", words.advice),
-        rule=words.rule, whose=most(ports), nics=most(nics), nic=nic,
+        rule=words.rule, whose=most(ports), of=most(ends) or None, nics=most(nics), nic=nic,
         filters=filters if reason == FILTER else "",
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
     )  # fmt: skip
+
+
+def _port(host: Host, row: DropReasonRow) -> str:
+    """The port of this host: of what has not yet reached IP the kernel does not know its side."""
+    if row.source and row.port and host.local(row.to) and not host.local(row.source):
+        return str(row.to_port)
+    return row.port
+
+
+def _ends(row: DropReasonRow) -> str:
+    """Both ends of a packet: of the source the address alone, as its port is mostly of chance."""
+    source, to = row.source, end(row.to, row.to_port)
+    if row.reason in FRAMES and row.hardware:
+        return f"{source} (frame from {row.sender} to {row.hardware}) to {to}"
+    return f"{source} to {to}"
+
+
+def _leaves(host: Host, row: DropReasonRow) -> tuple[str, str]:
+    """The interface by which a packet was to leave, and words about it; empty: it is not one."""
+    if row.reason not in LEAVING or not row.source or host.local(row.source):
+        return "", ""
+    hop = routed(host, Question(row.to, row.source, _arrives(host, row), protocol=row.protocol))
+    link = host.links.get(hop.interface or "")
+    if link is None or link.loopback:
+        return "", ""
+    mtu = min(one for one in (hop.mtu, link.mtu, HUGE) if one)
+    size = f" (MTU {mtu})" if row.reason == "PKT_TOO_BIG" and mtu < HUGE else ""
+    return link.interface, f" by {link.interface}{size}"
 
 
 def most(counts: Counter[str]) -> str:

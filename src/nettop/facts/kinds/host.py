@@ -51,7 +51,10 @@ class HostFact:
     )
     syn_listener: str | None = gauge("listening socket with a full SYN queue", default=None)
     syn_backlog: int | None = gauge(
-        "backlog of the socket with a full SYN queue", "connections", default=None
+        "handshakes for which that queue has room", "connections", default=None
+    )
+    syn_bound: bool = gauge(
+        "net.ipv4.tcp_max_syn_backlog bounds it, and not the backlog of the socket", default=False
     )
     listen_drops: float | None = _SNMP.listen_drops
     rcvq_drops: float | None = _SNMP.rcvq_drops

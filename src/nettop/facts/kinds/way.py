@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
 RULES: Final = "hooks"
-WRITTEN: Final = ("ipsec", "arp", "bridge")  # what somebody sets so, and some configurations need
+DISCOVERY: Final = "discovery"
+WRITTEN: Final = (
+    "ipsec",
+    "arp",
+    "bridge",
+    "fdb",
+    "route",
+)  # what somebody sets so, and some configurations need
 REFUSES: Final = ("listener", "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
@@ -65,7 +72,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     decided = ((one, step) for one in ways if (step := _decider(trouble, one)) is not None)
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
-    answered = trouble.answered
+    answered = None if _of_one(step) else trouble.answered
     return WayFact(
         id=flow.name,
         what=trouble.calls[0],
@@ -95,7 +102,14 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
 def _meant(trouble: Trouble, step: Step) -> bool:
     """Whether it may be wanted: a rule drops the packets, or a setting those of some."""
     some = trouble.answered is None
+    if _of_one(step):
+        return True
     return bool(trouble.packets) and (step.place == RULES or (some and step.place in WRITTEN))
+
+
+def _of_one(step: Step) -> bool:
+    """Whether a rule for one sender decides it: whom others reach is not known."""
+    return step.place == DISCOVERY and step.outcome == SUSPECT
 
 
 def _decider(trouble: Trouble, way: Way) -> Step | None:

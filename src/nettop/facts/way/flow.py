@@ -26,6 +26,7 @@ class Flow:
     protocol: str = "tcp"
     user: int = 0  # who sends
     source_port: int = 0  # of a connection that is open; 0: a new one
+    hardware: str = ""  # hardware address that the frame is for; empty: not known
 
     @property
     def name(self) -> str:

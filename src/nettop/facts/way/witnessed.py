@@ -44,8 +44,9 @@ def witnessed(host: Host) -> Iterator[Trouble]:
             whole = flow.protocol == "tcp" and not _served(host, flow.port)
         said = f"{row.packets} packets to {flow.name} are dropped, such as from {flow.origin}"
         most = row.packets >= MOST * sums[row.reason, row.place]
+        known = f"{row.reason}/{row.place}", drop_reasons.words(row.reason, row.place).rule
         yield Trouble(
-            before(host, flow), (said,), (f"{row.reason}/{row.place}",) if most else (),
+            before(host, flow), (said,), tuple(filter(None, known)) if most else (),
             answered=0 if whole else None, packets=row.packets, per_s=grown(entry, "packets"),
             places=places,
         )  # fmt: skip
@@ -60,7 +61,8 @@ def _flow(host: Host, row: DropReasonRow) -> Flow | None:
         return None
     names = (one.interface for one in host.links.values() if str(one.index) == row.interface)
     arrives = next(names, "")
-    flow = Flow(row.to, row.to_port, row.source, arrives, protocol=row.protocol)
+    flow = Flow(row.to, row.to_port, row.source, arrives, protocol=row.protocol,
+                hardware=row.hardware)  # fmt: skip
     if row.source_port < row.to_port:
         flow = Flow(row.source, row.source_port, row.to, protocol=row.protocol)
     if host.local(flow.origin) or address(flow.to).is_multicast:

@@ -4,7 +4,8 @@ include/net/dropreason-core.h describes the reasons; without them the place is a
 on Linux 5.15 and before. The program counts each dropped packet by
 reason, place, network namespace, interface it came by, protocol and local port; of a packet that
 stands for several segments it counts these. Of the first packet of a key, and of a reason in each
-moment, it keeps both ends; those of most packets are told. It copies nothing else to user space,
+moment, it keeps both ends, and the hardware addresses of what arrived in an Ethernet frame; those
+of most packets are told. It copies nothing else to user space,
 writes no file and does not run for other packets. The numbers of the reasons and the offsets of
 what it reads differ between kernels, so they are taken from the type information of the running
 kernel.
@@ -30,12 +31,14 @@ from .symbols import Symbols
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})
 _KEY: Final = struct.Struct("=QIIIHBxHxxI")  # place, reason, namespace, interface, protocol,
 _SIZE: Final = _KEY.size  # number of the transport protocol, port, device
-_ENDS: Final = struct.Struct("=16s16s2s2s4x")  # behind it: addresses and ports of the packet
+_ENDS: Final = struct.Struct("=16s16s2s2s6s6s")  # behind it: addresses, ports, hardware addresses
 _WHOLE: Final = _SIZE + _ENDS.size
 _KEPT: Final = 1024  # packets of which both ends are kept: the last ones
 _AT: Final = -16 - _WHOLE  # of the key on the stack
 _PLACE, _REASON, _SPACE, _FROM, _ETHER, _TRANSPORT, _PORT, _DEVICE = 0, 8, 12, 16, 20, 22, 24, 28
-_SOURCE, _TO, _PORTS = _SIZE, _SIZE + 16, _SIZE + 32
+_SOURCE, _TO, _PORTS, _FRAME = _SIZE, _SIZE + 16, _SIZE + 32, _SIZE + 36
+_ETHERNET: Final = 14  # bytes of the header: both addresses, and the protocol
+_ADDRESSES: Final = 12
 _LAID: Final = {  # by the size of the header: what is copied of it, to where, and how many bytes
     20: ((12, _SOURCE, 4), (16, _TO, 4), (20, _PORTS, 4)),
     40: ((8, _SOURCE, 8), (16, _SOURCE + 8, 8), (24, _TO, 8), (32, _TO + 8, 8), (40, _PORTS, 4)),
@@ -51,7 +54,7 @@ _TRANSPORTS: Final = {
     132: "sctp",
 }
 _FIELDS: Final = (
-    "dev", "sk", "skb_iif", "protocol", "network_header", "end", "head",
+    "dev", "sk", "skb_iif", "protocol", "network_header", "mac_header", "end", "head",
 )  # fmt: skip
 _LEAST: Final = 0x70000000  # of a namespace's number, from 0xEFFFFFF8 on (include/linux/nsfs.h)
 _HIGHEST: Final = 0xE  # or 0xF: its highest four bits
@@ -81,7 +84,8 @@ class Counter:
     def text(self) -> str:
         """The seconds, then a line `REASON COUNT PLACE WHERE INTERFACE PROTOCOL PORT` for each.
 
-        `SOURCE PORT TO PORT` of one of these packets follow, if both ends of one were kept.
+        `SOURCE PORT TO PORT` of one of these packets follow, if both ends of one were kept, then
+        the hardware addresses of its frame, `TO SENDER`, if there are any.
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
         INTERFACE is a number: it came by it, or was to leave by it. What is elsewhere has `-` for
         what follows. Lines of moments follow, see `counting.told`.
@@ -114,12 +118,13 @@ class Counter:
         """By key the hosts of most packets: how often they were kept, and both ends of a packet."""
         sums, words = Sums[bytes](), {}
         for raw, count in call.contents(self._packets, _WHOLE, _KEPT).items():
-            *hosts, own, other = _ENDS.unpack_from(raw, _SIZE)
+            *hosts, own, other, door, sender = _ENDS.unpack_from(raw, _SIZE)
             six = raw[_ETHER : _ETHER + 2] == IP6.to_bytes(2, sys.byteorder)
             source, to = (ip_address(one if six else one[:4]) for one in hosts)
             ports = int.from_bytes(own, "big"), int.from_bytes(other, "big")
             sums[raw[:_PORTS]] += count
-            words[raw[:_PORTS]] = f" {source} {ports[0]} {to} {ports[1]}"
+            frame = f" {door.hex(':')} {sender.hex(':')}" if any(door) else ""
+            words[raw[:_PORTS]] = f" {source} {ports[0]} {to} {ports[1]}{frame}"
         found: dict[bytes, tuple[int, str]] = {}
         for raw, count in sums.items():
             key = raw[:_SIZE]
@@ -243,6 +248,11 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         )),
         *a.go("segments"),  # an IPv4 header with options
         "port", *a.swapped(a.R7), *a.store(a.R10, _AT + _PORT, a.R7, 2),
+        *a.load(a.R7, a.R10, _AT + _FROM, 4), *a.when(a.R7, "==", 0, "segments"),
+        *field(a.R7, "network_header"), *field(a.R8, "mac_header"),
+        *a.change(a.R8, "+", _ETHERNET), *a.same(a.R7, a.R8, "ethernet"), *a.go("segments"),
+        "ethernet", *field(a.R7, "head"), *a.add(a.R8, a.R7),
+        *counting.copied(_AT + _FRAME, a.R8, -_ETHERNET, _ADDRESSES),
         "segments", *field(a.R8, "end"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
         *read(a.R7, a.R8, types.offset("skb_shared_info", "gso_segs"), 2),
         *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),

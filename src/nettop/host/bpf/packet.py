@@ -15,7 +15,8 @@ IP, IP6 = 0x0800, 0x86DD
 PORTED: Final = (6, 17, 132)  # TCP, UDP and SCTP: their headers begin with both ports
 HEADER: Final = 48  # bytes: 40 of a header, and the ports; options of IPv4 up to 20 bytes
 _FIELDS: Final = {  # of struct sk_buff, with their bytes
-    "dev": 8, "sk": 8, "skb_iif": 4, "protocol": 2, "network_header": 2, "end": 4, "head": 8,
+    "dev": 8, "sk": 8, "skb_iif": 4, "protocol": 2, "network_header": 2, "mac_header": 2,
+    "end": 4, "head": 8,
 }  # fmt: skip
 
 

@@ -77,7 +77,8 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
         one for one in _ports(leg, bridge) if one is not port and one.port_state in (_OPEN, None)
     ]
     entry = leg.host.neighbours.get((bridge, leg.question.to))
-    there = leg.host.port(bridge, entry.hardware) if entry is not None else ""
+    known = leg.flow.hardware or (entry.hardware if entry is not None else None)
+    there = leg.host.port(bridge, known) if known else ""
     others = [one for one in others if one.interface == there] or others
     apart = [one.interface for one in others if port.isolated and one.isolated]
     if not others:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, network
-from ..legs import BRIDGED, IN, Leg
+from ..legs import BRIDGED, IN, THROUGH, Leg
 
 if TYPE_CHECKING:
     from ....collect.links import Row as LinkRow
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..host import Host
 
 PLACE: Final = 50
+TOO_BIG: Final = "PKT_TOO_BIG"
 _DEEPEST: Final = 8  # interfaces on each other
 
 
@@ -28,6 +29,27 @@ def look(leg: Leg) -> Iterator[Step]:
         yield Step("device", HIDDEN, f"the interface {name}", f"ip link show {name}")
         return
     yield from _one(leg, link, "", _DEEPEST)
+    yield from _whole(leg, link)
+
+
+def _whole(leg: Leg, link: LinkRow) -> Iterator[Step]:
+    """Packets that are too large to be forwarded and may not be cut: ip_exceeds_mtu().
+
+    The senders get ICMP and send smaller ones, so what was dropped is a doubt.
+    """
+    to, name, mtu = leg.question.to, link.interface, leg.hop.mtu or link.mtu
+    dropped = leg.host.dropped(TOO_BIG, lambda row: row.to == to)
+    if leg.role != THROUGH or leg.back or not dropped or not mtu:
+        return
+    first = leg.host.links.get(leg.question.arrives or "")
+    comes = f"; {first.interface}, where they come in, has {first.mtu}" if first else ""
+    yield Step(
+        "mtu", SUSPECT, f"packets to {to} are larger than the MTU {mtu} of {name}, by which they "
+        f"leave, and may not be cut{comes}", f"ip link show {name}; ip route get {to}",
+        f"nettop set link.mtu@{name} MTU, if what is behind it takes as much; else let the ICMP "
+        f"\"fragmentation needed\" of this host pass to {leg.question.source or 'the sender'}, or "
+        "limit the MSS there",
+    )  # fmt: skip
 
 
 def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:

@@ -7,14 +7,18 @@ the filter accepts besides. Connection tracking leaves them out (nf_conntrack_pr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from ..chains import passed
-from ..flow import STOPS, Step
+from ..chains import cure, passed
+from ..flow import STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import IN, OUT, THROUGH, Leg
 from ..packet import ARP, UNTRACKED, Packet
 from .neighbour import ABSENT, ETHERNET
+
+if TYPE_CHECKING:
+    from ....collect.nft_hooks import Row as HookRow
 
 PLACE: Final = 35
 ASKS, ANSWERS = 0, 1
@@ -58,6 +62,20 @@ def look(leg: Leg) -> Iterator[Step]:
             return
 
 
+def _of_one(leg: Leg, hook: str, chain: HookRow, packet: Packet) -> str:
+    """Who asks, if the chain drops the question of this host and not that of its neighbour."""
+    other = replace(packet, source=_next_to(packet.source))
+    for one, ended, _ in passed(leg.host, hook, (chain.family,), other):
+        if one is chain:
+            return "" if ended.drops(chain) else packet.source
+    return ""
+
+
+def _next_to(host: str) -> str:
+    one = address(host)
+    return str(type(one)(int(one) ^ 1))
+
+
 def _dropped(leg: Leg, name: str, what: int, way: str, ends: tuple[str, str]) -> Step | None:
     """The chain that drops the question, or the answer, as it comes in or goes out."""
     to, other = ends
@@ -74,6 +92,13 @@ def _dropped(leg: Leg, name: str, what: int, way: str, ends: tuple[str, str]) ->
     for hook in _HOOKS[way]:
         for chain, ended, _ in passed(leg.host, hook, families, packet):
             if who := ended.drops(chain):
+                if leg.role == IN and what == ASKS and (one := _of_one(leg, hook, chain, packet)):
+                    said = f"{who} drops {_WORDS[version][what]} of {one}: it does not find {to}"
+                    return Step(
+                        "discovery", SUSPECT, f"{said} on {name}",
+                        f"nft -a list chain {chain.family} {chain.table} {chain.chain}",
+                        cure(ended.rule) if ended.rule is not None else "",
+                    )  # fmt: skip
                 place = f"{chain.family} {chain.table} {chain.chain}"
                 found = f"no host finds {to}" if leg.role == IN else f"{to} is not found"
                 return Step(

@@ -22,8 +22,11 @@ PLACE: Final = 75
 def look(leg: Leg) -> Iterator[Step]:
     """Where frames to the hardware address of the next hop leave."""
     hop, host = leg.hop, leg.host
+    if leg.role == BRIDGED:
+        yield from _returned(leg)
+        return
     link = host.links.get(hop.interface or "")
-    if hop.kind != "unicast" or link is None or leg.role == BRIDGED:
+    if hop.kind != "unicast" or link is None:
         return
     if link.kind not in ("bridge", "vxlan") or not link.up:
         return
@@ -39,6 +42,19 @@ def look(leg: Leg) -> Iterator[Step]:
     for row in host.frame.rows("fdb"):
         if row.hardware == entry.hardware and row.master == link.interface and not row.remote:
             yield from _bridged(leg, row)
+
+
+def _returned(leg: Leg) -> Iterator[Step]:
+    """A frame whose destination is behind the port by which it comes: should_deliver()."""
+    arrives, to = leg.question.arrives or "", leg.flow.hardware
+    for row in leg.host.frame.rows("fdb"):
+        if to and (row.hardware, row.interface, row.master) == (to, arrives, leg.hop.interface):
+            yield Step(
+                "fdb", STOPS, f"frames to {leg.question.to} ({to}) arrive on {arrives}, where by "
+                f"the bridge {row.master} that address is (an entry that is {row.state}): it sends "
+                "none back", f"bridge fdb show br {row.master}",
+                f"bridge fdb del {to} dev {arrives} master, if the host is behind another port",
+            )  # fmt: skip
 
 
 def _bridged(leg: Leg, row: FdbRow) -> Iterator[Step]:

@@ -1,0 +1,84 @@
+"""Facts of dropped packets: who sent them to whom, and what a wrong hardware address means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from way_tables import SOUND, link
+
+from nettop.collect import drop_reasons
+from nettop.facts.kinds.drop import Drop, build
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Frame
+
+WIDTH = 2.0
+FACTS: Any = SimpleNamespace(nics=())
+
+
+def seen(reason: str = "OTHERHOST", place: str = "ip_rcv_core", **more: Any) -> drop_reasons.Row:
+    known: dict[str, Any] = {
+        "source": "10.0.0.2", "source_port": 40000, "to": "10.0.0.1", "to_port": 80, **more,
+    }  # fmt: skip
+    return drop_reasons.Row(reason, place, "here", "2", "udp", "80", 40, WIDTH, **known)
+
+
+def told(*rows: drop_reasons.Row, **tables: Any) -> Drop:
+    read: dict[str, Any] = {"drop_reasons": entries(rows, (), 1.0)}
+    for name, found in {**SOUND, **tables}.items():
+        read[name] = list(entries(found, (), 1.0))
+    (found,) = build(Frame(9.0, 9.0, read, {}, {}), FACTS)
+    return found
+
+
+def test_who_sent_the_packets_and_to_whom() -> None:
+    assert told(seen("UDP_CSUM", "f")).of == "10.0.0.2 to 10.0.0.1:80"
+    assert told(seen("UDP_CSUM", "f", source="fd00::2", to="fd00::1")).of == (
+        "fd00::2 to [fd00::1]:80"
+    )
+    assert told(seen("UDP_CSUM", "f", source="", to="")).of is None
+
+
+def test_of_what_is_not_yet_at_ip_the_port_is_that_of_this_host() -> None:
+    row = replace(seen("XDP", "f"), port="40000")
+    assert told(row).whose == "udp port 80"
+    assert told(replace(row, to="10.9.0.1")).whose == "udp port 40000"  # forwarded, or not known
+
+
+WRONG = {"hardware": "02:00:00:00:00:09", "sender": "02:00:00:00:00:02"}
+
+
+def test_frames_for_an_address_of_the_interface_have_a_wrong_hardware_address() -> None:
+    links = [link("a0", 2, address="02:00:00:00:00:01")]
+    one = told(seen(**WRONG), links=links)
+    assert (one.kind, one.rule, one.nic) == ("refused", "", "a0")
+    assert one.means == (
+        "Packets for 10.0.0.1 come with the hardware address 02:00:00:00:00:09, "
+        "which is not that of a0"
+    )
+    assert one.cause.startswith("10.0.0.2 sends to 02:00:00:00:00:09, and a0 has 02:00:00:00:00:01")
+    assert one.of == ("10.0.0.2 (frame from 02:00:00:00:00:02 to 02:00:00:00:00:09) to 10.0.0.1:80")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [seen(to="10.0.0.7", **WRONG)],  # a switch that floods
+        [seen(to="10.1.0.1", **WRONG)],  # an address of another interface: many hosts may have it
+        [seen(source="", to="")],
+        [seen(**WRONG), replace(seen(to="10.0.0.7", **WRONG), packets=90)],
+    ],
+)
+def test_frames_for_other_hosts_are_no_fault(rows: list[drop_reasons.Row]) -> None:
+    assert told(*rows).kind == "normal"
+
+
+def test_what_is_too_large_is_said_of_the_interface_by_which_it_leaves() -> None:
+    links = [link("lo", 1), link("a0", 2), link("b0", 3, mtu=1200)]
+    one = told(seen("PKT_TOO_BIG", "ip_forward", to="10.1.0.9"), links=links)
+    assert (one.nic, one.of) == ("b0", "10.0.0.2 to 10.1.0.9:80 by b0 (MTU 1200)")
+    absent = told(seen("NEIGH_FAILED", "f", to="10.1.0.9"), links=links)
+    assert (absent.nic, absent.of) == ("b0", "10.0.0.2 to 10.1.0.9:80 by b0")
+    assert told(seen("PKT_TOO_BIG", "ip_forward", to="10.1.0.9"), fib=[]).nic == "a0"
