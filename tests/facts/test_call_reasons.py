@@ -34,6 +34,7 @@ def test_datagrams_that_all_come_back_fail_at_their_reader() -> None:
     assert one is not None
     assert one.means == "The queue of Unix socket /dev/log of syslogd[640] is full"
     assert (one.share, one.to, one.called) == (1.0, "/dev/log", "sendto")
+    assert one.by == "syslogd[640]"
     assert "max_dgram_qlen (10)" in one.cause
     assert "nettop why 640" in one.advice
 

@@ -39,7 +39,7 @@ from . import (
 )
 from . import assembler as a
 from .counting import read
-from .failures import CALLS, GIVEN_UP, address_shown, error_name, failure, once, suffix
+from .failures import CALLS, GIVEN_UP, OPENED, address_shown, error_name, failure, once, suffix
 from .system_calls import SYSTEM_CALLS, Machine
 
 _STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says that it may not
@@ -143,6 +143,8 @@ class Counter:
                 if not pid and here:
                     continue
             address = address_shown(family, where)
+            if number and code in (OPENED, errno.EAGAIN) and not address:
+                continue  # of netlink and others: not of a network or a service
             rows[_Failed(number, code, pid, here, address, port, name, more)] += n
         for one in [row for row in rows if row.call == 1]:  # what is counted as an attempt too
             waited = one._replace(call=0, more="")
