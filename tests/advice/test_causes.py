@@ -64,20 +64,6 @@ def test_what_the_kernel_says_follows_the_rule_that_its_words_name() -> None:
     assert found["packets-dropped-by-reason"].cause == ""
 
 
-def test_a_call_that_fails_follows_the_filter_rule_that_refuses_it() -> None:
-    call = {"id": "app[7]/sendto/EPERM", "call": "sendto", "error": "EPERM", "kind": "refused",
-            "means": "forbidden", "events": 50, "per_s": 10.0, "to": "192.0.2.1"}  # fmt: skip
-    drop = {"id": "NETFILTER_DROP/nft_do_chain", "reason": "NETFILTER_DROP", "kind": "turned away",
-            "means": "a rule", "advice": "look", "packets": 50, "per_s": 10.0,
-            "filters": "ip/out/OUT/2"}  # fmt: skip
-    named = {
-        one.rule: one for one in findings(calls=[{**call, "by": "ip/out/OUT/2"}], drops=[drop])
-    }
-    assert named["calls-fail"].cause == named["packets-turned-away"].id
-    other = {one.rule: one for one in findings(calls=[call], drops=[drop])}
-    assert other["calls-fail"].cause == ""
-
-
 def test_another_interface_is_not_explained() -> None:
     quiet = {**CARD, "per_s": {"ring_drops": 0, "rx_packets": 900000}}
     other = {**CARD, "name": "eth1", "irq_top_share": 0.3, "irq_top_cpu": 1}

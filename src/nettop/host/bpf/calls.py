@@ -80,7 +80,7 @@ class _Failed(NamedTuple):
     address: str
     port: int
     name: bytes
-    more: str = ""  # `:ARGUMENT:BY`, see `Counter.text`
+    more: str = ""  # `;ARGUMENT;BY`, see `Counter.text`
 
 
 class Counter:
@@ -118,7 +118,7 @@ class Counter:
         """The seconds, then a line `CALL ERROR COUNT PROCESS WHERE ADDRESS PORT NAME` for each.
 
         ERROR is `0` for attempts and datagrams that succeeded; WHERE is `here` for the namespace of
-        this thread. CALL is followed by `:ARGUMENT:BY` where either is known: what the program gave
+        this thread. CALL is followed by `;ARGUMENT;BY` where either is known: what the program gave
         (`arguments.words`), and what may have refused it: `seccomp`, or programs as
         `NAME@GROUP,NAME@GROUP`.
         Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`. A line `! WHY`
