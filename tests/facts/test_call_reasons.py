@@ -28,12 +28,13 @@ def link(index: int, name: str, mtu: int) -> links.Row:
 
 
 def test_datagrams_that_all_come_back_fail_at_their_reader() -> None:
-    line = "sendto:peer=8213,/dev/log: EAGAIN 40 7 here unix - app\n"
+    line = "sendto;peer=8213,/dev/log; EAGAIN 40 7 here unix - app\n"
     owners = [socket_owners.Row(8213, 640, "syslogd")]
     one = called(line, socket_owners=owners, sysctls=[sysctls.Row("net.unix.max_dgram_qlen", "10")])
     assert one is not None
     assert one.means == "The queue of Unix socket /dev/log of syslogd[640] is full"
     assert (one.share, one.to, one.called) == (1.0, "/dev/log", "sendto")
+    assert one.by == "syslogd[640]"
     assert "max_dgram_qlen (10)" in one.cause
     assert "nettop why 640" in one.advice
 
@@ -47,13 +48,13 @@ def test_a_program_whose_datagrams_come_back_at_times_sends_well() -> None:
 
 
 def test_what_the_program_gave_is_named() -> None:
-    one = called("setsockopt:TCP_CONGESTION=vegas: ENOENT 5 7 here - - app\n")
+    one = called("setsockopt;TCP_CONGESTION=vegas; ENOENT 5 7 here - - app\n")
     assert one is not None
     assert (one.called, one.to) == ("setsockopt TCP_CONGESTION=vegas", "the call has none")
-    one = called(f"sendto:MSG_FASTOPEN: EOPNOTSUPP 5 7 here {TO} 80 app\n")
+    one = called(f"sendto;MSG_FASTOPEN; EOPNOTSUPP 5 7 here {TO} 80 app\n")
     assert one is not None
     assert one.means == "TCP fast open is off for programs that connect"
-    one = called(f"sendmsg:IP_TTL: EINVAL 5 7 here {TO} 80 app\n")
+    one = called(f"sendmsg;IP_TTL; EINVAL 5 7 here {TO} 80 app\n")
     assert one is not None
     assert "control message IP_TTL" in one.cause
     assert one.to == f"{TO} port 80"
@@ -63,7 +64,7 @@ def test_what_the_program_gave_is_named() -> None:
 
 
 def test_a_message_that_udp_could_send_in_fragments_may_have_none() -> None:
-    line = f"sendto:bytes=1920: EMSGSIZE 5 7 here {TO} 80 app\n"
+    line = f"sendto;bytes=1920; EMSGSIZE 5 7 here {TO} 80 app\n"
     one = called(line, links=[link(2, "v0", 1500), link(1, "lo", 65536)])
     assert one is not None
     assert one.means.endswith("exceed the MTU, and the program forbids fragments (v0 1500)")
@@ -73,14 +74,14 @@ def test_a_message_that_udp_could_send_in_fragments_may_have_none() -> None:
 
 
 def test_what_may_have_refused_it_is_named() -> None:
-    one = called(f"connect::w60noconn@/w60 EPERM 5 7 here {TO} 80 app\n")
+    one = called(f"connect;;w60noconn@/w60 EPERM 5 7 here {TO} 80 app\n")
     assert one is not None
     assert one.means == "BPF program w60noconn of control group /w60 may refuse it"
-    one = called(f"sendto::sd_fw_egress@/system.slice/a.service EPERM 5 7 here {TO} 80 app\n")
+    one = called(f"sendto;;sd_fw_egress@/system.slice/a.service EPERM 5 7 here {TO} 80 app\n")
     assert one is not None
     assert one.means == "IPAddressDeny= of a.service (sd_fw_egress) may refuse it"
     assert "`systemctl show -p IPAddressDeny a.service`" in one.advice
-    one = called(f"connect::seccomp EACCES 5 7 here {TO} 80 app\n")
+    one = called(f"connect;;seccomp EACCES 5 7 here {TO} 80 app\n")
     assert one is not None
     assert one.means.startswith("A filter of system calls (seccomp) may refuse it, or: a route")
     assert "grep Seccomp /proc/7/status" in one.advice

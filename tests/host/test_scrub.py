@@ -298,3 +298,14 @@ def test_of_an_answer_that_is_damaged_nothing_is_kept(body: str) -> None:
     assert made == f"c\n-- netlink/route/links --\n{body if body[0] == '!' else DAMAGED}"
     with pytest.raises(OSError, match=r"Bad message|Input/output error"):
         Replay(made).netlink(Request("route", 18, b"", "route/links"))
+
+
+def test_the_names_of_unix_sockets_and_control_groups_are_private() -> None:
+    body = (
+        "3.000\nsendto;peer=82,/home/joe/x.sock; EAGAIN 4 7 here unix - app\n"
+        "bind;;own@/user.slice/joe,other@/ EPERM 4 7 here - - app\n"
+    )
+    scrubbed = scrub(f"-- bpf/calls --\n{body}")
+    assert "joe" not in scrubbed
+    assert "sendto;peer=82,/file; EAGAIN" in scrubbed
+    assert "bind;;own@/group,other@/group EPERM" in scrubbed

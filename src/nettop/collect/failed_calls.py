@@ -62,7 +62,7 @@ def _row(line: str, seconds: float) -> Row:
     if not (call and error and process):
         raise ValueError(f"not a call with its count: {line[:60]!r}")
     labels = _counted.number(pid), where, _counted.told(address), _counted.told(port), process
-    call, argument, by = (unquote(one) for one in f"{call}::".split(":")[:3])
+    call, argument, by = (unquote(one) for one in f"{call};;".split(";")[:3])
     return Row(call, error, *labels, _counted.number(number), seconds, argument, by)
 
 

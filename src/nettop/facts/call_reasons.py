@@ -35,7 +35,7 @@ Ends = Counter[tuple[str, str]]  # address and port → calls
 def exact(
     said: Words, call: str, error: str, ends: Ends, argument: str, by: str, frame: Frame
 ) -> tuple[Words, str]:  # fmt: skip
-    """The words with what is known beyond them, and the rule of the packet filter that refuses."""
+    """The words with what is known beyond them; and the rule or the reader that refuses."""
     address, port = ends.most_common(1)[0][0]
     if call in BINDS and error == "EADDRINUSE" and port.isdecimal():
         return _held(said, int(port), frame), ""
@@ -43,7 +43,7 @@ def exact(
         means = f"No name server answers at {address}: nothing reads its port {_DNS}"
         return said._replace(means=means), ""
     if error == "EAGAIN" and argument.startswith(PEER):
-        return _unread(said, argument, frame), ""
+        return _unread(said, argument, frame)
     if error == "EMSGSIZE" and argument.startswith(SIZE):
         return _large(said, int(argument.removeprefix(SIZE)), frame), ""
     rule = _rule(address, port, frame) if error == "EPERM" and call in SENDS else ""
@@ -63,24 +63,24 @@ def _held(said: Words, port: int, frame: Frame) -> Words:
     return said._replace(means=f"{said.means}: {holds.saw}", advice=advice)
 
 
-def _unread(said: Words, argument: str, frame: Frame) -> Words:
-    """Which socket of whom takes no more datagrams."""
+def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, str]:
+    """Which socket takes no more datagrams, and whose."""
     number, _, path = argument.removeprefix(PEER).partition(",")
     reader = owners(frame).get(int(number), "") if number.isdecimal() else ""
     if not (path or reader):
-        return said
+        return said, ""
     of = f" of {reader}" if reader else ""
     most = next((row.value for row in frame.rows("sysctls") if row.name == _QUEUE), "")
     means = f"The queue of Unix socket {path or number}{of} is full"
     cause = said.cause.replace(_QUEUE, f"{_QUEUE} ({most})", 1) if most else said.cause
     if not reader:
-        return said._replace(means=means, cause=cause)
+        return said._replace(means=means, cause=cause), ""
     pid = reader.rpartition("[")[2].rstrip("]")
     advice = (
         f"Let {reader} read its socket: `sudo nettop why {pid}` shows what holds it, or restart "
         f"it. A longer queue ({_QUEUE}) only fills later."
     )
-    return said._replace(means=means, cause=cause, advice=advice)
+    return said._replace(means=means, cause=cause, advice=advice), reader
 
 
 def _large(said: Words, size: int, frame: Frame) -> Words:

@@ -27,6 +27,8 @@ _IP6 = re.compile(r"(?<![0-9a-fA-F:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}
 _COMMENT = re.compile(r"^([^\S\n]*[#;]).*", re.MULTILINE)
 _HEX4 = re.compile(r"\b([0-9A-F]{8})(?=:[0-9A-F]{4}\b)")
 _HEX6 = re.compile(r"\b([0-9A-F]{32})(?=:[0-9A-F]{4}\b)")
+_NAMED = re.compile(r"(;peer=\d+),[^; ]*")  # of failed calls: the name of a Unix socket
+_GROUP = re.compile(r"@/[^, ]*")  # and the control group of a BPF program
 # kernel command-line words about the tuning of the host, which do not identify it
 WORDS = frozenset(
     """
@@ -65,18 +67,18 @@ def _body(name: str, body: str, names: Names) -> str:
         return _netlink(name, body, names)
     if name == ages.ENTRY or name.startswith("ioctl/"):
         return body
-    if name == "/proc/self/mountinfo":
-        return _mounts(body)
+    if name in ("/proc/self/mountinfo", "/proc/cmdline"):
+        return _mounts(body) if name.endswith("mountinfo") else _cmdline(body)
     if name.startswith("/proc/") and name.endswith("/mountinfo"):
         return _filesystems(body)
-    if name == "/proc/cmdline":
-        return _cmdline(body)
     if name == "/etc/":
         return ""  # the names would show what is installed
     if "/sysctl." in name and name.endswith(".conf"):
         body = _COMMENT.sub(r"\1", body)  # lines keep their numbers
     if name.startswith("/proc/") and "/fd/" in name and name.endswith("@"):
         return _open(body)
+    if name == "bpf/calls":
+        body = _GROUP.sub("@/group", _NAMED.sub(r"\1,/file", body))
     if name.startswith(_TEXTS_WITHOUT_ADDRESSES):
         return _names(body, names)
     if name.startswith(("/proc/net/udp", "/proc/net/tcp", "/proc/net/raw")):

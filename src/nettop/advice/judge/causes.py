@@ -51,6 +51,7 @@ HOST: Final = "host"  # the target of findings about its counters
 NO_PORT: Final = "EADDRNOTAVAIL"  # of connect(): no local port is left for that end
 PLACES: Final = ("drop.of", "drop.whose", "drop.nics")  # where packets were dropped
 _PORT: Final = re.compile(r"\b(?:tcp|udp) port \d+")
+_PID: Final = re.compile(r"\[(\d+)\]$")
 _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
@@ -213,7 +214,8 @@ def _parties(over: str, fact: object) -> set[int | str]:
         case Call():
             ends = {one.partition(" port ")[0] for one in fact.to.split(", ")}
             rules = (one.partition(" ")[0] for one in fact.by.split(", ") if one)
-            return {*ends, *(f"{end} {fact.error}" for end in ends), *rules}
+            readers = map(int, _PID.findall(fact.by))
+            return {*ends, *(f"{end} {fact.error}" for end in ends), *rules, *readers}
         case Destination():
             return {f"{fact.id.rpartition(':')[0]} {NO_PORT}"}
         case Firewall():

@@ -49,7 +49,7 @@ class Call:
     rule: str = gauge("the rule that explains it", default="")
     to: str = gauge("destinations", default="")
     called: str = gauge("the call, and what the program gave beside an address", default="")
-    by: str = gauge("the rule of the packet filter that forbids it", default="")
+    by: str = gauge("the rule of the packet filter, or the reader, that refuses it", default="")
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     per_s: float | None = gauge("calls that fail", "calls/s", default=None)
     share: float | None = gauge(
@@ -146,7 +146,7 @@ def _call(
         ends[row.address, row.port] += row.events
     events = sum(entry.now.events for entry in entries)
     first = max((entry.now for entry in entries), key=lambda row: row.events)
-    said, rule = exact(words(first, None), call, error, ends, first.argument, first.by, frame)
+    said, by = exact(words(first, None), call, error, ends, first.argument, first.by, frame)
     answered = sum(opened[one] for one in {_tried(entry.now) for entry in entries})
     counted = call == "connection" or said.kind == RETURNED
     share = events / (events + answered) if counted else None
@@ -158,7 +158,7 @@ def _call(
         kind=said.kind, means=said.means, cause=_exact(said.cause, pid, ends, given),
         advice=_exact(said.advice, pid, ends, given), rests=said.rests, rule=said.rule,
         to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
-        called=f"{call} {given}".rstrip(), by=rule, events=events,
+        called=f"{call} {given}".rstrip(), by=by, events=events,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,
     )  # fmt: skip

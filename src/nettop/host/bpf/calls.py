@@ -39,7 +39,7 @@ from . import (
 )
 from . import assembler as a
 from .counting import read
-from .failures import CALLS, GIVEN_UP, address_shown, error_name, failure, once, suffix
+from .failures import CALLS, GIVEN_UP, OPENED, address_shown, error_name, failure, once, suffix
 from .system_calls import SYSTEM_CALLS, Machine
 
 _STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says that it may not
@@ -80,7 +80,7 @@ class _Failed(NamedTuple):
     address: str
     port: int
     name: bytes
-    more: str = ""  # `:ARGUMENT:BY`, see `Counter.text`
+    more: str = ""  # `;ARGUMENT;BY`, see `Counter.text`
 
 
 class Counter:
@@ -118,7 +118,7 @@ class Counter:
         """The seconds, then a line `CALL ERROR COUNT PROCESS WHERE ADDRESS PORT NAME` for each.
 
         ERROR is `0` for attempts and datagrams that succeeded; WHERE is `here` for the namespace of
-        this thread. CALL is followed by `:ARGUMENT:BY` where either is known: what the program gave
+        this thread. CALL is followed by `;ARGUMENT;BY` where either is known: what the program gave
         (`arguments.words`), and what may have refused it: `seccomp`, or programs as
         `NAME@GROUP,NAME@GROUP`.
         Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`. A line `! WHY`
@@ -143,6 +143,8 @@ class Counter:
                 if not pid and here:
                     continue
             address = address_shown(family, where)
+            if number and code in (OPENED, errno.EAGAIN) and not address:
+                continue  # of netlink and others: not of a network or a service
             rows[_Failed(number, code, pid, here, address, port, name, more)] += n
         for one in [row for row in rows if row.call == 1]:  # what is counted as an attempt too
             waited = one._replace(call=0, more="")

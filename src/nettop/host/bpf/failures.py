@@ -19,7 +19,7 @@ OPENED: Final = 0
 ERRORS: Final = {
     **errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP", OPENED: "0", GIVEN_UP: "GIVEN_UP",
 }  # fmt: skip
-_PLAIN: Final = "/=@,."  # in the end of a call's name, where spaces and colons are quoted
+_PLAIN: Final = "/=@,."  # in the end of a call's name, where spaces and semicolons are quoted
 _WHAT: Final = struct.Struct("=HH")  # of a moment: call and error
 
 
@@ -30,7 +30,7 @@ def error_name(code: int) -> str:
 
 def suffix(argument: str, by: str) -> str:
     """The end of a call's name, without spaces."""
-    return f":{quote(argument, safe=_PLAIN)}:{quote(by, safe=_PLAIN)}" if argument or by else ""
+    return f";{quote(argument, safe=_PLAIN)};{quote(by, safe=_PLAIN)}" if argument or by else ""
 
 
 def once(moments: Sums[counting.Moment]) -> Sums[counting.Moment]:
