@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -100,6 +101,7 @@ def test_a_finding_of_the_other_end_is_tested_there(
     """This host has it too: then it is this one's. Under load each end sends once."""
     far = named(RING, "web1")
     monkeypatch.setattr(prove, "_other_end", lambda _on: "there")
+    monkeypatch.setattr(prove, "_not_applied_there", lambda *_: None)
     look((far,), ())
     found = offer(RING.id)
     assert (found.finding, found.lever is not None) == (f"{RING.id} at web1", True)
@@ -113,6 +115,22 @@ def test_a_finding_of_the_other_end_is_tested_there(
     with pytest.raises(Refused, match="no finding 'rx-ring-overrun@eth1' of both ends now"):
         offer("rx-ring-overrun@eth1")
     assert looked == ["idle", "loaded", "loaded"]
+
+
+def test_a_fix_that_is_in_force_there_is_named_with_its_undo(
+    look: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = look((), ())
+    rows = [
+        {"id": 7, "state": "applied", "finding": f"a@eth0 {RING.id}"},
+        {"id": 8, "state": "undone", "finding": RING.id},
+    ]
+    monkeypatch.setattr(prove, "_other_end", lambda _on: SimpleNamespace(
+        prefix=("ssh", "web1"), root=True, host="web1"))  # fmt: skip
+    monkeypatch.setattr("nettop.changes.remote.Remote.journal", lambda _: rows)
+    with pytest.raises(Refused, match=r"^change 7 at web1 has applied it: .* undo 7 first$"):
+        offer(RING.id)
+    assert looked == ["idle"]
 
 
 def test_given_settings_have_no_prediction(look: Callable[..., list[str]]) -> None:

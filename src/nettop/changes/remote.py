@@ -201,7 +201,7 @@ def value_of(value: object) -> str:
 
 
 _WATCHED: Final = frozenset({"pending", "held", "begun"})  # a process there may have to revert it
-_MADE: Final = frozenset({"applied", "rounded"})
+MADE: Final = frozenset({"applied", "rounded"})
 
 
 def forget(words: Sequence[str], *, asks: bool = False) -> str:
@@ -212,19 +212,24 @@ def forget(words: Sequence[str], *, asks: bool = False) -> str:
     known = install.look(words, asks=asks)
     if not (known.root or known.user):
         return f"{name}: nothing to remove: --install has put nothing there"
-    states: list[str] = []
+    states: dict[object, str] = {}
     if known.root:
+        remote = Remote(words, root=known.way == "direct")
         try:
-            journal = Remote(words, root=known.way == "direct").journal()
+            journal = remote.journal()
         except AbsentError as error:  # the file is gone, or of another version
             why = f"nothing was removed: {error}; --install it, then --forget removes all"
             raise Refused(why, 3) from None
         except OSError as error:
             raise Refused(f"nothing was removed: {error}", 3) from None
-        states = [str(one.get("state")) for one in journal]
-    if not _WATCHED.isdisjoint(states):
-        raise Refused(f"nothing was removed: a change at {name} is unconfirmed or in a test", 4)
-    made = sum(state in _MADE for state in states)
+        states = {one.get("id"): str(one.get("state")) for one in journal}
+        for number, state in states.items():
+            if state in _WATCHED:
+                raise Refused(
+                    f"nothing was removed: change {number} at {name} is unconfirmed or in a test: "
+                    f"{remote.way} confirm {number}, or wait until it has reverted", 4
+                )  # fmt: skip
+    made = sum(state in MADE for state in states.values())
     folder = install.forget(words, known, keep=made > 0, asks=asks)
     removed = f"{name}: removed, with all that it made there"
     if not folder:

@@ -19,6 +19,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -149,6 +150,7 @@ def _offer(args: argparse.Namespace, on: Bench) -> Offer:
     current = _findings(args, finding, there=there)
     one = _called(finding, current)
     if one is None:
+        _not_applied_there(finding, there)
         print("no such finding while idle; looking again while a test runs", file=sys.stderr)
     sides = (False, True) if one is None and there else (bool(one and one.host),)
     for away in sides if one is None or (one.relieves and one.wanted) else ():
@@ -189,9 +191,27 @@ def _not_applied(finding: str) -> None:
         ids = [str(e.id) for e in made if not overtaken(e, host, entries, survey)]
     except OSError:
         return  # the experiment says what is wrong with the journal
+    _refuse_applied(ids, "", own.called())
+
+
+def _not_applied_there(finding: str, there: Distant | None) -> None:
+    """The same of the other end, by the journal of the nettop there."""
+    from ..changes.remote import MADE, Remote
+
+    if there is None:
+        return
+    remote = Remote(there.prefix, root=there.root)
+    with suppress(OSError):  # the proof says why it cannot ask there
+        made = [one for one in remote.journal() if one.get("state") in MADE]
+        ids = [str(one["id"]) for one in made if f" {finding} " in f" {one.get('finding')} "]
+        _refuse_applied(ids, f" at {there.host}", remote.way)
+
+
+def _refuse_applied(ids: Sequence[str], where: str, called: str) -> None:
     if ids:
-        who = f"change {ids[0]} has" if len(ids) == 1 else f"changes {', '.join(ids)} have"
-        raise Refused(f"{who} applied it: {own.called()} undo {' '.join(ids)} first", 4)
+        who = f"change {ids[0]}{where} has" if len(ids) == 1 else (
+            f"changes {', '.join(ids)}{where} have")  # fmt: skip
+        raise Refused(f"{who} applied it: {called} undo {' '.join(ids)} first", 4)
 
 
 def _settings(finding: str) -> list[str]:
