@@ -48,7 +48,7 @@ def _owners(inodes: set[int]) -> Owners:
                 inode = names.get(os.readlink(f"/proc/{pid}/fd/{one}"))
                 if inode is not None:
                     with open(f"/proc/{pid}/comm", "rb") as file:
-                        found[inode] = int(pid), file.read(16).rstrip(b"\n")
+                        found[inode] = int(pid), file.read(16).rstrip(b"\n").ljust(16, b"\0")
         if not left or len(found) == len(inodes):
             break
     return found
