@@ -244,6 +244,7 @@ def _port(
         iommu=_get(one["iommu"], "type"),
         xdp=link.xdp is not None if link.index is not None else None,
         xdp_mode=link.xdp,
+        xdp_program=None if link.xdp_program is None else str(link.xdp_program),
         sriov_vfs=_get(row, "sriov_vfs"),
         rdma=_get(many["rdma"][0], "device") if many["rdma"] else None,
         module_power=_get(one["module"], "rx_power"),

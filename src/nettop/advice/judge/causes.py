@@ -79,10 +79,10 @@ def _shown(findings: Sequence[Finding], facts: Mapping[str, object]) -> list[Fin
     drops: dict[str, tuple[Drop, Finding]] = {}
     for one in findings:
         fact = facts[one.id]
-        if isinstance(fact, Drop) and (
-            one.cause not in drops or fact.packets > drops[one.cause][0].packets
-        ):
-            drops[one.cause] = fact, one
+        if isinstance(fact, Drop):
+            for name in {one.cause, f"{fact.rule}@{HOST}"}:  # its cause may have one of its own
+                if name not in drops or fact.packets > drops[name][0].packets:
+                    drops[name] = fact, one
     shown = []
     for one in findings:
         if one.target == HOST and one.id in drops:

@@ -241,6 +241,7 @@ class Nic:
     xdp_mode: str | None = gauge(
         "attachment of the XDP program: driver generic offload multi", default=None
     )
+    xdp_program: str | None = gauge("number of its XDP program", default=None)
     rss_obeyed: bool | None = gauge("queue counters match the RSS table", default=None)
     connections_left: int | None = gauge(
         "connections left in the provider's limit", "connections", default=None
