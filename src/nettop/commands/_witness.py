@@ -60,7 +60,7 @@ def lines(facts: Facts) -> list[str]:
         (
             "✗",
             f"{one.events} {one.call} of {one.who} failed ({one.error}): {one.means}"
-            + (f"; to {one.to}" if one.to else ""),
+            + (f"; destinations: {one.to}" if one.to else ""),
         )
         for one in calls
     ]

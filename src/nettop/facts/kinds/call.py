@@ -142,6 +142,7 @@ def _call(
     places, ends = Counter[str](), Counter[tuple[str, str]]()
     for row in (entry.now for entry in entries):
         place = _given(row) if row.argument.startswith(PEER) else row.address
+        place = "a Unix socket" if place == failed_calls.UNIX else place
         places[f"{place} port {row.port}" if row.port else place] += row.events
         ends[row.address, row.port] += row.events
     events = sum(entry.now.events for entry in entries)
