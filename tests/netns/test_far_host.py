@@ -83,7 +83,8 @@ def test_the_first_frame_takes_five_round_trips_and_each_further_one(place: str)
 # what other processes of this machine do meanwhile may cost a round trip more
 MOVING = (
     "processes", "threads", "socket_owners", "throttling", "services", "tcp_files", "namespaces",
-    "netns_tcp", "netns_udp",
+    "netns_tcp", "netns_udp", "netns_links", "netns_qdiscs", "program_states", "program_queues",
+    "waits", "tun_readers",
 )  # fmt: skip
 
 

@@ -105,11 +105,10 @@ ask("confirm")
 until("confirmed", lambda scene: not scene.pending)
 done("confirmed")
 until("no finding", lambda scene: not found(scene))
-for _ in range(2):  # the finding had two changes; u undoes the newest
-    agreed("undo")
-    until("undo waits too", waits)
-    ask("confirm")
-    until("undone", lambda scene: not scene.pending)
+agreed("undo")  # both changes of the finding
+until("undo waits too", waits)
+ask("confirm")
+until("undone", lambda scene: not scene.pending)
 done("undone")
 engine.stop()
 """

@@ -212,7 +212,7 @@ def forget(words: Sequence[str], *, asks: bool = False) -> str:
     known = install.look(words, asks=asks)
     if not (known.root or known.user):
         return f"{name}: nothing to remove: --install has put nothing there"
-    states: dict[object, str] = {}
+    states: list[str] = []
     if known.root:
         remote = Remote(words, root=known.way == "direct")
         try:
@@ -222,14 +222,12 @@ def forget(words: Sequence[str], *, asks: bool = False) -> str:
             raise Refused(why, 3) from None
         except OSError as error:
             raise Refused(f"nothing was removed: {error}", 3) from None
-        states = {one.get("id"): str(one.get("state")) for one in journal}
-        for number, state in states.items():
-            if state in _WATCHED:
-                raise Refused(
-                    f"nothing was removed: change {number} at {name} is unconfirmed or in a test: "
-                    f"{remote.way} confirm {number}, or wait until it has reverted", 4
-                )  # fmt: skip
-    made = sum(state in MADE for state in states.values())
+        states = [str(one.get("state")) for one in journal]
+        if not _WATCHED.isdisjoint(states):
+            why = f"a change at {name} is unconfirmed or in a test"
+            cure = f"{remote.way} confirm, or wait until it has reverted"
+            raise Refused(f"nothing was removed: {why}: {cure}", 4)
+    made = sum(state in MADE for state in states)
     folder = install.forget(words, known, keep=made > 0, asks=asks)
     removed = f"{name}: removed, with all that it made there"
     if not folder:
