@@ -93,7 +93,7 @@ def _kubernetes(draw: Random, seed: str, kind: str) -> Host:
     overlay = Port("flannel.1", kind="vxlan", bus="", mtu=1450, qdisc="noqueue", rx_packets=2e4,
                    tx_packets=2e4, address="10.244.0.0")  # fmt: skip
     made.ports += [bridge, overlay]
-    for n in range(200):
+    for n in range(80):
         made.ports.append(Port(
             f"veth{n:04x}", kind="veth", bus="", mtu=1450, qdisc="noqueue", master="cni0",
             rx_packets=draw.uniform(0, 400), tx_packets=draw.uniform(0, 400), namespace=True,
