@@ -39,7 +39,7 @@ _KNOWN: Final[dict[str, codec.Table]] = {
     "queue": {1: Field("number", _RAW), 3: Field("flags", _RAW)},
     "nat": {1: Field("kind", _RAW), 3: Field("address", _RAW), 5: Field("port", _RAW)},
     "redir": {1: Field("port", _RAW)},
-    "quota": {1: Field("bytes", _RAW), 2: Field("flags", _RAW), 4: Field("consumed", _RAW)},
+    "quota": nftables.QUOTA,
 }  # fmt: skip
 
 

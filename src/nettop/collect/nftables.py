@@ -26,11 +26,14 @@ _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
 _OF_ARP: Final = ("input", "output", "forward")  # NF_ARP_IN, NF_ARP_OUT, NF_ARP_FORWARD
 DROP: Final = b"\0\0\0\0"  # NFDROP
 _STATES: Final = {1: "invalid", 2: "established", 4: "related", 8: "new", 64: "untracked"}
+QUOTA: Final[codec.Table] = {
+    1: Field("bytes", "raw"), 2: Field("flags", "raw"), 4: Field("consumed", "raw"),
+}  # fmt: skip
 _TESTED: Final[dict[str, codec.Table]] = {
     "ct": {2: Field("key", "raw")},
     "bitwise": {4: Field("mask", "nest", {1: Field("value", "raw")})},
     "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
-    "quota": {1: Field("bytes", "raw"), 2: Field("flags", "raw"), 4: Field("consumed", "raw")},
+    "quota": QUOTA,
 }
 _LOOKUP: Final = {1: Field("set", "text"), 3: Field("to", "raw")}
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict

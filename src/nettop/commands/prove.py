@@ -208,9 +208,10 @@ def _not_applied_there(finding: str, there: Distant | None) -> None:
 
 
 def _refuse_applied(ids: Sequence[str], where: str, called: str) -> None:
+    """Refuse where changes with these numbers have made the fix; `called`: the nettop there."""
     if ids:
-        who = f"change {ids[0]}{where} has" if len(ids) == 1 else (
-            f"changes {', '.join(ids)}{where} have")  # fmt: skip
+        change, has = ("change", "has") if len(ids) == 1 else ("changes", "have")
+        who = f"{change} {', '.join(ids)}{where} {has}"
         raise Refused(f"{who} applied it: {called} undo {' '.join(ids)} first", 4)
 
 

@@ -14,6 +14,7 @@ import errno
 import os
 import re
 import struct
+from typing import Final
 
 from . import ages
 from .apart import bare
@@ -67,8 +68,8 @@ def _body(name: str, body: str, names: Names) -> str:
         return _netlink(name, body, names)
     if name == ages.ENTRY or name.startswith("ioctl/"):
         return body
-    if name in ("/proc/self/mountinfo", "/proc/cmdline"):
-        return _mounts(body) if name.endswith("mountinfo") else _cmdline(body)
+    if name in _WHOLE:
+        return _WHOLE[name](body)
     if name.startswith("/proc/") and name.endswith("/mountinfo"):
         return _filesystems(body)
     if name == "/etc/":
@@ -164,3 +165,6 @@ def _netlink(name: str, body: str, names: Names) -> str:
         return DAMAGED
     text = base64.b64encode(scrubbed(name, data, names)).decode()
     return "".join(text[i : i + 96] + "\n" for i in range(0, len(text), 96)) or "\n"
+
+
+_WHOLE: Final = {"/proc/self/mountinfo": _mounts, "/proc/cmdline": _cmdline}  # by one rule

@@ -152,7 +152,7 @@ def _below(frame: Frame) -> Iterator[str]:
             yield f"{row.packets} dropped ({row.reason})"
     for row in frame.rows("failed_calls"):
         # programs ask local services that need not run, such as nscd, once each
-        failed = row.where == "here" and row.error != calls.OPENED and row.address != "unix"
+        failed = row.where == "here" and row.error != calls.OPENED and row.address != calls.UNIX
         if failed and not call_words(row, frame).normal:
             yield f"{row.events} {row.call} failed ({row.error}, {row.process})"
 

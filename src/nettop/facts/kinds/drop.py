@@ -76,15 +76,12 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
     dropping = filters(frame.tables.get("nftables", ()))
     untracked = sum(one.rate("failures") or 0.0 for one in frame.tables.get("conntrack", ()))
     dead = {nic.name for nic in facts.nics if nic.carrier is False}
-    return tuple(
-        _of_frames(
-            _of_carrier(
-                _of_tracking(_drop(*key, entries, host, dropping, programs), untracked), dead
-            ),
-            [entry.now for entry in entries], host,
-        )
-        for key, entries in found.items()
-    )  # fmt: skip
+    out = []
+    for key, entries in found.items():
+        drop = _drop(*key, entries, host, dropping, programs)
+        drop = _of_carrier(_of_tracking(drop, untracked), dead)
+        out.append(_of_frames(drop, [entry.now for entry in entries], host))
+    return tuple(out)
 
 
 def _of_frames(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
@@ -121,9 +118,9 @@ def _of_frames(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
 
 
 def _arrives(host: Host, row: DropReasonRow) -> str:
-    """The interface by which the packet came, or was to leave."""
-    found = (one.interface for one in host.links.values() if str(one.index) == row.interface)
-    return next(found, "")
+    """The interface by which the packet came, or was to leave; empty: it is not known."""
+    link = host.numbered.get(row.interface)
+    return link.interface if link is not None else ""
 
 
 def _of_carrier(drop: Drop, dead: Collection[str]) -> Drop:

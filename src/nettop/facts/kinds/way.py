@@ -22,13 +22,8 @@ HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
 RULES: Final = "hooks"
 DISCOVERY: Final = "discovery"
-WRITTEN: Final = (
-    "ipsec",
-    "arp",
-    "bridge",
-    "fdb",
-    "route",
-)  # what somebody sets so, and some configurations need
+# what somebody sets so, and some configurations need
+WRITTEN: Final = ("ipsec", "arp", "bridge", "fdb", "route")
 REFUSES: Final = ("listener", "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 

@@ -54,6 +54,7 @@ class Host:
 
     frame: Frame
     links: Mapping[str, LinkRow]
+    numbered: Mapping[str, LinkRow]  # by index, as drops have it
     addresses: tuple[AddressRow, ...]
     fib: tuple[FibRow, ...]
     rules: tuple[RuleRow, ...]
@@ -65,9 +66,11 @@ class Host:
     @classmethod
     def of(cls, frame: Frame) -> Host:
         """The tables of a frame; those that were not read are empty."""
+        links = frame.rows("links")
         return cls(
             frame,
-            {row.interface: row for row in frame.rows("links")},
+            {row.interface: row for row in links},
+            {str(row.index): row for row in links},
             tuple(frame.rows("addresses")),
             tuple(frame.rows("fib")),
             tuple(frame.rows("routing_rules")),

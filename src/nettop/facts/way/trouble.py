@@ -64,15 +64,15 @@ def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
     for part in (*_calls(frame), *_attempts(facts), *_flows(facts)):
         found.setdefault((part.to, part.port), []).append(part)
     _gather(found)
-    every = [_trouble(*place, parts) for place, parts in found.items()] + list(arrivals(frame))
+    host = Host.of(frame)
+    every = [_trouble(*place, parts) for place, parts in found.items()] + list(_arrivals(host))
     known = _most(every)
     names = {one.flow.name for one in known}
-    return known + _most(one for one in _packets(frame) if one.flow.name not in names)
+    return known + _most(one for one in _packets(host) if one.flow.name not in names)
 
 
-def _packets(frame: Frame) -> Iterator[Trouble]:
+def _packets(host: Host) -> Iterator[Trouble]:
     """Those of which single packets are known."""
-    host = Host.of(frame)
     yield from witnessed(host)
     yield from sought(host)
 
@@ -114,7 +114,7 @@ def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
 
 def asked_of_packets(frame: Frame) -> tuple[Question, ...]:
     """The part of it that needs no facts: about packets that are dropped or repeated."""
-    return tuple(dict.fromkeys(_asked(frame, _most(_packets(frame)))))
+    return tuple(dict.fromkeys(_asked(frame, _most(_packets(Host.of(frame))))))
 
 
 def _asked(frame: Frame, found: Iterable[Trouble]) -> list[Question]:
@@ -221,15 +221,13 @@ _IGNORES: Final = "net.ipv4.conf.all.arp_ignore"
 _ASK: Final = {"arp": 4, "icmp6": 6}  # by protocol the family whose addresses it asks for
 
 
-def arrivals(frame: Frame) -> Iterator[Trouble]:
+def _arrivals(host: Host) -> Iterator[Trouble]:
     """Packets to a port at which something listens, and questions for an address of this host."""
-    host = Host.of(frame)
     yield from unheard(host)
     yield from _unanswered(host)
-    named = {str(link.index): link for link in host.links.values()}
-    for entry in frame.tables.get("drop_reasons", ()):
+    for entry in host.frame.tables.get("drop_reasons", ()):
         row: DropReasonRow = entry.now
-        link = named.get(row.interface)
+        link = host.numbered.get(row.interface)
         if row.where != "here" or link is None or link.loopback or not row.packets:
             continue
         if row.reason == UNHEARD and row.protocol in ("tcp", "udp") and row.port:

@@ -59,10 +59,9 @@ def _flow(host: Host, row: DropReasonRow) -> Flow | None:
     """
     if row.protocol not in ("tcp", "udp"):
         return None
-    names = (one.interface for one in host.links.values() if str(one.index) == row.interface)
-    arrives = next(names, "")
-    flow = Flow(row.to, row.to_port, row.source, arrives, protocol=row.protocol,
-                hardware=row.hardware)  # fmt: skip
+    link = host.numbered.get(row.interface)
+    flow = Flow(row.to, row.to_port, row.source, link.interface if link is not None else "",
+                protocol=row.protocol, hardware=row.hardware)  # fmt: skip
     if row.source_port < row.to_port:
         flow = Flow(row.source, row.source_port, row.to, protocol=row.protocol)
     if host.local(flow.origin) or address(flow.to).is_multicast:

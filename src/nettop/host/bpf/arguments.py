@@ -17,6 +17,7 @@ import errno
 import socket
 import struct
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Final
 
 from . import assembler as a
@@ -104,7 +105,9 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
         return f"peer={argument}" if argument else ""
     low, high, rest = struct.unpack("=HHI", struct.pack("=Q", argument))
     if call == "socket":
-        return ",".join((_family(low), _kind(high & _TYPE), _protocol(low, rest)))
+        family = _named(socket.AddressFamily, "AF_", low)
+        kind = _named(socket.SocketKind, "SOCK_", high & _TYPE)
+        return ",".join((family, kind, _protocol(low, rest)))
     if call == "setsockopt":
         told = name[: min(rest, NAME)].split(b"\0", 1)[0].decode("ascii", "replace")
         shown = "".join(one if one.isprintable() and one != " " else "?" for one in told)
@@ -129,18 +132,12 @@ def _option(level: int, number: int) -> str:
     return found or f"{level}/{number}"
 
 
-def _family(number: int) -> str:
+def _named(every: type[IntEnum], begin: str, number: int) -> str:
+    """The name of a number; with the beginning of the names where it has none."""
     try:
-        return socket.AddressFamily(number).name
+        return every(number).name
     except ValueError:
-        return f"AF_{number}"
-
-
-def _kind(number: int) -> str:
-    try:
-        return socket.SocketKind(number).name
-    except ValueError:
-        return f"SOCK_{number}"
+        return f"{begin}{number}"
 
 
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)

@@ -17,13 +17,8 @@ from typing import Final
 
 _PROTOCOL: Final = 0x0806  # ETH_P_ARP
 _FORMAT: Final = struct.Struct("!HHBBH6sI6sI")  # struct arphdr, and hardware and IP address of both
-_REQUEST: Final = (
-    1,
-    0x0800,
-    6,
-    4,
-    1,
-)  # Ethernet, IPv4, the sizes of their addresses, ARPOP_REQUEST
+# Ethernet, IPv4, the sizes of their addresses, ARPOP_REQUEST
+_REQUEST: Final = (1, 0x0800, 6, 4, 1)
 _MOST: Final = 20_000  # requests that are looked at in one reading
 _ROOM: Final = 1024  # questions that are counted
 

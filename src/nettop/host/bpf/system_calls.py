@@ -32,7 +32,7 @@ class Machine(NamedTuple):
 
 
 def machine(types: btf.Types) -> Machine:
-    """Of x86-64, arm64 or riscv; OSError on another machine."""
+    """Of x86-64 or arm64; OSError on another machine."""
     name = os.uname().machine
     if name == "x86_64":
         places = {at: types.offset("pt_regs", name) for at, name in enumerate(_REGISTERS)}
