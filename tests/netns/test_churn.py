@@ -69,5 +69,6 @@ def test_as_many_objects_after_twice_as_many_interfaces_processes_and_sockets(
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     grown = json.loads(done.stdout.splitlines()[-1])
-    much = {name: pair for name, pair in grown.items() if pair[1] - pair[0] > turns[-2] / 8}
+    # One object left behind a turn is as many as turns; tables of the host breathe by a few items.
+    much = {name: pair for name, pair in grown.items() if pair[1] - pair[0] > turns[-2] / 2}
     assert much == {}
