@@ -319,7 +319,7 @@ from nettop.facts.accounting import account
 from nettop.host.source import Live
 from nettop.views.observer import Observer
 
-subprocess.run("tc qdisc add dev eth0 root tbf rate 1mbit burst 2000 limit 2500", shell=True,
+subprocess.run("tc qdisc add dev eth0 root tbf rate 1kbit burst 2000 limit 2500", shell=True,
                check=True)
 observer = Observer(Live())
 observer.deep = True

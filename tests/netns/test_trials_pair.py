@@ -86,6 +86,22 @@ def test_paced_datagrams_arrive_at_their_spacing(pair: Ends) -> None:
     assert 0 < found["loss"]["received"] <= 2000
 
 
+def test_the_highest_rate_without_loss_has_a_burst_and_times(pair: Ends) -> None:
+    found = pair.trial("rfc2544", "--sizes", "200", "--seconds", "2")
+    (row,) = found["details"]["points"]
+    assert (row["size"], row["frame"]) == (200, 246)
+    assert 0 <= row["burst"] <= 10_000
+    assert row["limit"] in ("sender", "path")
+    assert found["loss"]["sent"] >= found["loss"]["received"] > 0
+
+
+def test_trafgen_sends_so_many_frames(pair: Ends) -> None:
+    installed("trafgen")
+    found = pair.trial("trafgen", "--count", "1000", "--rate", "4M")
+    assert (found["details"]["packets"], found["details"]["size"]) == (1000, 60)
+    assert found["bits_per_second"] > 0
+
+
 def test_a_capture_counts_what_was_sent(pair: Ends) -> None:
     found = pair.trial("capture", "--sizes", "18,1000", "--rate", "4M")
     assert found["details"]["interface"] == "eth0"

@@ -98,6 +98,19 @@ def test_advice_and_the_next_limit_fit_80_columns() -> None:
         assert told.rstrip().endswith("next: the receive buffer, ≤ 941.5 Gb/s")
 
 
+def test_a_program_crowds_a_core_only_if_it_uses_some_of_it() -> None:
+    scene = lossy()
+    facts = scene.facts
+    assert facts is not None
+    own = facts.processes[0]
+    stage = replace(RX.stage, stage="thread", because="waited for its core")
+    one = replace(RX, stage=stage, pid=own.pid)
+    for taken, said in ((0.4, limit.CROWDED), (30.0, "(30%): move one of them")):
+        other = replace(own, pid=own.pid + 1, name="sshd", user=taken, system=0.0)
+        both = replace(facts, processes=(own, other))
+        assert said in text_of(limit.remedy(replace(scene, facts=both), one, None, 118))
+
+
 def test_a_finding_is_related_if_it_is_about_the_interface_process_or_flow() -> None:
     scene = lossy()
     assert limit.related(scene, RX) is RING

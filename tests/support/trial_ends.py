@@ -17,7 +17,7 @@ from changes_netns import run
 from hang import until
 from warm import shared
 
-OWN: Final = ("bulk", "capture", "udp-latency", "udp-sweep", "flow")  # tools of nettop
+OWN: Final = ("bulk", "capture", "udp-latency", "udp-sweep", "rfc2544", "flow")  # tools of nettop
 
 
 class Ends:

@@ -184,7 +184,7 @@ def test_bulk_says_how_many_sends_were_copied() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "has"),
     [("zero_copy", True, {"bulk", "iperf3"}), ("busy_poll", 50, {"bulk", "udp-latency"}),
-     ("segments", 8, {"udp-sweep"})],
+     ("segments", 8, {"rfc2544", "udp-sweep"})],
 )  # fmt: skip
 def test_an_option_is_refused_by_the_tools_that_lack_it(
     option: str, value: object, has: set[str]

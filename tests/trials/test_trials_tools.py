@@ -23,6 +23,7 @@ from nettop.trials.tools import (
     pktgen,
     sockperf,
     tcpdump,
+    trafgen,
 )
 from nettop.trials.tools.capture import CaptureOptions
 
@@ -119,6 +120,14 @@ PERFTEST = """\
  65536      1000             39.21              39.08              0.074547
 ---------------------------------------------------------------------------------------
 """
+TRAFGEN = """     1 packets to schedule
+    60 bytes in total
+Running! Hang up with ^C!
+
+      170000 packets outgoing
+    10200000 bytes outgoing
+           4 sec, 250000 usec on CPU0 (170000 packets)
+"""
 PKTGEN = """\
 Params: count 4000000  min_pkt_size: 60  max_pkt_size: 60
 Result: OK: 4825944(c4825000+d944) usec, 4000000 (60byte,0frags)
@@ -205,6 +214,14 @@ def test_perftest() -> None:
     found = ib_send_bw.parse(PERFTEST)
     assert found.bits_per_second == pytest.approx(39.08e9)
     assert found.details["msg_rate_mpps"] == 0.074547
+
+
+def test_trafgen() -> None:
+    found = trafgen.parse(TRAFGEN)
+    assert (found.lasted, found.details) == (4.25, {"pps": 40_000, "packets": 170_000, "size": 60})
+    assert found.bits_per_second == 19.2e6
+    with pytest.raises(TrialError, match="trafgen: Failed to set"):
+        trafgen.parse("Failed to set NIC IRQ affinity\n")
 
 
 def test_pktgen() -> None:
@@ -300,6 +317,7 @@ PARSERS: list[tuple[Callable[[str], object], str]] = [
     (sockperf.parse, SOCKPERF),
     (ib_send_bw.parse, PERFTEST),
     (pktgen.parse, PKTGEN),
+    (trafgen.parse, TRAFGEN),
     (netsniff.parse, NETSNIFF),
     (tcpdump.parse, TCPDUMP),
 ]

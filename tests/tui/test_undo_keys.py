@@ -43,6 +43,17 @@ def test_u_takes_back_all_settings_of_a_finding_that_still_holds(tmp_path: Path)
     assert "undo" in {hint.action for hint in shown}
 
 
+def test_at_another_host_an_undo_may_cut_its_session(tmp_path: Path) -> None:
+    def warned(setting: str) -> tuple[str, ...]:
+        planning = Planning(Live(str(tmp_path)), lambda _: None)
+        return planning.undoing([JournalEntry("1", 5.0, setting, "on", "off", "applied")])
+
+    within = "reverts after 30 s unless confirmed with c"
+    assert warned("ring.rx@eth0") == (within,)
+    assert warned("feature.gro@eth0") == (f"{within} if eth0 carries the session there",)
+    assert warned("sysctl.net.ipv4.tcp_sack") == ()
+
+
 @pytest.mark.parametrize("verb", ["apply", "set"])
 def test_a_setting_that_waits_for_its_confirmation_is_not_changed_again(
     verb: str, tmp_path: Path

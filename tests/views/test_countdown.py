@@ -44,6 +44,8 @@ def test_it_runs_on_without_a_picture_and_says_that_the_host_reverts_by_itself()
     assert away(99.0).left(WAITS) == 0.0
     over = text_of(page.bulletin(away(99.0), View(), 120)[0])
     assert over.startswith(" ring.rx@eth0: the time is over; it reverted unless it was confirmed")
+    late = replace(away(0.0), pending=(replace(WAITS, deadline=lossy().wall - 1),))
+    assert text_of(page.bulletin(late, View(), 120)[0]) == over  # its journal is read later
 
 
 def test_a_new_picture_counts_by_its_own_clock() -> None:

@@ -89,7 +89,7 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
         type=whole(1, 64),
         default=1,
         metavar="N",
-        help="udp-sweep: N datagrams a call, cut by the kernel (UDP_SEGMENT, UDP_GRO)",
+        help="udp-sweep, rfc2544: N datagrams a call, cut by the kernel (UDP_SEGMENT)",
     )
     add(
         "--cpu-here",
@@ -106,7 +106,7 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
         help="run the tool on these cores of the other host",
     )
     add("--port", type=whole(1, 65535), help="port of the other host (default: a free one)")
-    interface_argument(parser, "interface of capture and pktgen")
+    interface_argument(parser, "interface of capture, pktgen, trafgen")
     add(
         "--sizes",
         type=sizes,

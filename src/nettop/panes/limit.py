@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 CROWDED: Final = "other programs run on its core: move it, or them"
+SHARES: Final = 5.0  # percent of a core: a program that uses less does not crowd it
 BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
 PAYLOAD: Final = "wire"  # the stage whose capacity is that of TCP payload
@@ -127,12 +128,11 @@ def _crowded(scene: Scene, limit: Limit) -> str:
     own = next((one for one in facts.processes if one.pid == pid), None) if facts else None
     if facts is None or own is None or own.cpu is None:
         return CROWDED
-    others = [one for one in facts.processes if one.cpu == own.cpu and one.pid != pid]
-    others.sort(key=lambda one: -((one.user or 0.0) + (one.system or 0.0)))
-    if not others:
+    others = ((one, (one.user or 0.0) + (one.system or 0.0)) for one in facts.processes
+              if one.cpu == own.cpu and one.pid != pid)  # fmt: skip
+    first, taken = max(others, key=lambda pair: pair[1], default=(own, 0.0))
+    if taken < SHARES:
         return CROWDED
-    first = others[0]
-    taken = (first.user or 0.0) + (first.system or 0.0)
     return f"core {own.cpu} also runs {first.name}[{first.pid}] ({taken:.0f}%): move one of them"
 
 

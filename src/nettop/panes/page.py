@@ -231,7 +231,7 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
     many = len(scene.pending)
     for pending in scene.pending[: 2 if many <= 2 else 1]:
         left = scene.left(pending)
-        if left <= 0 and scene.origin is not None and scene.late >= SILENT:
+        if left <= 0 and scene.origin is not None:  # its journal may be read seconds later
             over = f" {pending.setting}: the time is over; it reverted unless it was confirmed"
             out.append(fit_line(line((over, "warn")), width))
             continue

@@ -164,7 +164,9 @@ def elsewhere(scene: Scene) -> str:
 
 def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     """The form; below it the hint of the field under the cursor, and what the tool measures."""
-    out = [section("TEST THIS HOST", "Enter edits, then starts", width)]
+    away = elsewhere(scene)
+    title, hint = ("TESTS", away) if away else ("TEST THIS HOST", "Enter edits, then starts")
+    out = [section(title, hint, width)]
     now = values(view)
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"

@@ -149,8 +149,13 @@ class Planning:
         from ..changes.apply import CONFIRM, reverts
         from ..host.session import ssh_peer
 
+        known = tuple(addresses)
         carriers = ssh.carriers(self.source, ssh_peer()) if self.source.live else ()
-        told = reverts(addresses, carriers, f"after {CONFIRM:g} s unless confirmed with c")
+        within = f"after {CONFIRM:g} s unless confirmed with c"
+        told = reverts(known, carriers, within)
+        devices = [] if self.source.live else [d for one in known if (d := settings.device(one))]
+        if devices and not told:  # the host itself knows by which one its session comes
+            told = f"reverts {within} if {devices[0]} carries the session there"
         return [told] if told else []
 
     def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002

@@ -7,12 +7,13 @@ report shows the requested and the achieved rate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Final, NotRequired, TypedDict
 
 from ...terms import formulas
 from ..far.schema import HelperOptions, Message, UdpStep
+from ..peer import End
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
 from ._client_server import ends
@@ -69,7 +70,6 @@ def sizes(mtu: int, requested: Sequence[int]) -> tuple[int, ...]:
 def measure(trial: Trial) -> Measured:
     """The receiver on the other host, the paced sender here."""
     o = trial.options
-    v6 = ":" in o.to
     mtu = link(trial).get("mtu", 1500)
     grid = [(size, spacing) for size in sizes(mtu, o.sizes) for spacing in o.spacings or SPACINGS]
     each = o.seconds / len(grid)
@@ -77,6 +77,13 @@ def measure(trial: Trial) -> Measured:
         {"size": size, "spacing": gap / 1e6, "count": o.count or _count(each, gap)}
         for size, gap in grid
     ]
+    return summarize(points, *exchange(trial, points, 3 * o.seconds + len(grid) + 30))
+
+
+@contextmanager
+def sending(trial: Trial, points: Sequence[UdpStep]) -> Iterator[tuple[End, End]]:
+    """Sender and receiver of the points, started."""
+    o = trial.options
     known = ends(trial)
     with ExitStack() as stack:
         far = stack.enter_context(
@@ -86,14 +93,20 @@ def measure(trial: Trial) -> Measured:
         )
         port = far.wait_for("port")["port"]
         source: HelperOptions = {
-            "to": known["at"], "port": port, "v6": v6, "points": points, "cpus": o.cpu_here,
-            "pause": 0.25, "segments": o.segments, "token": known["token"],
+            "to": known["at"], "port": port, "v6": ":" in o.to, "points": points,
+            "cpus": o.cpu_here, "pause": 0.25, "segments": o.segments, "token": known["token"],
         }  # fmt: skip
-        near = stack.enter_context(trial.here.start("udp_source", source))
-        sent = list(trial.follow(near, 3 * o.seconds + len(grid) + 30))
+        yield stack.enter_context(trial.here.start("udp_source", source)), far
+
+
+def exchange(
+    trial: Trial, points: Sequence[UdpStep], patience: float
+) -> tuple[list[Message], list[Message]]:
+    """What both ends counted of the points, sender first; TrialError after `patience` seconds."""
+    with sending(trial, points) as (near, far):
+        sent = list(trial.follow(near, patience))
         far.stop()
-        received = list(trial.follow(far, 30))
-    return summarize(points, sent, received)
+        return sent, list(trial.follow(far, 30))
 
 
 def _count(seconds: float, gap: float) -> int:
