@@ -42,7 +42,7 @@ def test_the_form_begins_with_what_to_run_and_shows_its_fields_only() -> None:
     assert rows[0].startswith("╭─ TEST THIS HOST ─")
     there = replace(scene, origin=SceneOrigin("host", "ssh web1"))
     first = words(pane("tests").lines(there, view, 120, 40)).splitlines()[0]
-    assert first.startswith("╭─ TESTS ─")
+    assert first.startswith("╭─ TEST ─")
     assert "from a nettop there ─╮" in first
     names = []
     for _ in range(4):

@@ -139,8 +139,8 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG
 
 def filled(view: View, scene: Scene, name: str) -> View:
     """Fill an empty field with the offered text; open the editor of any other field."""
-    now, offer = values(view)[name], offered(scene, name)
-    if not now and offer:
+    now = values(view)[name]
+    if not now and (offer := offered(scene, name)):
         return replace(view, form={**view.form, name: offer})
     return replace(view, editing=f"form.{name}", draft=now, untouched=bool(now))
 
@@ -164,9 +164,10 @@ def elsewhere(scene: Scene) -> str:
 
 def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     """The form; below it the hint of the field under the cursor, and what the tool measures."""
-    away = elsewhere(scene)
-    title, hint = ("TESTS", away) if away else ("TEST THIS HOST", "Enter edits, then starts")
-    out = [section(title, hint, width)]
+    where = elsewhere(scene)
+    out = [
+        section("TEST" if where else "TEST THIS HOST", where or "Enter edits, then starts", width)
+    ]
     now = values(view)
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"
@@ -179,11 +180,10 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     needed = f"needs {lacking}" if (lacking := missing(view)) else ""
     field, because = wrong(view)
     label = next((label for name, label, *_ in fields(view) if name == field), "")
-    needed = elsewhere(scene) or (f"check {label}" if label else needed)
+    needed = where or (f"check {label}" if label else needed)
     here = cursor == f"form.{START}"
-    button = f"start the {kind(view)}" if kind(view) != "tune" else "prove all findings"
-    if kind(view) == "prove":
-        button = "prove the finding"
+    proofs = {"tune": "prove all findings", "prove": "prove the finding"}
+    button = proofs.get(kind(view), f"start the {kind(view)}")
     text = f" {'▸' if here else ' '} [ {button}{f' ({needed})' if needed else ''} ]"
     out.append(line((text, "select" if here else "dim" if needed else "good")))
     hint = next((h for n, _, _, h in fields(view) if cursor == f"form.{n}"), "")
