@@ -44,6 +44,7 @@ LAZY = ("studies",)
 BOUND = PROGRESS = True
 START: Final = "start"
 BESIDE: Final = 8  # columns of a heading beside its title and remark
+HINT: Final = "Enter edits, then starts"
 LEAST_BAR: Final = 4  # columns of the bar of a running test at least
 WIDE: Final = 110  # columns from which the form and its side are abreast
 ORDERS: Final[Sequence[Order[StoredResult]]] = (
@@ -165,9 +166,7 @@ def elsewhere(scene: Scene) -> str:
 def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     """The form; below it the hint of the field under the cursor, and what the tool measures."""
     where = elsewhere(scene)
-    out = [
-        section("TEST" if where else "TEST THIS HOST", where or "Enter edits, then starts", width)
-    ]
+    out = [section("TEST" if where else "TEST THIS HOST", where or HINT, width)]
     now = values(view)
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"
@@ -226,7 +225,7 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     left = f"  {left_of(progress)}" if progress.open_ended else ""
     title = f"RUNNING {progress.title}"
     out = [section(title, clauses(remark, max(0, width - cells(title) - BESIDE)), width)]
-    last = progress.intervals[-1] if progress.intervals else None
+    last = next(reversed(progress.intervals), None)
     done = progress.elapsed / progress.seconds if progress.seconds else None
     retransmits, resent = progress.retransmits, progress.resent
     word = "retransmits" if not left and resent is None else "retr"
@@ -256,8 +255,7 @@ def side(scene: Scene, view: View, cursor: str, width: int, height: int) -> list
         return running(scene.progress, width, height)
     known = {f"result.{r.id}": r for r in scene.results}
     here = known.get(cursor)
-    first = known.get(view.spot.open)
-    if first is not None and here is not None and here is not first:
+    if (first := known.get(view.spot.open)) is not None and here is not None and here is not first:
         return outcome.compare(first, here, width, height)
     study = next((p for p in scene.studies if cursor == f"study.{p.id}"), None)
     if study is not None:
