@@ -162,7 +162,7 @@ def told(name: str, found: dict[str, Any]) -> dict[str, Any]:
     one = study.load(name)
     paper = {"unit", "suspect", "incomparable", "against"}
     found["rows"] = [
-        {**{key: row[key] for key in row.keys() - paper}, **repeat.cell(point)}
+        {**{key: value for key, value in row.items() if key not in paper}, **repeat.cell(point)}
         for row, point in zip(found["rows"], one.points, strict=True)
     ]
     here = [

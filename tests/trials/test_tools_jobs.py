@@ -13,7 +13,7 @@ from fake_ends import trial
 from nettop.collect import packet_sockets
 from nettop.trials.result import Options
 from nettop.trials.run import Trial, TrialError
-from nettop.trials.tools import bulk, capture, pktgen, trafgen, udp_latency, udp_sweep
+from nettop.trials.tools import bulk, capture, pktgen, udp_latency, udp_sweep
 
 HERE = "127.0.0.1"
 PORT = {"port": 7009}
@@ -365,32 +365,3 @@ def test_pktgen_is_told_the_path_and_the_size(
     one, *_ = trial(Options(to=HERE), lambda *_: [], None)
     with pytest.raises(TrialError, match="pktgen: no output"):
         pktgen.measure(one)
-
-
-@pytest.mark.parametrize(
-    ("more", "words", "most"),
-    [
-        ({}, ["--num", "1000000", "--dev", "lo"], 140.0),
-        ({"rate": 4.8e6, "seconds": 30, "interface": "eth9"},
-         ["--num", "300000", "--rate", "10000pps", "--dev", "eth9"], 180.0),
-        ({"length": 100, "count": 7}, ["--num", "7", "--dev", "lo"], 120.0),
-    ],
-)  # fmt: skip
-def test_trafgen_sends_frames_and_leaves_the_host_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, waits: list[float], more: Any, words: list[str], most: float
-) -> None:
-    monkeypatch.setattr(trafgen, "neighbour", lambda to: f"mac of {to}")
-    said = "9 packets outgoing\n 540 bytes outgoing\n 2 sec, 0 usec on CPU0 (9 packets)"
-    answers = [{"out": line} for line in said.splitlines()] + [{"exit": 0}]
-    one, near, _ = trial(Options(to=HERE, cpu_here=(1,), **more), lambda *_: answers, None)
-    found = trafgen.measure(one)
-    ((script, job),) = near.started
-    *argv, frame = job["argv"]
-    assert (script, job["cpus"]) == ("program", (1,))
-    assert argv == ["trafgen", "--notouch-irq", "--no-sock-mem", "--cpus", "1", *words]
-    assert frame == (
-        f"{{ eth(da=mac of {HERE}), ipv4(saddr={HERE}, daddr={HERE}, ttl=64),"
-        f" udp(sp=9, dp=9), fill(0, {more.get('length', 18)}) }}"
-    )
-    assert waits == [pytest.approx(most, rel=1e-3)]
-    assert (found.bits_per_second, found.details["pps"]) == (2160, 4.5)

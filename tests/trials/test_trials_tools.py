@@ -220,6 +220,8 @@ def test_trafgen() -> None:
     found = trafgen.parse(TRAFGEN)
     assert (found.lasted, found.details) == (4.25, {"pps": 40_000, "packets": 170_000, "size": 60})
     assert found.bits_per_second == 19.2e6
+    two = trafgen.parse(TRAFGEN + "   5 sec, 0 usec on CPU1 (9 packets)")
+    assert (two.lasted, two.details["pps"]) == (5.0, 34_000)
     with pytest.raises(TrialError, match="trafgen: Failed to set"):
         trafgen.parse("Failed to set NIC IRQ affinity\n")
 
