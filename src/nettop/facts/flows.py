@@ -354,7 +354,7 @@ def _offers(row: TcpRow) -> int | None:
 
 
 def _loss_total(row: TcpRow) -> float | None:
-    """The shares of `_lost` since the connection began; data_segs_out counts what went twice too."""
+    """The shares of `_lost` since the connection began; what was sent again counts as sent too."""
     again, sent = row.total_retrans, row.data_segs_out
     if again is None or not sent or again > sent:
         return None
