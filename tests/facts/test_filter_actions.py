@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flow_tables import HOST, joined
 
+from nettop.collect import drop_reasons
 from nettop.collect.filters import Row
 
 
@@ -31,3 +33,23 @@ def test_drops_and_redirects_are_called_as_tc_does_and_what_drops_nothing_is_lef
         "redirect to ifb0"
     ]
     assert told(drops=0, packets=9) == []
+
+
+def test_a_drop_at_a_hook_of_tc_names_the_action_that_counts_it_or_the_programs_there() -> None:
+    def told(reason: str, *rows: Row) -> str:
+        def at(packets: int, *given: Row) -> Any:
+            where = drop_reasons.Row(reason, "place", "here", "2", "tcp", "", packets)
+            return {**HOST, "filters": given, "drop_reasons": [where]}
+
+        still = [replace(one, drops=0) for one in rows]
+        (one,) = joined(at(1, *still), at(9, *rows)).more["drop"]
+        return str(one.filters)
+
+    police, root = row(28, 90, kind="u32"), row(28, 90)
+    ingress = replace(police, parent="ingress")
+    program = replace(ingress, priority=1, kind="bpf", action="program", rate=None, drops=None,
+                      program="cil_from_netdev")  # fmt: skip
+    assert told("TC_INGRESS", program, ingress) == "police at 300 Mb/s (u32, pref 5)"
+    assert told("TC_INGRESS", program, root) == "program cil_from_netdev"
+    assert told("TC_EGRESS", program, root) == ""
+    assert told("QDISC_DROP", program, root) == "police at 300 Mb/s (flower, pref 5)"

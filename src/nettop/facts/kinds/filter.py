@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Container, Sequence
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label
-from ...frame.rates import Frame
+from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ...terms.units import scaled
 from ..kind import Kind
 
+if TYPE_CHECKING:
+    from ...collect.filters import Row
+
+HOOKS: Final = ("ingress", "egress")
 ACTIONS: Final = {"gact": "drop"}  # the word of tc(8), where it is not the name of the module
 
 
@@ -36,17 +42,37 @@ def build(frame: Frame, facts: object) -> tuple[Filter, ...]:  # noqa: ARG001
         row, taken, drops = entry.now, entry.rate("packets"), entry.rate("drops")
         if not row.drops:
             continue
-        known = f" at {scaled(row.rate, 'b/s')}" if row.rate else ""
-        known += f" to {row.target}" if row.target else ""
         found.append(
             Filter(
                 f"{row.interface}/{row.parent}/pref-{row.priority}", row.interface, row.parent,
-                row.kind, ACTIONS.get(row.action, row.action) + known, row.rate, taken,
+                row.kind, words(row), row.rate, taken,
                 max(0.0, taken - drops) if taken is not None and drops is not None else None,
                 drops,
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def words(row: Row) -> str:
+    """The action with its rate or target."""
+    known = f" at {scaled(row.rate, 'b/s')}" if row.rate else ""
+    known += f" to {row.target}" if row.target else ""
+    return ACTIONS.get(row.action, row.action) + known
+
+
+def dropping(entries: Sequence[Entry[Row]], place: str, nics: Container[str]) -> Counter[str]:
+    """The filters of these interfaces whose drops rise, at ingress, egress, or (empty) a root.
+
+    Without any, the BPF programs at ingress or egress: they decide by themselves and count nothing.
+    """
+    at = (place,) if place else {one.now.parent for one in entries} - {*HOOKS}
+    here = [one for one in entries if one.now.interface in nics and one.now.parent in at]
+    counting = Counter(
+        {f"{words(one.now)} ({one.now.kind}, pref {one.now.priority})": rate
+         for one in here if (rate := one.rate("drops"))}
+    )  # fmt: skip
+    programs = Counter(f"program {one.now.program}" for one in here if one.now.program and place)
+    return counting or programs
 
 
 KIND = Kind(
