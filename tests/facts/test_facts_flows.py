@@ -71,6 +71,9 @@ def test_a_flow_wants_to_move_when_data_waits_however_slow_it_is(
 def test_what_a_flow_lost_since_it_began_is_known() -> None:
     (flow,) = joined(*moving(total_retrans=50, data_segs_out=4000, dsack_dups=10)).flows
     assert (flow.resent, flow.loss_total) == (50, 0.01)
+    assert round(flow.loss_bound or 0) == round(8 * 1448 * 1.22 / (0.0004 * 0.1))
+    (flow,) = joined(*moving(total_retrans=50, data_segs_out=40)).flows
+    assert (flow.loss_total, flow.loss_bound) == (None, None), "more than was ever sent"
     (flow,) = joined(
         *moving(unacked=1, bytes_acked=0, bytes_received=0, backoff=4, data_segs_out=1)
     ).flows

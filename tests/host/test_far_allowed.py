@@ -70,7 +70,7 @@ def test_a_path_that_is_not_on_the_list_is_refused(path: str) -> None:
 def test_only_netlink_messages_that_read_are_sent() -> None:
     reads = {
         route.GETLINK, route.GETADDR, route.GETROUTE, route.GETNEIGH, route.GETQDISC,
-        route.GETCLASS,
+        route.GETCLASS, route.GETFILTER,
     }  # fmt: skip
     sent = {
         (family, kind, dump)

@@ -77,6 +77,7 @@ _SUMS: Final[Mapping[str, str]] = {
     "ip_header_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors",
     "ip_expired": "Icmp.OutTimeExcds 6.Icmp6OutTimeExcds",
     "ip_unreachable": "Icmp.InDestUnreachs 6.Icmp6InDestUnreachs",
+    "too_big_sent": "6.Icmp6OutPktTooBigs",
     "ip_errors": "Ip.InHdrErrors 6.Ip6InHdrErrors IpExt.InTruncatedPkts 6.Ip6InTruncatedPkts "
     "6.Ip6InTooBigErrors",
     "ip_wire": "IpExt.InNoECTPkts IpExt.InECT1Pkts IpExt.InECT0Pkts IpExt.InCEPkts "
@@ -182,6 +183,7 @@ class Row:
     ip_unreachable: int | None = counter(
         "ICMP messages received: destination unreachable", "packets"
     )
+    too_big_sent: int | None = counter("ICMPv6 messages sent: packet too big", "packets")
     ip_errors: int | None = counter("IP packets received with a wrong header", "packets")
     ip_wire: int | None = counter("IP packets received; each of a merged packet counts", "packets")
     ip6_multicast: int | None = counter("IPv6 multicast packets received", "packets")

@@ -58,6 +58,7 @@ class Facts:
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)  # of kinds with `build`
     losses: Accounting | None = None  # of the whole look; None: it has not ended
     rhythms: tuple[Rhythm, ...] = ()  # drops and failed calls of it that came in bursts
+    elsewhere: tuple[Flow, ...] = ()  # flows of other network namespaces, for the kinds that look
 
     def here(self) -> Facts:
         """The facts without flows of other network namespaces, which have settings of their own."""

@@ -235,21 +235,16 @@ def _tcp(
         row.bytes_acked, row.snd_wnd, _offers(row), _loss_total(row), *place,
     )  # fmt: skip
     last = (
-        _full(row, tx, rtt),
-        *_lost(sent, again, had),
-        reordered,
-        site.namespace,
+        _full(row, tx, rtt), *_lost(sent, again, had), reordered, site.namespace,
         gaps / came if gaps is not None and came else None,
         row.rmem_alloc if row.rcv_ooopack and not row.recv_q else 0,
-        row.bytes_received,
-        came,
-        carried,
+        row.bytes_received, came, carried,
         max(0.0, sent - carried) if sent is not None and carried is not None else None,
         row.last_sent / 1e3 if row.last_sent is not None else None,
-        _seconds(row.busy_time),
-        _seconds(row.rcv_rtt or None),
+        _seconds(row.busy_time), _seconds(row.rcv_rtt or None),
         row.last_received / 1e3 if row.last_received is not None else None,
-    )
+        row.pmtu, formulas.loss_bound(row.mss, trip, _loss_total(row)),
+    )  # fmt: skip
     rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
     flow = Flow(*values, rests, why, *last)
     around.kept[row.cookie] = *inputs, flow
@@ -359,9 +354,11 @@ def _offers(row: TcpRow) -> int | None:
 
 
 def _loss_total(row: TcpRow) -> float | None:
-    """The shares of `_lost` since the connection began."""
+    """The shares of `_lost` since the connection began; what was sent again counts as sent too."""
     again, sent = row.total_retrans, row.data_segs_out
-    return max(0, again - (row.dsack_dups or 0)) / sent if again is not None and sent else None
+    if again is None or not sent or again > sent:
+        return None
+    return max(0, again - (row.dsack_dups or 0)) / sent
 
 
 def _bdp(rate: float, share: float, trip: float | None) -> float | None:

@@ -165,6 +165,7 @@ class Joiner:
             frame.missing,
         )  # fmt: skip
         around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere, self.memo)
+        facts = replace(facts, elsewhere=around)
         own = built(facts, lambda kind, known: self._own(kind, frame, known))
         facts = replace(facts, more=own, flows=facts.flows + around)
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts, load)))
@@ -394,6 +395,6 @@ def _by_interface(rows: Sequence[Entry[Any]]) -> dict[str, Entry[Any]]:
 def _clocks(frame: Frame) -> dict[int, core.Clock]:
     """The clock of each CPU that has a frequency policy."""
     return {
-        row.cpu: core.Clock(row.frequency, row.governor, row.epp, row.driver)
+        row.cpu: core.Clock(row.frequency, row.governor, row.epp, row.driver, row.least, row.most)
         for row in frame.rows("cpufreq")
     }

@@ -7,6 +7,7 @@ Rates are bit/s, sizes bytes, times seconds unless the name says otherwise. A fr
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Final
 
 PREAMBLE: Final = 8
@@ -20,6 +21,7 @@ IPV6: Final = 40
 TCP: Final = 20
 UDP: Final = 8
 TIMESTAMPS: Final = 12  # the TCP option with its padding
+MATHIS: Final = 1.22  # of MSS / RTT / sqrt(loss): an ACK for each segment, losses at random
 ON_WIRE: Final = PREAMBLE + GAP  # byte times in addition to the frame
 AROUND_PAYLOAD: Final = PREAMBLE + HEADER + FCS + GAP
 
@@ -92,6 +94,14 @@ def counted_to_payload(
 def bdp(rate: float, rtt: float) -> float:
     """Bandwidth-delay product: bytes in flight that fill the path."""
     return rate * rtt / 8
+
+
+def loss_bound(mss: float | None, rtt: float | None, ratio: float | None) -> float | None:
+    """The rate in bit/s that a loss-based control reaches at this loss (Mathis et al. 1997).
+
+    None without a loss, or where a value is not known.
+    """
+    return 8 * mss * MATHIS / (rtt * sqrt(ratio)) if mss and rtt and ratio else None
 
 
 def largest_window(scale: int) -> int:

@@ -125,3 +125,20 @@ def test_an_interface_that_follows_flows_follows_another_at_once() -> None:
     steady.hold([interface("peer", "a>b")], 60.0, 60.0)
     (other,) = steady.hold([interface("application", "c>d")], 61.0, 61.0)
     assert (other.stage.stage, other.flow) == ("application", "c>d")
+
+
+def test_a_link_that_was_full_a_moment_ago_still_holds_what_waits_in_its_ring() -> None:
+    def ring(load: float) -> Limit:
+        link = Reading("wire", "here", "link", "computed", "", load, None, 0.0)
+        full = Reading("tx-ring", "here", "ring", "measured", "", 1.0, None, 1.0)
+        return Limit("flow", "a>b", "tx", 1e9, stage=full, ladder=(full, link))
+
+    steady = Steady()
+    for second in range(8):
+        steady.hold([limit("wire")], second, 1000.0 + second)
+    (kept,) = steady.hold([ring(0.94)], 8, 1008.0)
+    assert (kept.stage.stage, kept.stage.held, kept.joint) == ("wire", 0.94, ("tx-ring",))
+    assert kept.ladder[0] is kept.stage
+    assert [one.stage for one in kept.ladder] == ["wire", "tx-ring"]
+    (kept,) = steady.hold([ring(0.5)], 9, 1009.0)
+    assert kept.stage.held == 0.0, "it is no longer near full"

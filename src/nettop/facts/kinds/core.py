@@ -59,6 +59,8 @@ class Core:
     governor: str | None = gauge("cpufreq governor", default=None)
     epp: str | None = gauge("energy performance preference", default=None)
     clock_driver: str | None = gauge("cpufreq driver", default=None)
+    lowest: float | None = gauge("lowest clock that cpufreq may set", "Hz", default=None)
+    highest: float | None = gauge("highest clock that cpufreq may set", "Hz", default=None)
     deep_idle: float | None = gauge(
         "time in C-states with an exit latency above 10 us", "%", default=None
     )
@@ -85,6 +87,8 @@ class Clock(NamedTuple):
     governor: str | None = None
     epp: str | None = None
     driver: str | None = None
+    lowest: float | None = None
+    highest: float | None = None
 
 
 _NO_CLOCK: Final = Clock()

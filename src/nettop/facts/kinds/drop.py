@@ -19,6 +19,7 @@ from ..flow_words import end, owners
 from ..kind import Kind
 from ..way.host import Host, address
 from ..way.lookup import routed
+from .filter import dropping as tc_dropping
 
 if TYPE_CHECKING:
     from ...collect.drop_reasons import Row as DropReasonRow
@@ -30,6 +31,7 @@ MEANT: Final = 0.5  # of the frames for others: if most are for an address of th
 HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 QUEUE: Final = "QDISC_DROP"
+TC: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress", QUEUE: ""}
 OTHER: Final = "OTHERHOST"
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", "IP_RPFILTER", "IP_INVALID_SOURCE", "IP_LOCALNET")
@@ -55,7 +57,7 @@ class Drop:
     of: str | None = gauge("from and to, such as", default=None)
     nics: str = gauge("interfaces", default="")
     nic: str | None = gauge("the interface where most are dropped", default=None)
-    filters: str = gauge("rules and policies of nf_tables that drop", default="")
+    filters: str = gauge("rules of nf_tables, or filters of tc, that drop", default="")
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = gauge("packets dropped", "packets/s", default=None)
 
@@ -78,7 +80,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
     dead = {nic.name for nic in facts.nics if nic.carrier is False}
     out = []
     for key, entries in found.items():
-        drop = _drop(*key, entries, host, dropping, programs)
+        drop = _of_tc(_drop(*key, entries, host, dropping, programs), frame)
         drop = _of_carrier(_of_tracking(drop, untracked), dead)
         out.append(_of_frames(drop, [entry.now for entry in entries], host))
     return tuple(out)
@@ -138,6 +140,15 @@ def _of_carrier(drop: Drop, dead: Collection[str]) -> Drop:
         f"what still leads there. Bring the link up, or set `ip link set {drop.nic} down`.",
         rests="net/sched/sch_generic.c, dev_deactivate_many(), noop_enqueue()",
     )  # fmt: skip
+
+
+def _of_tc(drop: Drop, frame: Frame) -> Drop:
+    """The drop with the filters of tc that drop there, or the programs that may."""
+    place = TC.get(drop.reason)
+    if place is None:
+        return drop
+    found = tc_dropping(frame.tables.get("filters", ()), place, drop.nics.split(", "))
+    return replace(drop, filters=most(found))
 
 
 def _of_tracking(drop: Drop, untracked: float) -> Drop:

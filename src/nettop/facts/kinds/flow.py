@@ -151,6 +151,12 @@ class Flow:
     since_data: float | None = gauge(
         "time since data last came; None: with thousands of sockets", "s", default=None
     )
+    pmtu: int | None = gauge("path MTU", "bytes", default=None)
+    loss_bound: float | None = gauge(
+        "rate that cubic or reno reaches at this loss and round trip (Mathis' formula)",
+        "bit/s",
+        default=None,
+    )
     limit_doing: str | None = gauge("what the core or thread that limits does", default=None)
     limit_relief: str | None = gauge("what relieves it of that work", default=None)
     limit_how: str | None = gauge(

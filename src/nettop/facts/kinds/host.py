@@ -213,6 +213,7 @@ class HostFact:
     tcp_twice: float | None = _SNMP.tcp_twice
     tcp_unsigned: float | None = _SNMP.tcp_unsigned
     ip_unreachable: float | None = _SNMP.ip_unreachable
+    too_big_sent: float | None = _SNMP.too_big_sent
 
 
 KIND = Kind(

@@ -1,12 +1,18 @@
-"""A tunnel interface: what it carries, and the interface that carries it.
+"""A tunnel interface: what it carries, what carries it, and the flows that lose segments in it.
 
 Overheads are those over IPv4, between the MTU of the tunnel and the packet outside: headers of
 IPv4 20, UDP 8, VXLAN and Geneve 8, GRE 4, WireGuard 32, and the inner Ethernet header 14 bytes.
+
+No table says through which tunnel a flow goes if a routing rule sends it there (wg-quick(8)) or if
+it comes from another network namespace. Its path MTU does, where it is that of one tunnel alone and
+not that of its interface: the kernel takes it from the last route (net/ipv4/route.c, ipv4_mtu()).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +20,7 @@ from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
+from .flow import Flow
 from .nic import Nic
 
 if TYPE_CHECKING:
@@ -24,6 +31,11 @@ OVERHEAD: Final = {
     "ip6tnl": 40, "ip6gre": 44, "ip6gretap": 58,
 }  # fmt: skip
 ENCRYPTED: Final = ("xfrm", "vti", "vti6")  # by IPsec: the overhead depends on the cipher
+HEADERS: Final = 80  # bytes of IPv6 with TCP and its options: with them a segment fills the MTU
+AGAIN: Final = 2  # doublings of a timeout: the same segment was lost at least twice
+CARRIED: Final = 0.5  # of what the flow sends: both are not counted at the same moments
+_LEFT: Final = "tx-checksum-ip-generic"
+_NONE: Final = Flow("", "")
 _CARRIERS: Final = ("nic", "bond", "vlan", "wireless", "veth")  # and a bridge with a port to them
 
 
@@ -41,17 +53,37 @@ class Tunnel:
     rx_packets: float | None = gauge("packets received", "packets/s", default=None)
     tx_packets: float | None = gauge("packets sent", "packets/s", default=None)
     threaded: bool | None = gauge("threaded NAPI", default=None)
+    checksums: bool | None = gauge(
+        "checksums inside are left to the interface below (tx-checksum-ip-generic)", default=None
+    )
+    loss: float | None = gauge(
+        "loss ratio of the flow through it that loses most", "ratio", default=None
+    )
+    trip: float | None = gauge("minimum round-trip time of that flow", "s", default=None)
+    remote: str | None = gauge("its other end", default=None)
+    process: str | None = gauge("process of that flow", default=None)
+    stuck: int | None = gauge(
+        "flows through it with full segments that were lost twice and more in turn",
+        "flows",
+        default=None,
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
     """The tunnels of kinds whose overhead is known, and those of IPsec."""
     links = [row for row in frame.rows("links") if row.kind in OVERHEAD or row.kind in ENCRYPTED]
     nics = {nic.name: nic for nic in facts.nics} if links else {}
-    found = []
+    found, alike = [], Counter(one.mtu for one in nics.values() if one.kind == "tunnel")
     for link in links:
         name, nic = link.interface, nics.get(link.interface)
         if nic is None:
             continue
+        losing = [
+            one
+            for one in (*facts.flows, *facts.elsewhere)
+            if one.loss_ratio and _through(one, nic, nics, alike)
+        ]
+        worst = max(losing, key=lambda one: one.loss_ratio or 0.0, default=_NONE)
         below = _below(nics.get(link.link or ""), facts.nics)
         least = max((one.mtu for one in below if one.mtu), default=None)
         found.append(
@@ -59,9 +91,32 @@ def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
                 name, below[0].name if len(below) == 1 else None, link.kind, nic.mtu,
                 least - OVERHEAD[link.kind] if least and link.kind in OVERHEAD else None,
                 nic.per_s.rx_packets, nic.per_s.tx_packets, nic.threaded,
+                next((one.on for one in nic.features if one.name == _LEFT), None),
+                worst.loss_ratio, worst.min_rtt, worst.remote or None, worst.process,
+                sum(map(_stuck, losing)),
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def _through(
+    flow: Flow, nic: Nic, nics: Mapping[str, Nic], alike: Mapping[int | None, int]
+) -> bool:
+    """Whether what the flow sends goes into the tunnel `nic`; `alike` counts tunnels by MTU."""
+    if not flow.wants or (nic.per_s.tx_bytes or 0.0) < CARRIED * (flow.tx_per_s or 0.0):
+        return False
+    if flow.nic == nic.name:
+        return True
+    if flow.pmtu != nic.mtu or alike[nic.mtu] > 1:
+        return False
+    if flow.namespace is None:
+        usual = nics.get(flow.nic or "")
+        return usual is not None and usual.kind != "loopback" and usual.mtu != nic.mtu
+    return not ip_address(flow.remote.partition("%")[0]).is_global
+
+
+def _stuck(flow: Flow) -> bool:
+    return (flow.backoff or 0) >= AGAIN and (flow.mss or 0) + HEADERS >= (flow.pmtu or 1)
 
 
 def _below(named: Nic | None, nics: Sequence[Nic]) -> list[Nic]:

@@ -22,6 +22,7 @@ AFTER: Final = 10.0
 MINUTE: Final = 60.0
 LOST: Final = 0.25  # of wall time: a held stage that limits for less can be replaced
 GONE: Final = 0.05  # the same within a minute after a change
+NEARLY: Final = 0.9  # of what a stage carries in use: it is as full as a moment ago
 WINDOW: Final = ("peer", "rwnd")  # two names for one clock of the kernel (rwnd_limited)
 
 Key = tuple[str, str, str, str | None]
@@ -100,11 +101,17 @@ def _settled(held: _Held, seen: Stage, limit: Limit, at: float) -> bool:
 
 
 def _kept(held: _Held, limit: Limit) -> Limit:
-    """The held stage with the present figures."""
+    """The held stage with the present figures.
+
+    A link may carry a little less than counts as full for a moment: what waits before it then,
+    in the ring, waits for the link.
+    """
     stage = next((one for one in limit.ladder if (one.stage, one.end) == held.stage), None)
     kept: Reading = stage if stage is not None else held.limit.stage
+    if kept.held <= 0.0 and (kept.utilisation or 0.0) >= NEARLY:
+        kept = replace(kept, held=min(limit.stage.held, kept.utilisation or 0.0))
     joint = tuple(dict.fromkeys((limit.stage.stage, *limit.joint)))
-    rest = tuple(one for one in limit.ladder if one is not kept)
+    rest = tuple(one for one in limit.ladder if one is not stage)
     same = limit.next is not None and limit.next.stage == kept.stage
     return replace(
         limit, stage=kept, joint=tuple(one for one in joint if one != kept.stage),

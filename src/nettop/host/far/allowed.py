@@ -47,7 +47,8 @@ _LINK = re.compile(
 _SECRET = re.compile(rb"(?:_key|secret|_secret)$")
 _UP = re.compile(rb"/sys/class/net/[^/]+/device/\.\./")  # the bus device of a virtio device
 
-_ROUTE = frozenset((18, 22, 26, 30, 38, 42, 94))  # RTM_GETLINK ADDR ROUTE NEIGH QDISC TCLASS STATS
+# RTM_GETLINK ADDR ROUTE NEIGH QDISC TCLASS TFILTER STATS
+_ROUTE = frozenset((18, 22, 26, 30, 38, 42, 46, 94))
 _DIAG = frozenset((18, 20))  # TCPDIAG_GETSOCK, SOCK_DIAG_BY_FAMILY
 _NETFILTER = frozenset((10 << 8 | 4, 10 << 8 | 7))  # NFT_MSG_GETCHAIN, NFT_MSG_GETRULE
 _GENERIC = {

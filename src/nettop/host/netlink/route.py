@@ -19,6 +19,7 @@ from .codec import Field, attribute, attributes, messages, numbered, text
 GETLINK, GETADDR, GETROUTE, GETNEIGH, GETQDISC, GETCLASS, GETSTATS = 18, 22, 26, 30, 38, 42, 94
 NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH, NEWQDISC, NEWCLASS, NEWSTATS = 16, 20, 24, 28, 36, 40, 92
 NEWRULE, GETRULE = 32, 34
+NEWFILTER, GETFILTER = 44, 46
 _SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: those of address families
 
 # family, lengths of destination and source, TOS, table, protocol, scope, type, flags; the head of
@@ -221,6 +222,12 @@ def classes(source: Asked, index: int, interface: str) -> bytes:
     body = struct.pack("=BxHiIII", 0, 0, index, 0, 0, 0)
     name = f"route/classes/{interface}"
     return source.netlink(Request("route", GETCLASS, body, name, dump=True))
+
+
+def filters(source: Asked, index: int, parent: int, name: str) -> bytes:
+    """Every filter of tc below one qdisc of an interface, with its actions and their counters."""
+    body = struct.pack("=BxHiIII", 0, 0, index, 0, parent, 0)
+    return source.netlink(Request("route", GETFILTER, body, f"route/filters/{name}", dump=True))
 
 
 def ip(raw: bytes) -> str:

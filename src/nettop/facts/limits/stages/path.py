@@ -13,10 +13,9 @@ around a container, or a shaper behind a bridge.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import sqrt
 from typing import Final
 
-from ....terms import units
+from ....terms import formulas, units
 from .. import Reading
 from ..following import BINDS
 from ..looks import Look
@@ -36,7 +35,6 @@ STAGES: Final = (
           fault=False, beyond=True),
 )  # fmt: skip
 LOSSY: Final = 1e-4  # of the segments lost: from here on the path limits by loss
-MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
 WINDOW: Final = 0.2  # of the time limited by the peer's window or the send buffer; below it: free
 REACHED: Final = 0.7  # of the bandwidth that BBR measured: it is reached
@@ -70,8 +68,9 @@ def _modelled(look: Look) -> Iterator[Reading]:
     lossy = ratio >= LOSSY and lost >= 0.05
     if not lossy and not (bbr and rtt >= LONG):
         return
-    speed = 8.0 * (look.now("delivery_rate") or 0) if bbr else (
-        8 * mss * MATHIS / (rtt / 1e6 * sqrt(ratio))
+    speed = (
+        8.0 * (look.now("delivery_rate") or 0) if bbr
+        else formulas.loss_bound(mss, rtt / 1e6, ratio) or 0.0
     )  # fmt: skip
     full = _window_used(look)
     why = f"{ratio:.2%} of the segments lost at {units.seconds(rtt / 1e6)} round trip"

@@ -1,0 +1,61 @@
+"""The flows that lose segments in a tunnel, also where a routing rule or a namespace hides it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from flow_tables import link
+
+from nettop.advice.judge.inline_facts import facts
+from nettop.facts.kinds import tunnel
+from nettop.frame.rates import Entry, Frame
+
+FLOW = {
+    "id": "tcp 10.8.0.2:1-192.0.2.9:2", "protocol": "tcp", "nic": "eth0", "remote": "192.0.2.9",
+    "wants": True, "tx_per_s": 40e3, "loss_ratio": 0.3, "min_rtt": 0.02, "backoff": 3,
+    "mss": 1368, "pmtu": 1420, "process": "app",
+}  # fmt: skip
+ETH = {"name": "eth0", "mtu": 1500, "per_s": {"tx_bytes": 90e3}}
+
+
+def tun(name: str = "wg0", mtu: int = 1420, sent: float = 80e3) -> dict[str, Any]:
+    return {"name": name, "kind": "tunnel", "mtu": mtu, "per_s": {"tx_bytes": sent},
+            "features": {"tx-checksum-ip-generic": True}}  # fmt: skip
+
+
+def seen(*nics: dict[str, Any], elsewhere: bool = False, **more: Any) -> tunnel.Tunnel:
+    whole = facts({"nics": [ETH, *nics], "flows": [{**FLOW, **more}]}, "server", 1.0)
+    if elsewhere:
+        pod = tuple(replace(one, namespace="pod", nic=None) for one in whole.flows)
+        whole = replace(whole, flows=(), elsewhere=pod)
+    kinds = {"wg0": "wireguard", "vx0": "vxlan"}
+    rows = [link(one["name"], 7, kind=kinds[one["name"]]) for one in nics]
+    frame = Frame(1.0, 1.0, {"links": [Entry(row) for row in rows]})
+    return tunnel.build(frame, whole)[0]
+
+
+def test_a_flow_that_is_routed_into_the_tunnel_is_told_with_its_loss() -> None:
+    one = seen(tun(), nic="wg0")
+    assert (one.loss, one.trip, one.remote, one.process) == (0.3, 0.02, "192.0.2.9", "app")
+    assert (one.stuck, one.checksums) == (1, True)
+
+
+def test_the_path_mtu_tells_the_tunnel_where_a_routing_rule_chose_it() -> None:
+    assert seen(tun()).stuck == 1
+    assert seen(tun(), pmtu=1500).loss is None, "the path MTU of the interface itself"
+    assert seen(tun(), tun("vx0")).loss is None, "two tunnels have this MTU"
+    assert seen(tun(sent=9e3)).loss is None, "the tunnel moves less than the flow"
+    assert seen(tun(), wants=False).loss is None
+    assert seen(tun(mtu=1500), pmtu=1500).loss is None, "the interface has this MTU too"
+
+
+def test_a_pod_is_in_the_tunnel_of_its_host_unless_it_speaks_to_the_internet() -> None:
+    vx0 = tun("vx0", 1450)
+    assert seen(vx0, elsewhere=True, pmtu=1450, remote="10.42.7.9").loss == 0.3
+    assert seen(vx0, elsewhere=True, pmtu=1450, remote="9.9.9.9").loss is None
+
+
+def test_full_segments_are_stuck_after_two_losses_in_turn() -> None:
+    assert seen(tun(), backoff=1).stuck == 0
+    assert seen(tun(), mss=1200).stuck == 0
