@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..terms.dataclass import picked
 from ..terms.errors import Refused
 from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
 
@@ -233,12 +234,9 @@ def document(
 
     return {
         "host": source.host,
-        "seconds": known.seconds,
-        "event": known.event,
-        "rate": known.rate,
+        **picked(known, "seconds event rate"),
         "samples": sum(known.stacks.values()),
-        "lost": known.lost,
-        "omitted": known.omitted,
+        **picked(known, "lost omitted"),
         "cost": None if cost is None else cost._asdict(),
         "targets": [_target(one) for one in work.groups(profiles.rows(known.stacks), target)],
     }
@@ -248,9 +246,7 @@ def _target(one: work.Group) -> dict[str, object]:
     from ..collect.profiles import words
 
     return {
-        "name": one.name,
-        "samples": one.samples,
-        "busy": one.busy,
+        **picked(one, "name samples busy"),
         "classes": [
             {
                 "class": work,

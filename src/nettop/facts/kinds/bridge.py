@@ -13,7 +13,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -37,9 +37,7 @@ class Bridge:
     held: tuple[str, ...] = gauge(
         "ports with a link that are disabled, or where no port of their kind forwards", default=()
     )
-    packets: float | None = gauge(
-        "packets received by the ports with the largest MTU", "packets/s", default=None
-    )
+    packets: float | None = maybe("packets received by the ports with the largest MTU", "packets/s")
     addressed: tuple[str, ...] = gauge(
         "ports with an IP address of their own, other than the link-local one", default=()
     )

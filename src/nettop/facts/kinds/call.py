@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import failed_calls
 from ...collect._words import RETURNED
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..call_reasons import BINDS, DATAGRAM, PEER, SIZE, exact
@@ -51,17 +51,16 @@ class Call:
     called: str = gauge("the call, and what the program gave beside an address", default="")
     by: str = gauge("the rule of the packet filter, or the reader, that refuses it", default="")
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
-    per_s: float | None = gauge("calls that fail", "calls/s", default=None)
-    share: float | None = gauge(
+    per_s: float | None = maybe("calls that fail", "calls/s")
+    share: float | None = maybe(
         "of the attempts to reach the same places, or of the datagrams to the same end, those "
         "that failed",
         "ratio",
-        default=None,
     )
-    opened: float | None = gauge(
+    opened: float | None = maybe(
         "connections opened meanwhile, of which some end so: an end that the other end decides",
-        "connections/s", default=None,
-    )  # fmt: skip
+        "connections/s",
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import drop_reasons
 from ...collect.ways import Question
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown, total
@@ -52,12 +52,12 @@ class Drop:
     rests: str = gauge("the source that defines it", default="")
     rule: str = gauge("the rule that explains it", default="")
     whose: str = gauge("protocols and local ports", default="")
-    of: str | None = gauge("from and to, such as", default=None)
+    of: str | None = maybe("from and to, such as")
     nics: str = gauge("interfaces", default="")
-    nic: str | None = gauge("the interface where most are dropped", default=None)
+    nic: str | None = maybe("the interface where most are dropped")
     filters: str = gauge("rules and policies of nf_tables that drop", default="")
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
-    per_s: float | None = gauge("packets dropped", "packets/s", default=None)
+    per_s: float | None = maybe("packets dropped", "packets/s")
 
 
 _ETH0: Final = re.compile(r"\beth0\b")

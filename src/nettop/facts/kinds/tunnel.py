@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -32,15 +32,15 @@ class Tunnel:
     """One tunnel. `nic` is the interface below it; None if several could be."""
 
     name: str = label("tunnel interface")
-    nic: str | None = gauge("interface that carries it", default=None)
+    nic: str | None = maybe("interface that carries it")
     kind: str = gauge("kind of tunnel: vxlan geneve wireguard gre ipip xfrm …", default="")
-    mtu: int | None = gauge("MTU", "bytes", default=None)
-    room: int | None = gauge(
-        "largest MTU that needs no fragments: MTU below less the headers", "bytes", default=None
+    mtu: int | None = maybe("MTU", "bytes")
+    room: int | None = maybe(
+        "largest MTU that needs no fragments: MTU below less the headers", "bytes"
     )
-    rx_packets: float | None = gauge("packets received", "packets/s", default=None)
-    tx_packets: float | None = gauge("packets sent", "packets/s", default=None)
-    threaded: bool | None = gauge("threaded NAPI", default=None)
+    rx_packets: float | None = maybe("packets received", "packets/s")
+    tx_packets: float | None = maybe("packets sent", "packets/s")
+    threaded: bool | None = maybe("threaded NAPI")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
