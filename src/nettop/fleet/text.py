@@ -9,6 +9,7 @@ from typing import Final
 
 from ..advice.rules.severity import MARKS
 from ..terms.text import cells, crop
+from ..terms.units import many
 from .report import Document
 
 WIDTH: Final = 80
@@ -152,8 +153,3 @@ def _names(label: str, names: Sequence[str], end: str) -> Iterator[str]:
     else:
         yield row
         yield indent[1:] + end
-
-
-def many(count: int, what: str) -> str:
-    """`1 host`, `2 hosts`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -16,9 +16,7 @@ def loses(look: Look) -> str:
             return str(way.decider)
     port = f"tcp port {flow.local_port}"
     for drop in more.get("drop", ()):
-        if drop.kind != NORMAL and any(
-            one == port or one.startswith(f"{port} ") for one in drop.whose.split(", ")
-        ):
+        if drop.kind != NORMAL and port in drop.ports:
             return f"this host drops packets of {port} ({drop.reason})"
     return ""
 
