@@ -8,9 +8,8 @@ from expression_host import NIC, scope
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.language.evaluate import evaluate
 from nettop.advice.language.expression import parse
-from nettop.advice.language.moment import Moment
+from nettop.advice.language.moment import Moment, Scope
 from nettop.advice.language.native import value_of
-from nettop.advice.language.scope import Scope
 from nettop.advice.language.syntax import ExpressionError
 from nettop.advice.language.template import template
 from nettop.facts import Facts

@@ -338,7 +338,7 @@ def test_a_counter_of_the_host_shows_where_the_kernel_drops() -> None:
 
 REFUSED: Mapping[str, Any] = {
     "id": "pool[7]/connection/ECONNREFUSED", "call": "connection", "error": "ECONNREFUSED",
-    "to": "10.0.0.5 port 5432", "events": 30, "per_s": 6.0, "share": 0.9,
+    "addresses": ["10.0.0.5"], "events": 30, "per_s": 6.0, "share": 0.9,
 }  # fmt: skip
 RIVAL = {"id": "10.0.0.5@eth0", "address": "10.0.0.5", "hardware": "02:01 02:02"}
 
@@ -347,7 +347,7 @@ RIVAL = {"id": "10.0.0.5@eth0", "address": "10.0.0.5", "hardware": "02:01 02:02"
     ("10.0.0.5", "two-hosts-with-one-address@10.0.0.5@eth0"), ("10.0.0.6", ""),
 ])  # fmt: skip
 def test_an_address_of_two_hosts_explains_what_is_refused_there(address: str, cause: str) -> None:
-    call = {**REFUSED, "to": f"10.0.0.9 port 1, {address} port 5432"}
+    call = {**REFUSED, "addresses": ["10.0.0.9", address]}
     found = {one.rule: one for one in findings(calls=[call], rivals=[RIVAL])}
     assert found["calls-fail"].cause == cause
     assert (next(iter(found)) == "two-hosts-with-one-address") is bool(cause)
@@ -356,7 +356,7 @@ def test_an_address_of_two_hosts_explains_what_is_refused_there(address: str, ca
 FILTERED: Mapping[str, Any] = {
     "id": "NETFILTER_DROP/nft_do_chain", "reason": "NETFILTER_DROP", "kind": "turned away",
     "rule": "firewall-drops", "packets": 300, "per_s": 60.0, "whose": "tcp port 5432 of db[9]",
-    "filters": "inet/fw/forward/2 (ct state invalid), inet/fw/in/9",
+    "ports": ["tcp port 5432"], "rules": ["inet/fw/forward/2", "inet/fw/in/9"],
 }  # fmt: skip
 
 
@@ -391,7 +391,7 @@ def test_what_the_packet_filter_drops_of_a_port_is_lost_on_no_path(
 
 @pytest.mark.parametrize(("error", "explained"), [("EADDRNOTAVAIL", True), ("ETIMEDOUT", False)])
 def test_used_up_ports_explain_the_calls_that_find_none(error: str, *, explained: bool) -> None:
-    call = {**REFUSED, "call": "connect", "error": error, "to": "10.0.0.5 port 80"}
+    call = {**REFUSED, "call": "connect", "error": error}
     full = {"id": "10.0.0.5:80", "local": "10.0.0.1", "waiting": 50, "available": 50,
             "reserved": 28182}  # fmt: skip
     found = {one.rule: one for one in findings(calls=[call], destinations=[full])}

@@ -16,7 +16,7 @@ CALL = {
 }  # fmt: skip
 DROP = {
     "id": "NETFILTER_DROP/nft_do_chain", "reason": "NETFILTER_DROP", "kind": "turned away",
-    "means": "a rule", "advice": "look", "packets": 50, "per_s": 10.0, "filters": "ip/out/OUT/2",
+    "means": "a rule", "advice": "look", "packets": 50, "per_s": 10.0, "rules": ["ip/out/OUT/2"],
 }  # fmt: skip
 
 
@@ -27,13 +27,13 @@ def found(**table: Any) -> dict[str, Finding]:
 
 
 def test_a_call_that_fails_follows_the_filter_rule_that_refuses_it() -> None:
-    named = found(calls=[{**CALL, "by": "ip/out/OUT/2"}], drops=[DROP])
+    named = found(calls=[{**CALL, "by": ["ip/out/OUT/2"]}], drops=[DROP])
     assert named["calls-fail"].cause == named["packets-turned-away"].id
     assert found(calls=[CALL], drops=[DROP])["calls-fail"].cause == ""
 
 
 def test_a_datagram_that_comes_back_follows_its_reader() -> None:
-    back = {**CALL, "error": "EAGAIN", "kind": "returned", "share": 1.0, "by": "logd[640]"}
+    back = {**CALL, "error": "EAGAIN", "kind": "returned", "share": 1.0, "by": ["640"]}
     reader = {"id": "logd[640]", "type": "dgram", "waiting": 8448, "pid": 640}
     program = {"pid": 640, "name": "logd", "state": "sleeps", "does": "sleeps", "cure": "look"}
     named = found(calls=[back], backends=[reader], programs=[program])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nettop.advice.judge.loss import measured
+from nettop.advice.judge.judge import measured
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_describe_shows_the_change_or_why_there_is_none(host: Host) -> None:
 
 def test_what_is_offered_says_who_can_do_it(host: Host) -> None:
     def how(setting: str, value: str, *, experiment: bool = False) -> str:
-        return plan.describe(setting, value, host.source, experiment=experiment)["how"]
+        return str(plan.describe(setting, value, host.source, experiment=experiment)["how"])
 
     assert how("sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864") == "apply"
     assert how("sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864", experiment=True) == "prove"

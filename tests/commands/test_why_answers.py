@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nettop.commands import _answers
+from nettop.commands import _way
 from nettop.facts.way import Flow
 
 TO = Flow("10.0.0.9", 53, protocol="udp")
@@ -46,7 +46,7 @@ def sockets(*inodes: int, unread: int = 0, port: int = 53) -> str:
 
 def outcome(*readings: str) -> Any:
     source: Any = Readings(*readings)
-    return _answers.unanswered(source, TO)
+    return _way.unanswered(source, TO)
 
 
 def test_sockets_that_wait_and_end_without_an_answer_are_counted() -> None:

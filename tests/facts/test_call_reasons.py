@@ -34,7 +34,7 @@ def test_datagrams_that_all_come_back_fail_at_their_reader() -> None:
     assert one is not None
     assert one.means == "The queue of Unix socket /dev/log of syslogd[640] is full"
     assert (one.share, one.to, one.called) == (1.0, "/dev/log", "sendto")
-    assert one.by == "syslogd[640]"
+    assert one.by == ("640",)
     assert "max_dgram_qlen (10)" in one.cause
     assert "nettop why 640" in one.advice
 
@@ -94,11 +94,11 @@ def test_a_send_that_the_packet_filter_forbids_names_the_rule_if_it_dropped_ther
     line = f"sendto EPERM 5 7 here {TO} 80 app\n"
     one = called(line, drop_reasons=[drop], nftables=[rule])
     assert one is not None
-    assert one.by == rule.told
+    assert one.by == (rule.name,)
     assert one.means == f"A rule of the packet filter forbids to send ({rule.told})"
     one = called(line.replace(" 80 ", " 81 "), drop_reasons=[drop], nftables=[rule])
     assert one is not None
-    assert (one.by, one.means) == ("", "A local rule forbids to send")
+    assert (one.by, one.means) == ((), "A local rule forbids to send")
 
 
 def test_datagrams_that_icmp_answers_are_of_a_program_that_asks_one_port_again() -> None:

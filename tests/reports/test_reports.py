@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from folded import folded
@@ -17,7 +17,6 @@ from nettop import reports
 from nettop.reports import csv, draw, html
 from nettop.reports.compare import compared
 from nettop.trials import report as trials_report
-from nettop.trials.documents import StudyDocument
 
 RESULTS = sorted((Path(__file__).parents[1] / "results").glob("*.json"))
 ASKS = {"script", "link", "img", "iframe", "object", "embed", "audio", "video", "base", "form"}
@@ -276,7 +275,7 @@ def test_one_run_of_each_shows_no_change() -> None:
     document["rows"][1]["against"] = "on"
     (table,) = reports.report(document).tables
     assert table.head[-1] == "change in the paper"
-    assert trials_report.changes(cast("StudyDocument", document)) == {"off": ("-50.0 %", "")}
+    assert trials_report.changes(document) == {"off": ("-50.0 %", "")}
 
 
 def test_a_change_of_shares_is_a_difference_and_has_no_ratio() -> None:
@@ -284,9 +283,7 @@ def test_a_change_of_shares_is_a_difference_and_has_no_ratio() -> None:
     on, off = document["rows"]
     on |= {"samples": [1.0, 3.0]}
     off |= {"samples": [8.0, 10.0], "against": "on"}
-    assert trials_report.changes(cast("StudyDocument", document)) == {
-        "off": ("-17 points", "+7 points")
-    }
+    assert trials_report.changes(document) == {"off": ("-17 points", "+7 points")}
     assert trials_report.cells_of(on, "percent lost") == ("2", "", "")
 
 
@@ -302,7 +299,7 @@ def test_what_cannot_be_compared_has_no_ratio(more: dict[str, Any], remark: str)
 def test_a_study_whose_baseline_was_not_run_has_no_measured_change() -> None:
     document = study([("on", 200, None), ("off", 100, 40.0)])
     document["rows"][1]["against"] = "on"
-    assert trials_report.changes(cast("StudyDocument", document)) == {"off": ("-50.0 %", "")}
+    assert trials_report.changes(document) == {"off": ("-50.0 %", "")}
 
 
 @pytest.mark.parametrize("many", [2, 20], ids=["upright", "lying"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nettop.advice.judge.inline_facts import facts
-from nettop.advice.language.moment import Moment
-from nettop.advice.language.scope import Scope
+from nettop.advice.language.moment import Moment, Scope
 from nettop.facts import Facts
 
 NIC: dict[str, Any] = {

@@ -10,7 +10,6 @@ import pytest
 
 from nettop import reports
 from nettop.trials import repeat, report, study
-from nettop.trials.documents import StudyDocument
 from nettop.trials.result import Latency, Measured, Options, Side, TrialResult
 from nettop.trials.run import TrialError
 
@@ -34,7 +33,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def runs(monkeypatch: pytest.MonkeyPatch, answers: list[Any], repeats: int) -> StudyDocument:
+def runs(monkeypatch: pytest.MonkeyPatch, answers: list[Any], repeats: int) -> dict[str, Any]:
     """The document of a study whose trials give these answers in turn."""
     left = list(answers)
 

@@ -14,7 +14,6 @@ import pytest
 from nettop.changes.journal import Journal
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
-from nettop.trials.documents import Interface
 from nettop.trials.experiment import METRICS, Sample
 from nettop.trials.length import ExperimentPlan
 from nettop.trials.peer import Cancelled
@@ -244,7 +243,7 @@ def test_metrics_read_their_figure() -> None:
 
 
 def test_losses_are_ratios_of_the_worse_end() -> None:
-    eth0: Interface = {
+    eth0 = {
         "rx_packets": 9000,
         "tx_packets": 1000,
         "rx_dropped": 5,

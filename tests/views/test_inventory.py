@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nettop.facts import Facts
 from nettop.host.recording import Replay, load
 from nettop.settings import UnknownError, parse, read
-from nettop.views.inventory import Inventory, address, inventory
+from nettop.views.inventory import address, inventory
 from nettop.views.observer import Observer, watch
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 
 
-def observed(name: str) -> tuple[Replay, Facts, Inventory]:
+def observed(name: str) -> tuple[Replay, Facts, dict[str, Any]]:
     source = Replay(load(str(HOSTS / name)))
     *_, last = watch(Observer(source, window=2.0), 2.0)
     return source, last.facts, inventory(last.facts, last.frame.wall)

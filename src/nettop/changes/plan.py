@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NotRequired, TypedDict
+from typing import Any
 
 from .. import settings
 from ..host.source import Source
@@ -83,25 +83,14 @@ def refused(
     )
 
 
-class StepDocument(TypedDict):
-    """One wanted value as JSON; `before` is None, with `because`, if it cannot be read.
+def describe(
+    setting: str, value: str, source: Source, *, experiment: bool = False
+) -> dict[str, Any]:
+    """One wanted value with the current one, and how it is set: `step` in schema.json.
 
-    `how`: "apply" if `nettop apply` sets it, "prove" if only a test decides whether it helps,
-    "by-hand" if nettop cannot set it on this host; `because` says why.
+    An error is in `because`, and the value before is then None.
     """
-
-    setting: str
-    before: int | str | list[int] | None
-    after: int | str | list[int]
-    risk: str
-    shell: str  # the equivalent command
-    how: str
-    because: NotRequired[str]
-
-
-def describe(setting: str, value: str, source: Source, *, experiment: bool = False) -> StepDocument:
-    """One wanted value with the current one, and how it is set; an error is in `because`."""
-    document: StepDocument = {
+    document: dict[str, Any] = {
         "setting": setting, "before": None, "after": data(setting, value), "risk": "none",
         "shell": "", "how": "prove" if experiment else "apply",
     }  # fmt: skip

@@ -12,7 +12,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, ClassVar, Final, NamedTuple
 
-from ..frame.fields import Packed, counter, gauge, label, light
+from ..frame.fields import Packed, counter, gauge, label, light, maybe
 from ..host.netlink import diag
 from ..host.netlink.codec import text
 from ..terms.dataclass import dataclass
@@ -50,54 +50,46 @@ class Row:
     send_q: int = gauge("unacknowledged bytes; listening: backlog limit", "bytes")
     uid: int = gauge("owning process")
     inode: int = gauge("socket inode")
-    rmem_alloc: int | None = gauge("receive memory in use", "bytes", default=None)
-    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
-    wmem_alloc: int | None = gauge("send memory in use below the socket", "bytes", default=None)
-    sndbuf: int | None = gauge("send buffer", "bytes", default=None)
-    fwd_alloc: int | None = gauge("memory reserved", "bytes", default=None)
-    wmem_queued: int | None = gauge("send memory in use", "bytes", default=None)
-    optmem: int | None = gauge("option memory", "bytes", default=None)
-    backlog: int | None = gauge("socket backlog", "bytes", default=None)
+    rmem_alloc: int | None = maybe("receive memory in use", "bytes")
+    rcvbuf: int | None = maybe("receive buffer", "bytes")
+    wmem_alloc: int | None = maybe("send memory in use below the socket", "bytes")
+    sndbuf: int | None = maybe("send buffer", "bytes")
+    fwd_alloc: int | None = maybe("memory reserved", "bytes")
+    wmem_queued: int | None = maybe("send memory in use", "bytes")
+    optmem: int | None = maybe("option memory", "bytes")
+    backlog: int | None = maybe("socket backlog", "bytes")
     drops: int | None = counter("packets dropped at the socket", "packets", default=None)
-    mss: int | None = gauge("segment size", "bytes", default=None)
-    unacked: int | None = gauge("segments in flight", "segments", default=None)
-    lost: int | None = gauge("segments marked lost", "segments", default=None)
-    last_sent: int | None = gauge(
-        "time since data was last sent, when the socket last changed; None: in a packed row",
-        "ms",
-        default=None,
+    mss: int | None = maybe("segment size", "bytes")
+    unacked: int | None = maybe("segments in flight", "segments")
+    lost: int | None = maybe("segments marked lost", "segments")
+    last_sent: int | None = maybe(
+        "time since data was last sent, when the socket last changed; None: in a packed row", "ms"
     )
-    last_received: int | None = gauge(
-        "time since data last came, when the socket last changed; None: in a packed row",
-        "ms",
-        default=None,
+    last_received: int | None = maybe(
+        "time since data last came, when the socket last changed; None: in a packed row", "ms"
     )
-    pmtu: int | None = gauge("path MTU", "bytes", default=None)
-    rcv_ssthresh: int | None = gauge(
-        "largest window that this end offers now", "bytes", default=None
-    )
-    rtt: int | None = gauge("smoothed round-trip time", "us", default=None)
-    rttvar: int | None = gauge("round-trip time variation", "us", default=None)
-    ssthresh: int | None = gauge(
-        "slow-start threshold; None: not yet set", "segments", default=None
-    )
-    cwnd: int | None = gauge("congestion window", "segments", default=None)
-    rcv_rtt: int | None = gauge("round-trip time measured by the receiver", "us", default=None)
-    rcv_space: int | None = gauge("receive space", "bytes", default=None)
+    pmtu: int | None = maybe("path MTU", "bytes")
+    rcv_ssthresh: int | None = maybe("largest window that this end offers now", "bytes")
+    rtt: int | None = maybe("smoothed round-trip time", "us")
+    rttvar: int | None = maybe("round-trip time variation", "us")
+    ssthresh: int | None = maybe("slow-start threshold; None: not yet set", "segments")
+    cwnd: int | None = maybe("congestion window", "segments")
+    rcv_rtt: int | None = maybe("round-trip time measured by the receiver", "us")
+    rcv_space: int | None = maybe("receive space", "bytes")
     total_retrans: int | None = counter("retransmitted segments", "segments", default=None)
-    pacing_rate: int | None = gauge("pacing rate; None: unlimited", "bytes/s", default=None)
-    max_pacing_rate: int | None = gauge(
-        "pacing rate limit (SO_MAX_PACING_RATE); None: unlimited", "bytes/s", default=None
+    pacing_rate: int | None = maybe("pacing rate; None: unlimited", "bytes/s")
+    max_pacing_rate: int | None = maybe(
+        "pacing rate limit (SO_MAX_PACING_RATE); None: unlimited", "bytes/s"
     )
     bytes_acked: int | None = counter("bytes the peer acknowledged", "bytes", default=None)
     bytes_received: int | None = counter("bytes received", "bytes", default=None)
     segs_out: int | None = counter("segments sent", "segments", default=None)
     segs_in: int | None = counter("segments received", "segments", default=None)
-    notsent: int | None = gauge("unsent bytes", "bytes", default=None)
-    min_rtt: int | None = gauge("minimum round-trip time", "us", default=None)
+    notsent: int | None = maybe("unsent bytes", "bytes")
+    min_rtt: int | None = maybe("minimum round-trip time", "us")
     data_segs_in: int | None = counter("segments received with data", "segments", default=None)
     data_segs_out: int | None = counter("segments sent with data", "segments", default=None)
-    delivery_rate: int | None = gauge("delivery rate; None: none yet", "bytes/s", default=None)
+    delivery_rate: int | None = maybe("delivery rate; None: none yet", "bytes/s")
     busy_time: int | None = counter("busy time: data in flight", "us", default=None)
     rwnd_limited: int | None = counter("time limited by the peer's window", "us", default=None)
     sndbuf_limited: int | None = counter("time limited by the send buffer", "us", default=None)
@@ -110,8 +102,8 @@ class Row:
     dsack_dups: int | None = counter("spurious retransmissions (DSACK)", "segments", default=None)
     reord_seen: int | None = counter("reordering events", "events", default=None)
     rcv_ooopack: int | None = counter("segments received out of order", "segments", default=None)
-    snd_wnd: int | None = gauge("window the peer offers", "bytes", default=None)
-    v6only: bool | None = gauge("listening: takes no IPv4 (IPV6_V6ONLY)", default=None)
+    snd_wnd: int | None = maybe("window the peer offers", "bytes")
+    v6only: bool | None = maybe("listening: takes no IPv4 (IPV6_V6ONLY)")
 
 
 _PLACES: Final = {f.name: place for place, f in enumerate(fields(Row))}

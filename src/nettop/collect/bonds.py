@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -35,11 +35,11 @@ class Row:
 
     interface: str = label("bond")
     mode: str = gauge("802.3ad active-backup balance-xor …")
-    policy: str | None = gauge("transmit hash policy, e.g. layer2 or layer3+4", default=None)
-    partner: bool | None = gauge("802.3ad: an LACP partner answers", default=None)
+    policy: str | None = maybe("transmit hash policy, e.g. layer2 or layer3+4")
+    partner: bool | None = maybe("802.3ad: an LACP partner answers")
     ports: int = gauge("ports with a link", "ports", default=0)
-    outside: int | None = gauge(
-        "802.3ad: ports with a link that are not in the active aggregator", "ports", default=None
+    outside: int | None = maybe(
+        "802.3ad: ports with a link that are not in the active aggregator", "ports"
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Final
 
-from ..frame.fields import gauge, label, light
+from ..frame.fields import gauge, label, light, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -32,7 +32,7 @@ class Row:
     queue: str = label("tx-N")
     inflight: int = gauge("bytes in flight to the device", "bytes")
     limit: int = gauge("byte queue limit now", "bytes")
-    limit_max: int | None = gauge("largest byte queue limit", "bytes", default=None)
+    limit_max: int | None = maybe("largest byte queue limit", "bytes")
 
 
 @dataclass

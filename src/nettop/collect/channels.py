@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import label, maybe
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -20,16 +20,14 @@ class Row:
     """Channels of one interface (`ethtool -l`); None: the driver has no channels of this kind."""
 
     interface: str = label("interface name")
-    rx: int | None = gauge("receive channels", "channels", default=None)
-    tx: int | None = gauge("transmit channels", "channels", default=None)
-    combined: int | None = gauge("combined channels", "channels", default=None)
-    other: int | None = gauge(
-        "channels for link events and other interrupts", "channels", default=None
-    )
-    rx_max: int | None = gauge("receive channels maximum", "channels", default=None)
-    tx_max: int | None = gauge("transmit channels maximum", "channels", default=None)
-    combined_max: int | None = gauge("combined channels maximum", "channels", default=None)
-    other_max: int | None = gauge("other channels maximum", "channels", default=None)
+    rx: int | None = maybe("receive channels", "channels")
+    tx: int | None = maybe("transmit channels", "channels")
+    combined: int | None = maybe("combined channels", "channels")
+    other: int | None = maybe("channels for link events and other interrupts", "channels")
+    rx_max: int | None = maybe("receive channels maximum", "channels")
+    tx_max: int | None = maybe("transmit channels maximum", "channels")
+    combined_max: int | None = maybe("combined channels maximum", "channels")
+    other_max: int | None = maybe("other channels maximum", "channels")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
@@ -35,9 +35,9 @@ class Row:
     handle: str = label("class, e.g. 1:10")
     parent: str = gauge("parent class; root: none")
     leaf: bool = gauge("no class below it: packets wait here")
-    rate: float | None = gauge("guaranteed rate", "bit/s", default=None)
-    ceiling: float | None = gauge("rate limit with what others do not use", "bit/s", default=None)
-    backlog: int | None = gauge("queued bytes", "bytes", default=None)
+    rate: float | None = maybe("guaranteed rate", "bit/s")
+    ceiling: float | None = maybe("rate limit with what others do not use", "bit/s")
+    backlog: int | None = maybe("queued bytes", "bytes")
     bytes: int | None = counter("bytes sent", "bytes", default=None)
     drops: int | None = counter("packets dropped", "packets", default=None)
     overlimits: int | None = counter("rate overlimits", "events", default=None)

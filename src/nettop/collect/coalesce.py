@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import label, maybe
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -26,43 +26,35 @@ class Row:
     """Coalescing of one interface; None: the driver does not have this parameter."""
 
     interface: str = label("interface name")
-    adaptive_rx: bool | None = gauge("adaptive receive moderation", default=None)
-    adaptive_tx: bool | None = gauge("adaptive transmit moderation", default=None)
-    rx_usecs: int | None = gauge("receive interrupt delay", "us", default=None)
-    rx_frames: int | None = gauge("receive frames before an interrupt", "frames", default=None)
-    tx_usecs: int | None = gauge("transmit interrupt delay", "us", default=None)
-    tx_frames: int | None = gauge("transmit frames before an interrupt", "frames", default=None)
-    rx_usecs_irq: int | None = gauge(
-        "receive interrupt delay while an interrupt is handled", "us", default=None
-    )
-    rx_frames_irq: int | None = gauge("frames while one is served", "frames", default=None)
-    tx_usecs_irq: int | None = gauge(
-        "transmit interrupt delay while an interrupt is handled", "us", default=None
-    )
-    tx_frames_irq: int | None = gauge("frames while one is served", "frames", default=None)
-    rx_usecs_low: int | None = gauge("receive interrupt delay at a low rate", "us", default=None)
-    rx_frames_low: int | None = gauge("receive frames at low rate", "frames", default=None)
-    tx_usecs_low: int | None = gauge("transmit interrupt delay at a low rate", "us", default=None)
-    tx_frames_low: int | None = gauge("transmit frames at low rate", "frames", default=None)
-    rx_usecs_high: int | None = gauge("receive interrupt delay at a high rate", "us", default=None)
-    rx_frames_high: int | None = gauge("receive frames at high rate", "frames", default=None)
-    tx_usecs_high: int | None = gauge("transmit interrupt delay at a high rate", "us", default=None)
-    tx_frames_high: int | None = gauge("transmit frames at high rate", "frames", default=None)
-    pkt_rate_low: int | None = gauge(
-        "packet rate below which the low values apply", "packets/s", default=None
-    )
-    pkt_rate_high: int | None = gauge(
-        "packet rate above which the high values apply", "packets/s", default=None
-    )
-    rate_sample_interval: int | None = gauge("packet rate sampling interval", "s", default=None)
-    stats_block_usecs: int | None = gauge("statistics update delay", "us", default=None)
-    cqe_mode_rx: bool | None = gauge("timer restarts with each completion", default=None)
-    cqe_mode_tx: bool | None = gauge("timer restarts with each completion", default=None)
-    tx_aggr_max_bytes: int | None = gauge("largest transmit aggregate", "bytes", default=None)
-    tx_aggr_max_frames: int | None = gauge("frames in an aggregate", "frames", default=None)
-    tx_aggr_time_usecs: int | None = gauge("transmit aggregation timeout", "us", default=None)
-    rx_profile: str | None = gauge("DIM receive steps: usec,packets,completions …", default=None)
-    tx_profile: str | None = gauge("DIM transmit steps", default=None)
+    adaptive_rx: bool | None = maybe("adaptive receive moderation")
+    adaptive_tx: bool | None = maybe("adaptive transmit moderation")
+    rx_usecs: int | None = maybe("receive interrupt delay", "us")
+    rx_frames: int | None = maybe("receive frames before an interrupt", "frames")
+    tx_usecs: int | None = maybe("transmit interrupt delay", "us")
+    tx_frames: int | None = maybe("transmit frames before an interrupt", "frames")
+    rx_usecs_irq: int | None = maybe("receive interrupt delay while an interrupt is handled", "us")
+    rx_frames_irq: int | None = maybe("frames while one is served", "frames")
+    tx_usecs_irq: int | None = maybe("transmit interrupt delay while an interrupt is handled", "us")
+    tx_frames_irq: int | None = maybe("frames while one is served", "frames")
+    rx_usecs_low: int | None = maybe("receive interrupt delay at a low rate", "us")
+    rx_frames_low: int | None = maybe("receive frames at low rate", "frames")
+    tx_usecs_low: int | None = maybe("transmit interrupt delay at a low rate", "us")
+    tx_frames_low: int | None = maybe("transmit frames at low rate", "frames")
+    rx_usecs_high: int | None = maybe("receive interrupt delay at a high rate", "us")
+    rx_frames_high: int | None = maybe("receive frames at high rate", "frames")
+    tx_usecs_high: int | None = maybe("transmit interrupt delay at a high rate", "us")
+    tx_frames_high: int | None = maybe("transmit frames at high rate", "frames")
+    pkt_rate_low: int | None = maybe("packet rate below which the low values apply", "packets/s")
+    pkt_rate_high: int | None = maybe("packet rate above which the high values apply", "packets/s")
+    rate_sample_interval: int | None = maybe("packet rate sampling interval", "s")
+    stats_block_usecs: int | None = maybe("statistics update delay", "us")
+    cqe_mode_rx: bool | None = maybe("timer restarts with each completion")
+    cqe_mode_tx: bool | None = maybe("timer restarts with each completion")
+    tx_aggr_max_bytes: int | None = maybe("largest transmit aggregate", "bytes")
+    tx_aggr_max_frames: int | None = maybe("frames in an aggregate", "frames")
+    tx_aggr_time_usecs: int | None = maybe("transmit aggregation timeout", "us")
+    rx_profile: str | None = maybe("DIM receive steps: usec,packets,completions …")
+    tx_profile: str | None = maybe("DIM transmit steps")
 
 
 def read(source: Source) -> Sequence[Row]:

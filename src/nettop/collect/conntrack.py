@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..files.bounds import count
-from ..frame.fields import counter, gauge
+from ..frame.fields import counter, gauge, maybe
 from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -29,8 +29,8 @@ class Row:
     """The one row."""
 
     count: int = gauge("tracked connections", "connections")
-    most: int | None = gauge("connection tracking limit", "connections", default=None)
-    buckets: int | None = gauge("hash buckets", "buckets", default=None)
+    most: int | None = maybe("connection tracking limit", "connections")
+    buckets: int | None = maybe("hash buckets", "buckets")
     drops: int | None = counter("packets dropped by connection tracking", "packets", default=None)
     early_drops: int | None = counter("entries evicted to make room", "entries", default=None)
     failures: int | None = counter("entries not inserted", "entries", default=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -24,13 +24,13 @@ class Row:
     """One CPU with its policy's settings."""
 
     cpu: int = label("CPU number")
-    governor: str | None = gauge("scaling governor", default=None)
-    epp: str | None = gauge("energy performance preference", default=None)
-    driver: str | None = gauge("scaling driver", default=None)
-    frequency: float | None = gauge("current clock", "Hz", default=None)
-    least: float | None = gauge("lowest clock the policy allows", "Hz", default=None)
-    most: float | None = gauge("highest clock the policy allows", "Hz", default=None)
-    max_frequency: float | None = gauge("highest clock of the hardware", "Hz", default=None)
+    governor: str | None = maybe("scaling governor")
+    epp: str | None = maybe("energy performance preference")
+    driver: str | None = maybe("scaling driver")
+    frequency: float | None = maybe("current clock", "Hz")
+    least: float | None = maybe("lowest clock the policy allows", "Hz")
+    most: float | None = maybe("highest clock the policy allows", "Hz")
+    max_frequency: float | None = maybe("highest clock of the hardware", "Hz")
 
 
 def read(source: Source) -> list[Row]:

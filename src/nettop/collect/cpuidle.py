@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, label, maybe
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
@@ -28,8 +28,8 @@ class Row:
 
     cpu: int = label("CPU number")
     deep: float = counter("time in states with an exit latency above 10 us", "s")
-    deepest: str | None = gauge("deepest state in use", default=None)
-    latency: float | None = gauge("exit latency of the deepest state", "s", default=None)
+    deepest: str | None = maybe("deepest state in use")
+    latency: float | None = maybe("exit latency of the deepest state", "s")
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import driver, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -23,25 +23,24 @@ class Row:
 
     interface: str = label("interface name")
     driver: str = gauge("kernel driver")
-    version: str | None = gauge("driver version", default=None)
-    firmware: str | None = gauge("firmware version", default=None)
-    bus: str | None = gauge("bus address, e.g. 0000:41:00.0", default=None)
-    title: str | None = gauge("description; None: not in the driver table", default=None)
-    para: bool | None = gauge("paravirtual device", default=None)
-    arfs: bool | None = gauge("accelerated RFS support", default=None)
-    fcs_counted: bool | None = gauge("byte counters include the frame check sequence", default=None)
-    link_ring: str | None = gauge(
+    version: str | None = maybe("driver version")
+    firmware: str | None = maybe("firmware version")
+    bus: str | None = maybe("bus address, e.g. 0000:41:00.0")
+    title: str | None = maybe("description; None: not in the driver table")
+    para: bool | None = maybe("paravirtual device")
+    arfs: bool | None = maybe("accelerated RFS support")
+    fcs_counted: bool | None = maybe("byte counters include the frame check sequence")
+    link_ring: str | None = maybe(
         "link statistic that counts only packets lost at a full ring; empty: none does; "
-        "None: driver not in the table",
-        default=None,
+        "None: driver not in the table"
     )
-    ring_drops_unless: str | None = gauge(
-        "pause with which a full ring shows in the receive FIFO: rx or tx", default=None
+    ring_drops_unless: str | None = maybe(
+        "pause with which a full ring shows in the receive FIFO: rx or tx"
     )
-    dynamic_usecs: tuple[int, ...] | None = gauge(
-        "values of rx-usecs that select dynamic moderation, not a delay", default=None
+    dynamic_usecs: tuple[int, ...] | None = maybe(
+        "values of rx-usecs that select dynamic moderation, not a delay"
     )
-    notes: str | None = gauge("notes on its counters", default=None)
+    notes: str | None = maybe("notes on its counters")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

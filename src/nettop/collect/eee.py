@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._settings import every, flag
@@ -23,10 +23,10 @@ class Row:
     """EEE of one interface."""
 
     interface: str = label("interface name")
-    active: bool | None = gauge("agreed with the link partner", default=None)
-    enabled: bool | None = gauge("advertised to the link partner", default=None)
-    tx_lpi: bool | None = gauge("low power idle of the transmitter", default=None)
-    tx_lpi_usecs: int | None = gauge("idle time before low power", "us", default=None)
+    active: bool | None = maybe("agreed with the link partner")
+    enabled: bool | None = maybe("advertised to the link partner")
+    tx_lpi: bool | None = maybe("low power idle of the transmitter")
+    tx_lpi_usecs: int | None = maybe("idle time before low power", "us")
 
 
 def read(source: Source) -> Sequence[Row]:

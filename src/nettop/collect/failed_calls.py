@@ -15,10 +15,13 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..frame.fields import counter, gauge, label, light
+from ..host.bpf import PEER, SIZE
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted, _words
 from ._table import Table
+
+__all__ = ["PEER", "SIZE"]  # of arguments, for facts
 
 TABLE: Final = Table(every=0.9, counted="calls", absent=True)
 OPENED: Final = "0"  # error of an attempt to connect, or of a datagram, that succeeded

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Field, decode, messages
 from ..host.source import Source
@@ -38,7 +38,7 @@ class Row:
     hardware: str = label("hardware address; of VXLAN all zeros for what has no entry")
     remote: str = label("IP address of the VXLAN's remote end; empty: an entry of a bridge")
     vlan: int = label("VLAN of the entry; 0: none")
-    master: str | None = gauge("the bridge", default=None)
+    master: str | None = maybe("the bridge")
     state: str = gauge("learned static permanent", default="learned")
     told: bool = gauge("a routing daemon or a driver keeps it", default=False)
     sticky: bool = gauge("the bridge does not move it to another port", default=False)

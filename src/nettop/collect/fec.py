@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import ethtool
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
@@ -25,8 +25,8 @@ class Row:
     """FEC of one interface; the kernel names its modes among the link modes: RS BASER LLRS None."""
 
     interface: str = label("interface name")
-    active: str | None = gauge("mode in use", default=None)
-    auto: bool | None = gauge("selected by the device", default=None)
+    active: str | None = maybe("mode in use")
+    auto: bool | None = maybe("selected by the device")
     modes: tuple[str, ...] = gauge("modes configured", default=())
     corrected: int | None = counter("corrected blocks", "blocks", default=None)
     uncorrectable: int | None = counter("uncorrectable blocks", "blocks", default=None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
@@ -37,9 +37,9 @@ class Row:
     metric: int = label("metric: the lowest is preferred")
     hop: int = label("number of the next hop")
     kind: str = gauge("unicast local blackhole unreachable prohibit throw …")
-    interface: str | None = gauge("outgoing interface", default=None)
-    gateway: str | None = gauge("next hop", default=None)
-    source: str | None = gauge("source address", default=None)
+    interface: str | None = maybe("outgoing interface")
+    gateway: str | None = maybe("next hop")
+    source: str | None = maybe("source address")
     dead: bool = gauge("not used: its interface is down", default=False)
     linkdown: bool = gauge("its interface has no carrier", default=False)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -24,18 +24,17 @@ class Row:
     """One interface, `all` or `default`. None: not there."""
 
     interface: str = label("interface name; all: the switches of the host")
-    forwarding: int | None = gauge("IPv4 packets are forwarded", default=None)
-    rp_filter: int | None = gauge("reverse path filter: 0 off, 1 strict, 2 loose", default=None)
-    forwarding6: int | None = gauge("IPv6 packets are forwarded", default=None)
-    arp_ignore: int | None = gauge(
-        "ARP requests that get no answer: 0 none, 1 for addresses of other interfaces …",
-        default=None,
+    forwarding: int | None = maybe("IPv4 packets are forwarded")
+    rp_filter: int | None = maybe("reverse path filter: 0 off, 1 strict, 2 loose")
+    forwarding6: int | None = maybe("IPv6 packets are forwarded")
+    arp_ignore: int | None = maybe(
+        "ARP requests that get no answer: 0 none, 1 for addresses of other interfaces …"
     )
-    accept_ra: int | None = gauge(
-        "router advertisements: 0 ignored, 1 taken unless it forwards, 2 taken", default=None
+    accept_ra: int | None = maybe(
+        "router advertisements: 0 ignored, 1 taken unless it forwards, 2 taken"
     )
-    disabled6: int | None = gauge("IPv6 is off", default=None)
-    hop_limit: int | None = gauge("hop limit of what this host sends by IPv6", default=None)
+    disabled6: int | None = maybe("IPv6 is off")
+    hop_limit: int | None = maybe("hop limit of what this host sends by IPv6")
 
 
 def read(source: Source) -> list[Row]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -26,8 +26,8 @@ class Row:
     """One interface that is a device."""
 
     nic: str = label("interface")
-    group: int | None = gauge("IOMMU group; None: no IOMMU", default=None)
-    type: str | None = gauge("DMA, DMA-FQ, identity …; None: not reported", default=None)
+    group: int | None = maybe("IOMMU group; None: no IOMMU")
+    type: str | None = maybe("DMA, DMA-FQ, identity …; None: not reported")
 
 
 def read(source: Source) -> list[Row]:

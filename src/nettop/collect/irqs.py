@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ..frame.fields import gauge, label, light
+from ..frame.fields import gauge, label, light, maybe
 from ..host.netlink import netdev, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -32,13 +32,13 @@ class Row:
     """One interrupt. `allowed` is the configured affinity, `effective` that of the hardware."""
 
     irq: str = label("interrupt number, as in interrupts")
-    allowed: tuple[int, ...] | None = gauge("allowed CPUs", default=None)
-    effective: tuple[int, ...] | None = gauge("effective CPUs (Linux 4.13)", default=None)
-    hint: tuple[int, ...] | None = gauge("affinity hint of the driver; empty: none", default=None)
-    node: int | None = gauge("NUMA node of the allocation", default=None)
-    device: str | None = gauge("device, e.g. 0000:41:00.0 or virtio2", default=None)
+    allowed: tuple[int, ...] | None = maybe("allowed CPUs")
+    effective: tuple[int, ...] | None = maybe("effective CPUs (Linux 4.13)")
+    hint: tuple[int, ...] | None = maybe("affinity hint of the driver; empty: none")
+    node: int | None = maybe("NUMA node of the allocation")
+    device: str | None = maybe("device, e.g. 0000:41:00.0 or virtio2")
     nics: tuple[str, ...] = gauge("interfaces of the device", default=())
-    msi: bool | None = gauge("message-signalled; False: legacy line", default=None)
+    msi: bool | None = maybe("message-signalled; False: legacy line")
     queues: tuple[str, ...] = gauge(
         "queues of the interrupt as the kernel reports them, e.g. eth0/rx-0; empty: not reported",
         default=(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import gauge
+from ..frame.fields import gauge, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -36,17 +36,15 @@ class Row:
     """The one row. None: unknown."""
 
     release: str = gauge("kernel release, e.g. 6.1.0-18-amd64")
-    hostname: str | None = gauge("host name", default=None)
-    cmdline: str | None = gauge("kernel command line", default=None)
-    boot_id: str | None = gauge("boot identifier", default=None)
-    memory: int | None = gauge("memory", "bytes", default=None)
-    page: int | None = gauge("page size", "bytes", default=None)
-    virtual: str | None = gauge("hypervisor, if the host is a guest", default=None)
-    container: bool | None = gauge("own network namespace", default=None)
-    admin: bool | None = gauge(
-        "permission to change network settings (CAP_NET_ADMIN)", default=None
-    )
-    product: str | None = gauge("product name of the machine", default=None)
+    hostname: str | None = maybe("host name")
+    cmdline: str | None = maybe("kernel command line")
+    boot_id: str | None = maybe("boot identifier")
+    memory: int | None = maybe("memory", "bytes")
+    page: int | None = maybe("page size", "bytes")
+    virtual: str | None = maybe("hypervisor, if the host is a guest")
+    container: bool | None = maybe("own network namespace")
+    admin: bool | None = maybe("permission to change network settings (CAP_NET_ADMIN)")
+    product: str | None = maybe("product name of the machine")
 
 
 def read(source: Source) -> list[Row]:

@@ -10,7 +10,7 @@ from dataclasses import field
 from functools import partial
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import ethtool, legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
@@ -35,21 +35,19 @@ class Row:
     """The link of one interface; None: not known (link down, or not reported by the driver)."""
 
     interface: str = label("interface name")
-    speed: float | None = gauge("link speed", "bit/s", default=None)
-    duplex: str | None = gauge("full or half", default=None)
-    autoneg: bool | None = gauge("autonegotiation", default=None)
-    lanes: int | None = gauge("lanes in use", "lanes", default=None)
-    port: str | None = gauge("connector: TP FIBRE DA …", default=None)
-    link: bool | None = gauge("link detected", default=None)
-    why_down: str | None = gauge("reason for link down, from the driver", default=None)
+    speed: float | None = maybe("link speed", "bit/s")
+    duplex: str | None = maybe("full or half")
+    autoneg: bool | None = maybe("autonegotiation")
+    lanes: int | None = maybe("lanes in use", "lanes")
+    port: str | None = maybe("connector: TP FIBRE DA …")
+    link: bool | None = maybe("link detected")
+    why_down: str | None = maybe("reason for link down, from the driver")
     supported: tuple[str, ...] = gauge("supported modes", default=())
     advertised: tuple[str, ...] = gauge("advertised modes", default=())
     partner: tuple[str, ...] = gauge("modes advertised by the link partner", default=())
-    best: float | None = gauge("fastest supported mode", "bit/s", default=None)
-    offered: float | None = gauge("fastest advertised mode", "bit/s", default=None)
-    common: float | None = gauge(
-        "fastest supported mode that the link partner advertises", "bit/s", default=None
-    )
+    best: float | None = maybe("fastest supported mode", "bit/s")
+    offered: float | None = maybe("fastest advertised mode", "bit/s")
+    common: float | None = maybe("fastest supported mode that the link partner advertises", "bit/s")
     down_count: int | None = counter("link losses seen by the device", "events", default=None)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
@@ -39,43 +39,37 @@ class Row:
     up: bool = gauge("administratively up")
     running: bool = gauge("can carry packets")
     promisc: bool = gauge("promiscuous mode set by the user")
-    carrier: bool | None = gauge("link detected", default=None)
-    operstate: str | None = gauge("RFC 2863 state: up down dormant …", default=None)
-    mtu: int | None = gauge("MTU", "bytes", default=None)
-    min_mtu: int | None = gauge("MTU minimum of the driver", "bytes", default=None)
-    max_mtu: int | None = gauge("MTU maximum of the driver", "bytes", default=None)
-    txqueuelen: int | None = gauge("transmit queue length", "packets", default=None)
-    promiscuity: int | None = gauge("users of promiscuous mode", "users", default=None)
-    address: str | None = gauge("MAC address", default=None)
-    master: str | None = gauge("bond or bridge of this port", default=None)
-    slave_kind: str | None = gauge("kind of the master: bond, bridge …", default=None)
-    port_state: str | None = gauge(
-        "state of a bridge port: forwarding blocking listening …", default=None
+    carrier: bool | None = maybe("link detected")
+    operstate: str | None = maybe("RFC 2863 state: up down dormant …")
+    mtu: int | None = maybe("MTU", "bytes")
+    min_mtu: int | None = maybe("MTU minimum of the driver", "bytes")
+    max_mtu: int | None = maybe("MTU maximum of the driver", "bytes")
+    txqueuelen: int | None = maybe("transmit queue length", "packets")
+    promiscuity: int | None = maybe("users of promiscuous mode", "users")
+    address: str | None = maybe("MAC address")
+    master: str | None = maybe("bond or bridge of this port")
+    slave_kind: str | None = maybe("kind of the master: bond, bridge …")
+    port_state: str | None = maybe("state of a bridge port: forwarding blocking listening …")
+    isolated: bool | None = maybe(
+        "a bridge port that exchanges no frames with other isolated ports"
     )
-    isolated: bool | None = gauge(
-        "a bridge port that exchanges no frames with other isolated ports", default=None
-    )
-    link: str | None = gauge(
-        "lower interface (VLAN) or peer (veth), if in this namespace", default=None
-    )
-    peer: int | None = gauge("index of the peer, in another namespace", default=None)
-    link_netns: int | None = gauge("namespace id of the lower interface or peer", default=None)
-    vlan: int | None = gauge("VLAN number", default=None)
-    rx_queues: int | None = gauge("receive queues allocated", "queues", default=None)
-    tx_queues: int | None = gauge("transmit queues allocated", "queues", default=None)
-    gso_max_segs: int | None = gauge("segments per segmentation packet", "segments", default=None)
-    gso_max_size: int | None = gauge("segmentation packet size limit (GSO)", "bytes", default=None)
-    gro_max_size: int | None = gauge("merged packet size limit (GRO)", "bytes", default=None)
-    tso_max_size: int | None = gauge(
-        "segmentation packet size limit of the device (TSO)", "bytes", default=None
-    )
-    qdisc: str | None = gauge("root queueing discipline", default=None)
-    xdp: str | None = gauge("XDP program attached: driver generic offload multi", default=None)
-    xdp_program: int | None = gauge("its BPF program id", default=None)
-    parent: str | None = gauge("parent device, e.g. 0000:41:00.0", default=None)
-    bus: str | None = gauge("bus of the parent device: pci, virtio, usb …", default=None)
+    link: str | None = maybe("lower interface (VLAN) or peer (veth), if in this namespace")
+    peer: int | None = maybe("index of the peer, in another namespace")
+    link_netns: int | None = maybe("namespace id of the lower interface or peer")
+    vlan: int | None = maybe("VLAN number")
+    rx_queues: int | None = maybe("receive queues allocated", "queues")
+    tx_queues: int | None = maybe("transmit queues allocated", "queues")
+    gso_max_segs: int | None = maybe("segments per segmentation packet", "segments")
+    gso_max_size: int | None = maybe("segmentation packet size limit (GSO)", "bytes")
+    gro_max_size: int | None = maybe("merged packet size limit (GRO)", "bytes")
+    tso_max_size: int | None = maybe("segmentation packet size limit of the device (TSO)", "bytes")
+    qdisc: str | None = maybe("root queueing discipline")
+    xdp: str | None = maybe("XDP program attached: driver generic offload multi")
+    xdp_program: int | None = maybe("its BPF program id")
+    parent: str | None = maybe("parent device, e.g. 0000:41:00.0")
+    bus: str | None = maybe("bus of the parent device: pci, virtio, usb …")
     noarp: bool = gauge("sends without neighbour entries (NOARP)", default=False)
-    alias: str | None = gauge("description set by the administrator", default=None)
+    alias: str | None = maybe("description set by the administrator")
     carrier_changes: int | None = counter("link state changes", "events", default=None)
 
 

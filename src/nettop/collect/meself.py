@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs, processes
@@ -20,9 +20,9 @@ class Row:
     pid: int = label("process")
     user: float = counter("user time", "s")
     system: float = counter("kernel time", "s")
-    cpu: int | None = gauge("CPU it last ran on", default=None)
-    threads: int | None = gauge("threads", "threads", default=None)
-    memory: int | None = gauge("resident memory", "pages", default=None)
+    cpu: int | None = maybe("CPU it last ran on")
+    threads: int | None = maybe("threads", "threads")
+    memory: int | None = maybe("resident memory", "pages")
 
 
 def read(source: Source) -> list[Row]:

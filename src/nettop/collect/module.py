@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import ethtool, optics, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -26,11 +26,11 @@ class Row:
 
     interface: str = label("interface name")
     kind: str = gauge("SFP, QSFP or CMIS")
-    vendor: str | None = gauge("vendor", default=None)
-    part: str | None = gauge("vendor part number", default=None)
-    temperature: float | None = gauge("module temperature", "C", default=None)
-    rx_power: float | None = gauge("optical receive power", "dBm", default=None)
-    tx_power: float | None = gauge("optical transmit power", "dBm", default=None)
+    vendor: str | None = maybe("vendor")
+    part: str | None = maybe("vendor part number")
+    temperature: float | None = maybe("module temperature", "C")
+    rx_power: float | None = maybe("optical receive power", "dBm")
+    tx_power: float | None = maybe("optical transmit power", "dBm")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
@@ -37,7 +37,7 @@ class Row:
     address: str = label("IP address of the neighbour")
     family: int = gauge("4 or 6")
     state: str = gauge("reachable stale delay probe failed incomplete permanent noarp none")
-    hardware: str | None = gauge("hardware address; None: not known", default=None)
+    hardware: str | None = maybe("hardware address; None: not known")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -27,32 +27,30 @@ class Row:
     """One interface. Fields of the device are None for a virtual interface."""
 
     name: str = label("interface")
-    index: int | None = gauge("interface index", default=None)
-    type: int | None = gauge("hardware type (ARPHRD): 1 Ethernet, 772 loopback", default=None)
-    devtype: str | None = gauge("bond, bridge, vlan, wlan …; None for plain", default=None)
-    device: str | None = gauge("device, e.g. 0000:41:00.0, virtio2, 1-1:1.0", default=None)
-    bus: str | None = gauge("its bus: pci virtio usb vmbus xen platform …", default=None)
-    address: str | None = gauge(
-        "address of its PCI device, or of the parent of a virtio device", default=None
-    )
-    driver: str | None = gauge("kernel driver", default=None)
-    node: int | None = gauge("NUMA node; None: not reported", default=None)
-    local_cpus: tuple[int, ...] | None = gauge("CPUs of the device's NUMA node", default=None)
+    index: int | None = maybe("interface index")
+    type: int | None = maybe("hardware type (ARPHRD): 1 Ethernet, 772 loopback")
+    devtype: str | None = maybe("bond, bridge, vlan, wlan …; None for plain")
+    device: str | None = maybe("device, e.g. 0000:41:00.0, virtio2, 1-1:1.0")
+    bus: str | None = maybe("its bus: pci virtio usb vmbus xen platform …")
+    address: str | None = maybe("address of its PCI device, or of the parent of a virtio device")
+    driver: str | None = maybe("kernel driver")
+    node: int | None = maybe("NUMA node; None: not reported")
+    local_cpus: tuple[int, ...] | None = maybe("CPUs of the device's NUMA node")
     irqs: tuple[str, ...] = gauge("interrupts listed in sysfs", default=())
-    speed: float | None = gauge("link speed", "bit/s", default=None)
-    duplex: str | None = gauge("full or half", default=None)
-    carrier: bool | None = gauge("link detected", default=None)
-    operstate: str | None = gauge("operational state (RFC 2863)", default=None)
-    flags: int | None = gauge("interface flags (IFF_…)", default=None)
-    mtu: int | None = gauge("MTU", "bytes", default=None)
-    tx_queue_len: int | None = gauge("transmit queue length", "packets", default=None)
-    threaded: bool | None = gauge("threaded NAPI", default=None)
-    defer_hard_irqs: int | None = gauge("napi_defer_hard_irqs", "polls", default=None)
-    gro_flush_timeout: int | None = gauge("gro_flush_timeout", "ns", default=None)
-    master: str | None = gauge("bond or bridge of this port", default=None)
+    speed: float | None = maybe("link speed", "bit/s")
+    duplex: str | None = maybe("full or half")
+    carrier: bool | None = maybe("link detected")
+    operstate: str | None = maybe("operational state (RFC 2863)")
+    flags: int | None = maybe("interface flags (IFF_…)")
+    mtu: int | None = maybe("MTU", "bytes")
+    tx_queue_len: int | None = maybe("transmit queue length", "packets")
+    threaded: bool | None = maybe("threaded NAPI")
+    defer_hard_irqs: int | None = maybe("napi_defer_hard_irqs", "polls")
+    gro_flush_timeout: int | None = maybe("gro_flush_timeout", "ns")
+    master: str | None = maybe("bond or bridge of this port")
     lower: tuple[str, ...] = gauge("lower interfaces", default=())
-    sriov_vfs: int | None = gauge("virtual functions enabled", "functions", default=None)
-    sriov_most: int | None = gauge("virtual functions maximum", "functions", default=None)
+    sriov_vfs: int | None = maybe("virtual functions enabled", "functions")
+    sriov_most: int | None = maybe("virtual functions maximum", "functions")
 
 
 def update(source: Source, memory: Memory) -> list[Row]:

@@ -12,7 +12,7 @@ from dataclasses import field
 from math import inf
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..frame.rates import Partly
 from ..host.netlink import route
 from ..host.source import Source
@@ -46,10 +46,10 @@ class Row:
     tx_errors: int = counter("transmit errors", "packets")
     rx_dropped: int = counter("packets dropped on receive", "packets")
     tx_dropped: int = counter("packets dropped on transmit", "packets")
-    peer: int | None = gauge(
-        "index of the lower interface or other end of a veth, in its own namespace", default=None
+    peer: int | None = maybe(
+        "index of the lower interface or other end of a veth, in its own namespace"
     )
-    mtu: int | None = gauge("MTU", "bytes", default=None)
+    mtu: int | None = maybe("MTU", "bytes")
 
 
 @dataclass

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
 from ..host.request import Request, Space
 from ..host.source import Source
@@ -38,11 +38,11 @@ class Row:
     kind: str = gauge("fq_codel tbf htb …; class: of HTB or HFSC")
     leaf: bool = gauge("a qdisc, or a class with no class below it")
     addresses: tuple[str, ...] = gauge("addresses of the interface")
-    backlog: int | None = gauge("queued bytes", "bytes", default=None)
+    backlog: int | None = maybe("queued bytes", "bytes")
     bytes: int | None = counter("bytes sent", "bytes", default=None)
     drops: int | None = counter("packets dropped", "packets", default=None)
-    rate: float | None = gauge("rate limit; None: none", "bit/s", default=None)
-    flow_rate: float | None = gauge("rate limit of each flow; None: none", "bit/s", default=None)
+    rate: float | None = maybe("rate limit; None: none", "bit/s")
+    flow_rate: float | None = maybe("rate limit of each flow; None: none", "bit/s")
 
 
 @dataclass

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _drivers as drivers
@@ -92,9 +92,7 @@ class Row:
     ring_waits: int | None = counter(
         "times that a packet in the receive FIFO waited for a descriptor", "events", default=None
     )
-    connections_left: int | None = gauge(
-        "connections left in the provider's limit", "connections", default=None
-    )
+    connections_left: int | None = maybe("connections left in the provider's limit", "connections")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

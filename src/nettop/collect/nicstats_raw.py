@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import counter, gauge, label, light
+from ..frame.fields import counter, label, light, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._driver_statistics import readings, with_unread
@@ -27,7 +27,7 @@ class Row:
     place: int = label("index in the driver's list")
     name: str = label("name given by the driver")
     value: int | None = counter("value of a counter; None: not a counter")
-    level: int | None = gauge("present value, if it is not a counter", default=None)
+    level: int | None = maybe("present value, if it is not a counter")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..frame.rates import Partly
 from ..host.netlink import driver, route
 from ..host.source import Source
@@ -22,13 +22,11 @@ class Row:
     interface: str = label("interface name")
     location: int = label("location of the rule in the table of the device")
     flow: str = gauge("flow type: tcp4 udp4 ip6 ether …")
-    source: str | None = gauge("source address", default=None)
-    destination: str | None = gauge("destination address", default=None)
-    source_port: int | None = gauge("source port", default=None)
-    destination_port: int | None = gauge("destination port", default=None)
-    queue: int | None = gauge(
-        "receive queue of the rule; None: the packet is dropped", default=None
-    )
+    source: str | None = maybe("source address")
+    destination: str | None = maybe("destination address")
+    source_port: int | None = maybe("source port")
+    destination_port: int | None = maybe("destination port")
+    queue: int | None = maybe("receive queue of the rule; None: the packet is dropped")
 
 
 def read(source: Source) -> Sequence[Row]:

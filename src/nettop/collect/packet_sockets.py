@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..files.bounds import count
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -36,16 +36,16 @@ class Row:
 
     inode: int = label("socket inode")
     index: int | None = gauge("interface index; None: all")
-    type: str | None = gauge("raw or dgram", default=None)
-    protocol: int | None = gauge("Ethernet protocol; 3: all", default=None)
-    ring_version: int | None = gauge("TPACKET version 1 to 3; None: no ring", default=None)
-    ring_bytes: int | None = gauge("receive ring; None: no ring", "bytes", default=None)
-    send_ring_bytes: int | None = gauge("transmit ring; None: no ring", "bytes", default=None)
-    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
-    queued: int | None = gauge("queued bytes", "bytes", default=None)
+    type: str | None = maybe("raw or dgram")
+    protocol: int | None = maybe("Ethernet protocol; 3: all")
+    ring_version: int | None = maybe("TPACKET version 1 to 3; None: no ring")
+    ring_bytes: int | None = maybe("receive ring; None: no ring", "bytes")
+    send_ring_bytes: int | None = maybe("transmit ring; None: no ring", "bytes")
+    rcvbuf: int | None = maybe("receive buffer", "bytes")
+    queued: int | None = maybe("queued bytes", "bytes")
     drops: int | None = counter("packets dropped at the socket queue", "packets", default=None)
-    fanout: int | None = gauge("fanout group; None: no group", default=None)
-    fanout_type: str | None = gauge("fanout mode", default=None)
+    fanout: int | None = maybe("fanout group; None: no group")
+    fanout_type: str | None = maybe("fanout mode")
 
 
 def read(source: Source) -> Sequence[Row]:

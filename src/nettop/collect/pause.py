@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._settings import every, flag
@@ -22,9 +22,9 @@ class Row:
     """Flow control of one interface."""
 
     interface: str = label("interface name")
-    autoneg: bool | None = gauge("pause autonegotiation", default=None)
-    rx: bool | None = gauge("receive pause", default=None)
-    tx: bool | None = gauge("transmit pause", default=None)
+    autoneg: bool | None = maybe("pause autonegotiation")
+    rx: bool | None = maybe("receive pause")
+    tx: bool | None = maybe("transmit pause")
     rx_frames: int | None = counter("pause frames received", "frames", default=None)
     tx_frames: int | None = counter("pause frames sent", "frames", default=None)
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import label, maybe
 from ..host.source import Source
 from ..terms import formulas
 from ..terms.dataclass import dataclass
@@ -37,19 +37,19 @@ class Row:
     """One interface on PCI Express. None: not reported."""
 
     nic: str = label("interface")
-    speed: float | None = gauge("PCIe lane speed", "GT/s", default=None)
-    width: int | None = gauge("PCIe lanes in use", "lanes", default=None)
-    max_speed: float | None = gauge("PCIe lane speed maximum", "GT/s", default=None)
-    max_width: int | None = gauge("PCIe lanes maximum", "lanes", default=None)
-    aer_correctable: int | None = gauge("corrected PCIe errors since boot", "errors", default=None)
-    aer_fatal: int | None = gauge("uncorrected PCIe errors since boot", "errors", default=None)
-    aspm_l1: bool | None = gauge("PCIe link sleeps while idle (ASPM L1)", default=None)
-    folder: str | None = gauge("folder of the PCI function in sysfs", default=None)
-    above: str | None = gauge("bridge with the slowest PCIe link above the slot", default=None)
-    above_speed: float | None = gauge("PCIe lane speed of that bridge", "GT/s", default=None)
-    above_width: int | None = gauge("PCIe lanes of that bridge", "lanes", default=None)
-    usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
-    narrow: bool | None = gauge("a bridge above carries less than the slot", default=None)
+    speed: float | None = maybe("PCIe lane speed", "GT/s")
+    width: int | None = maybe("PCIe lanes in use", "lanes")
+    max_speed: float | None = maybe("PCIe lane speed maximum", "GT/s")
+    max_width: int | None = maybe("PCIe lanes maximum", "lanes")
+    aer_correctable: int | None = maybe("corrected PCIe errors since boot", "errors")
+    aer_fatal: int | None = maybe("uncorrected PCIe errors since boot", "errors")
+    aspm_l1: bool | None = maybe("PCIe link sleeps while idle (ASPM L1)")
+    folder: str | None = maybe("folder of the PCI function in sysfs")
+    above: str | None = maybe("bridge with the slowest PCIe link above the slot")
+    above_speed: float | None = maybe("PCIe lane speed of that bridge", "GT/s")
+    above_width: int | None = maybe("PCIe lanes of that bridge", "lanes")
+    usable: float | None = maybe("slot bandwidth after encoding", "bit/s")
+    narrow: bool | None = maybe("a bridge above carries less than the slot")
 
 
 def read(source: Source) -> list[Row]:

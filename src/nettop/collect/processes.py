@@ -18,7 +18,7 @@ from dataclasses import field
 from typing import Final, NamedTuple
 
 from ..files.bounds import count, counts
-from ..frame.fields import counter, gauge, label, light
+from ..frame.fields import counter, gauge, label, light, maybe
 from ..frame.rates import Partly, Unfinished
 from ..host.source import Source
 from ..terms import cpulist
@@ -59,11 +59,11 @@ class Row:
     state: str = gauge("R running, S sleeping, D waiting for a device …")
     user: float = counter("user time", "s")
     system: float = counter("kernel time", "s")
-    cpu: int | None = gauge("CPU it last ran on", default=None)
-    nice: int | None = gauge("nice value", default=None)
-    threads: int | None = gauge("threads", "threads", default=None)
+    cpu: int | None = maybe("CPU it last ran on")
+    nice: int | None = maybe("nice value")
+    threads: int | None = maybe("threads", "threads")
     kernel: bool = gauge("a kernel thread", default=False)
-    allowed: tuple[int, ...] | None = gauge("allowed CPUs; None: not read", default=None)
+    allowed: tuple[int, ...] | None = maybe("allowed CPUs; None: not read")
     waited: float | None = counter("time waiting for a CPU", "s", default=None)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..files.bounds import count
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines
@@ -36,7 +36,7 @@ class Row:
     number: int = label("number of the queue, or inode of the socket")
     port: int = gauge("netlink port of the reader, often its process number")
     drops: int = counter("packets or messages dropped, queue full", "packets")
-    waiting: int | None = gauge("packets that wait for the program", "packets", default=None)
+    waiting: int | None = maybe("packets that wait for the program", "packets")
     queued: int | None = counter("packets given to the program", "packets", default=None)
 
 

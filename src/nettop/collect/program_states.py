@@ -13,7 +13,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs, threads, throttling
@@ -40,8 +40,8 @@ class Row:
     full: str = gauge(
         "of its cgroup and those above, the one with the least room below pids.max", default=""
     )
-    tasks: int | None = gauge("pids.max of that cgroup", "processes", default=None)
-    room: int | None = gauge("processes that it may have more", "processes", default=None)
+    tasks: int | None = maybe("pids.max of that cgroup", "processes")
+    room: int | None = maybe("processes that it may have more", "processes")
     refused: int | None = counter(
         "processes that its cgroup and those above refused at pids.max", "processes", default=None
     )
@@ -49,13 +49,13 @@ class Row:
         "the nearest cgroup whose pids.max is not visible here; /..: above this container",
         default="",
     )
-    tasks_of_user: int | None = gauge(
-        "processes that its user may have (RLIMIT_NPROC)", "processes", default=None
+    tasks_of_user: int | None = maybe(
+        "processes that its user may have (RLIMIT_NPROC)", "processes"
     )
     tracer: int = gauge("the process that traces it; 0: none", default=0)
-    all_tasks: int | None = gauge("threads of the host", "threads", default=None)
-    pid_max: int | None = gauge("kernel.pid_max", "processes", default=None)
-    threads_max: int | None = gauge("kernel.threads-max", "threads", default=None)
+    all_tasks: int | None = maybe("threads of the host", "threads")
+    pid_max: int | None = maybe("kernel.pid_max", "processes")
+    threads_max: int | None = maybe("kernel.threads-max", "threads")
 
 
 class _Cgroups(NamedTuple):

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
@@ -30,17 +30,17 @@ class Row:
     handle: str = label("handle, e.g. 8001:")
     kind: str = gauge("fq_codel fq mq noqueue pfifo_fast …")
     root: bool = gauge("the interface's root qdisc")
-    backlog: int | None = gauge("queued bytes", "bytes", default=None)
-    qlen: int | None = gauge("queued packets", "packets", default=None)
+    backlog: int | None = maybe("queued bytes", "bytes")
+    qlen: int | None = maybe("queued packets", "packets")
     bytes: int | None = counter("bytes sent", "bytes", default=None)
     packets: int | None = counter("packets sent", "packets", default=None)
     drops: int | None = counter("packets dropped", "packets", default=None)
     requeues: int | None = counter("packets requeued by the driver", "packets", default=None)
     overlimits: int | None = counter("rate overlimits", "events", default=None)
-    rate: float | None = gauge("rate limit; None: none", "bit/s", default=None)
-    flow_rate: float | None = gauge("rate limit of each flow; None: none", "bit/s", default=None)
-    largest: int | None = gauge(
-        "largest frame that it lets pass; 0: it drops all; None: any", "bytes", default=None
+    rate: float | None = maybe("rate limit; None: none", "bit/s")
+    flow_rate: float | None = maybe("rate limit of each flow; None: none", "bit/s")
+    largest: int | None = maybe(
+        "largest frame that it lets pass; 0: it drops all; None: any", "bytes"
     )
 
 

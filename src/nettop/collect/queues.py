@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from ..frame.fields import counter, gauge, label, light
+from ..frame.fields import counter, label, light, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -29,12 +29,12 @@ class Row:
 
     nic: str = label("interface")
     name: str = label("rx-N or tx-N")
-    rps_cpus: tuple[int, ...] | None = gauge("RPS CPUs; empty: off", default=None)
-    rps_flow_cnt: int | None = gauge("RFS flows; 0: off", "flows", default=None)
-    xps_cpus: tuple[int, ...] | None = gauge("XPS CPUs; empty: any", default=None)
-    xps_rxqs: tuple[int, ...] | None = gauge("XPS receive queues; empty: any", default=None)
-    bql_limit: int | None = gauge("byte queue limit", "bytes", default=None)
-    bql_inflight: int | None = gauge("bytes in flight to the device", "bytes", default=None)
+    rps_cpus: tuple[int, ...] | None = maybe("RPS CPUs; empty: off")
+    rps_flow_cnt: int | None = maybe("RFS flows; 0: off", "flows")
+    xps_cpus: tuple[int, ...] | None = maybe("XPS CPUs; empty: any")
+    xps_rxqs: tuple[int, ...] | None = maybe("XPS receive queues; empty: any")
+    bql_limit: int | None = maybe("byte queue limit", "bytes")
+    bql_inflight: int | None = maybe("bytes in flight to the device", "bytes")
     tx_timeouts: int | None = counter("transmit queue timeouts", "events", default=None)
 
 

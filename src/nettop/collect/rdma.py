@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -26,9 +26,9 @@ class Row:
 
     device: str = label("RDMA device, e.g. mlx5_0")
     port: int = label("port number")
-    nic: str | None = gauge("interface on the same port", default=None)
-    layer: str | None = gauge("Ethernet or InfiniBand", default=None)
-    state: str | None = gauge("ACTIVE, DOWN …", default=None)
+    nic: str | None = maybe("interface on the same port")
+    layer: str | None = maybe("Ethernet or InfiniBand")
+    state: str | None = maybe("ACTIVE, DOWN …")
     rx_bytes: int | None = counter("bytes received", "bytes", default=None)
     tx_bytes: int | None = counter("bytes sent", "bytes", default=None)
     rx_packets: int | None = counter("packets received", "packets", default=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._settings import every, flag
@@ -21,18 +21,18 @@ class Row:
     """Rings of one interface; None: the driver has no such ring, or does not report its size."""
 
     interface: str = label("interface name")
-    rx: int | None = gauge("receive ring", "descriptors", default=None)
-    rx_max: int | None = gauge("receive ring maximum", "descriptors", default=None)
-    tx: int | None = gauge("transmit ring", "descriptors", default=None)
-    tx_max: int | None = gauge("transmit ring maximum", "descriptors", default=None)
-    rx_jumbo: int | None = gauge("jumbo receive ring", "descriptors", default=None)
-    rx_jumbo_max: int | None = gauge("jumbo receive ring maximum", "descriptors", default=None)
-    rx_mini: int | None = gauge("mini receive ring", "descriptors", default=None)
-    rx_mini_max: int | None = gauge("mini receive ring maximum", "descriptors", default=None)
-    rx_buf_len: int | None = gauge("size of a receive buffer", "bytes", default=None)
-    cqe_size: int | None = gauge("size of a completion entry", "bytes", default=None)
-    tcp_data_split: bool | None = gauge("headers and data in separate buffers", default=None)
-    tx_push: bool | None = gauge("descriptors are pushed to the device", default=None)
+    rx: int | None = maybe("receive ring", "descriptors")
+    rx_max: int | None = maybe("receive ring maximum", "descriptors")
+    tx: int | None = maybe("transmit ring", "descriptors")
+    tx_max: int | None = maybe("transmit ring maximum", "descriptors")
+    rx_jumbo: int | None = maybe("jumbo receive ring", "descriptors")
+    rx_jumbo_max: int | None = maybe("jumbo receive ring maximum", "descriptors")
+    rx_mini: int | None = maybe("mini receive ring", "descriptors")
+    rx_mini_max: int | None = maybe("mini receive ring maximum", "descriptors")
+    rx_buf_len: int | None = maybe("size of a receive buffer", "bytes")
+    cqe_size: int | None = maybe("size of a completion entry", "bytes")
+    tcp_data_split: bool | None = maybe("headers and data in separate buffers")
+    tx_push: bool | None = maybe("descriptors are pushed to the device")
 
 
 def read(source: Source) -> Sequence[Row]:

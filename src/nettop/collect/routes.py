@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
@@ -30,18 +30,16 @@ class Row:
     interface: str = label("outgoing interface")
     metric: int = label("metric: the lowest is preferred")
     table: int = label("routing table; 254 is main")
-    gateway: str | None = gauge("next hop", default=None)
-    source: str | None = gauge("source address", default=None)
+    gateway: str | None = maybe("next hop")
+    source: str | None = maybe("source address")
     family: int = gauge("4 or 6", default=4)
-    initcwnd: int | None = gauge("initial congestion window", "segments", default=None)
-    initrwnd: int | None = gauge("initial receive window", "segments", default=None)
-    mtu: int | None = gauge("path MTU set on the route", "bytes", default=None)
-    window: int | None = gauge("largest receive window set on the route", "bytes", default=None)
-    clamp: int | None = gauge(
-        "largest congestion window set on the route, locked", "segments", default=None
-    )
-    advmss: int | None = gauge("advertised segment size", "bytes", default=None)
-    congestion: str | None = gauge("congestion control set on the route", default=None)
+    initcwnd: int | None = maybe("initial congestion window", "segments")
+    initrwnd: int | None = maybe("initial receive window", "segments")
+    mtu: int | None = maybe("path MTU set on the route", "bytes")
+    window: int | None = maybe("largest receive window set on the route", "bytes")
+    clamp: int | None = maybe("largest congestion window set on the route, locked", "segments")
+    advmss: int | None = maybe("advertised segment size", "bytes")
+    congestion: str | None = maybe("congestion control set on the route")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

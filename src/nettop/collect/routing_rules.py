@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
@@ -44,15 +44,15 @@ class Row:
     number: int = label("its place among the rules of the family")
     action: str = gauge("lookup blackhole unreachable prohibit goto nop")
     table: int = gauge("routing table of a lookup", default=0)
-    to: str | None = gauge("destination network; None: any", default=None)
-    source: str | None = gauge("source network; None: any", default=None)
-    arrives: str | None = gauge("incoming interface; None: any", default=None)
-    leaves: str | None = gauge("interface of the binding; None: any", default=None)
+    to: str | None = maybe("destination network; None: any")
+    source: str | None = maybe("source network; None: any")
+    arrives: str | None = maybe("incoming interface; None: any")
+    leaves: str | None = maybe("interface of the binding; None: any")
     mark: int = gauge("packet mark", default=0)
     mask: int = gauge("bits of the mark that are compared; 0: none", default=0)
-    suppress: int | None = gauge("routes of this prefix length or less do not count", default=None)
+    suppress: int | None = maybe("routes of this prefix length or less do not count")
     more: bool = gauge("has conditions that only the kernel evaluates", default=False)
-    users: tuple[int, int] | None = gauge("first and last user number; None: any", default=None)
+    users: tuple[int, int] | None = maybe("first and last user number; None: any")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

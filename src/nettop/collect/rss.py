@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import driver, route
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -29,19 +29,18 @@ class Row:
     """RSS of one interface. Hashed fields in ethtool's letters: s d addresses, f n ports."""
 
     interface: str = label("interface name")
-    key: str | None = gauge("hash key, colon hex", default=None)
+    key: str | None = maybe("hash key, colon hex")
     table: tuple[int, ...] = gauge("indirection table: the queue of each hash bucket", default=())
-    function: str | None = gauge("hash function: toeplitz xor crc32", default=None)
-    symmetric: bool | None = gauge("symmetric hash input", default=None)
-    rings: int | None = gauge("receive rings in the table", "rings", default=None)
-    hash_tcp4: str | None = gauge("fields hashed for TCP over IPv4", default=None)
-    hash_udp4: str | None = gauge("fields hashed for UDP over IPv4", default=None)
-    hash_tcp6: str | None = gauge("fields hashed for TCP over IPv6", default=None)
-    hash_udp6: str | None = gauge("fields hashed for UDP over IPv6", default=None)
-    transform: str | None = gauge(
+    function: str | None = maybe("hash function: toeplitz xor crc32")
+    symmetric: bool | None = maybe("symmetric hash input")
+    rings: int | None = maybe("receive rings in the table", "rings")
+    hash_tcp4: str | None = maybe("fields hashed for TCP over IPv4")
+    hash_udp4: str | None = maybe("fields hashed for UDP over IPv4")
+    hash_tcp6: str | None = maybe("fields hashed for TCP over IPv6")
+    hash_udp6: str | None = maybe("fields hashed for UDP over IPv6")
+    transform: str | None = maybe(
         "input transformation: symmetric-xor symmetric-or-xor, or the number "
-        "of another one; None: none",
-        default=None,
+        "of another one; None: none"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..frame.rates import Unfinished
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -36,8 +36,8 @@ class Row:
 
     name: str = label("service")
     running: bool | None = gauge("running; None: not visible from here")
-    pid: int | None = gauge("process", default=None)
-    detail: str | None = gauge("tuned: the profile; irqbalance: its options", default=None)
+    pid: int | None = maybe("process")
+    detail: str | None = maybe("tuned: the profile; irqbalance: its options")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

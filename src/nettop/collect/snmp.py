@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import Final
 
 from ..files.bounds import count
-from ..frame.fields import counter, gauge
+from ..frame.fields import counter, gauge, maybe
 from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -198,9 +198,7 @@ class Row:
     udp_inuse: int | None = gauge("UDP sockets", "sockets")
     udp_mem_pages: int | None = gauge("memory of all UDP sockets", "pages")
     frag_waiting: int | None = gauge("packets that wait for the rest of their fragments", "packets")
-    frag_memory: int | None = gauge(
-        "memory of the fragments that wait, of IPv4", "bytes", default=None
-    )
+    frag_memory: int | None = maybe("memory of the fragments that wait, of IPv4", "bytes")
 
 
 @dataclass

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -34,8 +34,8 @@ class Row:
     refused: int | None = counter(
         "times that TCP sockets were refused memory (v2)", "events", default=None
     )
-    peak: int | None = gauge("most memory that its TCP sockets had (v1)", "bytes", default=None)
-    limit: int | None = gauge("limit of the memory of its TCP sockets (v1)", "bytes", default=None)
+    peak: int | None = maybe("most memory that its TCP sockets had (v1)", "bytes")
+    limit: int | None = maybe("limit of the memory of its TCP sockets (v1)", "bytes")
 
 
 def update(source: Source, memory: Memory) -> list[Row]:

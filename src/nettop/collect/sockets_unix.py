@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink.codec import attributes
 from ..host.netlink.diag import BY_FAMILY
 from ..host.request import Request
@@ -50,11 +50,11 @@ class Row:
 
     inode: int = label("socket inode")
     type: str = gauge("stream, dgram, seqpacket or listen", default="")
-    peer: int | None = gauge("inode of the reader's socket", default=None)
+    peer: int | None = maybe("inode of the reader's socket")
     waiting: int = gauge(
         "memory of the data that waits; listening: connections not yet accepted", "bytes", default=0
     )
-    room: int | None = gauge("send buffer; listening: backlog", "bytes", default=None)
+    room: int | None = maybe("send buffer; listening: backlog", "bytes")
     unread: int = gauge("length of the next datagram to be read", "bytes", default=0)
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from ..files.bounds import counts
 from ..frame.columns import Columns
-from ..frame.fields import counter, gauge, label, light
+from ..frame.fields import counter, label, light, maybe
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
@@ -42,9 +42,9 @@ class Row:
     squeezed: int = counter("polls out of budget or time (time_squeeze)", "polls")
     received_rps: int | None = counter("RPS wake-ups from other CPUs", "wake-ups", default=None)
     flow_limited: int | None = counter("packets dropped by the flow limit", "packets", default=None)
-    backlog: int | None = gauge("queued packets", "packets", default=None)
-    input_queue: int | None = gauge("packets on the input queue", "packets", default=None)
-    process_queue: int | None = gauge("packets on the process queue", "packets", default=None)
+    backlog: int | None = maybe("queued packets", "packets")
+    input_queue: int | None = maybe("packets on the input queue", "packets")
+    process_queue: int | None = maybe("packets on the process queue", "packets")
 
 
 @dataclass

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs, socket_owners, sockets_tcp
@@ -27,7 +27,7 @@ class Row:
 
     pid: int = label("process")
     files: int = gauge("open files", "files")
-    limit: int | None = gauge("limit of open files (RLIMIT_NOFILE)", "files", default=None)
+    limit: int | None = maybe("limit of open files (RLIMIT_NOFILE)", "files")
 
 
 def update(source: Source, memory: Memory) -> list[Row]:

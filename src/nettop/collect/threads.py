@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Final, NamedTuple
 
-from ..frame.fields import counter, gauge, label, light
+from ..frame.fields import counter, gauge, label, light, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import (
@@ -56,9 +56,9 @@ class Row:
     state: str = gauge("R running, S sleeping, D waiting for a device, T stopped …")
     ran: float | None = counter("time on a CPU", "s", default=None)
     waited: float | None = counter("time waiting for a CPU", "s", default=None)
-    cpu: int | None = gauge("CPU it last ran on", default=None)
-    cgroup: str | None = gauge("cgroup of the CPU controller", default=None)
-    memory_cgroup: str | None = gauge("cgroup of the memory controller", default=None)
+    cpu: int | None = maybe("CPU it last ran on")
+    cgroup: str | None = maybe("cgroup of the CPU controller")
+    memory_cgroup: str | None = maybe("cgroup of the memory controller")
     threads: int = gauge("threads of its process", "threads", default=1)
     runs: int | None = counter("times that it was put on a CPU", "runs", default=None)
 

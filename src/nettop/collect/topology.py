@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
@@ -31,12 +31,12 @@ class Row:
 
     cpu: int = label("CPU number")
     online: bool = gauge("online")
-    package: int | None = gauge("physical package", default=None)
-    core: int | None = gauge("core number within its package", default=None)
-    node: int | None = gauge("NUMA node", default=None)
-    siblings: tuple[int, ...] | None = gauge("CPUs of its core, with itself", default=None)
-    l2: tuple[int, ...] | None = gauge("CPUs of its L2, with itself", default=None)
-    l3: tuple[int, ...] | None = gauge("CPUs of its L3, with itself", default=None)
+    package: int | None = maybe("physical package")
+    core: int | None = maybe("core number within its package")
+    node: int | None = maybe("NUMA node")
+    siblings: tuple[int, ...] | None = maybe("CPUs of its core, with itself")
+    l2: tuple[int, ...] | None = maybe("CPUs of its L2, with itself")
+    l3: tuple[int, ...] | None = maybe("CPUs of its L3, with itself")
 
 
 def update(source: Source, memory: Memory) -> list[Row]:

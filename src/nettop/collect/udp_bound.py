@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import diag, route
 from ..host.netlink.codec import attributes, messages
 from ..host.request import Request
@@ -31,7 +31,7 @@ class Row:
     """One such socket."""
 
     inode: int = label("socket inode")
-    interface: str | None = gauge("interface to which it is bound (SO_BINDTODEVICE)", default=None)
+    interface: str | None = maybe("interface to which it is bound (SO_BINDTODEVICE)")
     v6only: bool = gauge("takes no IPv4 (IPV6_V6ONLY)", default=False)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import socket_owners, sockets_udp, threads
@@ -42,8 +42,8 @@ class Row:
     processes: tuple[str, ...] = gauge("processes that asked, as name[pid]", default=())
     asked: int = gauge("questions that readings of the last ten seconds saw wait", "questions",
                        default=0)  # fmt: skip
-    held: float | None = gauge(
-        "of these readings, those that saw a question wait; None: too few", "ratio", default=None
+    held: float | None = maybe(
+        "of these readings, those that saw a question wait; None: too few", "ratio"
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..frame.fields import counter, gauge
+from ..frame.fields import counter, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
@@ -24,8 +24,8 @@ class Row:
     softirqs: int | None = counter("soft interrupts", "softirqs", default=None)
     switches: int | None = counter("context switches", "switches", default=None)
     forks: int | None = counter("processes created", "processes", default=None)
-    running: int | None = gauge("runnable tasks", "tasks", default=None)
-    blocked: int | None = gauge("tasks blocked on I/O", "tasks", default=None)
+    running: int | None = maybe("runnable tasks", "tasks")
+    blocked: int | None = maybe("tasks blocked on I/O", "tasks")
     numa_hit: int | None = counter("pages from the requested node", "pages", default=None)
     numa_miss: int | None = counter("pages from another node", "pages", default=None)
     numa_other: int | None = counter("pages for a CPU of another node", "pages", default=None)

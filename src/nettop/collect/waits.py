@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from ..files.bounds import count
-from ..frame.fields import altered, counter, gauge, label, light
+from ..frame.fields import altered, counter, gauge, label, light, maybe
 from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -64,8 +64,8 @@ class Row:
     started: int = label("start time in clock ticks after boot: identifies a reused number")
     name: str = gauge("name of the process")
     state: str = gauge("R running, S sleeping, D waiting for a device, T stopped …")
-    call: str | None = gauge(
-        "system call in which it sleeps; empty: none, None: it may not be read", default=None
+    call: str | None = maybe(
+        "system call in which it sleeps; empty: none, None: it may not be read"
     )
     kind: str = gauge(
         "input output both sync lock timer events child; empty: another call", default=""

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes
 from ..host.netlink.way import Question, answered, request
@@ -56,12 +56,12 @@ class Row:
     error: str = gauge("errno of a refusal; empty: there is a route", default="")
     why: str = gauge("the sentence with the error", default="")
     kind: str = gauge("unicast local broadcast …", default="")
-    network: str | None = gauge("network of the route that matched", default=None)
-    table: int | None = gauge("routing table of that route", default=None)
-    interface: str | None = gauge("outgoing interface", default=None)
-    gateway: str | None = gauge("next hop", default=None)
-    address: str | None = gauge("source address that the kernel takes", default=None)
-    mtu: int | None = gauge("MTU of the route", "bytes", default=None)
+    network: str | None = maybe("network of the route that matched")
+    table: int | None = maybe("routing table of that route")
+    interface: str | None = maybe("outgoing interface")
+    gateway: str | None = maybe("next hop")
+    address: str | None = maybe("source address that the kernel takes")
+    mtu: int | None = maybe("MTU of the route", "bytes")
     locked: bool = gauge("the MTU of the route is locked: path MTU discovery does not change it",
                          default=False)  # fmt: skip
     redirected: bool = gauge("the next hop was learnt by an ICMP redirect", default=False)

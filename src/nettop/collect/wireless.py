@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines, _sysfs
@@ -29,7 +29,7 @@ class Row:
     """One interface. None: not reported."""
 
     interface: str = label("interface name")
-    level: int | None = gauge("signal", "dBm", default=None)
+    level: int | None = maybe("signal", "dBm")
     undelivered: int | None = counter("frames that no try delivered", "frames", default=None)
     misc: int | None = counter("frames dropped for other reasons", "frames", default=None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, label, maybe
 from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -28,8 +28,8 @@ class Row:
     """One socket. None: not bound, or not reported (statistics since Linux 5.9)."""
 
     inode: int = label("socket inode")
-    index: int | None = gauge("interface index", default=None)
-    queue: int | None = gauge("queue of the binding", default=None)
+    index: int | None = maybe("interface index")
+    queue: int | None = maybe("queue of the binding")
     drops: int | None = counter("packets dropped", "packets", default=None)
     ring_full: int | None = counter("packets dropped, receive ring full", "packets", default=None)
     fill_empty: int | None = counter("times the fill ring was empty", "events", default=None)

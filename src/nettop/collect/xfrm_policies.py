@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..frame.fields import gauge, label
+from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route, xfrm
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
@@ -33,9 +33,8 @@ class Row:
     protocol: int = gauge("IP protocol; 0: any", default=0)
     port: int = gauge("destination port; 0: any", default=0)
     blocks: bool = gauge("packets are dropped", default=False)
-    peer: str | None = gauge("other end of the tunnel or transport; None: sent as they are",
-                             default=None)  # fmt: skip
-    states: int | None = gauge("IPsec states of this host", "entries", default=None)
+    peer: str | None = maybe("other end of the tunnel or transport; None: sent as they are")
+    states: int | None = maybe("IPsec states of this host", "entries")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from ..terms.dataclass import picked
 from ..terms.errors import Refused
 from ..terms.text import safe
 from . import _argument, _witness, emit, print_lines
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..frame.rates import Frame
     from ..host.source import Source
 
+_STEP = "place outcome saw command change"
 _MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}
 
 
@@ -71,7 +73,6 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     from ..facts.way.loops import loop
     from ..frame.pairs import entries
     from ..host.arriving import hops
-    from ._answers import unanswered
 
     step = None
     comes = way.case in ("input", "forward")
@@ -124,17 +125,10 @@ def document(source: Source, way: Way, frame: Frame) -> dict[str, object]:
         "port": way.flow.port or None,
         "case": way.case,
         "headline": way.headline,
-        "decider": _step(decider) if decider is not None else None,
-        "steps": [_step(one) for one in way.steps],
+        "decider": picked(decider, _STEP) if decider is not None else None,
+        "steps": [picked(one, _STEP) for one in way.steps],
         "missing": dict(frame.missing),
     }
-
-
-def _step(step: Step) -> dict[str, str]:
-    return {
-        "place": step.place, "outcome": step.outcome, "saw": step.saw, "command": step.command,
-        "change": step.change,
-    }  # fmt: skip
 
 
 def text(way: Way) -> list[str]:
@@ -160,8 +154,7 @@ def text(way: Way) -> list[str]:
 def out_of_reach(facts: Facts) -> list[dict[str, str]]:
     """The destinations in trouble that the configuration of this host decides, for --json."""
     return [
-        {"to": one.id, "what": one.what, "decider": one.decider, "command": one.command,
-         "change": one.change}
+        {"to": one.id, **picked(one, "what decider command change")}
         for one in facts.more.get("way", ()) if one.stops
     ]  # fmt: skip
 
@@ -210,3 +203,49 @@ def ask_way(source: Source, flow: Flow, tables: Sequence[str] = TABLES) -> tuple
         why = frame.missing.get("links", "there are none")
         raise Refused(f"not enough was seen: links: {why}", 3)
     return frame, walk(flow, frame)
+
+
+_READINGS: Final = 12
+_EVERY: Final = 0.2  # seconds between two: shorter than a timeout, longer than an answer takes
+LEAST: Final = 2  # sockets that waited: one may be kept by a program that asks rarely
+
+
+def unanswered(source: Source, flow: Flow) -> Step | None:
+    """A step if sockets of this host to the destination of the flow wait and end in vain.
+
+    A program that asks from a connected socket closes it with the answer or after its timeout.
+    Sockets that are seen again and again without data have asked in vain; those with an answer are
+    gone within milliseconds.
+    OSError and ValueError as `sockets_udp.update`.
+    """
+    from ..collect import sockets_udp
+    from ..facts.way.flow import SUSPECT, Step
+
+    seen: dict[int, int] = {}
+    answered: set[int] = set()
+    first: set[int] = set()
+    last: set[int] = set()
+    for number in range(_READINGS):
+        rows = [
+            row for row in sockets_udp.update(source, {})
+            if (row.remote, row.remote_port) == (flow.to, flow.port) and row.inode
+        ]  # fmt: skip
+        last = {row.inode for row in rows}
+        first = last if not number else first
+        answered |= {row.inode for row in rows if row.recv_q}
+        seen = {inode: seen.get(inode, 0) + 1 for inode in last} | {
+            inode: count for inode, count in seen.items() if inode not in last
+        }
+        if number + 1 < _READINGS and not source.wait(_EVERY):
+            break
+    kept = answered | (first & last)
+    waited = [inode for inode, count in seen.items() if count > 1 and inode not in kept]
+    if len(waited) < LEAST:
+        return None
+    return Step(
+        "answers", SUSPECT,
+        f"{len(waited)} sockets of this host asked {flow.name} while nettop looked, and no answer "
+        "reached them", f"tcpdump -ni any udp port {flow.port} and host {flow.to}",
+        f"see whether {flow.name} answers: its program, a firewall there, or an answer that comes "
+        "from another address or port, which a connected socket does not take",
+    )  # fmt: skip

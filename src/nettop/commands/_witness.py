@@ -6,6 +6,8 @@ import argparse
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from ..terms.dataclass import picked
+
 if TYPE_CHECKING:
     from ..facts import Facts
     from ..host.source import Source
@@ -93,8 +95,8 @@ def losses(facts: Facts) -> dict[str, object]:
         return {"rhythms": bursts}
     return {
         "losses": {
-            "seconds": round(one.seconds, 3), "counted": one.counted, "explained": one.explained,
-            "uncertain": one.uncertain, "stages": one.stages,
+            "seconds": round(one.seconds, 3),
+            **picked(one, "counted explained uncertain stages"),
             "counters": [place._asdict() for place in one.places],
             "reasons": dict(one.reasons), "alone": dict(one.alone), "unread": one.unread,
         },
@@ -107,17 +109,11 @@ def document(facts: Facts) -> dict[str, object]:
     drops, calls = _told(facts)
     return {
         "drops": [
-            {
-                "reason": one.reason, "place": one.place, "kind": one.kind, "means": one.means,
-                "packets": one.packets, "whose": one.whose, "interfaces": one.nics,
-            }
+            {**picked(one, "reason place kind means packets whose"), "interfaces": one.nics}
             for one in drops
         ],
         "failed_calls": [
-            {
-                "process": one.process, "pid": one.pid, "call": one.call, "error": one.error,
-                "means": one.means, "calls": one.events, "to": one.to,
-            }
+            {**picked(one, "process pid call error means"), "calls": one.events, "to": one.to}
             for one in calls
         ],
         **losses(facts),

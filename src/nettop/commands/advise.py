@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
 from ..files import own
+from ..terms.dataclass import picked
 from ..terms.errors import Refused
 from . import (
     _witness,
@@ -264,8 +265,7 @@ def document(
         values["shortfall"] = lacking
     if everything:
         values["silent"] = [
-            {"rule": result.rule, "target": result.target, "because": result.because}
-            for result in last.judgement.silent()
+            picked(result, "rule target because") for result in last.judgement.silent()
         ]
     return values
 
@@ -275,19 +275,11 @@ def finding_json(source: Source, finding: Finding) -> dict[str, object]:
     from ..facts.limits.document import predicted
 
     return {
-        "id": finding.id,
-        "rule": finding.rule,
-        "target": finding.target,
-        "severity": finding.severity,
-        "title": finding.title,
-        "why": finding.why,
+        **picked(finding, "id rule target severity title why"),
         "held": round(finding.held, 3),
-        "evidence": list(finding.evidence),
-        "sources": list(finding.sources),
-        "competing": list(finding.competing),
+        **picked(finding, "evidence sources competing"),
         "changes": changes_of(source, finding),
-        "advice": list(finding.advice),
-        "expected": finding.expected,
+        **picked(finding, "advice expected"),
         "predicted": None if finding.predicted is None else predicted(finding.predicted),
         "cause": finding.cause or None,
         "also": list(finding.also),

@@ -67,16 +67,16 @@ def _collection(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     from ..fleet.model import gathered
     from ..fleet.reading import readings
-    from ..fleet.report import LeftOut, document
+    from ..fleet.report import document
     from ..fleet.text import text
 
     form = "json" if args.json else args.format
     if form == "html" and sys.stdout.isatty():
         raise Refused("--format html writes a page: send it to a file (> fleet.html)", 2)
-    left_out: list[LeftOut] = []
+    left_out = []
 
     def leave_out(file: str, because: str) -> None:
-        left_out.append(LeftOut(file=file, because=because))
+        left_out.append({"file": file, "because": because})
         print_lines(f"nettop: left out: {file}: {because}", to=sys.stderr)
 
     fleet = gathered(readings(args.paths, leave_out))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from typing import NotRequired, TypedDict
+from typing import Any
 
 from ..host.source import Source
 from ..terms.errors import Refused, sentence
@@ -19,19 +19,6 @@ from . import absent, emit, json_argument, open_source, print_lines, source_argu
 
 GROUP = "change"
 HELP = "show the current value of settings"
-Value = int | str | list[int]
-
-
-class Shown(TypedDict):
-    """One setting in the --json document: its value and limits; what is unknown is left out."""
-
-    value: Value
-    settable: bool
-    default: NotRequired[Value]
-    min: NotRequired[int]
-    max: NotRequired[int]
-    choices: NotRequired[list[str]]
-    because: NotRequired[str]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the settings that can be read. Exit code 2: unknown name, 3: one cannot be read."""
     source = open_source(args)
-    settings: dict[str, Shown] = {}
+    settings: dict[str, dict[str, Any]] = {}
     refused: list[Refused] = []
     for name in args.setting:
         try:
@@ -61,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print(settings: Mapping[str, Shown], *, as_json: bool) -> None:
+def _print(settings: Mapping[str, dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         emit(settings)
         return
@@ -77,7 +64,7 @@ def _print(settings: Mapping[str, Shown], *, as_json: bool) -> None:
         print_lines(f"{name} = {text(shown['value'])}{tail}")
 
 
-def read(source: Source, name: str) -> Shown:
+def read(source: Source, name: str) -> dict[str, Any]:
     """The value and the limits of one setting; Refused for an unknown or unreadable one."""
     from .. import settings
 
@@ -90,15 +77,10 @@ def read(source: Source, name: str) -> Shown:
     except (OSError, ValueError) as error:
         unknown = absent(source, address, error)
         raise unknown or Refused(f"{name}: {sentence(error)}", 3) from None
-    shown: Shown = {"value": settings.data(address, value), "settable": limits.settable}
-    if limits.default is not None:
-        shown["default"] = settings.data(address, limits.default)
-    if limits.min is not None:
-        shown["min"] = limits.min
-    if limits.max is not None:
-        shown["max"] = limits.max
-    if limits.choices:
-        shown["choices"] = list(limits.choices)
-    if limits.because:
-        shown["because"] = limits.because
-    return shown
+    default = None if limits.default is None else settings.data(address, limits.default)
+    shown = {
+        "value": settings.data(address, value), "settable": limits.settable, "default": default,
+        "min": limits.min, "max": limits.max, "choices": list(limits.choices or ()) or None,
+        "because": limits.because or None,
+    }  # fmt: skip
+    return {key: one for key, one in shown.items() if one is not None}

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..files import own
+from ..terms.dataclass import picked
 from ..terms.errors import Refused, sentence
 from . import (
     emit,
@@ -98,15 +99,12 @@ def document(entry: JournaledChange, since: str = "") -> dict[str, object]:
     values: dict[str, object] = {
         "id": entry.id,
         "time": entry.at,
-        "who": entry.who,
-        "finding": entry.finding,
+        **picked(entry, "who finding"),
         "netns": namespace,
-        "boot": entry.boot,
-        "setting": entry.setting,
+        **picked(entry, "boot setting"),
         "before": data(entry.setting, entry.before),
         "wanted": data(entry.setting, entry.wanted),
-        "state": entry.state,
-        "shell": entry.shell,
+        **picked(entry, "state shell"),
     }
     if entry.after is not None:
         values["after"] = data(entry.setting, entry.after)

@@ -27,6 +27,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..terms.dataclass import picked
 from ..terms.errors import Refused, nearest
 from . import (
     _argument,
@@ -216,8 +217,8 @@ def document(
         "longest": first.stage if first else None,
         "stages": [
             {
-                "stage": one.stage, "means": facts.MEANS[one.stage], "packets": one.packets,
-                "p50": one.p50, "p99": one.p99, "longest": one.longest,
+                "stage": one.stage, "means": facts.MEANS[one.stage],
+                **picked(one, "packets p50 p99 longest"),
                 "limit": facts.LONG[one.stage], "long": one.long,
                 "whose": [whose._asdict() for whose in one.whose],
             }

@@ -22,7 +22,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..terms.dataclass import picked
 from ..terms.errors import Refused
+from ..terms.units import many
 from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
 
 if TYPE_CHECKING:
@@ -159,7 +161,7 @@ def text(source: Source, known: Samples, cost: Cost | None, target: int | None) 
             yield from _group(one, known)
     if quiet:
         numbers = ", ".join(str(one.number) for one in quiet)
-        yield from ("", f"{_counted(len(quiet), 'core')} had little to do: {numbers}")
+        yield from ("", f"{many(len(quiet), 'core')} had little to do: {numbers}")
     yield ""
     yield _taken(known, cost)
 
@@ -173,7 +175,7 @@ def _event(known: Samples) -> str:
 
 
 def _taken(known: Samples, cost: Cost | None) -> str:
-    parts = [_counted(sum(known.stacks.values()), "sample")]
+    parts = [many(sum(known.stacks.values()), "sample")]
     if known.lost:
         parts.append(f"{known.lost:,} lost")
     if known.omitted:
@@ -186,10 +188,6 @@ def _taken(known: Samples, cost: Cost | None) -> str:
             f"then {100 * cost.share:.1f} % of a core"
         )
     return "; ".join(parts)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _group(one: work.Group, known: Samples) -> Iterator[str]:
@@ -233,12 +231,9 @@ def document(
 
     return {
         "host": source.host,
-        "seconds": known.seconds,
-        "event": known.event,
-        "rate": known.rate,
+        **picked(known, "seconds event rate"),
         "samples": sum(known.stacks.values()),
-        "lost": known.lost,
-        "omitted": known.omitted,
+        **picked(known, "lost omitted"),
         "cost": None if cost is None else cost._asdict(),
         "targets": [_target(one) for one in work.groups(profiles.rows(known.stacks), target)],
     }
@@ -248,9 +243,7 @@ def _target(one: work.Group) -> dict[str, object]:
     from ..collect.profiles import words
 
     return {
-        "name": one.name,
-        "samples": one.samples,
-        "busy": one.busy,
+        **picked(one, "name samples busy"),
         "classes": [
             {
                 "class": work,

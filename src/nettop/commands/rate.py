@@ -11,7 +11,7 @@ packets are not frames on a wire (veth, virtio, loopback, merged packets).
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..terms.errors import Refused, nearest
 from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
@@ -27,49 +27,8 @@ if TYPE_CHECKING:
 GROUP = "look"
 HELP = "measure the rate of an interface: counted, on the wire, payload"
 STILL: Final = ("links", "netclass", "netdev", "drvinfo", "linkmodes", "kernel")
+Document: TypeAlias = dict[str, Any]  # as schema.json describes it
 LARGEST_HEAD: Final = 22  # bytes of the Ethernet header and two VLAN tags
-
-
-class Direction(TypedDict):
-    """One direction: rates in bit/s and packets/s, bytes in all, mean in bytes; None if unknown.
-
-    Without a wire rate, `because` says why and there is no `share` of the link.
-    """
-
-    counted: float | None
-    bytes: int | None
-    packets_per_s: float | None
-    mean: float | None
-    wire: float | None
-    payload: float | None
-    share: NotRequired[float | None]
-    because: NotRequired[str]
-
-
-class Total(TypedDict):
-    """Both directions together, as counted: bit/s, packets/s and bytes in the time."""
-
-    counted: float | None
-    packets_per_s: float | None
-    bytes: int | None
-
-
-class Document(TypedDict):
-    """The --json document: an interface over `seconds`, its speed in bit/s, both directions.
-
-    `total` is the sum of both as counted, None if one is unknown.
-    """
-
-    interface: str
-    kind: str
-    driver: str | None
-    speed: float | None
-    mtu: int | None
-    seconds: float
-    fcs_counted: bool
-    rx: Direction
-    tx: Direction
-    total: Total
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +100,7 @@ def document(
     `fcs`: the driver's byte counter includes the frame check sequence.
     """
 
-    def one(way: str) -> Direction:
+    def one(way: str) -> Document:
         rates = entry.per_s if entry is not None else None
         size, count = (getattr(rates, f"{way}_{unit}", None) for unit in ("bytes", "packets"))
         found = direction(nic, size, count, fcs=fcs)
@@ -176,7 +135,7 @@ def _moved(bits_per_second: float | None, seconds: float) -> int | None:
     return None if bits_per_second is None else round(bits_per_second * seconds / 8)
 
 
-def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = False) -> Direction:
+def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = False) -> Document:
     """One direction: the counted rate, and the computed wire and TCP payload rates."""
     from ..facts.counters import beyond
     from ..terms import formulas
@@ -186,7 +145,7 @@ def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = 
         size = count = None
     counted = None if size is None else 8 * size
     mean = size / count if size is not None and count else None
-    counters: Direction = {
+    counters: Document = {
         "counted": counted, "bytes": None, "packets_per_s": count, "mean": mean, "wire": None,
         "payload": None,
     }  # fmt: skip

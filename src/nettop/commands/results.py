@@ -15,6 +15,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..terms.dataclass import picked
 from ..terms.errors import Refused, nearest
 from . import emit, print_lines, report_faults
 from ._report import format_argument, format_of, write
@@ -115,10 +116,8 @@ def _calibration(args: argparse.Namespace) -> int:
 
 
 def _row(rule: str, one: Calibration) -> dict[str, object]:
-    return {
-        "rule": rule, "count": one.count, "inside": one.inside, "median_error": one.error,
-        "failed": one.failed,
-    }  # fmt: skip
+    known = picked(one, "count inside")
+    return {"rule": rule, **known, "median_error": one.error, "failed": one.failed}
 
 
 def _line(document: Document) -> str:

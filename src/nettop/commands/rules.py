@@ -20,6 +20,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from ..terms.dataclass import picked
 from ..terms.errors import Refused, nearest
 from . import emit, json_argument, print_lines, report_faults
 
@@ -182,10 +183,7 @@ def _check(args: argparse.Namespace) -> int:
     outcomes = [one for one in outcomes if not one.absent]
     failed = [one for one in outcomes if not one.passed]
     if args.json:
-        tests = [
-            {"rule": o.rule, "number": o.number, "name": o.name, "passed": o.passed, "why": o.why}
-            for o in outcomes
-        ]
+        tests = [picked(o, "rule number name passed why") for o in outcomes]
         emit({"files": len(files), "wrong": faults, "tests": tests, "not_run": absent})
     else:
         for fault in faults:

@@ -16,11 +16,11 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..terms.errors import Refused, nearest
 from . import duration_argument, emit, enter_netns_of, interface_argument, netns_argument, pause
-from ._argument import amount, host, prefix, whole
+from ._argument import amount, host, prefix, whole, word
 from ._report import format_argument, format_of, print_report
 
 if TYPE_CHECKING:
@@ -41,90 +41,70 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> None:
     """The options of a trial, shared by test, prove, sweep, tune and study."""
-    add = parser.add_argument
-    add("--to", required=need, type=host, metavar="ADDRESS", help="address of the other host")
-    add(
-        "--peer",
-        type=prefix,
-        metavar="PREFIX",
-        help="command prefix that runs a command on the other host: 'ssh host'; 'env': this host",
+    parser.add_argument(
+        "--to", required=need, type=host, metavar="ADDRESS", help="address of the other host"
     )
-    add(
-        "--no-ends",
-        action="store_true",
-        help="do not read both hosts during the load, to learn which end limits",
-    )
+    _rows(
+        parser,
+        ("--peer", prefix, "PREFIX",
+         "command prefix that runs a command on the other host: 'ssh host'; 'env': this host"),
+        ("--no-ends", None, "",
+         "do not read both hosts during the load, to learn which end limits"),
+    )  # fmt: skip
     duration_argument(parser, "--seconds", "length of a measurement (10)", 10.0)
     duration_argument(
         parser, "--warmup", "warm-up before it, not measured; 0: none (1)", 1.0, parse=pause
     )
-    add("--streams", type=whole(1), default=1, help="number of parallel connections (1)")
-    add(
+    _rows(parser, ("--streams", whole(1), "", "number of parallel connections (1)", 1))
+    parser.add_argument(
         "--reverse", action=argparse.BooleanOptionalAction,
         help="the other host sends (default: where a setting of the receive side is tested)",
     )  # fmt: skip
-    add("--bidirectional", action="store_true", help="both hosts send")
-    add("--udp", action="store_true", help="use UDP")
-    add("--rate", type=rate, metavar="BITS", help="offered rate in bit/s, such as 940M")
-    add("--length", type=size, metavar="BYTES", help="size of a write, or payload of a datagram")
-    add(
-        "--window", type=size, metavar="BYTES",
-        help="socket buffer; capture: ring size (default: autotuned)",
+    _rows(
+        parser,
+        ("--bidirectional", None, "", "both hosts send"),
+        ("--udp", None, "", "use UDP"),
+        ("--rate", rate, "BITS", "offered rate in bit/s, such as 940M"),
+        ("--length", size, "BYTES", "size of a write, or payload of a datagram"),
+        ("--window", size, "BYTES", "socket buffer; capture: ring size (default: autotuned)"),
+        ("--mss", whole(1), "", "TCP maximum segment size"),
+        ("--congestion", word, "NAME", "TCP congestion control algorithm"),
+        ("--zero-copy", None, "", "send with zero copy: bulk by MSG_ZEROCOPY, iperf3 by sendfile"),
+        ("--busy-poll", whole(1, 1_000_000), "US",
+         "bulk, udp-latency: poll the NIC for so many µs before sleeping (SO_BUSY_POLL)"),
+        ("--segments", whole(1, 64), "N",
+         "udp-sweep, rfc2544: N datagrams a call, cut by the kernel (UDP_SEGMENT)", 1),
+        ("--cpu-here", cpus, "LIST", "run the tool on these cores of this host", ()),
+        ("--cpu-there", cpus, "LIST", "run the tool on these cores of the other host", ()),
+        ("--port", whole(1, 65535), "", "port of the other host (default: a free one)"),
     )  # fmt: skip
-    add("--mss", type=whole(1), help="TCP maximum segment size")
-    add("--congestion", metavar="NAME", help="TCP congestion control algorithm")
-    add(
-        "--zero-copy",
-        action="store_true",
-        help="send with zero copy: bulk by MSG_ZEROCOPY, iperf3 by sendfile",
-    )
-    add(
-        "--busy-poll",
-        type=whole(1, 1_000_000),
-        metavar="US",
-        help="bulk, udp-latency: poll the NIC for so many µs before sleeping (SO_BUSY_POLL)",
-    )
-    add(
-        "--segments",
-        type=whole(1, 64),
-        default=1,
-        metavar="N",
-        help="udp-sweep, rfc2544: N datagrams a call, cut by the kernel (UDP_SEGMENT)",
-    )
-    add(
-        "--cpu-here",
-        type=cpus,
-        default=(),
-        metavar="LIST",
-        help="run the tool on these cores of this host",
-    )
-    add(
-        "--cpu-there",
-        type=cpus,
-        default=(),
-        metavar="LIST",
-        help="run the tool on these cores of the other host",
-    )
-    add("--port", type=whole(1, 65535), help="port of the other host (default: a free one)")
     interface_argument(parser, "interface of capture, pktgen, trafgen")
-    add(
-        "--sizes",
-        type=sizes,
-        default=(),
-        metavar="LIST",
-        help="payload sizes in bytes, such as 64,1472",
-    )
-    add("--spacings", type=floats, default=(), metavar="LIST", help="gaps between packets in µs")
-    add("--count", type=whole(1), help="number of packets or exchanges")
-    add(
-        "--neighbour",
-        type=whole(0),
-        metavar="CPU",
-        help="run a memory-intensive load on this core during the test",
-    )
-    add("--file", metavar="PATH", help="bulk: also from this file of the sender")
-    add("--into", metavar="DIR", help="bulk: also into a file in this folder of the receiver")
-    add("--pid", type=whole(1), help="capture: measure the losses of this running process")
+    _rows(
+        parser,
+        ("--sizes", sizes, "LIST", "payload sizes in bytes, such as 64,1472", ()),
+        ("--spacings", floats, "LIST", "gaps between packets in µs", ()),
+        ("--count", whole(1), "", "number of packets or exchanges"),
+        ("--neighbour", whole(0), "CPU",
+         "run a memory-intensive load on this core during the test"),
+        ("--file", word, "PATH", "bulk: also from this file of the sender"),
+        ("--into", word, "DIR", "bulk: also into a file in this folder of the receiver"),
+        ("--pid", whole(1), "", "capture: measure the losses of this running process"),
+    )  # fmt: skip
+
+
+def _rows(parser: argparse.ArgumentParser, *rows: tuple[Any, ...]) -> None:
+    """Options by name, type (None: a switch), placeholder (empty: argparse's), help and default."""
+    for name, kind, metavar, text, *default in rows:
+        if kind is None:
+            parser.add_argument(name, action="store_true", help=text)
+        else:
+            parser.add_argument(
+                name,
+                type=kind,
+                metavar=metavar or None,
+                help=text,
+                default=next(iter(default), None),
+            )
 
 
 def rate(text: str) -> float:

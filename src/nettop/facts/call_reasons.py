@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from ..collect.failed_calls import PEER, SIZE
 from .flow_words import owners
-from .kinds.drop import FILTER, filters
+from .kinds.drop import FILTER, MOST, few, filters
 from .ports import holder
 
 if TYPE_CHECKING:
     from ..collect._words import Words
+    from ..collect.nftables import Row as NftablesRow
     from ..frame.rates import Frame
 
 BINDS: Final = ("bind", "listen")  # what a service begins with
 SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 DATAGRAM: Final = "datagram"  # one that ICMP answers, whose sender is not known
 _DNS: Final = "53"
-PEER: Final = "peer="  # of the argument of a call on a Unix socket
-SIZE: Final = "bytes="
 HEADERS: Final = 28  # bytes, of IPv4 and UDP
 LARGEST: Final = 65_507  # bytes of a UDP datagram of IPv4
 _SECCOMP: Final = "seccomp"
@@ -34,24 +34,25 @@ Ends = Counter[tuple[str, str]]  # address and port → calls
 
 def exact(
     said: Words, call: str, error: str, ends: Ends, argument: str, by: str, frame: Frame
-) -> tuple[Words, str]:  # fmt: skip
-    """The words with what is known beyond them; and the rule or the reader that refuses."""
+) -> tuple[Words, tuple[str, ...]]:  # fmt: skip
+    """The words with what is known beyond them; and the rules that refuse, or the reader's pid."""
     address, port = ends.most_common(1)[0][0]
     if call in BINDS and error == "EADDRINUSE" and port.isdecimal():
-        return _held(said, int(port), frame), ""
+        return _held(said, int(port), frame), ()
     if call == DATAGRAM and port == _DNS:
         means = f"No name server answers at {address}: nothing reads its port {_DNS}"
-        return said._replace(means=means), ""
+        return said._replace(means=means), ()
     if error == "EAGAIN" and argument.startswith(PEER):
         return _unread(said, argument, frame)
     if error == "EMSGSIZE" and argument.startswith(SIZE):
-        return _large(said, int(argument.removeprefix(SIZE)), frame), ""
-    rule = _rule(address, port, frame) if error == "EPERM" and call in SENDS else ""
-    if rule:
+        return _large(said, int(argument.removeprefix(SIZE)), frame), ()
+    rules = _rules(address, port, frame) if error == "EPERM" and call in SENDS else []
+    if rules:
+        rule = few([one.told for one in rules])
         cause = f"The packet filter drops in this look what is sent there: {rule}."
         return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
-                             cause=cause), rule  # fmt: skip
-    return (_refused(said, by) if by else said), ""
+                             cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip
+    return (_refused(said, by) if by else said), ()
 
 
 def _held(said: Words, port: int, frame: Frame) -> Words:
@@ -63,24 +64,24 @@ def _held(said: Words, port: int, frame: Frame) -> Words:
     return said._replace(means=f"{said.means}: {holds.saw}", advice=advice)
 
 
-def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, str]:
+def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, tuple[str, ...]]:
     """Which socket takes no more datagrams, and whose."""
     number, _, path = argument.removeprefix(PEER).partition(",")
     reader = owners(frame).get(int(number), "") if number.isdecimal() else ""
     if not (path or reader):
-        return said, ""
+        return said, ()
     of = f" of {reader}" if reader else ""
     most = next((row.value for row in frame.rows("sysctls") if row.name == _QUEUE), "")
     means = f"The queue of Unix socket {path or number}{of} is full"
     cause = said.cause.replace(_QUEUE, f"{_QUEUE} ({most})", 1) if most else said.cause
     if not reader:
-        return said._replace(means=means, cause=cause), ""
+        return said._replace(means=means, cause=cause), ()
     pid = reader.rpartition("[")[2].rstrip("]")
     advice = (
         f"Let {reader} read its socket: `sudo nettop why {pid}` shows what holds it, or restart "
         f"it. A longer queue ({_QUEUE}) only fills later."
     )
-    return said._replace(means=means, cause=cause, advice=advice), reader
+    return said._replace(means=means, cause=cause, advice=advice), (pid,)
 
 
 def _large(said: Words, size: int, frame: Frame) -> Words:
@@ -97,14 +98,14 @@ def _large(said: Words, size: int, frame: Frame) -> Words:
     return said._replace(means=f"{means} ({mtu})" if mtu else means, cause=cause)
 
 
-def _rule(address: str, port: str, frame: Frame) -> str:
-    """The rule of the packet filter that may have dropped packets to that end in this look."""
+def _rules(address: str, port: str, frame: Frame) -> list[NftablesRow]:
+    """The rules of the packet filter that may have dropped packets to that end in this look."""
     dropped = any(
         row.reason == FILTER and row.where == "here" and row.packets
         and (row.to, str(row.to_port)) == (address.removeprefix("::ffff:"), port)
         for row in frame.rows("drop_reasons")
     )  # fmt: skip
-    return filters(frame.tables.get("nftables", ())) if dropped and port else ""
+    return filters(frame.tables.get("nftables", ())) if dropped and port else []
 
 
 def _refused(said: Words, by: str) -> Words:

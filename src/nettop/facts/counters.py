@@ -163,7 +163,7 @@ def known_by_kind(driver: NicStatsRow | None, queue_drops: float | None) -> bool
 
 def _ring_of_link(row: LinkStatsRow, link_ring: str | None) -> float | None:
     if link_ring is None:  # many drivers count one loss in both
-        return largest(row.rx_missed_errors, row.rx_fifo_errors)
+        return largest((row.rx_missed_errors, row.rx_fifo_errors))
     count: float | None = getattr(row, link_ring) if link_ring else None
     return count
 
@@ -206,7 +206,7 @@ def grown(entry: Entry[Any], counter: str) -> float | None:
     return rate
 
 
-def largest(*values: float | None) -> float | None:
+def largest(values: Iterable[float | None]) -> float | None:
     """The largest known value; None without any."""
     return max((value for value in values if value is not None), default=None)
 

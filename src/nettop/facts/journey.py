@@ -16,7 +16,7 @@ from ..collect import drop_reasons
 from ..collect.journeys import SOFTIRQS, Row
 from ..terms.buckets import above, quantile
 from ..terms.dataclass import dataclass
-from ..terms.units import seconds
+from ..terms.units import many, seconds
 
 LONG: Final[Mapping[str, float]] = {  # seconds, by stage in the order of the way
     "softirq-rx": 0.002, "socket": 0.010, "woken": 0.010, "queue": 0.010, "softirq-tx": 0.002,
@@ -216,25 +216,23 @@ def _waited(stage: Stage, one: Whose) -> str:
     limit = seconds(LONG[stage.stage])
     longest = f"; the longest {seconds(one.longest)}"
     if stage.stage == "socket":
-        return f"{_counted(one.long, 'packet')} waited > {limit} for the reader {one.name}{longest}"
+        return f"{many(one.long, 'packet')} waited > {limit} for the reader {one.name}{longest}"
     if stage.stage == "woken":
         return (
             f"the reader {one.name} was woken and waited > {limit} for a core: "
-            f"{_counted(one.long, 'time')}{longest}"
+            f"{many(one.long, 'time')}{longest}"
         )
     if stage.stage == "queue":
-        return (
-            f"{_counted(one.long, 'packet')} waited > {limit} in the queue of {one.name}{longest}"
-        )
+        return f"{many(one.long, 'packet')} waited > {limit} in the queue of {one.name}{longest}"
     which = "receive" if stage.stage == "softirq-rx" else "transmit"
     return (
-        f"{one.name}: {_counted(one.long, f'{which} softirq')} ran > {limit} after "
+        f"{one.name}: {many(one.long, f'{which} softirq')} ran > {limit} after "
         f"{'it was' if one.long == 1 else 'they were'} raised{longest}"
     )
 
 
 def _told(one: Lost) -> str:
-    text = f"{_counted(one.again, 'segment')} sent again by port {one.port or '?'}: "
+    text = f"{many(one.again, 'segment')} sent again by port {one.port or '?'}: "
     if one.here is None:
         return text + "whether this host dropped them was not counted"
     if not one.here:
@@ -244,7 +242,3 @@ def _told(one: Lost) -> str:
     if rest:
         return f"{text}this host lost {one.here:,} ({where}), the network or the other end {rest:,}"
     return f"{text}this host lost them ({where})"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
-from .counters import grown, middle, total
+from .counters import grown, largest, middle, total
 from .flow_words import EVERYWHERE
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
@@ -265,13 +265,13 @@ def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:
     return {
         "tcp_flows": sums.tcp_flows,
         "bulk_flows": len(bulk),
-        "out_of_order": _most(flow.out_of_order for flow in bulk),
-        "max_rtt": _most(trips[flow.id] for flow in bulk),
+        "out_of_order": largest(flow.out_of_order for flow in bulk),
+        "max_rtt": largest(trips[flow.id] for flow in bulk),
         "median_rtt": middle(moving),
-        "max_bdp": _most(flow.bdp for flow in sums.flows),
+        "max_bdp": largest(flow.bdp for flow in sums.flows),
         "receive_bdp": _receive_bdp(sums.flows, cap),
-        "send_bdp": _most(flow.bdp for flow in bulk if flow.direction == "send"),
-        "worst_sndbuf_limited": _most(flow.sndbuf_limited for flow in bulk),
+        "send_bdp": largest(flow.bdp for flow in bulk if flow.direction == "send"),
+        "worst_sndbuf_limited": largest(flow.sndbuf_limited for flow in bulk),
     }
 
 
@@ -279,7 +279,7 @@ def _receive_bdp(flows: Sequence[Flow], cap: Sequence[int]) -> float | None:
     """0 if no buffer has grown to the maximum; None if the maximum is unknown."""
     if len(cap) < 3:
         return None
-    return _most(_in_flight(flow) for flow in flows if _at_cap(flow, cap)) or 0.0
+    return largest(_in_flight(flow) for flow in flows if _at_cap(flow, cap)) or 0.0
 
 
 def _at_cap(flow: Flow, cap: Sequence[int]) -> bool:
@@ -327,10 +327,6 @@ def _running(row: ServiceRow | None) -> bool | None:
 
 def _tuned(row: ServiceRow | None) -> str | None:
     return row.detail if row is not None and row.running is not False else None
-
-
-def _most(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
 
 
 def _any(values: Iterable[bool | None]) -> bool | None:

@@ -45,128 +45,64 @@ class Bound:
         return f"{self.most:,} {self.unit}".rstrip()
 
 
-BOUNDS: Final[Mapping[str, Bound]] = {
-    "interrupts": Bound(
-        64 * _MIB, "bytes", "/proc/interrupts",
-        "1,024 CPUs and 5,000 interrupts are 54 MiB",
-    ),
-    "counts": Bound(
-        8_000_000, "counts", "/proc/interrupts (lines × CPUs)",
-        "1,024 CPUs and 5,000 interrupts are 5 million",
-    ),
-    "host-file": Bound(
-        16 * _MIB, "bytes", "other files of the host",
-        "100,000 interfaces in /proc/net/dev are 12 MiB",
-    ),
-    "line": Bound(
-        _MIB, "bytes", "a line in a file of the host or in a recording",
-        "one interrupt line of 65,536 CPUs is 704 KiB",
-    ),
-    "digits": Bound(
-        20, "digits", "a number in a file of the host",
-        "a 64-bit counter has 20 decimal digits",
-    ),
-    "listing": Bound(
-        1_000_000, "names", "a directory",
-        "ten times the number of processes of a busy host",
-    ),
-    "netlink": Bound(
-        256 * _MIB, "bytes", "the reply to one netlink request",
-        "half a million TCP sockets with all attributes",
-    ),
-    "messages": Bound(
-        2_000_000, "messages", "the reply of another host to one netlink request",
-        "a router with all routes of the Internet has 1.3 million",
-    ),
-    "far": Bound(
-        256 * _MIB, "bytes", "what is kept of another host (`--host`)",
-        "the answers of a host with 1,024 CPUs and 100,000 sockets",
-    ),
-    "statistics": Bound(
-        1 << 17, "statistics", "driver statistics (`ethtool -S`)",
-        "mlx5 with 256 channels has 22,927",
-    ),
-    "steering": Bound(
-        4096, "rules", "flow-steering rules of a device (`ethtool -n`)",
-        "each rule needs one ioctl",
-    ),
-    "recording": Bound(
-        256 * _MIB, "bytes", "a recording, unpacked",
-        "a minute of a host with 256 CPUs and 1,200 interrupts",
-    ),
-    "moments": Bound(
-        100_000, "moments", "a recording",
-        "a day at one sample per second has 86,400",
-    ),
-    "entries": Bound(
-        2_000_000, "entries", "all moments of a recording together",
-        "20 files that change in each of 86,400 moments",
-    ),
-    "name": Bound(
-        4096, "bytes", "the name of an entry of a recording",
-        "PATH_MAX is 4 KiB",
-    ),
-    "answer": Bound(
-        64 * _MIB, "bytes", "one entry of a recording",
-        "the largest file of a host",
-    ),
-    "fleet-document": Bound(
-        8 * _MIB, "bytes", "a JSON document for `nettop fleet`, or of nettop at another host",
-        "a host with 5,000 findings",
-    ),
-    "fleet-files": Bound(
-        200_000, "files", "one call of `nettop fleet`",
-        "500 hosts every day for a year",
-    ),
-    "config": Bound(
-        64 * 1024, "bytes", "a configuration file, or the list of muted findings",
-        "many times the size of thresholds for all rules",
-    ),
-    "rule": Bound(
-        64 * 1024, "bytes", "a rule, a study, or a table of rules/",
-        "the longest packaged file is 19 KiB",
-    ),
-    "cases": Bound(
-        64, "cases", "a rule file",
-        "each repeats what is common; packaged files have at most six",
-    ),
-    "rules": Bound(
-        2000, "files", "a folder of rules",
-        "ten times the number of packaged rules",
-    ),
-    "toml-line": Bound(
-        4096, "bytes", "a line of a TOML file",
-        "a dotted key costs the parser quadratic time",
-    ),
-    "depth": Bound(
-        64, "levels", "nesting of tables and lists (TOML, JSON)",
-        "packaged files use only a few",
-    ),
-    "number": Bound(
-        10**18, "", "a number in a rule or in the configuration",
-        "larger than any counter, and exact in 64 bits",
-    ),
-    "result": Bound(
-        16 * _MIB, "bytes", "a stored result",
-        "a proof stores every sample of every pair",
-    ),
-    "results": Bound(
-        10_000, "files", "stored results (the newest are read)",
-        "ten per day for nearly three years",
-    ),
-    "journal": Bound(
-        64 * _MIB, "bytes", "the journal",
-        "a hundred thousand changes",
-    ),
-    "journal-line": Bound(
-        512 * 1024, "bytes", "a line of the journal",
-        "a process of 5,000 threads, whose CPUs change with its own",
-    ),
-    "state": Bound(
-        64 * 1024, "bytes", "the saved state of the screen (view.json, processor)",
-        "a few choices of each pane",
-    ),
+_BOUNDS: Final[Mapping[str, tuple[int, str, str, str]]] = {  # as the fields of `Bound`
+    "interrupts": (64 * _MIB, "bytes", "/proc/interrupts",
+                   "1,024 CPUs and 5,000 interrupts are 54 MiB"),
+    "counts": (8_000_000, "counts", "/proc/interrupts (lines × CPUs)",
+               "1,024 CPUs and 5,000 interrupts are 5 million"),
+    "host-file": (16 * _MIB, "bytes", "other files of the host",
+                  "100,000 interfaces in /proc/net/dev are 12 MiB"),
+    "line": (_MIB, "bytes", "a line in a file of the host or in a recording",
+             "one interrupt line of 65,536 CPUs is 704 KiB"),
+    "digits": (20, "digits", "a number in a file of the host",
+               "a 64-bit counter has 20 decimal digits"),
+    "listing": (1_000_000, "names", "a directory",
+                "ten times the number of processes of a busy host"),
+    "netlink": (256 * _MIB, "bytes", "the reply to one netlink request",
+                "half a million TCP sockets with all attributes"),
+    "messages": (2_000_000, "messages", "the reply of another host to one netlink request",
+                 "a router with all routes of the Internet has 1.3 million"),
+    "far": (256 * _MIB, "bytes", "what is kept of another host (`--host`)",
+            "the answers of a host with 1,024 CPUs and 100,000 sockets"),
+    "statistics": (1 << 17, "statistics", "driver statistics (`ethtool -S`)",
+                   "mlx5 with 256 channels has 22,927"),
+    "steering": (4096, "rules", "flow-steering rules of a device (`ethtool -n`)",
+                 "each rule needs one ioctl"),
+    "recording": (256 * _MIB, "bytes", "a recording, unpacked",
+                  "a minute of a host with 256 CPUs and 1,200 interrupts"),
+    "moments": (100_000, "moments", "a recording", "a day at one sample per second has 86,400"),
+    "entries": (2_000_000, "entries", "all moments of a recording together",
+                "20 files that change in each of 86,400 moments"),
+    "name": (4096, "bytes", "the name of an entry of a recording", "PATH_MAX is 4 KiB"),
+    "answer": (64 * _MIB, "bytes", "one entry of a recording", "the largest file of a host"),
+    "fleet-document": (8 * _MIB, "bytes",
+                       "a JSON document for `nettop fleet`, or of nettop at another host",
+                       "a host with 5,000 findings"),
+    "fleet-files": (200_000, "files", "one call of `nettop fleet`",
+                    "500 hosts every day for a year"),
+    "config": (64 * 1024, "bytes", "a configuration file, or the list of muted findings",
+               "many times the size of thresholds for all rules"),
+    "rule": (64 * 1024, "bytes", "a rule, a study, or a table of rules/",
+             "the longest packaged file is 19 KiB"),
+    "cases": (64, "cases", "a rule file",
+              "each repeats what is common; packaged files have at most six"),
+    "rules": (2000, "files", "a folder of rules", "ten times the number of packaged rules"),
+    "toml-line": (4096, "bytes", "a line of a TOML file",
+                  "a dotted key costs the parser quadratic time"),
+    "depth": (64, "levels", "nesting of tables and lists (TOML, JSON)",
+              "packaged files use only a few"),
+    "number": (10**18, "", "a number in a rule or in the configuration",
+               "larger than any counter, and exact in 64 bits"),
+    "result": (16 * _MIB, "bytes", "a stored result", "a proof stores every sample of every pair"),
+    "results": (10_000, "files", "stored results (the newest are read)",
+                "ten per day for nearly three years"),
+    "journal": (64 * _MIB, "bytes", "the journal", "a hundred thousand changes"),
+    "journal-line": (512 * 1024, "bytes", "a line of the journal",
+                     "a process of 5,000 threads, whose CPUs change with its own"),
+    "state": (64 * 1024, "bytes", "the saved state of the screen (view.json, processor)",
+              "a few choices of each pane"),
 }  # fmt: skip
+BOUNDS: Final[Mapping[str, Bound]] = {name: Bound(*row) for name, row in _BOUNDS.items()}
 
 
 def exceeded(name: str, path: str | None = None) -> OSError:

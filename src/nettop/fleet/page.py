@@ -8,8 +8,9 @@ from typing import Final
 from ..advice.rules.severity import MARKS
 from ..reports.figure import Figure, Report, Table
 from ..reports.html import page
+from ..terms.units import many
 from .report import Document
-from .text import many, system, when
+from .text import system, when
 
 
 def html(document: Document) -> str:

@@ -9,7 +9,8 @@ from typing import Final
 
 from ..advice.rules.severity import MARKS
 from ..terms.text import cells, crop
-from .report import ChangedRow, Document, GroupRow, SettingRow
+from ..terms.units import many
+from .report import Document
 
 WIDTH: Final = 80
 LINES: Final = 3  # of names below a line
@@ -42,7 +43,7 @@ def when(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(min(max(at, 0.0), _LATEST)))
 
 
-def system(group: GroupRow) -> str:
+def system(group: Document) -> str:
     """The interfaces and the kernel of a group."""
     parts = [
         f"{one['count']} × {one['driver'] or 'no driver'}"
@@ -78,7 +79,7 @@ def _section(title: str, rows: Sequence[str], most: int) -> Iterator[str]:
         yield f"  … and {many(len(rows) - most, 'line')} more; --json and --format html have all"
 
 
-def _group(group: GroupRow) -> Iterator[str]:
+def _group(group: Document) -> Iterator[str]:
     yield f"  {group['group']:<3}{many(len(group['hosts']), 'host'):>10}  {system(group)}"
     if len(group["hosts"]) <= FEW:
         yield from _names(" " * 15, group["hosts"], "")
@@ -107,7 +108,7 @@ def _matrix(document: Document) -> Iterator[str]:
 def _settings(document: Document) -> Iterator[str]:
     """A block for each setting and value, of all interfaces; the hosts that have it by name."""
 
-    def key(row: SettingRow) -> tuple[str, str, str]:
+    def key(row: Document) -> tuple[str, str, str]:
         return row["setting"].partition("@")[0], row["value"], row["usual"]
 
     for (name, value, usual), same in groupby(sorted(document["settings"], key=key), key=key):
@@ -124,7 +125,7 @@ def _settings(document: Document) -> Iterator[str]:
             yield from _names("     explains", rules, f" on {many(count, 'host')}")
 
 
-def _changed(row: ChangedRow) -> Iterator[str]:
+def _changed(row: Document) -> Iterator[str]:
     yield f"  {row['host']}  {when(row['from'])} to {when(row['to'])}"
     for one in row["settings"]:
         yield f"     {one['setting']}: {one['before'] or '–'} → {one['after'] or '–'}"
@@ -152,8 +153,3 @@ def _names(label: str, names: Sequence[str], end: str) -> Iterator[str]:
     else:
         yield row
         yield indent[1:] + end
-
-
-def many(count: int, what: str) -> str:
-    """`1 host`, `2 hosts`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

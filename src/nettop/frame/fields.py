@@ -42,6 +42,11 @@ def gauge(help: str, unit: str = "", *, default: _Value = _REQUIRED) -> _Value: 
     return field(default=default, metadata={"kind": "gauge", "help": help, "unit": unit})
 
 
+def maybe(help: str, unit: str = "") -> Any:  # noqa: A002
+    """A gauge that may be unknown: None, which is its default."""
+    return gauge(help, unit, default=None)
+
+
 class Repeated:
     """The fields of a row as those of a fact: its attribute of a name is that field, as a gauge.
 

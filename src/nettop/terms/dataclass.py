@@ -146,6 +146,12 @@ def _restore(self: Any, values: Iterable[object]) -> None:
         object.__setattr__(self, one.name, value)
 
 
+def picked(one: object, names: str) -> dict[str, Any]:
+    """The attributes of these names for JSON, in this order; a tuple is a list there."""
+    values = ((name, getattr(one, name)) for name in names.split())
+    return {name: list(now) if isinstance(now, tuple) else now for name, now in values}
+
+
 if TYPE_CHECKING:  # a checker of types knows what the one of the standard library makes
     from dataclasses import dataclass as dataclass  # noqa: PLC0414
 else:

@@ -160,3 +160,8 @@ _AMOUNTS: Final[dict[str, Callable[[float], str]]] = {
     "%": percent,
     "ratio": share,
 }
+
+
+def many(count: int, what: str) -> str:
+    """`1 host`, `2,000 hosts`."""
+    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -21,7 +21,7 @@ from ..facts.limits.words import interval
 from ..files import bounds
 from ..terms.units import scaled
 from . import results
-from .documents import Forecast
+from .result import Document
 from .statistics import MATTERS
 
 SAME: Final = 0.2  # of the larger rate: about the same, despite headers and noise of runs
@@ -29,7 +29,7 @@ SAME: Final = 0.2  # of the larger rate: about the same, despite headers and noi
 
 def forecast(
     prediction: Prediction | None, before: Sequence[float], after: Sequence[float], unit: str
-) -> Forecast:
+) -> Document:
     """The prediction beside the measured rate, as a proof stores it.
 
     `before` and `after` are the figures of a proof. A difference below 3 % counts as none, as in a

@@ -163,7 +163,7 @@ def _counters(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
 
 def _segment(o: Options, side: Side, name: str) -> int:
     """Payload of a full segment with timestamps, in bytes."""
-    most = side.interfaces[name].get("mtu", 1500) - (72 if ":" in o.to else 52)
+    most: int = side.interfaces[name].get("mtu", 1500) - (72 if ":" in o.to else 52)
     return min(most, o.mss - 12) if o.mss else most
 
 

@@ -8,7 +8,7 @@ host. Between the runs nothing runs there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from .. import settings
 from ..changes import Change, Result, privilege
@@ -24,7 +24,6 @@ from .lever import LeverError, pause, row
 if TYPE_CHECKING:
     from ..host.distant import Distant
     from ..host.once import Held
-    from .documents import ChangeRow
 
 _MADE: Final = frozenset({"applied", "rounded", "unchanged", "pending"})
 _LATER: Final = "the change there is reverted when that host notices"
@@ -65,7 +64,7 @@ class Elsewhere:
         self.where = called(remote.name)
         self.pause = pause([settings.risk(one.address) for one in changes])
         texts = (*shells, *("" for _ in changes))
-        self.rows: list[ChangeRow] = [
+        self.rows: list[dict[str, Any]] = [
             row(one.setting, one.before, one.after, text)
             for one, text in zip(changes, texts, strict=False)
         ]

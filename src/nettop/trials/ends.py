@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from math import isfinite
-from typing import Final, cast
+from typing import Final
 
 from ..facts.joined import Joiner, needs
 from ..facts.pair import Joined, Losses, match
@@ -22,8 +22,7 @@ from ..host.distant import Distant, behind
 from ..host.source import HostLostError, Live, Source
 from ..sampling.both import BothSampler
 from ..sampling.sampler import Sampler
-from .documents import EndsDocument, EndsRow
-from .result import Options
+from .result import Document, Options
 
 INTERVAL: Final = 1.0  # seconds between two readings
 LEAST: Final = 3.0  # seconds of load from which both ends are read
@@ -95,13 +94,13 @@ class Ends(threading.Thread):
         to, name = match.plain(self.options.to), match.parts(target)
         return to in (name[0], name[2]) or not is_address(to)
 
-    def document(self) -> EndsDocument | None:
+    def document(self) -> Document | None:
         """What was seen; None where no flow of the test was seen at both ends."""
         one = self.joined
         if one is None:
             return None
         stage = one.limit.stage
-        found: EndsDocument = {
+        found: Document = {
             "here": self.hosts[0], "there": self.hosts[1], "writer": one.writer,
             "reader": one.reader, "end": stage.end, "stage": stage.stage, "name": stage.name,
             "because": stage.because,
@@ -113,14 +112,14 @@ def _rate(one: Joined) -> float:
     return one.limit.rate or 0.0
 
 
-def _lost(losses: Losses) -> EndsDocument:
+def _lost(losses: Losses) -> Document:
     place = losses.place
     lost = {"sent": losses.sent, "lost": [value for value in losses.between if isfinite(value)]}
     if losses.refused >= 1:
         lost["refused"] = round(losses.refused)
     if place is not None:
         lost |= {"lost_end": place.end, "lost_stage": place.stage}
-    return cast("EndsDocument", lost)
+    return lost
 
 
 def is_address(text: str) -> bool:
@@ -167,7 +166,7 @@ def line(ends: Mapping[str, object]) -> str:
     return f"{text}, most at {names[str(ends['lost_end'])]} ({ends['lost_stage']})"
 
 
-def rows(seen: Iterable[EndsDocument]) -> list[EndsRow]:
+def rows(seen: Iterable[Document]) -> list[Document]:
     """How often each stage limited, over the runs of an experiment, the most frequent first."""
     counts = Counter((one["end"], one["stage"]) for one in seen)
     return [
@@ -175,7 +174,7 @@ def rows(seen: Iterable[EndsDocument]) -> list[EndsRow]:
     ]
 
 
-def summary(found: Iterable[EndsRow]) -> str:
+def summary(found: Iterable[Document]) -> str:
     """`thread at the other end in 8 runs, path between both in 2`."""
     names = {"here": "at this end", "there": "at the other end", "between": "between both"}
     return ", ".join(

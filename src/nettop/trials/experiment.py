@@ -15,13 +15,12 @@ from dataclasses import field, replace
 from statistics import median
 from typing import Final, Protocol
 
-from ..terms.dataclass import dataclass
+from ..terms.dataclass import dataclass, picked
 from . import statistics
-from .documents import OutcomeFields
 from .length import ExperimentPlan
 from .lever import Lever
 from .peer import Cancelled
-from .result import Progress, Side, Standing, TrialResult, resent
+from .result import Document, Progress, Side, Standing, TrialResult, resent
 from .run import TrialError, Watch, nobody
 from .statistics import Comparison, Guard
 
@@ -256,24 +255,16 @@ class Outcome:
     minimum: float  # seconds
     kept: bool = False  # set by the caller that keeps the change
 
-    def document(self) -> OutcomeFields:
+    def document(self) -> Document:
         """The fields of the outcome in the JSON of `nettop prove`."""
         c = self.comparison
         return {
             "metric": self.metric.name,
             "unit": self.metric.unit,
-            "a": list(self.a),
-            "b": list(self.b),
-            "median_difference": c.median_difference,
-            "interval": list(c.interval),
-            "confidence": c.confidence,
-            "verdict": c.verdict,
-            "because": c.because,
+            **picked(self, "a b"),
+            **picked(c, "median_difference interval confidence verdict because"),
             "kept": self.kept,
-            "guards": [
-                {"name": g.name, "a": g.a, "b": g.b, "alarm": g.alarm, "ok": g.ok}
-                for g in self.guards
-            ],
+            "guards": [picked(one, "name a b alarm ok") for one in self.guards],
             "steady_baseline": self.steady,
             "seconds": self.seconds,
             "minimum_seconds": self.minimum,

@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Sequence
 from itertools import count
-from typing import Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from .. import settings
 from ..changes import Change, Result
@@ -36,7 +36,6 @@ from ..changes.ready import lift, load, ready
 from ..changes.undo import put_back, undo
 from ..host.source import Live
 from ..settings import Host
-from .documents import ChangeRow
 
 _SEE, _HOLD, _END = b"s", b"h", b"e"  # what nettop tells the keeper
 _PAUSES: Final = (0, 1, 2, 4, 8, 16, 32)  # seconds before the tries of the keeper to revert
@@ -69,7 +68,7 @@ class Proved(Lever, Protocol):
         """The words that run the nettop there, whose journal has what was kept."""
 
     @property
-    def rows(self) -> list[ChangeRow]:
+    def rows(self) -> list[dict[str, Any]]:
         """The change of each setting; empty if the host has these settings already."""
 
     def keep(self, state: int) -> tuple[Result, ...]:
@@ -85,7 +84,7 @@ def pause(risks: Sequence[str]) -> float:
     return max((PAUSE[risk] for risk in risks), default=PAUSE["none"])
 
 
-def row(setting: str, before: str, after: str, shell: str) -> ChangeRow:
+def row(setting: str, before: str, after: str, shell: str) -> dict[str, Any]:
     """A tested change, for documents."""
     address = settings.parse(setting)
     return {
@@ -128,7 +127,7 @@ class Switch:
         return self.states[-1]
 
     @property
-    def rows(self) -> list[ChangeRow]:
+    def rows(self) -> list[dict[str, Any]]:
         """The changes of the last state, for documents."""
         return [
             row(c.setting, c.before, c.after, settings.shell(c.address, c.after, Live()))

@@ -11,24 +11,23 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
-from typing import cast
+from typing import Any
 
 from .. import settings
 from ..changes import Result, text
 from ..facts.limits.prediction import Prediction
 from ..files import own
 from ..host.source import Live
-from ..terms.dataclass import dataclass
+from ..terms.dataclass import dataclass, picked
 from ..terms.units import scaled
 from . import ends, experiment, results
 from . import facing as ways
 from . import run as runner
 from .calibration import beside, forecast
-from .documents import Conditions, EndsDocument, ProveDocument, SweepDocument, SweepRow
 from .experiment import Metric, Sample
 from .length import QUICK, USUAL, ExperimentPlan, settles
 from .lever import Proved, Switch
-from .result import Options, Progress, TrialResult, given
+from .result import Document, Options, Progress, TrialResult, given
 from .run import Watch, nobody
 from .unfinished import Unfinished
 
@@ -47,7 +46,7 @@ class Bench:
     cancel: threading.Event = field(default_factory=threading.Event)
     last: TrialResult | None = None  # of the last run
     progress: Progress | None = None  # of the experiment
-    seen: list[EndsDocument] = field(default_factory=list)  # both ends in each run
+    seen: list[Document] = field(default_factory=list)  # both ends in each run
     settled: dict[int, bool] = field(default_factory=dict)  # whether the first run of a state did
 
     def take(self, state: int) -> Sample:
@@ -79,12 +78,12 @@ class Bench:
                     standing=whole.standing)
         )  # fmt: skip
 
-    def about(self, first: int = 0) -> Conditions:
+    def about(self, first: int = 0) -> Document:
         """The conditions of the measurement; those of the host after a first run.
 
         `first`: number of runs of earlier experiments, whose limits are left out.
         """
-        conditions: Conditions = {
+        conditions: Document = {
             "at": time.time(),
             "host": os.uname().nodename,
             "tool": self.tool,
@@ -159,7 +158,7 @@ def watching(on: Bench, wanted: Wanted) -> Bench:
 def prove(
     finding: str, wanted: Wanted, on: Bench, *, keep: bool = True,
     predicted: Prediction | None = None, lever: Proved | None = None,
-) -> ProveDocument:  # fmt: skip
+) -> Document:  # fmt: skip
     """Compare the wanted settings with the current ones; keep them only if they are better.
 
     `predicted`, the prediction of the finding, is stored beside the measured rate. `lever` changes
@@ -182,7 +181,7 @@ def prove(
         changes, conditions = switch.rows, on.about(earlier)
         if switch.where:
             conditions |= {"changed_at": switch.where, "changed_by": switch.way}
-    document: ProveDocument = {
+    document: Document = {
         "finding": finding,
         **outcome.document(),
         **forecast(predicted, outcome.a, outcome.b, on.metric.unit),
@@ -197,7 +196,7 @@ def prove(
 def sweep(
     grid: Sequence[tuple[str, Sequence[str]]], on: Bench, *, keep: bool = False,
     resume: bool = False,
-) -> SweepDocument:  # fmt: skip
+) -> Document:  # fmt: skip
     """Test each value, or each combination of values of several settings; errors as `prove`.
 
     `grid` holds settings and their values. The best value is kept only with `keep`. With `resume`,
@@ -228,7 +227,7 @@ def sweep(
         kept: tuple[Result, ...] = ()
         if keep and winner.comparison is not None and winner.comparison.verdict == "better":
             kept = lever.keep(names.index(winner.name))
-    document: SweepDocument = {
+    document: Document = {
         "setting": label,
         "metric": on.metric.name,
         "unit": on.metric.unit,
@@ -264,23 +263,19 @@ def combinations(
     return names, states
 
 
-def _row(row: experiment.Row) -> SweepRow:
-    document: SweepRow = {"value": row.name, "figures": list(row.figures), "median": row.median}
+def _row(row: experiment.Row) -> Document:
+    document: Document = {"value": row.name, "figures": list(row.figures), "median": row.median}
     c = row.comparison
     if c is not None:
-        document |= {
-            "median_difference": c.median_difference, "interval": list(c.interval),
-            "confidence": c.confidence, "verdict": c.verdict, "because": c.because,
-        }  # fmt: skip
+        document |= picked(c, "median_difference interval confidence verdict because")
     return document
 
 
-def describe(stored: Mapping[str, object]) -> str:
+def describe(document: Mapping[str, Any]) -> str:
     """A proof as text: figures of both states, verdict, and what became of the change.
 
     KeyError, TypeError, ValueError: a document of another version lacks a field.
     """
-    document = cast("ProveDocument", stored)
     unit = document.get("unit", "")
     low, high = document["interval"]
     span = f"{100 * low:+.1f} to {100 * high:+.1f} %"
@@ -315,7 +310,7 @@ def describe(stored: Mapping[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def undoes(proof: ProveDocument) -> str:
+def undoes(proof: Mapping[str, Any]) -> str:
     """The words that run the nettop whose journal has what a proof kept."""
     there = proof.get("changed_at", "")
     return proof.get("changed_by") or (f"{there} nettop" if there else own.called())
@@ -327,9 +322,8 @@ def _figures(values: Sequence[float], unit: str) -> str:
     return "  ".join(f"{value:.4g}" for value in values) + f" {unit}"
 
 
-def table(stored: Mapping[str, object]) -> str:
+def table(document: Mapping[str, Any]) -> str:
     """A sweep as text: a row and a bar for each value; errors as `describe`."""
-    document = cast("SweepDocument", stored)
     rows = document["rows"]
     top = max((row["median"] for row in rows), default=0.0) or 1.0
     width = max(len(row["value"]) for row in rows)
@@ -343,12 +337,11 @@ def table(stored: Mapping[str, object]) -> str:
         )
         figure = _figures([row["median"]], document["unit"])
         lines.append(f"  {row['value']:<{width}}  {filled:<24}  {figure}  {change}")
-    return "\n".join([*lines, best(stored)]) + "\n"
+    return "\n".join([*lines, best(document)]) + "\n"
 
 
-def best(stored: Mapping[str, object]) -> str:
+def best(document: Mapping[str, Any]) -> str:
     """The best value of a sweep, its gain and what is in force now; errors as `describe`."""
-    document = cast("SweepDocument", stored)
     state = "kept" if document["kept"] else "all changes are reverted"
     if document["best"] == document["rows"][0]["value"]:
         return f"no value is better than the original one, {document['best']}; {state}"

@@ -15,11 +15,10 @@ from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import checks, results, tool
 from . import run as runner
-from .documents import Measurement, StudyDocument, StudyRow
 from .lever import LeverError, Switch
 from .peer import Cancelled, PeerError
 from .report import middle
-from .result import Options, Progress, TrialResult, given
+from .result import Document, Options, Progress, TrialResult, given
 from .run import TrialError, Watch, nobody
 from .study import Point, Study
 
@@ -134,7 +133,7 @@ def run(
     repeats: int = 1,
     watch: Watch = nobody,
     cancel: threading.Event | None = None,
-) -> StudyDocument:
+) -> Document:
     """Run every point that this pair allows and whose name contains `only`.
 
     A trial lasts at most `most` seconds. All points run `repeats` times in turn, so that a drift of
@@ -148,7 +147,7 @@ def run(
     points = [point for point in study.points if only in (point.of or point.name)]
     options = {point.name: options_of(study, point, base, most) for point in points}
     why = {point.name: obstacle(point, options[point.name], pair) for point in points}
-    taken: dict[str, list[Measurement]] = {point.name: [] for point in points}
+    taken: dict[str, list[Document]] = {point.name: [] for point in points}
     trials: dict[str, TrialResult] = {}
     for number in range(repeats * len(points)):
         point = points[number % len(points)]
@@ -171,7 +170,7 @@ def run(
             why[point.name] = "cancelled"
         except (TrialError, PeerError, LeverError, OSError, ValueError, LookupError) as error:
             why[point.name] = sentence(error)
-    document: StudyDocument = {
+    document: Document = {
         "study": study.id, "title": study.title, "paper": study.paper, "place": study.place,
         "tool": study.tool, "unit": study.unit, "at": begun, "to": base.to,
         "options": given(replace(base, seconds=most)), "repeats": repeats,
@@ -187,9 +186,9 @@ def run(
     return document
 
 
-def cell(point: Point) -> StudyRow:
+def cell(point: Point) -> Document:
     """What the paper says of a point."""
-    row: StudyRow = {"point": point.name, "published": point.published}
+    row: Document = {"point": point.name, "published": point.published}
     if point.unit:
         row["unit"] = point.unit
     if point.suspect:
@@ -201,7 +200,7 @@ def cell(point: Point) -> StudyRow:
     return row
 
 
-def _row(point: Point, taken: Sequence[Measurement], why: str) -> StudyRow:
+def _row(point: Point, taken: Sequence[Document], why: str) -> Document:
     """The row of a point: the median of its runs, with each run if there are several."""
     row = cell(point)
     if taken:
@@ -231,7 +230,7 @@ def _trial(
         return runner.run(study.tool, options, watch, cancel)
 
 
-def figure(study: Study, point: Point, result: TrialResult) -> Measurement:
+def figure(study: Study, point: Point, result: TrialResult) -> Document:
     """The figure of the result in the published unit.
 
     TrialError if the result has none, or one that says nothing: a check of `checks.VOID` failed, or
@@ -256,7 +255,7 @@ def figure(study: Study, point: Point, result: TrialResult) -> Measurement:
     loss, least = result.measured.loss, middle(point.published)
     if path == "loss.percent" and loss and least and loss.sent * least < 100:
         raise TrialError(f"void: {loss.sent:,} packets cannot show a loss of {least:g} %")
-    measurement: Measurement = {
+    measurement: Document = {
         "measured": value / (point.scale or study.scale),
         "seconds": result.options.seconds,
     }

@@ -7,10 +7,9 @@ version lacks a field.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, cast
+from typing import Any, Final
 
 from ..terms import units
-from .documents import StudyDocument, StudyRow
 
 NAMES: Final = {
     "cores": "cores of the two ends", "mtu": "MTU", "nic": "NIC", "os": "OS",
@@ -27,13 +26,12 @@ def published(value: object) -> str:
     return f"{value:,.10g}" if isinstance(value, int | float) else str(value)
 
 
-def cells_of(stored: Mapping[str, object], unit: str = "") -> tuple[str, str, str]:
+def cells_of(row: Mapping[str, Any], unit: str = "") -> tuple[str, str, str]:
     """Measured value, ratio of measured to published, and remark of a row.
 
     There is no ratio to a published value that cannot be right, nor of two shares of losses; `unit`
     is that of the study.
     """
-    row = cast("StudyRow", stored)
     if "measured" not in row:
         return "–", "", row.get("skipped", "")
     why = row.get("incomparable", "")
@@ -44,12 +42,12 @@ def cells_of(stored: Mapping[str, object], unit: str = "") -> tuple[str, str, st
     return _digits(row["measured"]), ratio, remark
 
 
-def _lost(row: StudyRow, unit: str) -> bool:
+def _lost(row: Mapping[str, Any], unit: str) -> bool:
     """Whether its figure is a share, as of lost packets."""
-    return row.get("unit", unit).startswith(("%", "percent"))
+    return str(row.get("unit", unit)).startswith(("%", "percent"))
 
 
-def changes(document: StudyDocument) -> dict[str, tuple[str, str]]:
+def changes(document: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """By point its change in the paper and here against the study's own baseline, as text.
 
     Only points that name a baseline. A published change in words is printed as it is; a change of
@@ -67,7 +65,7 @@ def changes(document: StudyDocument) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _measured_change(row: StudyRow, base: StudyRow, *, share: bool) -> str:
+def _measured_change(row: Mapping[str, Any], base: Mapping[str, Any], *, share: bool) -> str:
     """The change of the medians; not resolved where the runs of both overlap."""
     own, others = row.get("samples", ()), base.get("samples", ())
     if not own or not others:
@@ -95,7 +93,7 @@ def middle(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _header(document: StudyDocument) -> Iterator[str]:
+def _header(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"{document['study']}: {document['title']} ({document['paper']}, {document['place']})"
     for name, conditions in document["conditions"].items():
         pairs = (f"{named(key)} {condition(v)}" for key, v in conditions.items())
@@ -123,9 +121,8 @@ def condition(value: object) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def text(stored: Mapping[str, object]) -> str:
+def text(document: Mapping[str, Any]) -> str:
     """The table for a terminal."""
-    document = cast("StudyDocument", stored)
     lines = [*_header(document), ""]
     every = [list(head(document, f", {document['unit']}")), *map(list, rows(document))]
     widths = [max(len(row[i]) for row in every) for i in range(len(every[0]) - 1)]
@@ -136,7 +133,7 @@ def text(stored: Mapping[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def head(document: StudyDocument, unit: str) -> tuple[str, ...]:
+def head(document: Mapping[str, Any], unit: str) -> tuple[str, ...]:
     """The columns of a study; those of changes only where it has a baseline of its own."""
     runs = ("range of the runs",) if _repeated(document) else ()
     both = ("change in the paper", *(("change here",) if runs else ()))
@@ -145,22 +142,22 @@ def head(document: StudyDocument, unit: str) -> tuple[str, ...]:
     return ("point", f"published{unit}", "measured", *runs, *rate, "ratio", *both, "remark")
 
 
-def _repeated(document: StudyDocument) -> bool:
+def _repeated(document: Mapping[str, Any]) -> bool:
     return any("samples" in row for row in document["rows"])
 
 
-def _paced(document: StudyDocument) -> bool:
+def _paced(document: Mapping[str, Any]) -> bool:
     return any("asked" in row for row in document["rows"])
 
 
-def _offered(row: StudyRow) -> str:
+def _offered(row: Mapping[str, Any]) -> str:
     """The rate at which datagrams were sent, and the one that was asked."""
     if "asked" not in row:
         return ""
     return f"{units.scaled(row['offered'], 'b/s')} / {units.scaled(row['asked'], 'b/s')}"
 
 
-def _range(row: StudyRow) -> str:
+def _range(row: Mapping[str, Any]) -> str:
     """The least and the largest of several runs, and their number."""
     samples = row.get("samples", ())
     if not samples:
@@ -168,7 +165,7 @@ def _range(row: StudyRow) -> str:
     return f"{_digits(min(samples))} – {_digits(max(samples))} ({len(samples)})"
 
 
-def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
+def rows(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """The cells of each point as text, in the order of `head`."""
     found = changes(document)
     for row in document["rows"]:
@@ -183,9 +180,8 @@ def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
         yield name, paper, measured, *runs, *rate, ratio, *both, remark
 
 
-def markdown(stored: Mapping[str, object]) -> str:
+def markdown(document: Mapping[str, Any]) -> str:
     """The report as Markdown."""
-    document = cast("StudyDocument", stored)
     first, *rest = _header(document)
     lines = [f"# {first}", "", *(f"- {line.strip()}" for line in rest), ""]
     columns = head(document, f", {document['unit']}")
@@ -196,9 +192,8 @@ def markdown(stored: Mapping[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def svg(stored: Mapping[str, object]) -> str:
+def svg(document: Mapping[str, Any]) -> str:
     """A bar for the published and the measured value of each point; skipped points have one bar."""
-    document = cast("StudyDocument", stored)
     points = document["rows"]
     figures = [v for r in points for v in (middle(r["published"]), r.get("measured")) if v]
     top = max(figures, default=1.0)

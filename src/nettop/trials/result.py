@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..changes import context
 from ..terms.dataclass import dataclass
-from .documents import EndsDocument, Interface, Record, TestDocument
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+Document: TypeAlias = dict[str, Any]
+"""JSON that a command prints or `results` stores; `schema.json` describes each field.
+
+Rates are bit/s, durations seconds, latencies µs; gains and the ends of their intervals are shares
+of the baseline: 0.03 is 3 %.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +176,7 @@ class Side:
     host: str = ""
     kernel: str = ""
     cores: tuple[Mapping[str, float], ...] = ()  # percent by mode, with `cpu`
-    interfaces: Mapping[str, Interface] = field(default_factory=dict)
+    interfaces: Mapping[str, Document] = field(default_factory=dict)
     totals: Mapping[str, float] = field(default_factory=dict)  # counts over the whole run
 
     def busiest(self) -> str | None:
@@ -191,7 +197,7 @@ class TrialResult:
     settings: Mapping[str, str]
     checks: tuple[Check, ...]
     at: float  # wall clock seconds
-    ends: EndsDocument | None = None  # what both ends showed; None: not read
+    ends: Document | None = None  # what both ends showed; None: not read
 
     @property
     def bits_per_second(self) -> float | None:
@@ -203,10 +209,10 @@ class TrialResult:
         """The checks that failed."""
         return tuple(check for check in self.checks if not check.ok)
 
-    def document(self) -> TestDocument:
+    def document(self) -> Document:
         """The JSON of `nettop test`."""
         m, o = self.measured, self.options
-        document: TestDocument = {
+        document: Document = {
             "tool": self.tool, "version": m.version, "at": self.at, "to": o.to,
             "streams": o.streams, "seconds": o.seconds, "direction": o.direction,
             "bits_per_second": m.bits_per_second,
@@ -237,7 +243,7 @@ class TrialResult:
         return document
 
 
-def given(options: Options) -> Record:
+def given(options: Options) -> Document:
     """The options that differ from their defaults, with `netns`: where the command runs.
 
     `netns` is the name of the network namespace of this process, if it has one (`ip netns`).
@@ -251,7 +257,7 @@ def given(options: Options) -> Record:
     return {**differing, "netns": name} if name else differing
 
 
-def record(value: DataclassInstance) -> Record:
+def record(value: DataclassInstance) -> Document:
     """A flat dataclass as a JSON object, without fields that are None."""
     pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
     return {name: item for name, item in pairs if item is not None}

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
 from ..terms.dataclass import dataclass
-from .documents import Interface
 from .end import ANSWER
 from .far.schema import LinkState, Message
 from .peer import End, Peer, PeerError
-from .result import Options, Progress, Side, resent
+from .result import Document, Options, Progress, Side, resent
 
 T = TypeVar("T")
 
@@ -172,7 +171,7 @@ def _interfaces(
     last: Message,
     links: Mapping[str, LinkState],
     v6: bool,
-) -> dict[str, Interface]:
+) -> dict[str, Document]:
     """Interfaces with traffic: counts from `begin` to `end`, rates from `first` to `last`."""
     by_name = {}
     headers = TCP_OVERHEAD + IPV6_MORE * v6
@@ -205,7 +204,7 @@ def _interfaces(
                 wire = rates[f"{side}_bytes"] + 24 * rates[f"{side}_packets"]
                 entry[f"{side}_wire_bits_per_second"] = 8 * wire / seconds
         known = {key: value for key, value in entry.items() if value is not None}
-        by_name[name] = cast("Interface", known)
+        by_name[name] = known
     return by_name
 
 

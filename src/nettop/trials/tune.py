@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, cast
+from typing import Any, Final
 
 from ..facts.limits.prediction import Prediction
 from ..files import own
@@ -13,11 +13,10 @@ from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import ends, prove, results
 from .calibration import beside
-from .documents import ProveDocument, TuneDocument, TuneStep, TuneTotal
 from .lever import LeverError, Proved
 from .peer import Cancelled
 from .prove import Bench
-from .result import Progress
+from .result import Document, Progress
 from .run import TrialError
 
 NO_STEPS: Final = "no finding advises a change that a measurement could prove: nothing was tested"
@@ -36,7 +35,7 @@ class Offer:
     lever: Callable[[], Proved] | None = None  # at the other end; None: settings of this host
 
 
-def proof(offer: Offer, on: Bench, *, keep: bool = True) -> ProveDocument:
+def proof(offer: Offer, on: Bench, *, keep: bool = True) -> Document:
     """Prove an offer at the end whose settings it has; errors as `prove.prove`."""
     lever = None if offer.lever is None else offer.lever()
     return prove.prove(
@@ -52,11 +51,11 @@ class TuneOutcome:
     title: str
     state: str  # kept, not kept, skipped
     because: str
-    document: ProveDocument | None = None
+    document: Document | None = None
 
-    def row(self) -> TuneStep:
+    def row(self) -> Document:
         """The JSON of this step."""
-        row: TuneStep = {
+        row: Document = {
             "finding": self.finding, "title": self.title, "state": self.state,
             "because": self.because,
         }  # fmt: skip
@@ -72,7 +71,7 @@ class TuneOutcome:
 
 def tune(
     offers: Sequence[Offer], on: Bench, budget: float, clock: Callable[[], float] = time.monotonic
-) -> TuneDocument:
+) -> Document:
     """Prove each offer within the budget (seconds); add up the gains of the kept changes.
 
     If cancelled, changes that are already kept stay, and the current step is reverted.
@@ -100,7 +99,7 @@ def tune(
             cancelled = True
     kept = [step.document for step in steps if step.state == "kept" and step.document]
     ids = [number for proof in kept for number in proof["ids"]]
-    document: TuneDocument = {
+    document: Document = {
         "to": on.options.to,
         "budget": budget,
         "seconds": clock() - begun,
@@ -116,7 +115,7 @@ def tune(
     return document
 
 
-def _undo(kept: Sequence[ProveDocument]) -> str | None:
+def _undo(kept: Sequence[Document]) -> str | None:
     """The commands that revert what was kept, one for each host; None if nothing was."""
     numbers: dict[str, list[int]] = {}
     for proof in kept:
@@ -125,7 +124,7 @@ def _undo(kept: Sequence[ProveDocument]) -> str | None:
     return "; ".join(words) or None
 
 
-def _total(kept: Sequence[ProveDocument], *, cancelled: bool) -> TuneTotal | None:
+def _total(kept: Sequence[Document], *, cancelled: bool) -> Document | None:
     """The gain of the final state compared with the original one; None if nothing was kept."""
     if len(kept) == 1:
         return {
@@ -136,7 +135,7 @@ def _total(kept: Sequence[ProveDocument], *, cancelled: bool) -> TuneTotal | Non
     return together(kept) if kept and not cancelled else None
 
 
-def together(kept: Sequence[ProveDocument]) -> TuneTotal:
+def together(kept: Sequence[Document]) -> Document:
     """The total gain of several kept changes.
 
     Each change builds on the previous ones, so gains multiply. The interval multiplies the ends of
@@ -171,9 +170,8 @@ def _step(offer: Offer, on: Bench) -> TuneOutcome:
     return TuneOutcome(finding, title, state, document["because"], document)
 
 
-def text(stored: Mapping[str, object]) -> str:
+def text(document: Mapping[str, Any]) -> str:
     """The report as text; KeyError, TypeError: a document of another version lacks a field."""
-    document = cast("TuneDocument", stored)
     marks = {"kept": "✓", "not kept": "–", "skipped": " "}
     lines = [f"tuned towards {document['to']} in {document['seconds']:.0f} s"]
     for step in document["steps"]:

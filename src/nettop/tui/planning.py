@@ -63,10 +63,7 @@ class Planning:
         if not sure:
             self.post(note("not sure to help: p tests it, a is not offered", "warn"))
             return
-        if waits := unconfirmed(sure, scene, finding.host):
-            self.post(note(waits, "warn"))
-            return
-        self.propose(f"Apply {finding.id}", sure, finding.id)
+        self.propose(f"Apply {finding.id}", sure, scene, finding=finding)
 
     def do_set(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the change of one setting to the typed value; without a setting say why not."""
@@ -77,11 +74,8 @@ class Planning:
         from ..views.condemned import doubts
 
         wanted = [(ask.target, ask.value)]
-        if waits := unconfirmed(wanted, scene):
-            self.post(note(waits, "warn"))
-            return
         told = doubts(self.source, wanted, scene.facts) if self.away is None else ()
-        self.propose(f"Set {ask.target}", wanted, doubts=told)
+        self.propose(f"Set {ask.target}", wanted, scene, doubts=told)
 
     def do_spread(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show a plan that gives each interrupt of an interface a core of the NIC's node."""
@@ -89,17 +83,19 @@ class Planning:
         if not wanted:
             self.post(note("choose an interface with queues first (i)", "warn"))
             return
-        if waits := unconfirmed(wanted, scene):
-            self.post(note(waits, "warn"))
-            return
-        self.propose(f"Spread {len(wanted)} interrupts of {name}", wanted)
+        self.propose(f"Spread {len(wanted)} interrupts of {name}", wanted, scene)
 
     def propose(
-        self, title: str, wanted: Wanted, finding: str = "", doubts: Sequence[str] = ()
-    ) -> None:
-        """Show the plan of these settings and ask; a note if nothing would change."""
+        self, title: str, wanted: Wanted, scene: Scene, *, finding: Finding | None = None,
+        doubts: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        """Show the plan of these settings and ask; a note if they wait, or nothing would change."""
+        name, host = (finding.id, finding.host) if finding is not None else ("", "")
+        if waits := unconfirmed(wanted, scene, host):
+            self.post(note(waits, "warn"))
+            return
         if self.away is not None:
-            self.away(title, wanted, finding)
+            self.away(title, wanted, name)
             return
         changes = plan(wanted, self.source)
         if not changes:
@@ -108,7 +104,7 @@ class Planning:
         warnings = (*doubts, *self.warnings(changes))[:WARNINGS]
         question = Question(
             title, (("", tuple(self.lines(changes))),), "change",
-            "apply (u undoes it)", triples(changes), finding, warnings,
+            "apply (u undoes it)", triples(changes), name, warnings,
             identities=self.identities(changes),
         )  # fmt: skip
         self.post(ask_question(question))

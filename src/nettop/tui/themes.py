@@ -14,122 +14,43 @@ _GRADIENTS: Final = {  # of rates received and sent: the colours at the axis and
     "contrast": (("#00b36b", "#9cff66"), ("#3f8cff", "#66ffff")),
     "colourblind": (("#1d8a72", "#5fe6c0"), ("#3a6fd8", "#8fd0ff")),
 }
-# each theme: background, foreground, and the roles that differ from plain text
+# the colours of each theme: background, foreground, and the roles that differ from plain text;
+# colourblind is Okabe and Ito's palette: no contrast of red and green
+_COLOURS: Final = """
+role     dark     light    contrast colourblind
+bg       #10141a  #fbfcfd  #000000  #11151c
+fg       #c9d1d9  #24292f  #ffffff  #d0d6de
+strong   #f0f6fc  #000000  #ffffff  #ffffff
+dim      #7d8894  #5f6b78  #c8c8c8  #8a94a0
+faint    #333c47  #cfd6dd  #707070  #363f4a
+head     #9fb0c3  #44515f  #ffffff  #a9b8c9
+title    #79c0ff  #0550ae  #00ffff  #56b4e9
+key      #e3b341  #8a4b00  #ffff00  #f0e442
+accent   #56d4dd  #0a6c74  #00ffff  #56b4e9
+good     #56d364  #116329  #00ff66  #4fb3ff
+warn     #e3b341  #8a4b00  #ffff00  #f0e442
+bad      #ff7b72  #b3202c  #ff5f5f  #ff8c42
+softirq  #f778ba  #a0256f  #ff66ff  #cc79a7
+irq      #ff9e64  #b04a00  #ffaa00  #e69f00
+system   #58a6ff  #0b57c4  #66b3ff  #56b4e9
+user     #56d364  #1a7f37  #00ff66  #2bbf9b
+steal    #d2a8ff  #6f3ac0  #dd99ff  #f0e442
+idle     #39424e  #c6ced6  #808080  #3c4652
+select   #1f3a5f  #cfe4ff  #0000c0  #123f63
+bar      #1b222c  #eaeef2  #202020  #1c232d
+"""
+_THEMES, *_ROLES = (row.split() for row in _COLOURS.strip().splitlines())
 _RGB: Final[dict[str, dict[str, str]]] = {
-    "dark": {
-        "bg": "#10141a",
-        "fg": "#c9d1d9",
-        "strong": "#f0f6fc",
-        "dim": "#7d8894",
-        "faint": "#333c47",
-        "head": "#9fb0c3",
-        "title": "#79c0ff",
-        "key": "#e3b341",
-        "accent": "#56d4dd",
-        "good": "#56d364",
-        "warn": "#e3b341",
-        "bad": "#ff7b72",
-        "softirq": "#f778ba",
-        "irq": "#ff9e64",
-        "system": "#58a6ff",
-        "user": "#56d364",
-        "steal": "#d2a8ff",
-        "idle": "#39424e",
-        "select": "#1f3a5f",
-        "bar": "#1b222c",
-    },
-    "light": {
-        "bg": "#fbfcfd",
-        "fg": "#24292f",
-        "strong": "#000000",
-        "dim": "#5f6b78",
-        "faint": "#cfd6dd",
-        "head": "#44515f",
-        "title": "#0550ae",
-        "key": "#8a4b00",
-        "accent": "#0a6c74",
-        "good": "#116329",
-        "warn": "#8a4b00",
-        "bad": "#b3202c",
-        "softirq": "#a0256f",
-        "irq": "#b04a00",
-        "system": "#0b57c4",
-        "user": "#1a7f37",
-        "steal": "#6f3ac0",
-        "idle": "#c6ced6",
-        "select": "#cfe4ff",
-        "bar": "#eaeef2",
-    },
-    "contrast": {
-        "bg": "#000000",
-        "fg": "#ffffff",
-        "strong": "#ffffff",
-        "dim": "#c8c8c8",
-        "faint": "#707070",
-        "head": "#ffffff",
-        "title": "#00ffff",
-        "key": "#ffff00",
-        "accent": "#00ffff",
-        "good": "#00ff66",
-        "warn": "#ffff00",
-        "bad": "#ff5f5f",
-        "softirq": "#ff66ff",
-        "irq": "#ffaa00",
-        "system": "#66b3ff",
-        "user": "#00ff66",
-        "steal": "#dd99ff",
-        "idle": "#808080",
-        "select": "#0000c0",
-        "bar": "#202020",
-    },
-    "colourblind": {  # Okabe and Ito's palette: no contrast of red and green
-        "bg": "#11151c",
-        "fg": "#d0d6de",
-        "strong": "#ffffff",
-        "dim": "#8a94a0",
-        "faint": "#363f4a",
-        "head": "#a9b8c9",
-        "title": "#56b4e9",
-        "key": "#f0e442",
-        "accent": "#56b4e9",
-        "good": "#4fb3ff",
-        "warn": "#f0e442",
-        "bad": "#ff8c42",
-        "softirq": "#cc79a7",
-        "irq": "#e69f00",
-        "system": "#56b4e9",
-        "user": "#2bbf9b",
-        "steal": "#f0e442",
-        "idle": "#3c4652",
-        "select": "#123f63",
-        "bar": "#1c232d",
-    },
+    theme: {row[0]: row[at] for row in _ROLES} for at, theme in enumerate(_THEMES) if at
 }
 _ANSI: dict[str, str] = {  # the terminal's own sixteen colours
-    "strong": "bold",
-    "dim": "bright_black",
-    "faint": "bright_black",
-    "head": "bold",
-    "title": "bold cyan",
-    "key": "yellow",
-    "accent": "cyan",
-    "good": "green",
-    "warn": "yellow",
-    "bad": "bold red",
-    "softirq": "magenta",
-    "irq": "yellow",
-    "system": "blue",
-    "user": "green",
-    "steal": "bright_magenta",
-    "idle": "bright_black",
-    "select": "reverse",
-    "select-good": "reverse",
-    "select-warn": "reverse",
-    "select-bad": "reverse bold",
-    "brand": "reverse bold",
-    "alarm": "reverse bold red",
-    "input": "reverse",
-}
+    "strong": "bold", "dim": "bright_black", "faint": "bright_black", "head": "bold",
+    "title": "bold cyan", "key": "yellow", "accent": "cyan", "good": "green", "warn": "yellow",
+    "bad": "bold red", "softirq": "magenta", "irq": "yellow", "system": "blue", "user": "green",
+    "steal": "bright_magenta", "idle": "bright_black", "select": "reverse",
+    "select-good": "reverse", "select-warn": "reverse", "select-bad": "reverse bold",
+    "brand": "reverse bold", "alarm": "reverse bold red", "input": "reverse",
+}  # fmt: skip
 _ANSI |= {
     f"rx-{shade}": "green" if shade < SHADES // 2 else "bright_green" for shade in range(SHADES)
 }
@@ -137,20 +58,11 @@ _ANSI |= {
     f"tx-{shade}": "cyan" if shade < SHADES // 2 else "bright_cyan" for shade in range(SHADES)
 }
 _MONO: Final = {  # NO_COLOR: weight and inversion only
-    "strong": "bold",
-    "head": "bold",
-    "title": "bold",
-    "key": "underline",
-    "bad": "bold",
-    "warn": "bold",
-    "select": "reverse",
-    "select-good": "reverse",
-    "select-warn": "reverse",
-    "select-bad": "reverse bold",
-    "brand": "reverse bold",
-    "alarm": "reverse bold",
+    "strong": "bold", "head": "bold", "title": "bold", "key": "underline", "bad": "bold",
+    "warn": "bold", "select": "reverse", "select-good": "reverse", "select-warn": "reverse",
+    "select-bad": "reverse bold", "brand": "reverse bold", "alarm": "reverse bold",
     "input": "reverse",
-}
+}  # fmt: skip
 _BOLD: Final = frozenset({"strong", "title", "bad"})
 
 

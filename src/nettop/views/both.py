@@ -15,6 +15,7 @@ from ..frame.rates import Both, Frame
 from ..host.source import Source
 from ..sampling.both import BothSampler
 from ..sampling.sampler import Sampler
+from ..terms.dataclass import picked
 from ..terms.errors import Refused
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def document(sides: Sides, host: str, frame: Frame) -> dict[str, object]:
         "limits": [limit_document(one) for one in sides.there.limits],
         "missing": dict(frame.missing),
         "unmatched": [
-            {"target": one.target, "candidates": list(one.candidates)} for one in sides.unmatched
+            picked(one, "target candidates") for one in sides.unmatched
         ],
     }  # fmt: skip
 
@@ -126,8 +127,8 @@ def flows(sides: Sides) -> list[dict[str, object]]:
 
     return [
         {
-            "limit": limit_document(one.limit), "writer": one.writer, "reader": one.reader,
-            "line": [{"stage": step.stage, "end": step.end} for step in one.line],
+            "limit": limit_document(one.limit), **picked(one, "writer reader"),
+            "line": [picked(step, "stage end") for step in one.line],
             "losses": None if one.losses is None else _losses(one.losses),
         }
         for one in sides.joined
@@ -136,12 +137,6 @@ def flows(sides: Sides) -> list[dict[str, object]]:
 
 def _losses(losses: Losses) -> dict[str, object]:
     return {
-        "seconds": losses.seconds, "sent": losses.sent, "retransmitted": losses.retransmitted,
-        "refused": losses.refused, "between": list(losses.between), "known": losses.known,
-        "merged": losses.merged,
-        "places": [
-            {"end": place.end, "stage": place.stage, "name": place.name,
-             "segments": list(place.segments), "because": place.because}
-            for place in losses.places
-        ],
-    }  # fmt: skip
+        **picked(losses, "seconds sent retransmitted refused between known merged"),
+        "places": [picked(one, "end stage name segments because") for one in losses.places],
+    }

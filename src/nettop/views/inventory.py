@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 from ..facts import Facts
 
@@ -47,25 +47,7 @@ HOST: Final = (
 )  # fmt: skip
 
 
-class Interface(TypedDict):
-    """An interface; `driver` and `firmware` are empty where the kernel reports none."""
-
-    name: str
-    kind: str
-    driver: str
-    firmware: str
-
-
-class Inventory(TypedDict):
-    """A host at one time. `at` is in seconds since 1970."""
-
-    at: float
-    kernel: str
-    interfaces: list[Interface]
-    settings: dict[str, str]
-
-
-def inventory(facts: Facts, at: float) -> Inventory:
+def inventory(facts: Facts, at: float) -> dict[str, Any]:
     """The inventory by these facts, read at `at`. What is unknown is absent."""
     nics = [nic for nic in facts.nics if nic.kind in KINDS]
     settings = {
@@ -78,15 +60,16 @@ def inventory(facts: Facts, at: float) -> Inventory:
     )
     for nic in nics:
         settings.update(_of(nic))
-    return Inventory(
-        at=at,
-        kernel=facts.host.release,
-        interfaces=[
-            Interface(name=nic.name, kind=nic.kind, driver=nic.driver, firmware=nic.firmware or "")
+    return {
+        "at": at,
+        "kernel": facts.host.release,
+        "interfaces": [
+            {"name": nic.name, "kind": nic.kind, "driver": nic.driver,
+             "firmware": nic.firmware or ""}
             for nic in nics
         ],
-        settings=settings,
-    )
+        "settings": settings,
+    }  # fmt: skip
 
 
 def address(field: str, target: str) -> str:

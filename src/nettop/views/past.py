@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..facts import Facts
+from ..facts.counters import total
 from ..facts.flow_words import rate
 from ..terms.dataclass import dataclass
 
@@ -236,8 +237,7 @@ _LOST: Final = attrgetter("ring_drops", "rx_dropped", "tx_dropped", "phy_discard
 
 def lost(counters: object) -> float | None:
     """The drops per second of an interface, all counters together; None if none is reported."""
-    known = [value for value in _LOST(counters) if value is not None]
-    return sum(known) if known else None
+    return total(_LOST(counters))
 
 
 def _kept(nics: Sequence[Nic], before: Summary) -> Sequence[Nic]:

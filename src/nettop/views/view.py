@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Final, TypedDict, Unpack
+from typing import Any, Final
 
 from ..terms.dataclass import dataclass
 from ..terms.units import Units
@@ -44,20 +44,6 @@ class Spot:
     filter: str = ""
     open: str = ""  # id of the item whose detail is shown
     mode: int = 0  # for the pane's own keys, for example seconds or hours
-
-
-class _Changes(TypedDict, total=False):
-    """The fields of a `Spot`, all optional: the arguments of `View.at`."""
-
-    on: str
-    index: int
-    top: int
-    left: int
-    sort: int
-    invert: bool
-    filter: str
-    open: str
-    mode: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +94,8 @@ class View:
         """The spot of the pane shown."""
         return self.spots.get(self.pane, Spot())
 
-    def at(self, **changes: Unpack[_Changes]) -> View:
-        """The view with changes to the spot of the pane shown."""
+    def at(self, **changes: Any) -> View:
+        """The view with these fields of the spot of the pane shown changed."""
         return replace(self, spots={**self.spots, self.pane: replace(self.spot, **changes)})
 
 

@@ -50,8 +50,6 @@ REST: Final = "failure"  # counters of failures without a rule of their own
 HOST: Final = "host"  # the target of findings about its counters
 NO_PORT: Final = "EADDRNOTAVAIL"  # of connect(): no local port is left for that end
 PLACES: Final = ("drop.of", "drop.whose", "drop.nics")  # where packets were dropped
-_PORT: Final = re.compile(r"\b(?:tcp|udp) port \d+")
-_PID: Final = re.compile(r"\[(\d+)\]$")
 _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
@@ -212,17 +210,15 @@ def _parties(over: str, fact: object) -> set[int | str]:
         case Rival():
             return {fact.address}
         case Call():
-            ends = {one.partition(" port ")[0] for one in fact.to.split(", ")}
-            rules = (one.partition(" ")[0] for one in fact.by.split(", ") if one)
-            readers = map(int, _PID.findall(fact.by))
-            return {*ends, *(f"{end} {fact.error}" for end in ends), *rules, *readers}
+            failed = (f"{address} {fact.error}" for address in fact.addresses)
+            readers = (int(one) for one in fact.by if one.isdecimal())
+            return {*fact.addresses, *failed, *fact.by, *readers}
         case Destination():
             return {f"{fact.id.rpartition(':')[0]} {NO_PORT}"}
         case Firewall():
             return {fact.id}
         case Drop():
-            rules = (one.partition(" ")[0] for one in fact.filters.split(", "))
-            return {*rules, *_PORT.findall(fact.whose)}
+            return {*fact.rules, *fact.ports}
         case Bridge():
             return {f"@{fact.name}"}
         case Attempt():

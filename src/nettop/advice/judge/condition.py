@@ -11,8 +11,7 @@ from ...terms.dataclass import dataclass
 from ..language.evaluate import evaluate
 from ..language.expression import Expression
 from ..language.functions.history import COUNTED, EARLIER, key, terms
-from ..language.moment import LOOK, Moment
-from ..language.scope import Scope
+from ..language.moment import LOOK, Moment, Scope
 from ..language.syntax import literal, path_of
 from ..language.vocabulary import SWITCH
 from ..rules.rule import Rule

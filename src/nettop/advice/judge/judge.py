@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from ...facts import Facts
 from ...facts.kinds import kinds
@@ -17,17 +17,15 @@ from ...facts.kinds.nic import Nic
 from ...facts.limits.prediction import Calibration
 from ...terms.dataclass import dataclass
 from ..language.evaluate import evaluate
-from ..language.moment import Moment, Past
+from ..language.moment import Moment, Past, Scope
 from ..language.result import Read
-from ..language.scope import Scope
-from ..language.values import field_value
+from ..language.values import Value, field_value
 from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
 from ..rules.severity import ADVICE, CRITICAL, SERIOUS, WARNING
 from .causes import Found, ordered
 from .condition import Earlier, Judged, Row, whole
 from .loop import Loop, loop_of, true_on
-from .loss import measured
 from .predict import lifts, prediction
 from .reason import because, not_applicable
 from .remedy import remedy
@@ -335,3 +333,24 @@ def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:
             read.field, Evidence(field=read.field, value=read.value, unit=read.measure)
         )
     return lines.values()
+
+
+_LOSSES: Final = (
+    "drops", "dropped", "missed", "errors", "fails", "discards", "timeouts", "overflows", "lost",
+    "retransmits", "retrans", "allowance", "drops_per_s", "pruned", "prune_called", "limited",
+    "pause_rx", "pause_tx",  # the buffers of a receiver were full
+)  # fmt: skip
+_BUSY: Final = {"softirq": 80.0, "core_si": 80.0, "core_load": 90.0, "ksoftirqd": 30.0}
+_IDLE: Final = 5.0
+
+
+def measured(field: str, value: Value | None) -> bool:
+    """Whether a field is a loss above zero, a core at its limit (%), or a limit that was hit."""
+    name = field.rpartition(".")[2]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if name == "idle":
+        return value < _IDLE
+    if name in _BUSY:
+        return value > _BUSY[name]
+    return value > 0 and any(word in name for word in _LOSSES) and ".total." not in field

@@ -9,9 +9,8 @@ from ...facts.kinds import kinds
 from ...facts.kinds.nic import Nic
 from ...terms.text import listed
 from ..language.evaluate import evaluate
-from ..language.moment import Moment
+from ..language.moment import Moment, Scope
 from ..language.result import Evaluated, Read
-from ..language.scope import Scope
 from ..language.words import field_name, in_words, parts, value_text
 from .condition import Judged
 

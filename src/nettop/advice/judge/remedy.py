@@ -8,8 +8,8 @@ from ...facts.kinds import kinds
 from ...facts.kinds.nic import Nic
 from ...terms.dataclass import dataclass
 from ..language.functions.cpus import cpu_list
+from ..language.moment import Scope
 from ..language.native import value_of
-from ..language.scope import Scope
 from ..language.tunable import CPUS, canonical, known, type_of
 from ..language.values import KEEP, Value, setting
 from ..rules.rule import Fix, Rule, Wanted

@@ -15,8 +15,8 @@ from typing import Final
 from ...facts.kinds.core import Core
 from .expression import Expression
 from .functions import FUNCTIONS
+from .moment import Scope
 from .result import Evaluated, Read, reads_of
-from .scope import Scope
 from .syntax import called, literal, path_of
 from .values import KEEP, Value, field_value, item
 from .vocabulary import Word, find, names

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from ...terms.dataclass import dataclass
+from .moment import Scope
 from .result import Evaluated
-from .scope import Scope
 from .values import Value
 from .vocabulary import Word
 

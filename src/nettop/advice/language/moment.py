@@ -17,6 +17,8 @@ from ...facts.kinds.core import Core
 from ...facts.kinds.nic import Feature, Nic
 from ...facts.kinds.process import Process
 from ...facts.kinds.queue import Queue
+from ...terms.dataclass import dataclass
+from .syntax import Limits
 from .values import Value, setting
 
 _IDLE: Final = 80.0  # percent idle: a core with less is busy
@@ -277,3 +279,16 @@ def _sum(parts: Iterable[tuple[float, float | None]]) -> float | None:
             return None
         total += sign * part
     return total
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the names of an expression stand for on one target.
+
+    The facts by name, the moment around them, the rule's limits and the target's name.
+    """
+
+    facts: Mapping[str, object]  # a parent that is not known is None
+    moment: Moment
+    limits: Limits
+    target: str = ""

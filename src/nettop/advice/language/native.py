@@ -24,8 +24,7 @@ from .expression import Expression
 from .function import Code
 from .functions import FUNCTIONS
 from .functions.history import COUNTED, EARLIER
-from .moment import Moment
-from .scope import Scope
+from .moment import Moment, Scope
 from .syntax import Limit, Limits, NoCode, called, literal, path_of
 from .values import KEEP, Value, item
 from .vocabulary import KINDS, SWITCH, names, words

@@ -13,8 +13,8 @@ from ...terms.text import safe
 from ...terms.units import amount
 from .evaluate import evaluate
 from .expression import Expression, parse
+from .moment import Scope
 from .native import value_of
-from .scope import Scope
 from .syntax import ExpressionError, Limits, called, path_of
 from .values import Value
 from .vocabulary import KINDS, LABELS, NUMBER, find, names

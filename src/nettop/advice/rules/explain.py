@@ -9,6 +9,7 @@ from typing import Final
 
 from ...facts.limits.stages import declared
 from ...facts.limits.words import doubted, predicted
+from ...terms.dataclass import picked
 from ...terms.text import safe, wrap
 from ..language.syntax import Limit, Limits
 from ..language.words import field_name, in_words, parts, value_text
@@ -91,9 +92,7 @@ def prediction(finding: Finding) -> str:
 def data(rule: Rule) -> dict[str, object]:
     """A rule as data, as `nettop rules show --json` prints it."""
     return {
-        "id": rule.id,
-        "surface": rule.surface,
-        "severity": rule.severity,
+        **picked(rule, "id surface severity"),
         "title": plain(rule.words.title.general(rule.limits)),
         "why": plain(rule.words.why.general(rule.limits)),
         "over": rule.over,
@@ -103,14 +102,11 @@ def data(rule: Rule) -> dict[str, object]:
         "critical": rule.critical.text if rule.critical is not None else "",
         "harmless": rule.harmless.text if rule.harmless is not None else "",
         "unless": [{"when": e.when.text, "say": e.say.general(rule.limits)} for e in rule.unless],
-        "yields": list(rule.yields),
-        "after": list(rule.after),
-        "hold": rule.hold,
+        **picked(rule, "yields after hold"),
         "limits": dict(rule.limits),
         "relieves": list(rule.relieves),
         "expected": plain(rule.words.expected.general(rule.limits)),
-        "sources": list(rule.words.sources),
-        "competing": list(rule.words.competing),
+        **picked(rule.words, "sources competing"),
         "fixes": [_fix(fix, rule.limits) for fix in rule.words.fixes],
         "changes": list(rule.changes),
         "path": rule.path,
@@ -229,11 +225,7 @@ def _row(rule: Rule) -> str:
 def summary(rule: Rule) -> Mapping[str, object]:
     """A rule in a list, as `nettop rules list --json` prints it."""
     return {
-        "id": rule.id,
-        "surface": rule.surface,
-        "severity": rule.severity,
-        "over": rule.over,
+        **picked(rule, "id surface severity over"),
         "title": plain(rule.words.title.general(rule.limits)),
-        "changes": list(rule.changes),
-        "path": rule.path,
+        **picked(rule, "changes path"),
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end, owners
@@ -36,9 +36,8 @@ class Attempt:
     retries: int = gauge("largest number of SYNs sent again by one socket", "segments", default=0)
     open: int = gauge("open connections to the same address and port", "sockets", default=0)
     processes: tuple[str, ...] = gauge("processes, as name[pid]", default=())
-    neighbour: str | None = gauge(
-        "next hop that does not answer ARP or neighbour discovery, as address@interface",
-        default=None,
+    neighbour: str | None = maybe(
+        "next hop that does not answer ARP or neighbour discovery, as address@interface"
     )
 
 

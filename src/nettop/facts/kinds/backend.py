@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...collect.sockets_unix import SMALLEST, full
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -32,13 +32,13 @@ class Backend:
     id: str = label("reader as name[pid], or inode of its socket")
     type: str = gauge("stream, dgram, seqpacket or listen", default="")
     waiting: int = gauge("memory of the data that waits", "bytes", default=0)
-    clients: int | None = gauge("connections not yet accepted", "connections", default=None)
+    clients: int | None = maybe("connections not yet accepted", "connections")
     writers: tuple[str, ...] = gauge("processes that write, as name[pid]", default=())
     networked: bool = gauge("a writer has network sockets", default=False)
     unread: int = gauge(
         "length of the datagram that waits, of writers that are not known", "bytes", default=0
     )
-    pid: int | None = gauge("process of the reader", default=None)
+    pid: int | None = maybe("process of the reader")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Backend, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..counters import total
@@ -21,17 +21,13 @@ class Bond:
 
     nic: str = label("bond interface")
     mode: str = gauge("mode: 802.3ad active-backup balance-xor …", default="")
-    policy: str | None = gauge("transmit hash policy", default=None)
-    partner: bool | None = gauge("an LACP partner answers", default=None)
+    policy: str | None = maybe("transmit hash policy")
+    partner: bool | None = maybe("an LACP partner answers")
     ports: int = gauge("ports with a link", "ports", default=0)
-    outside: int | None = gauge(
-        "ports with a link that are not in the active aggregator", "ports", default=None
-    )
-    busiest: str | None = gauge("port that sends most", default=None)
-    busiest_share: float | None = gauge(
-        "share of the busiest port in what the bond sends", "ratio", default=None
-    )
-    busiest_load: float | None = gauge("transmit load of the busiest port", "ratio", default=None)
+    outside: int | None = maybe("ports with a link that are not in the active aggregator", "ports")
+    busiest: str | None = maybe("port that sends most")
+    busiest_share: float | None = maybe("share of the busiest port in what the bond sends", "ratio")
+    busiest_load: float | None = maybe("transmit load of the busiest port", "ratio")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Bond, ...]:

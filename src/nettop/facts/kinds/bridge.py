@@ -13,9 +13,10 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ..counters import total
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ class Bridge:
     held: tuple[str, ...] = gauge(
         "ports with a link that are disabled, or where no port of their kind forwards", default=()
     )
-    packets: float | None = gauge(
-        "packets received by the ports with the largest MTU", "packets/s", default=None
-    )
+    packets: float | None = maybe("packets received by the ports with the largest MTU", "packets/s")
     addressed: tuple[str, ...] = gauge(
         "ports with an IP address of their own, other than the link-local one", default=()
     )
@@ -64,12 +63,11 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
         if len(by_mtu) > 1 or held or addressed:
             least, most = min(by_mtu), max(by_mtu)
             wide = {*by_mtu[most]}
-            rates = [nic.per_s.rx_packets for nic in facts.nics if nic.name in wide]
-            known = [rate for rate in rates if rate is not None]
+            packets = total(nic.per_s.rx_packets for nic in facts.nics if nic.name in wide)
             found.append(
                 Bridge(
                     name, least, most, tuple(sorted(by_mtu[least])[:4]), tuple(sorted(wide)[:4]),
-                    held, sum(known) if known else None, addressed,
+                    held, packets, addressed,
                 )
             )  # fmt: skip
     return tuple(found)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import failed_calls
 from ...collect._words import RETURNED
-from ...frame.fields import gauge, label
+from ...collect.failed_calls import PEER, SIZE
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
-from ..call_reasons import BINDS, DATAGRAM, PEER, SIZE, exact
+from ..call_reasons import BINDS, DATAGRAM, exact
 from ..counters import grown, total
 from ..kind import Kind
-from .drop import most
+from .drop import MOST, most
 
 if TYPE_CHECKING:
     from ...collect._words import Words
@@ -49,19 +50,22 @@ class Call:
     rule: str = gauge("the rule that explains it", default="")
     to: str = gauge("destinations", default="")
     called: str = gauge("the call, and what the program gave beside an address", default="")
-    by: str = gauge("the rule of the packet filter, or the reader, that refuses it", default="")
+    addresses: tuple[str, ...] = gauge("of these destinations", default=())
+    by: tuple[str, ...] = gauge(
+        "rules of the packet filter that refuse it, or the number of the process that reads late",
+        default=(),
+    )
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
-    per_s: float | None = gauge("calls that fail", "calls/s", default=None)
-    share: float | None = gauge(
+    per_s: float | None = maybe("calls that fail", "calls/s")
+    share: float | None = maybe(
         "of the attempts to reach the same places, or of the datagrams to the same end, those "
         "that failed",
         "ratio",
-        default=None,
     )
-    opened: float | None = gauge(
+    opened: float | None = maybe(
         "connections opened meanwhile, of which some end so: an end that the other end decides",
-        "connections/s", default=None,
-    )  # fmt: skip
+        "connections/s",
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
@@ -159,6 +163,7 @@ def _call(
         kind=said.kind, means=said.means, cause=_exact(said.cause, pid, ends, given),
         advice=_exact(said.advice, pid, ends, given), rests=said.rests, rule=said.rule,
         to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
+        addresses=tuple({address: 0 for (address, _), _ in ends.most_common(MOST) if address}),
         called=f"{call} {given}".rstrip(), by=by, events=events,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,

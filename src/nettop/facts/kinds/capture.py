@@ -8,7 +8,7 @@ from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label, light
+from ...frame.fields import gauge, label, light, maybe
 from ...frame.rates import Entry
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -27,37 +27,30 @@ class Capture:
     """One AF_PACKET socket with its owner."""
 
     inode: int = label("socket inode")
-    nic: str | None = gauge("interface; None: all", default=None)
-    pid: int | None = gauge("owning process", default=None)
-    process: str | None = gauge("name of the owning process", default=None)
-    type: str | None = gauge("raw or dgram", default=None)
-    ring_version: int | None = gauge("TPACKET version; None: no ring", default=None)
-    ring_bytes: int | None = gauge("receive ring", "bytes", default=None)
-    ring_seconds: float | None = gauge(
-        "traffic that the ring holds, at the present rate", "s", default=None
+    nic: str | None = maybe("interface; None: all")
+    pid: int | None = maybe("owning process")
+    process: str | None = maybe("name of the owning process")
+    type: str | None = maybe("raw or dgram")
+    ring_version: int | None = maybe("TPACKET version; None: no ring")
+    ring_bytes: int | None = maybe("receive ring", "bytes")
+    ring_seconds: float | None = maybe("traffic that the ring holds, at the present rate", "s")
+    rcvbuf: int | None = maybe("receive buffer", "bytes")
+    queued: int | None = maybe("queued bytes", "bytes")
+    drops_per_s: float | None = maybe("packets dropped, capture buffer full", "packets/s")
+    unread: bool | None = maybe(
+        "nobody reads it: all packets of the interface are dropped at its full buffer"
     )
-    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
-    queued: int | None = gauge("queued bytes", "bytes", default=None)
-    drops_per_s: float | None = gauge(
-        "packets dropped, capture buffer full", "packets/s", default=None
+    fanout: int | None = maybe("fanout group; None: no group")
+    fanout_size: int | None = maybe("sockets in the fanout group", "sockets")
+    cpu: int | None = maybe("CPU of the owning process")
+    node: int | None = maybe("NUMA node of its CPU")
+    on_irq_cpu: bool | None = maybe(
+        "capture on an interrupt CPU of the NIC, or on an RPS CPU if it has no interrupts"
     )
-    unread: bool | None = gauge(
-        "nobody reads it: all packets of the interface are dropped at its full buffer", default=None
-    )
-    fanout: int | None = gauge("fanout group; None: no group", default=None)
-    fanout_size: int | None = gauge("sockets in the fanout group", "sockets", default=None)
-    cpu: int | None = gauge("CPU of the owning process", default=None)
-    node: int | None = gauge("NUMA node of its CPU", default=None)
-    on_irq_cpu: bool | None = gauge(
-        "capture on an interrupt CPU of the NIC, or on an RPS CPU if it has no interrupts",
-        default=None,
-    )
-    on_irq_sibling: bool | None = gauge(
-        "capture on an SMT sibling of an interrupt CPU", default=None
-    )
-    off_node: bool | None = gauge("capture on a remote NUMA node", default=None)
-    core_load: float | None = gauge("load of the capture's CPU", "%", default=None)
-    nice: int | None = gauge("nice value of the owner", default=None)
+    on_irq_sibling: bool | None = maybe("capture on an SMT sibling of an interrupt CPU")
+    off_node: bool | None = maybe("capture on a remote NUMA node")
+    core_load: float | None = maybe("load of the capture's CPU", "%")
+    nice: int | None = maybe("nice value of the owner")
     elsewhere: tuple[int, ...] = gauge(
         "free CPUs of the NIC's NUMA node: no interrupts of it and not the owner, on all siblings",
         default=(),

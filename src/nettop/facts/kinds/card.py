@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms import formulas
 from ...terms.dataclass import dataclass
@@ -22,10 +22,10 @@ class Card:
 
     bus: str = label("bus address without the function, e.g. 0000:41:00; of a bridge, with it")
     ports: tuple[str, ...] = gauge("its ports with a link", default=())
-    speed: float | None = gauge("link speed of all its ports", "bit/s", default=None)
-    usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
-    rx: float | None = gauge("received by all its ports", "bit/s", default=None)
-    tx: float | None = gauge("sent by all its ports", "bit/s", default=None)
+    speed: float | None = maybe("link speed of all its ports", "bit/s")
+    usable: float | None = maybe("slot bandwidth after encoding", "bit/s")
+    rx: float | None = maybe("received by all its ports", "bit/s")
+    tx: float | None = maybe("sent by all its ports", "bit/s")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Card, ...]:  # noqa: ARG001

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import repeat
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ...frame.fields import gauge, label, light
+from ...frame.fields import gauge, label, light, maybe
 from ...frame.rates import Frame, rates
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -24,53 +24,45 @@ class Core:
     """One online CPU. Shares of time are percent of the interval; None on the first frame."""
 
     cpu: int = label("CPU number")
-    node: int | None = gauge("NUMA node", default=None)
-    package: int | None = gauge("physical package", default=None)
+    node: int | None = maybe("NUMA node")
+    package: int | None = maybe("physical package")
     siblings: tuple[int, ...] = gauge("SMT siblings (without itself)", default=())
     l2: tuple[int, ...] = gauge("L2 CPUs: CPUs that share its L2 cache, with itself", default=())
     l3: tuple[int, ...] = gauge("L3 CPUs: CPUs that share its L3 cache, with itself", default=())
-    user: float | None = gauge("user and nice time", "%", default=None)
-    system: float | None = gauge("system time", "%", default=None)
-    irq: float | None = gauge("hard interrupt time", "%", default=None)
-    softirq: float | None = gauge("softirq time", "%", default=None)
-    steal: float | None = gauge("steal time", "%", default=None)
-    iowait: float | None = gauge("I/O wait time", "%", default=None)
-    idle: float | None = gauge("idle time", "%", default=None)
-    net_rx: float | None = gauge("NET_RX softirqs", "softirqs/s", default=None)
-    net_tx: float | None = gauge("NET_TX softirqs", "softirqs/s", default=None)
-    processed: float | None = gauge("packets processed", "packets/s", default=None)
-    backlog_drops: float | None = gauge("packets dropped, backlog full", "packets/s", default=None)
-    squeezed: float | None = gauge(
-        "polls out of budget or time (time_squeeze)", "polls/s", default=None
+    user: float | None = maybe("user and nice time", "%")
+    system: float | None = maybe("system time", "%")
+    irq: float | None = maybe("hard interrupt time", "%")
+    softirq: float | None = maybe("softirq time", "%")
+    steal: float | None = maybe("steal time", "%")
+    iowait: float | None = maybe("I/O wait time", "%")
+    idle: float | None = maybe("idle time", "%")
+    net_rx: float | None = maybe("NET_RX softirqs", "softirqs/s")
+    net_tx: float | None = maybe("NET_TX softirqs", "softirqs/s")
+    processed: float | None = maybe("packets processed", "packets/s")
+    backlog_drops: float | None = maybe("packets dropped, backlog full", "packets/s")
+    squeezed: float | None = maybe("polls out of budget or time (time_squeeze)", "polls/s")
+    received_rps: float | None = maybe(
+        "RPS wake-ups from other CPUs: none while it is busy", "wake-ups/s"
     )
-    received_rps: float | None = gauge(
-        "RPS wake-ups from other CPUs: none while it is busy", "wake-ups/s", default=None
-    )
-    flow_limited: float | None = gauge(
-        "packets dropped by the flow limit", "packets/s", default=None
-    )
-    nic_irqs: float | None = gauge("NIC queue interrupts", "interrupts/s", default=None)
-    all_irqs: float | None = gauge("interrupts of all devices", "interrupts/s", default=None)
+    flow_limited: float | None = maybe("packets dropped by the flow limit", "packets/s")
+    nic_irqs: float | None = maybe("NIC queue interrupts", "interrupts/s")
+    all_irqs: float | None = maybe("interrupts of all devices", "interrupts/s")
     nics: tuple[str, ...] = gauge("NICs with queue interrupts on it", default=())
     queues: tuple[str, ...] = gauge("queues with interrupts on it, as eth0/rx-0", default=())
     processes: tuple[str, ...] = gauge("busiest processes on it, as iperf3[3391]", default=())
-    ksoftirqd: float | None = gauge("load of ksoftirqd", "%", default=None)
-    frequency: float | None = gauge("current clock", "Hz", default=None)
-    governor: str | None = gauge("cpufreq governor", default=None)
-    epp: str | None = gauge("energy performance preference", default=None)
-    clock_driver: str | None = gauge("cpufreq driver", default=None)
-    lowest: float | None = gauge("lowest clock that cpufreq may set", "Hz", default=None)
-    highest: float | None = gauge("highest clock that cpufreq may set", "Hz", default=None)
-    deep_idle: float | None = gauge(
-        "time in C-states with an exit latency above 10 us", "%", default=None
-    )
-    idle_peers: int | None = gauge(
-        "cores of its node that are more than half idle", "cores", default=None
-    )
-    doing: str | None = gauge("what it does: classes of work by share of its time", default=None)
-    work: str | None = gauge("class of most of its work", default=None)
-    work_share: float | None = gauge("share of that class in its busy time", "%", default=None)
-    relief: str | None = gauge("what relieves it of that work", default=None)
+    ksoftirqd: float | None = maybe("load of ksoftirqd", "%")
+    frequency: float | None = maybe("current clock", "Hz")
+    governor: str | None = maybe("cpufreq governor")
+    epp: str | None = maybe("energy performance preference")
+    clock_driver: str | None = maybe("cpufreq driver")
+    lowest: float | None = maybe("lowest clock that cpufreq may set", "Hz")
+    highest: float | None = maybe("highest clock that cpufreq may set", "Hz")
+    deep_idle: float | None = maybe("time in C-states with an exit latency above 10 us", "%")
+    idle_peers: int | None = maybe("cores of its node that are more than half idle", "cores")
+    doing: str | None = maybe("what it does: classes of work by share of its time")
+    work: str | None = maybe("class of most of its work")
+    work_share: float | None = maybe("share of that class in its busy time", "%")
+    relief: str | None = maybe("what relieves it of that work")
 
 
 KIND = Kind(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...collect._local_ports import RANGE, RESERVED
 from ...collect._local_ports import available as free
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -36,17 +36,15 @@ class Destination:
     id: str = label("remote address:port")
     local: str = gauge("local address", default="")
     ports: int = gauge("local ports in use", "ports", default=0)
-    waiting: int | None = gauge("local ports held in TIME_WAIT", "ports", default=None)
-    half: int | None = gauge(
-        "local ports held in FIN_WAIT2: closed here, not by the server", "ports", default=None
+    waiting: int | None = maybe("local ports held in TIME_WAIT", "ports")
+    half: int | None = maybe(
+        "local ports held in FIN_WAIT2: closed here, not by the server", "ports"
     )
-    available: int | None = gauge(
-        "ports of ip_local_port_range without the reserved ones", "ports", default=None
-    )
+    available: int | None = maybe("ports of ip_local_port_range without the reserved ones", "ports")
     loopback: bool = gauge("between loopback addresses", default=False)
     datagrams: bool = gauge("datagram sockets, which share the ports of all servers", default=False)
-    reserved: int | None = gauge(
-        "ports of ip_local_port_range that ip_local_reserved_ports takes", "ports", default=None
+    reserved: int | None = maybe(
+        "ports of ip_local_port_range that ip_local_reserved_ports takes", "ports"
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import drop_reasons
 from ...collect.ways import Question
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown, total
@@ -23,6 +23,7 @@ from .filter import dropping as tc_dropping
 
 if TYPE_CHECKING:
     from ...collect.drop_reasons import Row as DropReasonRow
+    from ...collect.nftables import Row as NftablesRow
     from .. import Facts
 
 MOST: Final = 3  # ports, destinations or rules that are named
@@ -54,12 +55,14 @@ class Drop:
     rests: str = gauge("the source that defines it", default="")
     rule: str = gauge("the rule that explains it", default="")
     whose: str = gauge("protocols and local ports", default="")
-    of: str | None = gauge("from and to, such as", default=None)
+    ports: tuple[str, ...] = gauge("these ports, e.g. tcp port 80", default=())
+    of: str | None = maybe("from and to, such as")
     nics: str = gauge("interfaces", default="")
-    nic: str | None = gauge("the interface where most are dropped", default=None)
+    nic: str | None = maybe("the interface where most are dropped")
     filters: str = gauge("rules of nf_tables, or filters of tc, that drop", default="")
+    rules: tuple[str, ...] = gauge("their names", default=())
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
-    per_s: float | None = gauge("packets dropped", "packets/s", default=None)
+    per_s: float | None = maybe("packets dropped", "packets/s")
 
 
 _ETH0: Final = re.compile(r"\beth0\b")
@@ -188,33 +191,38 @@ def _programs(frame: Frame) -> dict[tuple[str, str], str]:
     return {place: f" of {who}" for place, who in alone.items() if who}
 
 
-def filters(rules: Sequence[Entry[Any]]) -> str:
-    """Those whose counter rises; without any, those that do not count and may be it."""
-    counting = Counter({one.now.told: rate for one in rules if (rate := one.rate("packets"))})
-    silent = Counter(one.now.told for one in rules if one.now.packets is None)
-    return most(counting) or most(silent)
+def filters(rules: Sequence[Entry[Any]]) -> list[NftablesRow]:
+    """Those whose counter rises most; without any, those that do not count and may be it."""
+    counting = [(rate, one.now) for one in rules if (rate := one.rate("packets"))]
+    counting.sort(key=lambda one: -one[0])
+    return [row for _, row in counting] or [one.now for one in rules if one.now.packets is None]
 
 
 def _drop(
-    reason: str, place: str, entries: list[Entry[Any]], host: Host, filters: str,
+    reason: str, place: str, entries: list[Entry[Any]], host: Host,
+    filters: Sequence[NftablesRow],
     programs: Mapping[tuple[str, str], str],
 ) -> Drop:  # fmt: skip
     words = drop_reasons.words(reason, place)
-    ports, nics, ends = Counter[str](), Counter[str](), Counter[str]()
+    places, nics, ends = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
-        number = _port(host, row)
-        port = f"{row.protocol} port {number}" if number else row.protocol
-        ports[port + programs.get((row.protocol, number), "")] += row.packets
+        places[row.protocol, _port(host, row)] += row.packets
         leaves, more = _leaves(host, row)
         nics[leaves or _arrives(host, row)] += row.packets
         ends[_ends(row) + more if row.source else ""] += row.packets
     nic = next((name for name, _ in nics.most_common() if name), None)
+    foremost = [place for place, _ in places.most_common()]
+    ports = [f"{protocol} port {number}" if number else protocol for protocol, number in foremost]
+    whose = [port + programs.get(place, "") for port, place in zip(ports, foremost, strict=True)]
+    dropping = filters if reason == FILTER else ()
     return Drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, rests=words.rests,
         advice=_ETH0.sub(nic or "eth0", words.advice),
-        rule=words.rule, whose=most(ports), of=most(ends) or None, nics=most(nics), nic=nic,
-        filters=filters if reason == FILTER else "",
+        rule=words.rule, whose=few(whose), ports=tuple(ports[:MOST]), of=most(ends) or None,
+        nics=most(nics), nic=nic,
+        filters=few([one.told for one in dropping]),
+        rules=tuple(one.name for one in dropping[:MOST]),
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
     )  # fmt: skip
@@ -250,7 +258,12 @@ def _leaves(host: Host, row: DropReasonRow) -> tuple[str, str]:
 
 def most(counts: Counter[str]) -> str:
     """The names with the highest counts, and how many others there are."""
-    named = [name for name, _ in counts.most_common() if name]
+    return few([name for name, _ in counts.most_common()])
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of these names, and how many others there are."""
+    named = [name for name in names if name]
     others = len(named) - MOST
     return ", ".join(named[:MOST]) + (f" and {others} more" if others > 0 else "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...collect._words import NORMAL
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -24,7 +24,7 @@ class Failure:
     cause: str = gauge("why it happens", default="")
     advice: str = gauge("how to find out more, and what helps", default="")
     rests: str = gauge("the source that defines it", default="")
-    events: float | None = gauge("counted now", "events/s", default=None)
+    events: float | None = maybe("counted now", "events/s")
     least: float = gauge("number in ten seconds from which it matters", "events", default=3.0)
     reason: str = gauge("drop reason of the kernel that says more, and is seen now", default="")
 

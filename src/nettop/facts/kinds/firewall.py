@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -23,11 +23,9 @@ class Firewall:
     id: str = label("family, table, chain and handle, e.g. inet/filter/input/7")
     hook: str = gauge("hook of its chain; empty: another chain jumps to it", default="")
     limited: bool = gauge("drops what exceeds a rate limit", default=False)
-    drops: float | None = gauge("packets dropped", "packets/s", default=None)
-    share: float | None = gauge(
-        "packets dropped / packets of the busiest interface and those dropped before one",
-        "ratio",
-        default=None,
+    drops: float | None = maybe("packets dropped", "packets/s")
+    share: float | None = maybe(
+        "packets dropped / packets of the busiest interface and those dropped before one", "ratio"
     )
     tests: str = gauge("what it tests of connections and of its quota", default="")
 

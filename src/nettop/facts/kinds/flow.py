@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from ...frame.fields import gauge, label, light
+from ...frame.fields import gauge, label, light, maybe
 from ...terms.dataclass import dataclass
 from ..kind import Kind
 
@@ -21,146 +21,110 @@ class Flow:
     remote: str = gauge("remote address", default="")
     remote_port: int = gauge("remote port", default=0)
     inode: int = gauge("socket inode", default=0)
-    pid: int | None = gauge("process", default=None)
-    process: str | None = gauge("process name", default=None)
-    nic: str | None = gauge("interface (by route)", default=None)
-    rx_per_s: float | None = gauge("bytes received", "bytes/s", default=None)
-    tx_per_s: float | None = gauge("bytes acknowledged by the peer", "bytes/s", default=None)
-    rtt: float | None = gauge("smoothed round-trip time", "s", default=None)
-    min_rtt: float | None = gauge("minimum round-trip time", "s", default=None)
-    rtt_var: float | None = gauge("round-trip time variation", "s", default=None)
-    cwnd: int | None = gauge("congestion window", "segments", default=None)
-    ssthresh: int | None = gauge("slow-start threshold", "segments", default=None)
-    mss: int | None = gauge("segment size", "bytes", default=None)
-    delivery_rate: float | None = gauge("delivery rate", "bit/s", default=None)
-    pacing_rate: float | None = gauge("pacing rate", "bit/s", default=None)
-    retransmits_per_s: float | None = gauge("retransmitted segments", "segments/s", default=None)
-    retransmit_ratio: float | None = gauge("retransmit ratio", "ratio", default=None)
-    lost: int | None = gauge("segments marked lost", "segments", default=None)
-    unacked: int | None = gauge("segments in flight", "segments", default=None)
-    notsent: int | None = gauge("unsent bytes in the socket", "bytes", default=None)
-    rwnd_limited: float | None = gauge(
-        "share of busy time limited by the peer's window", "ratio", default=None
-    )
-    sndbuf_limited: float | None = gauge(
-        "share of busy time limited by the send buffer", "ratio", default=None
-    )
-    busy: float | None = gauge("busy time: data in flight", "ratio", default=None)
-    app_limited: bool | None = gauge("application-limited", default=None)
-    rcv_space: int | None = gauge("receive space", "bytes", default=None)
-    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
-    sndbuf: int | None = gauge("send buffer", "bytes", default=None)
-    rcvbuf_fixed: bool | None = gauge(
-        "receive buffer set by the application (SO_RCVBUF)", default=None
-    )
-    recv_q: int | None = gauge("unread bytes", "bytes", default=None)
-    send_q: int | None = gauge("unacknowledged bytes", "bytes", default=None)
-    drops_per_s: float | None = gauge("packets dropped at the socket", "packets/s", default=None)
-    congestion: str | None = gauge("congestion control", default=None)
-    timestamps: bool | None = gauge("TCP timestamps in use", default=None)
-    sack: bool | None = gauge("SACK in use", default=None)
-    wscale: bool | None = gauge("window scaling in use", default=None)
-    bdp: float | None = gauge(
+    pid: int | None = maybe("process")
+    process: str | None = maybe("process name")
+    nic: str | None = maybe("interface (by route)")
+    rx_per_s: float | None = maybe("bytes received", "bytes/s")
+    tx_per_s: float | None = maybe("bytes acknowledged by the peer", "bytes/s")
+    rtt: float | None = maybe("smoothed round-trip time", "s")
+    min_rtt: float | None = maybe("minimum round-trip time", "s")
+    rtt_var: float | None = maybe("round-trip time variation", "s")
+    cwnd: int | None = maybe("congestion window", "segments")
+    ssthresh: int | None = maybe("slow-start threshold", "segments")
+    mss: int | None = maybe("segment size", "bytes")
+    delivery_rate: float | None = maybe("delivery rate", "bit/s")
+    pacing_rate: float | None = maybe("pacing rate", "bit/s")
+    retransmits_per_s: float | None = maybe("retransmitted segments", "segments/s")
+    retransmit_ratio: float | None = maybe("retransmit ratio", "ratio")
+    lost: int | None = maybe("segments marked lost", "segments")
+    unacked: int | None = maybe("segments in flight", "segments")
+    notsent: int | None = maybe("unsent bytes in the socket", "bytes")
+    rwnd_limited: float | None = maybe("share of busy time limited by the peer's window", "ratio")
+    sndbuf_limited: float | None = maybe("share of busy time limited by the send buffer", "ratio")
+    busy: float | None = maybe("busy time: data in flight", "ratio")
+    app_limited: bool | None = maybe("application-limited")
+    rcv_space: int | None = maybe("receive space", "bytes")
+    rcvbuf: int | None = maybe("receive buffer", "bytes")
+    sndbuf: int | None = maybe("send buffer", "bytes")
+    rcvbuf_fixed: bool | None = maybe("receive buffer set by the application (SO_RCVBUF)")
+    recv_q: int | None = maybe("unread bytes", "bytes")
+    send_q: int | None = maybe("unacknowledged bytes", "bytes")
+    drops_per_s: float | None = maybe("packets dropped at the socket", "packets/s")
+    congestion: str | None = maybe("congestion control")
+    timestamps: bool | None = maybe("TCP timestamps in use")
+    sack: bool | None = maybe("SACK in use")
+    wscale: bool | None = maybe("window scaling in use")
+    bdp: float | None = maybe(
         "bandwidth-delay product: the larger of measured rate and link share, times minimum RTT",
         "bytes",
-        default=None,
     )
-    window_cap: float | None = gauge(
-        "rate limit by the maximum window at this RTT", "bit/s", default=None
-    )
-    direction: str | None = gauge("direction of most bytes: send or receive", default=None)
+    window_cap: float | None = maybe("rate limit by the maximum window at this RTT", "bit/s")
+    direction: str | None = maybe("direction of most bytes: send or receive")
     bulk: bool = gauge("bulk flow: more than 1 % of its link or 10 Mbit/s", default=False)
     wants: bool = gauge(
         "wants to move data: bulk, data waits or is in flight most of the time", default=False
     )
-    probes: int | None = gauge("unanswered window probes", "probes", default=None)
-    backoff: int | None = gauge(
-        "doublings of the retransmission timeout without an answer", "doublings", default=None
+    probes: int | None = maybe("unanswered window probes", "probes")
+    backoff: int | None = maybe(
+        "doublings of the retransmission timeout without an answer", "doublings"
     )
-    resent: int | None = gauge(
-        "segments retransmitted since the connection began", "segments", default=None
+    resent: int | None = maybe("segments retransmitted since the connection began", "segments")
+    acked: int | None = maybe("bytes acknowledged since the connection began", "bytes")
+    window: int | None = maybe("window that the peer offers", "bytes")
+    offers: int | None = maybe(
+        "largest window that this end offers now (rcv_ssthresh, window scale)", "bytes"
     )
-    acked: int | None = gauge(
-        "bytes acknowledged since the connection began", "bytes", default=None
+    loss_total: float | None = maybe("loss ratio since the connection began", "ratio")
+    queue: str | None = maybe("receive queue, e.g. rx-3")
+    queue_why: str | None = maybe(
+        "how the queue is known: computed from RSS, seen from counters, or why unknown"
     )
-    window: int | None = gauge("window that the peer offers", "bytes", default=None)
-    offers: int | None = gauge(
-        "largest window that this end offers now (rcv_ssthresh, window scale)",
-        "bytes",
-        default=None,
-    )
-    loss_total: float | None = gauge("loss ratio since the connection began", "ratio", default=None)
-    queue: str | None = gauge("receive queue, e.g. rx-3", default=None)
-    queue_why: str | None = gauge(
-        "how the queue is known: computed from RSS, seen from counters, or why unknown",
-        default=None,
-    )
-    irq_cpu: int | None = gauge("interrupt CPU of its receive queue", default=None)
-    app_cpu: int | None = gauge("core on which its process runs", default=None)
-    distance: str | None = gauge("distance between process and interrupt CPU", default=None)
-    far: bool | None = gauge(
-        "remote NUMA node: process and interrupt on different nodes", default=None
-    )
-    limit: str | None = gauge(
+    irq_cpu: int | None = maybe("interrupt CPU of its receive queue")
+    app_cpu: int | None = maybe("core on which its process runs")
+    distance: str | None = maybe("distance between process and interrupt CPU")
+    far: bool | None = maybe("remote NUMA node: process and interrupt on different nodes")
+    limit: str | None = maybe(
         "limit: application thread sndbuf pacing cwnd rwnd qdisc tx-ring pause core "
-        "backlog ring port slot wire provider rcvbuf path peer unknown; none: wants no more",
-        default=None,
+        "backlog ring port slot wire provider rcvbuf path peer unknown; none: wants no more"
     )
-    limit_why: str | None = gauge("measurement behind the limit", default=None)
-    sndbuf_full: bool | None = gauge(
-        "send buffer full: data in flight (rate × RTT) fills it, not the congestion window",
-        default=None,
+    limit_why: str | None = maybe("measurement behind the limit")
+    sndbuf_full: bool | None = maybe(
+        "send buffer full: data in flight (rate × RTT) fills it, not the congestion window"
     )
-    loss_ratio: float | None = gauge(
-        "loss ratio: retransmitted segments without spurious ones (DSACK), of all sent",
-        "ratio",
-        default=None,
+    loss_ratio: float | None = maybe(
+        "loss ratio: retransmitted segments without spurious ones (DSACK), of all sent", "ratio"
     )
-    needless: float | None = gauge(
-        "spurious share of retransmissions (DSACK)", "ratio", default=None
+    needless: float | None = maybe("spurious share of retransmissions (DSACK)", "ratio")
+    reorderings_per_s: float | None = maybe("reordering events", "events/s")
+    namespace: str | None = maybe("other network namespace; None: this one")
+    out_of_order: float | None = maybe(
+        "share of received segments that came out of order, behind a gap", "ratio"
     )
-    reorderings_per_s: float | None = gauge("reordering events", "events/s", default=None)
-    namespace: str | None = gauge("other network namespace; None: this one", default=None)
-    out_of_order: float | None = gauge(
-        "share of received segments that came out of order, behind a gap", "ratio", default=None
+    behind_gap: int | None = maybe(
+        "memory of segments that wait behind a missing one, while no byte is unread", "bytes"
     )
-    behind_gap: int | None = gauge(
-        "memory of segments that wait behind a missing one, while no byte is unread",
-        "bytes",
-        default=None,
+    received: int | None = maybe("bytes received in order since the connection began", "bytes")
+    data_in: float | None = maybe("segments received with data", "segments/s")
+    data_out: float | None = maybe("segments sent with data", "segments/s")
+    acks_out: float | None = maybe("segments sent without data", "segments/s")
+    rested: float | None = maybe(
+        "time since data was last sent, at least; None: with thousands of sockets", "s"
     )
-    received: int | None = gauge(
-        "bytes received in order since the connection began", "bytes", default=None
+    in_flight: float | None = maybe("time with data in flight since the connection began", "s")
+    rcv_rtt: float | None = maybe(
+        "smoothed round-trip time of the receiver: from its ACK to the data that follows", "s"
     )
-    data_in: float | None = gauge("segments received with data", "segments/s", default=None)
-    data_out: float | None = gauge("segments sent with data", "segments/s", default=None)
-    acks_out: float | None = gauge("segments sent without data", "segments/s", default=None)
-    rested: float | None = gauge(
-        "time since data was last sent, at least; None: with thousands of sockets",
-        "s",
-        default=None,
+    since_data: float | None = maybe(
+        "time since data last came; None: with thousands of sockets", "s"
     )
-    in_flight: float | None = gauge(
-        "time with data in flight since the connection began", "s", default=None
+    pmtu: int | None = maybe("path MTU", "bytes")
+    loss_bound: float | None = maybe(
+        "rate that cubic or reno reaches at this loss and round trip (Mathis' formula)", "bit/s"
     )
-    rcv_rtt: float | None = gauge(
-        "smoothed round-trip time of the receiver: from its ACK to the data that follows",
-        "s",
-        default=None,
-    )
-    since_data: float | None = gauge(
-        "time since data last came; None: with thousands of sockets", "s", default=None
-    )
-    pmtu: int | None = gauge("path MTU", "bytes", default=None)
-    loss_bound: float | None = gauge(
-        "rate that cubic or reno reaches at this loss and round trip (Mathis' formula)",
-        "bit/s",
-        default=None,
-    )
-    limit_doing: str | None = gauge("what the core or thread that limits does", default=None)
-    limit_relief: str | None = gauge("what relieves it of that work", default=None)
-    limit_how: str | None = gauge(
-        "how the device that limits is used: throttled synced direct cached", default=None
+    limit_doing: str | None = maybe("what the core or thread that limits does")
+    limit_relief: str | None = maybe("what relieves it of that work")
+    limit_how: str | None = maybe(
+        "how the device that limits is used: throttled synced direct cached"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -19,13 +19,11 @@ class Handover:
 
     id: str = label("NFQUEUE and its number, or the netlink protocol and its reader")
     type: str = gauge("nfqueue, or the protocol of the netlink socket", default="")
-    program: str | None = gauge("the program that reads it, as name[pid]", default=None)
-    load: float | None = gauge("CPU time of the program", "%", default=None)
-    waiting: int | None = gauge("packets that wait for the program", "packets", default=None)
-    drops: float | None = gauge(
-        "packets or messages dropped, queue full", "packets/s", default=None
-    )
-    queued: float | None = gauge("packets given to the program", "packets/s", default=None)
+    program: str | None = maybe("the program that reads it, as name[pid]")
+    load: float | None = maybe("CPU time of the program", "%")
+    waiting: int | None = maybe("packets that wait for the program", "packets")
+    drops: float | None = maybe("packets or messages dropped, queue full", "packets/s")
+    queued: float | None = maybe("packets given to the program", "packets/s")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Handover, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...collect.snmp import Row as Snmp
-from ...frame.fields import Repeated, gauge, label, light
+from ...frame.fields import Repeated, gauge, label, light, maybe
 from ...terms.dataclass import dataclass
 from ..kind import Kind
 
@@ -18,41 +18,37 @@ class HostFact:
     """One host. `kernel` is a tuple such as (6, 1); sysctls are asked by sysctl('name')."""
 
     name: str = label("host name")
-    kernel: tuple[int, int] | None = gauge("kernel version", default=None)
+    kernel: tuple[int, int] | None = maybe("kernel version")
     release: str = gauge("kernel release", default="")
     cpus: int = gauge("CPUs online", "CPUs", default=0)
-    cores: int | None = gauge("physical cores online", "cores", default=None)
+    cores: int | None = maybe("physical cores online", "cores")
     nodes: int = gauge("NUMA nodes with CPUs", "nodes", default=1)
-    packages: int | None = gauge("processor packages", "packages", default=None)
-    smt: bool | None = gauge("SMT siblings in use", default=None)
-    max_frequency: float | None = gauge("highest clock", "Hz", default=None)
-    memory: float | None = gauge("memory", "bytes", default=None)
+    packages: int | None = maybe("processor packages", "packages")
+    smt: bool | None = maybe("SMT siblings in use")
+    max_frequency: float | None = maybe("highest clock", "Hz")
+    memory: float | None = maybe("memory", "bytes")
     page: int = gauge("page size", "bytes", default=4096)
-    virtual: str | None = gauge("hypervisor, if the host is a guest", default=None)
-    container: bool | None = gauge("own network namespace", default=None)
-    root: bool | None = gauge("permission to change settings", default=None)
+    virtual: str | None = maybe("hypervisor, if the host is a guest")
+    container: bool | None = maybe("own network namespace")
+    root: bool | None = maybe("permission to change settings")
     cmdline: str = gauge("kernel command line", default="")
-    busiest_cpu: int | None = gauge("busiest CPU", default=None)
-    idle: float | None = gauge("mean idle time", "%", default=None)
+    busiest_cpu: int | None = maybe("busiest CPU")
+    idle: float | None = maybe("mean idle time", "%")
     tcp_out: float | None = _SNMP.tcp_out
     tcp_in: float | None = _SNMP.tcp_in
     tcp_retrans: float | None = _SNMP.tcp_retrans
-    retransmit_ratio: float | None = gauge("retransmit ratio", "ratio", default=None)
+    retransmit_ratio: float | None = maybe("retransmit ratio", "ratio")
     tcp_active: float | None = _SNMP.tcp_active
     tcp_passive: float | None = _SNMP.tcp_passive
     tcp_timeouts: float | None = _SNMP.tcp_timeouts
     listen_overflows: float | None = _SNMP.listen_overflows
-    full_listener: str | None = gauge("listening socket with a full accept queue", default=None)
-    full_backlog: int | None = gauge("backlog of that socket", "connections", default=None)
-    full_waiting: int | None = gauge(
-        "connections in that queue now; less than the backlog between bursts",
-        "connections",
-        default=None,
+    full_listener: str | None = maybe("listening socket with a full accept queue")
+    full_backlog: int | None = maybe("backlog of that socket", "connections")
+    full_waiting: int | None = maybe(
+        "connections in that queue now; less than the backlog between bursts", "connections"
     )
-    syn_listener: str | None = gauge("listening socket with a full SYN queue", default=None)
-    syn_backlog: int | None = gauge(
-        "handshakes for which that queue has room", "connections", default=None
-    )
+    syn_listener: str | None = maybe("listening socket with a full SYN queue")
+    syn_backlog: int | None = maybe("handshakes for which that queue has room", "connections")
     syn_bound: bool = gauge(
         "net.ipv4.tcp_max_syn_backlog bounds it, and not the backlog of the socket", default=False
     )
@@ -79,36 +75,28 @@ class HostFact:
     tcp_orphan: int | None = _SNMP.tcp_orphan
     tcp_inuse: int | None = _SNMP.tcp_inuse
     time_wait: int | None = _SNMP.time_wait
-    cpu_backlog_drops: float | None = gauge(
-        "packets dropped, backlogs of all CPUs", "packets/s", default=None
-    )
-    squeezed: float | None = gauge("polls out of budget or time, all CPUs", "polls/s", default=None)
-    conntrack: int | None = gauge("tracked connections", "connections", default=None)
-    conntrack_max: int | None = gauge("connection tracking limit", "connections", default=None)
-    mean_packet: float | None = gauge("mean packet of all ports", "bytes", default=None)
-    conntrack_drops: float | None = gauge(
-        "packets dropped by connection tracking", "packets/s", default=None
-    )
-    irqbalance: bool | None = gauge("irqbalance", default=None)
-    tuned: str | None = gauge("active tuned profile", default=None)
-    network_manager: bool | None = gauge("NetworkManager", default=None)
-    networkd: bool | None = gauge("systemd-networkd", default=None)
-    firewall: bool | None = gauge("nf_conntrack module", default=None)
-    forwarding: bool | None = gauge("IP forwarding", default=None)
-    iommu_pt: bool | None = gauge("IOMMU pass-through on the kernel command line", default=None)
+    cpu_backlog_drops: float | None = maybe("packets dropped, backlogs of all CPUs", "packets/s")
+    squeezed: float | None = maybe("polls out of budget or time, all CPUs", "polls/s")
+    conntrack: int | None = maybe("tracked connections", "connections")
+    conntrack_max: int | None = maybe("connection tracking limit", "connections")
+    mean_packet: float | None = maybe("mean packet of all ports", "bytes")
+    conntrack_drops: float | None = maybe("packets dropped by connection tracking", "packets/s")
+    irqbalance: bool | None = maybe("irqbalance")
+    tuned: str | None = maybe("active tuned profile")
+    network_manager: bool | None = maybe("NetworkManager")
+    networkd: bool | None = maybe("systemd-networkd")
+    firewall: bool | None = maybe("nf_conntrack module")
+    forwarding: bool | None = maybe("IP forwarding")
+    iommu_pt: bool | None = maybe("IOMMU pass-through on the kernel command line")
     tcp_flows: int = gauge("established TCP flows", "flows", default=0)
     bulk_flows: int = gauge("bulk flows", "flows", default=0)
-    out_of_order: float | None = gauge(
-        "largest share of the segments of a bulk flow that came behind a gap", "ratio", default=None
+    out_of_order: float | None = maybe(
+        "largest share of the segments of a bulk flow that came behind a gap", "ratio"
     )
-    max_rtt: float | None = gauge("largest RTT of a bulk flow, without queueing", "s", default=None)
-    median_rtt: float | None = gauge(
-        "median RTT of the bulk flows, without queueing", "s", default=None
-    )
-    max_bdp: float | None = gauge(
-        "largest bandwidth-delay product of a flow", "bytes", default=None
-    )
-    max_speed: float | None = gauge("fastest physical link", "bit/s", default=None)
+    max_rtt: float | None = maybe("largest RTT of a bulk flow, without queueing", "s")
+    median_rtt: float | None = maybe("median RTT of the bulk flows, without queueing", "s")
+    max_bdp: float | None = maybe("largest bandwidth-delay product of a flow", "bytes")
+    max_speed: float | None = maybe("fastest physical link", "bit/s")
     captures: int = gauge("packet sockets", "sockets", default=0)
     tunnels: int = gauge(
         "tunnel interfaces without TUN/TAP: VXLAN, Geneve, GRE …", "interfaces", default=0
@@ -116,33 +104,26 @@ class HostFact:
     legacy: tuple[str, ...] = gauge(
         "harmful lines in sysctl files, as file:line key=value", default=()
     )
-    rps_flow_entries: int | None = gauge("rps_sock_flow_entries", "flows", default=None)
-    nettop_cpu: float | None = gauge("CPU use of nettop", "%", default=None)
-    nettop_on_irq_cpu: bool | None = gauge("nettop on an interrupt CPU of a NIC", default=None)
-    manual_affinity: bool | None = gauge("manual interrupt affinity of a NIC", default=None)
-    receive_bdp: float | None = gauge(
+    rps_flow_entries: int | None = maybe("rps_sock_flow_entries", "flows")
+    nettop_cpu: float | None = maybe("CPU use of nettop", "%")
+    nettop_on_irq_cpu: bool | None = maybe("nettop on an interrupt CPU of a NIC")
+    manual_affinity: bool | None = maybe("manual interrupt affinity of a NIC")
+    receive_bdp: float | None = maybe(
         "largest rate × minimum RTT of a flow received with a buffer at the tcp_rmem maximum",
         "bytes",
-        default=None,
     )
-    send_bdp: float | None = gauge(
-        "largest bandwidth-delay product of a bulk flow sent from here", "bytes", default=None
+    send_bdp: float | None = maybe(
+        "largest bandwidth-delay product of a bulk flow sent from here", "bytes"
     )
-    worst_sndbuf_limited: float | None = gauge(
-        "largest share of busy time limited by the send buffer, of all bulk flows",
-        "ratio",
-        default=None,
+    worst_sndbuf_limited: float | None = maybe(
+        "largest share of busy time limited by the send buffer, of all bulk flows", "ratio"
     )
-    max_mtu: int | None = gauge("largest MTU of a physical link", "bytes", default=None)
-    ring_drops: float | None = gauge(
-        "packets dropped, receive rings of all NICs", "packets/s", default=None
-    )
+    max_mtu: int | None = maybe("largest MTU of a physical link", "bytes")
+    ring_drops: float | None = maybe("packets dropped, receive rings of all NICs", "packets/s")
     ring_drop_nodes: tuple[int, ...] = gauge(
         "NUMA nodes of the NICs whose receive rings drop packets", default=()
     )
-    flow_limited: float | None = gauge(
-        "packets dropped by the flow limit, all CPUs", "packets/s", default=None
-    )
+    flow_limited: float | None = maybe("packets dropped by the flow limit, all CPUs", "packets/s")
     syn_cookies: float | None = _SNMP.syn_cookies
     syn_drops: float | None = _SNMP.syn_drops
     time_wait_overflows: float | None = _SNMP.time_wait_overflows
@@ -157,19 +138,15 @@ class HostFact:
     ip_wire: float | None = _SNMP.ip_wire
     ip_no_routes: float | None = _SNMP.ip_no_routes
     ip_foreign: float | None = _SNMP.ip_foreign
-    ip_vanished: float | None = gauge(
-        "IP packets received that no counter explains", "packets/s", default=None
-    )
-    ip_unsent: float | None = gauge(
-        "IP packets to forward that no interface got", "packets/s", default=None
-    )
+    ip_vanished: float | None = maybe("IP packets received that no counter explains", "packets/s")
+    ip_unsent: float | None = maybe("IP packets to forward that no interface got", "packets/s")
     silent_drops: tuple[str, ...] = gauge(
         "rules and policies of nf_tables that drop without a counter, as family/table/chain/handle",
         default=(),
     )
     drops_told: bool = gauge("the kernel gives the reasons of its drops now", default=False)
-    beyond_ip: float | None = gauge(
-        "packets received where XDP is generic, minus all that IP received", "packets", default=None
+    beyond_ip: float | None = maybe(
+        "packets received where XDP is generic, minus all that IP received", "packets"
     )
     udp_unasked: float | None = _SNMP.udp_unasked
     syn_retrans: float | None = _SNMP.syn_retrans
@@ -178,10 +155,8 @@ class HostFact:
     tcp_cut: float | None = _SNMP.tcp_cut
     tcp_given_up: float | None = _SNMP.tcp_given_up
     tcp_silent: float | None = _SNMP.tcp_silent
-    ip_no_way_out: float | None = gauge(
-        "IP packets not sent, no route; of IPv6 with a global address only",
-        "packets/s",
-        default=None,
+    ip_no_way_out: float | None = maybe(
+        "IP packets not sent, no route; of IPv6 with a global address only", "packets/s"
     )
     ip_header_errors: float | None = _SNMP.ip_header_errors
     ip_expired: float | None = _SNMP.ip_expired
@@ -196,16 +171,15 @@ class HostFact:
         "ICMP messages come",
         default=(),
     )
-    conntrack_failures: float | None = gauge(
-        "connection tracking entries not inserted", "entries/s", default=None
+    conntrack_failures: float | None = maybe(
+        "connection tracking entries not inserted", "entries/s"
     )
-    frames_too_long: float | None = gauge(
+    frames_too_long: float | None = maybe(
         "frames dropped at the end of a veth pair, longer than its MTU, in all namespaces",
         "packets/s",
-        default=None,
     )
-    conntrack_invalid: float | None = gauge(
-        "packets that fit no tracked connection and open none", "packets/s", default=None
+    conntrack_invalid: float | None = maybe(
+        "packets that fit no tracked connection and open none", "packets/s"
     )
     frag_waiting: int | None = _SNMP.frag_waiting
     frag_memory: int | None = _SNMP.frag_memory

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import EVERYWHERE
@@ -27,7 +27,7 @@ class Listener:
     port: int = gauge("local port", default=0)
     waiting: int = gauge("connections not yet accepted", "connections", default=0)
     backlog: int = gauge("limit of the accept queue", "connections", default=0)
-    pid: int | None = gauge("process", default=None)
+    pid: int | None = maybe("process")
     process: str = gauge("process name", default="")
     group: int = gauge("listening sockets of this address and port", "sockets", default=1)
     others: int = gauge(
@@ -44,8 +44,8 @@ class Listener:
         "connections", default=0,
     )  # fmt: skip
     heard: int = gauge("of its connections, those on which data came", "connections", default=0)
-    files: int | None = gauge("open files of the process", "files", default=None)
-    files_max: int | None = gauge("limit of open files of the process", "files", default=None)
+    files: int | None = maybe("open files of the process", "files")
+    files_max: int | None = maybe("limit of open files of the process", "files")
 
 
 def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001

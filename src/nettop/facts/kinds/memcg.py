@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -26,11 +26,9 @@ class Memcg:
     """One cgroup; `processes` are those that move data in it or below it."""
 
     cgroup: str = label("cgroup")
-    refused: float | None = gauge(
-        "times that TCP sockets were refused memory (v2)", "events/s", default=None
-    )
-    peak: int | None = gauge("most memory that its TCP sockets had (v1)", "bytes", default=None)
-    limit: int | None = gauge("limit of the memory of its TCP sockets (v1)", "bytes", default=None)
+    refused: float | None = maybe("times that TCP sockets were refused memory (v2)", "events/s")
+    peak: int | None = maybe("most memory that its TCP sockets had (v1)", "bytes")
+    limit: int | None = maybe("limit of the memory of its TCP sockets (v1)", "bytes")
     processes: tuple[str, ...] = gauge(
         "processes with network traffic in it, as nginx[812]", default=()
     )

@@ -15,7 +15,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -38,12 +38,12 @@ class Metric:
 
     to: str = label("network of the route")
     nic: str = gauge("interface of the route", default="")
-    window: int | None = gauge("`window` of the route", "bytes", default=None)
-    cwnd: int | None = gauge("`cwnd` of the route, locked", "segments", default=None)
-    initcwnd: int | None = gauge("`initcwnd` of the route", "segments", default=None)
+    window: int | None = maybe("`window` of the route", "bytes")
+    cwnd: int | None = maybe("`cwnd` of the route, locked", "segments")
+    initcwnd: int | None = maybe("`initcwnd` of the route", "segments")
     flows: int = gauge("flows that have reached it", "flows", default=0)
-    rtt: float | None = gauge("shortest round trip of these flows", "s", default=None)
-    advmss: int | None = gauge("segment size announced to peers", "bytes", default=None)
+    rtt: float | None = maybe("shortest round trip of these flows", "s")
+    advmss: int | None = maybe("segment size announced to peers", "bytes")
     cut: int = gauge("bulk flows that receive segments of this size", "flows", default=0)
 
 

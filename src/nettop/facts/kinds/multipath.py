@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -30,9 +30,7 @@ class Multipath:
     flows: int = gauge("flows that send by it and want to move data", "flows", default=0)
     pair: str = gauge("addresses of most of what is sent, as local-remote", default="")
     pair_flows: int = gauge("flows between these addresses", "flows", default=0)
-    share: float | None = gauge(
-        "part of what is sent that goes between these addresses", "ratio", default=None
-    )
+    share: float | None = maybe("part of what is sent that goes between these addresses", "ratio")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Multipath, ...]:

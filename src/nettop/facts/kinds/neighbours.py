@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -23,8 +23,8 @@ class Neighbours:
 
     family: str = label("arp or ndisc")
     entries: int = gauge("neighbour entries", "entries", default=0)
-    limit: int | None = gauge("limit of the table (gc_thresh3)", "entries", default=None)
-    overflows: float | None = gauge("entries refused, table full", "events/s", default=None)
+    limit: int | None = maybe("limit of the table (gc_thresh3)", "entries")
+    overflows: float | None = maybe("entries refused, table full", "events/s")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Neighbours, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end, owners
@@ -29,7 +29,7 @@ class Opening:
     id: str = label("remote address:port")
     fresh: int = gauge("connections that were not there at the last look", "connections", default=0)
     sockets: int = gauge("connections, with those being opened or closed", "sockets", default=0)
-    rtt: float | None = gauge("shortest round trip of these", "s", default=None)
+    rtt: float | None = maybe("shortest round trip of these", "s")
     processes: tuple[str, ...] = gauge("processes, as name[pid]", default=())
 
 

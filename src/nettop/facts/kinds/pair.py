@@ -9,7 +9,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -23,32 +23,30 @@ class PairEnd:
     """One end of a flow: its interface, its socket and the settings of its host."""
 
     host: str = gauge("host", default="")
-    nic: str | None = gauge("interface", default=None)
-    mtu: int | None = gauge("MTU", "bytes", default=None)
-    speed: float | None = gauge("link speed", "bit/s", default=None)
-    duplex: str | None = gauge("full or half", default=None)
-    tso: bool | None = gauge("TCP segmentation offload", default=None)
-    gro: bool | None = gauge("generic receive offload", default=None)
-    pause_sent: float | None = gauge("pause frames sent", "frames/s", default=None)
-    pause_received: float | None = gauge("pause frames received", "frames/s", default=None)
-    congestion: str | None = gauge("congestion control", default=None)
-    pmtu: int | None = gauge("path MTU", "bytes", default=None)
-    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
-    rcvbuf_fixed: bool | None = gauge(
-        "receive buffer set by the application (SO_RCVBUF)", default=None
+    nic: str | None = maybe("interface")
+    mtu: int | None = maybe("MTU", "bytes")
+    speed: float | None = maybe("link speed", "bit/s")
+    duplex: str | None = maybe("full or half")
+    tso: bool | None = maybe("TCP segmentation offload")
+    gro: bool | None = maybe("generic receive offload")
+    pause_sent: float | None = maybe("pause frames sent", "frames/s")
+    pause_received: float | None = maybe("pause frames received", "frames/s")
+    congestion: str | None = maybe("congestion control")
+    pmtu: int | None = maybe("path MTU", "bytes")
+    rcvbuf: int | None = maybe("receive buffer", "bytes")
+    rcvbuf_fixed: bool | None = maybe("receive buffer set by the application (SO_RCVBUF)")
+    rcvbuf_max: int | None = maybe("largest receive buffer (tcp_rmem)", "bytes")
+    unread: int | None = maybe("unread bytes", "bytes")
+    window: int | None = maybe("window that the other end offers", "bytes")
+    rwnd_limited: float | None = maybe(
+        "share of busy time limited by the other end's window", "ratio"
     )
-    rcvbuf_max: int | None = gauge("largest receive buffer (tcp_rmem)", "bytes", default=None)
-    unread: int | None = gauge("unread bytes", "bytes", default=None)
-    window: int | None = gauge("window that the other end offers", "bytes", default=None)
-    rwnd_limited: float | None = gauge(
-        "share of busy time limited by the other end's window", "ratio", default=None
-    )
-    rtt: float | None = gauge("minimum round-trip time", "s", default=None)
-    lost: float | None = gauge("retransmitted segments", "segments/s", default=None)
-    timestamps: bool | None = gauge("TCP timestamps enabled (tcp_timestamps)", default=None)
-    sack: bool | None = gauge("SACK enabled (tcp_sack)", default=None)
-    wscale: bool | None = gauge("window scaling enabled (tcp_window_scaling)", default=None)
-    ecn: int | None = gauge("ECN: 0 off, 1 asks, 2 accepts (tcp_ecn)", default=None)
+    rtt: float | None = maybe("minimum round-trip time", "s")
+    lost: float | None = maybe("retransmitted segments", "segments/s")
+    timestamps: bool | None = maybe("TCP timestamps enabled (tcp_timestamps)")
+    sack: bool | None = maybe("SACK enabled (tcp_sack)")
+    wscale: bool | None = maybe("window scaling enabled (tcp_window_scaling)")
+    ecn: int | None = maybe("ECN: 0 off, 1 asks, 2 accepts (tcp_ecn)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +54,16 @@ class Pair:
     """One flow between two hosts, seen from one of them."""
 
     id: str = label("LOCAL>REMOTE with ports")
-    nic: str | None = gauge("interface", default=None)
-    sends: bool | None = gauge("this host sends most of the data", default=None)
-    rate: float | None = gauge("rate", "bit/s", default=None)
-    direct: bool | None = gauge("both hosts are in one network, without a router", default=None)
-    timestamps: bool | None = gauge("TCP timestamps in use", default=None)
-    sack: bool | None = gauge("SACK in use", default=None)
-    wscale: bool | None = gauge("window scaling in use", default=None)
-    ecn: bool | None = gauge("ECN in use", default=None)
-    ahead: float | None = gauge(
-        "clock of the other end is ahead by at least this; below 0: behind", "s", default=None
+    nic: str | None = maybe("interface")
+    sends: bool | None = maybe("this host sends most of the data")
+    rate: float | None = maybe("rate", "bit/s")
+    direct: bool | None = maybe("both hosts are in one network, without a router")
+    timestamps: bool | None = maybe("TCP timestamps in use")
+    sack: bool | None = maybe("SACK in use")
+    wscale: bool | None = maybe("window scaling in use")
+    ecn: bool | None = maybe("ECN in use")
+    ahead: float | None = maybe(
+        "clock of the other end is ahead by at least this; below 0: behind", "s"
     )
     here: PairEnd = gauge("this end", default=PairEnd())
     there: PairEnd = gauge("other end", default=PairEnd())

@@ -10,8 +10,9 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label, light
+from ...frame.fields import gauge, label, light, maybe
 from ...terms.dataclass import dataclass
+from ..counters import total
 from ..kind import Kind
 from .core import Core
 from .host import HostFact
@@ -33,11 +34,9 @@ class PathStage:
 
     name: str = label("stage")
     detail: str = gauge("details, e.g. 256/4096 or core 6", default="")
-    rate: float | None = gauge("rate", default=None)
+    rate: float | None = maybe("rate")
     unit: str = gauge("unit of the rate", default="packets/s")
-    lost: float | None = gauge(
-        "packets lost at this stage; None: not reported", "packets/s", default=None
-    )
+    lost: float | None = maybe("packets lost at this stage; None: not reported", "packets/s")
     why: str = gauge(
         "source of the loss figure, or why it is unknown; empty: this stage loses nothing",
         default="",
@@ -52,12 +51,11 @@ class Path:
     nic: str = label("interface")
     direction: str = label("rx or tx")
     stages: tuple[PathStage, ...] = gauge("stages", default=())
-    lost: float | None = gauge("sum of the known losses", "packets/s", default=None)
-    worst: str | None = gauge("stage with most losses", default=None)
-    reasons: tuple[tuple[str, float], ...] | None = gauge(
+    lost: float | None = maybe("sum of the known losses", "packets/s")
+    worst: str | None = maybe("stage with most losses")
+    reasons: tuple[tuple[str, float], ...] | None = maybe(
         "drop reasons of the kernel, most frequent first, each per second; for the whole host, "
-        "on the receive path with most traffic; None: not counted",
-        default=None,
+        "on the receive path with most traffic; None: not counted"
     )
 
 
@@ -115,18 +113,18 @@ def through(nic: Nic, ends: Ends, direction: str, way: Sequence[Stage]) -> Path:
     stages = stages if direction == "rx" else stages[::-1]
     losses = [stage for stage in stages if stage.lost]
     worst = max(losses, key=lambda stage: stage.lost or 0.0).name if losses else None
-    return Path(nic.name, direction, stages, _sum(*(stage.lost for stage in stages)), worst,
+    return Path(nic.name, direction, stages, total(stage.lost for stage in stages), worst,
                 ends.reasons if direction == "rx" else None)  # fmt: skip
 
 
 def lost(stage: Stage, counters: Counters, direction: str) -> float | None:
     """What a stage of the device loses, by its counters or their rates; None: not reported."""
-    return _sum(*(getattr(counters, name) for name in stage.losses(direction)))
+    return total(getattr(counters, name) for name in stage.losses(direction))
 
 
 def lost_here(stage: Stage, counts: HostFact | SnmpRow) -> float | None:
     """What a stage behind the device loses of what the whole host receives; None: not reported."""
-    return _sum(*(getattr(counts, name) for name in stage.lost_here))
+    return total(getattr(counts, name) for name in stage.lost_here)
 
 
 def _stage(stage: Stage, nic: Nic, ends: Ends, direction: str) -> PathStage | None:
@@ -142,11 +140,11 @@ def _stage(stage: Stage, nic: Nic, ends: Ends, direction: str) -> PathStage | No
         return _core(nic, ends)
     if stage.name == "backlog":
         return _of_host(stage, ends, "" if ends.backlog is None else f"{ends.backlog:.0f}",
-                        _sum(*(core.processed for core in ends.cores)), "packets/s",
+                        total(core.processed for core in ends.cores), "packets/s",
                         partial(lost_here, stage))  # fmt: skip
     host = ends.host
     if stage.name == "rcvbuf":
-        received = _sum(host.tcp_in, host.udp_in) if host else None
+        received = total((host.tcp_in, host.udp_in)) if host else None
         return _of_host(stage, ends, "", received, "packets/s", partial(lost_here, stage))
     if stage.name == "sndbuf":
         return _of_host(stage, ends, "", host.tcp_out if host else None, "segments/s",
@@ -222,8 +220,3 @@ def _ring(size: int | None, most: int | None) -> str:
     if size is None:
         return ""
     return f"{size}/{most}" if most is not None else str(size)
-
-
-def _sum(*values: float | None) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -8,7 +8,7 @@ from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...frame.fields import gauge, label, light
+from ...frame.fields import gauge, label, light, maybe
 from ...frame.rates import Entry
 from ...terms.dataclass import dataclass
 from .. import place
@@ -30,41 +30,34 @@ class Process:
     pid: int = label("process")
     name: str = gauge("command name")
     started: int = gauge("start time in clock ticks after boot: identifies a reused pid", default=0)
-    user: float | None = gauge("user time", "%", default=None)
-    system: float | None = gauge("kernel time", "%", default=None)
-    cpu: int | None = gauge("CPU it last ran on", default=None)
-    node: int | None = gauge("NUMA node of its CPU", default=None)
+    user: float | None = maybe("user time", "%")
+    system: float | None = maybe("kernel time", "%")
+    cpu: int | None = maybe("CPU it last ran on")
+    node: int | None = maybe("NUMA node of its CPU")
     allowed: tuple[int, ...] = gauge("allowed CPUs", default=())
-    pinned: bool | None = gauge("pinned to some CPUs", default=None)
-    nice: int | None = gauge("nice value", default=None)
-    threads: int | None = gauge("threads", "threads", default=None)
-    wait: float | None = gauge("time waiting for a CPU", "%", default=None)
-    rx_per_s: float | None = gauge("TCP bytes received", "bytes/s", default=None)
-    tx_per_s: float | None = gauge("TCP bytes sent and acknowledged", "bytes/s", default=None)
+    pinned: bool | None = maybe("pinned to some CPUs")
+    nice: int | None = maybe("nice value")
+    threads: int | None = maybe("threads", "threads")
+    wait: float | None = maybe("time waiting for a CPU", "%")
+    rx_per_s: float | None = maybe("TCP bytes received", "bytes/s")
+    tx_per_s: float | None = maybe("TCP bytes sent and acknowledged", "bytes/s")
     tcp: int = gauge("established TCP sockets", "sockets", default=0)
     udp: int = gauge("UDP sockets", "sockets", default=0)
-    udp_drops: float | None = gauge(
-        "datagrams dropped, socket buffer full", "packets/s", default=None
-    )
-    udp_unread: int | None = gauge(
-        "memory of unread datagrams of its fullest UDP socket", "bytes", default=None
-    )
+    udp_drops: float | None = maybe("datagrams dropped, socket buffer full", "packets/s")
+    udp_unread: int | None = maybe("memory of unread datagrams of its fullest UDP socket", "bytes")
     packet_sockets: int = gauge("packet sockets (capture)", "sockets", default=0)
     packet_sockets_unread: int = gauge("packet sockets that it does not read", "sockets", default=0)
-    nic: str | None = gauge("interface with most of its traffic", default=None)
-    irq_cpu: int | None = gauge(
-        "its interrupt CPU: handles the interrupts of its traffic", default=None
-    )
-    distance: str | None = gauge(
+    nic: str | None = maybe("interface with most of its traffic")
+    irq_cpu: int | None = maybe("its interrupt CPU: handles the interrupts of its traffic")
+    distance: str | None = maybe(
         "distance from its interrupt CPU: same core, SMT sibling, shared L2, shared L3, "
-        "same node, other node",
-        default=None,
+        "same node, other node"
     )
-    far: bool | None = gauge("remote NUMA node: another node than its interrupt CPU", default=None)
-    on_irq_cpu: bool | None = gauge("runs on its interrupt CPU", default=None)
-    nic_node: int | None = gauge("NUMA node of its interface", default=None)
+    far: bool | None = maybe("remote NUMA node: another node than its interrupt CPU")
+    on_irq_cpu: bool | None = maybe("runs on its interrupt CPU")
+    nic_node: int | None = maybe("NUMA node of its interface")
     networked: bool = gauge("network traffic (sockets with traffic, or a capture)", default=False)
-    busiest: float | None = gauge("CPU time of its busiest thread", "%", default=None)
+    busiest: float | None = maybe("CPU time of its busiest thread", "%")
 
 
 KIND = Kind(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..held import STATES
@@ -36,18 +36,18 @@ class Program:
     state: str = gauge("what holds it, in one word; empty: nothing seen", default="")
     does: str = gauge("what holds it, in words", default="")
     cure: str = gauge("what shows it, and what helps", default="")
-    listens: str | None = gauge("TCP ports at which it listens", default=None)
+    listens: str | None = maybe("TCP ports at which it listens")
     held: bool = gauge("it goes on only when someone acts", default=False)
     connections: int = gauge("connections that wait for it", "connections", default=0)
     unread: int = gauge("data that waits for it", "bytes", default=0)
     moved: float = gauge("data that its connections move", "bytes/s", default=0.0)
     refused: int = gauge("processes and threads that it could not start", "calls", default=0)
-    nic: str | None = gauge("TUN or TAP interface whose packets it reads", default=None)
-    taken: float | None = gauge("packets of that interface that it took", "packets/s", default=None)
-    dropped: float | None = gauge(
-        "packets of that interface that were dropped, its queue full", "packets/s", default=None
+    nic: str | None = maybe("TUN or TAP interface whose packets it reads")
+    taken: float | None = maybe("packets of that interface that it took", "packets/s")
+    dropped: float | None = maybe(
+        "packets of that interface that were dropped, its queue full", "packets/s"
     )
-    behind: int | None = gauge("process of this host for which it waits", default=None)
+    behind: int | None = maybe("process of this host for which it waits")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -30,10 +30,10 @@ class Qdisc:
     id: str = label("interface, kind and handle, e.g. eth0/tbf-8001:")
     nic: str = gauge("interface", default="")
     kind: str = gauge("tbf cake netem, htb class, hfsc class, ingress clsact", default="")
-    rate: float | None = gauge("configured rate", "bit/s", default=None)
-    load: float | None = gauge("rate through it / configured rate", "ratio", default=None)
-    queued: int | None = gauge("bytes that wait in it", "bytes", default=None)
-    drops_per_s: float | None = gauge("packets dropped", "packets/s", default=None)
+    rate: float | None = maybe("configured rate", "bit/s")
+    load: float | None = maybe("rate through it / configured rate", "ratio")
+    queued: int | None = maybe("bytes that wait in it", "bytes")
+    drops_per_s: float | None = maybe("packets dropped", "packets/s")
     ingress: bool = gauge("filters received packets", default=False)
     received: bool = gauge("on an IFB: holds back received packets", default=False)
     root: bool = gauge("root of its interface", default=False)

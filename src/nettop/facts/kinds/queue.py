@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...frame.fields import gauge, label, light
+from ...frame.fields import gauge, label, light, maybe
 from ...terms.dataclass import dataclass
 from ..kind import Kind
 from ..lines import IrqLine, Lines
@@ -25,24 +25,22 @@ class Queue:
     name: str = label("rx-N or tx-N")
     direction: str = gauge("rx or tx")
     number: int = gauge("queue number")
-    irq: int | None = gauge("interrupt number", default=None)
-    irq_name: str | None = gauge("interrupt name as in /proc/interrupts", default=None)
-    cpu: int | None = gauge("interrupt CPU (effective affinity, else last seen)", default=None)
+    irq: int | None = maybe("interrupt number")
+    irq_name: str | None = maybe("interrupt name as in /proc/interrupts")
+    cpu: int | None = maybe("interrupt CPU (effective affinity, else last seen)")
     allowed: tuple[int, ...] = gauge("allowed CPUs of its interrupt", default=())
     effective: tuple[int, ...] = gauge("effective CPUs of its interrupt", default=())
     hint: tuple[int, ...] = gauge("affinity hint of the driver", default=())
-    node: int | None = gauge("NUMA node of its CPU", default=None)
-    off_node: bool | None = gauge("interrupt on a remote NUMA node", default=None)
-    irq_per_s: float | None = gauge("interrupts", "interrupts/s", default=None)
-    packets_per_s: float | None = gauge("packets", "packets/s", default=None)
-    bytes_per_s: float | None = gauge("bytes", "bytes/s", default=None)
-    drops_per_s: float | None = gauge(
-        "packets dropped, ring of this queue", "packets/s", default=None
-    )
-    share: float | None = gauge("share of the NIC's packets", "ratio", default=None)
+    node: int | None = maybe("NUMA node of its CPU")
+    off_node: bool | None = maybe("interrupt on a remote NUMA node")
+    irq_per_s: float | None = maybe("interrupts", "interrupts/s")
+    packets_per_s: float | None = maybe("packets", "packets/s")
+    bytes_per_s: float | None = maybe("bytes", "bytes/s")
+    drops_per_s: float | None = maybe("packets dropped, ring of this queue", "packets/s")
+    share: float | None = maybe("share of the NIC's packets", "ratio")
     rps_cpus: tuple[int, ...] = gauge("RPS or XPS CPUs", default=())
-    rps_flow_cnt: int | None = gauge("RFS flow count", "flows", default=None)
-    core_si: float | None = gauge("softirq load of its CPU", "%", default=None)
+    rps_flow_cnt: int | None = maybe("RFS flow count", "flows")
+    core_si: float | None = maybe("softirq load of its CPU", "%")
     rule_steered: bool = gauge("target of a flow-steering rule", default=False)
 
 

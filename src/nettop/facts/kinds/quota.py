@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -21,9 +21,7 @@ class Quota:
 
     cgroup: str = label("cgroup")
     cores: float = gauge("CPU quota", "cores", default=0.0)
-    throttled: float | None = gauge(
-        "share of the periods in which it was throttled", "ratio", default=None
-    )
+    throttled: float | None = maybe("share of the periods in which it was throttled", "ratio")
     processes: tuple[str, ...] = gauge(
         "processes with network traffic in it, as nginx[812]", default=()
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from ...frame.fields import gauge, label
+from ...frame.fields import label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -15,8 +15,8 @@ class Radio:
     """One interface with a radio."""
 
     nic: str = label("interface name")
-    level: int | None = gauge("signal", "dBm", default=None)
-    undelivered: float | None = gauge("frames that no try delivered", "frames/s", default=None)
+    level: int | None = maybe("signal", "dBm")
+    undelivered: float | None = maybe("frames that no try delivered", "frames/s")
 
 
 def build(frame: Frame, facts: object) -> tuple[Radio, ...]:  # noqa: ARG001

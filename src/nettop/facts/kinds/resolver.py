@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...collect.udp_questions import PORT
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end
@@ -21,19 +21,15 @@ class Resolver:
 
     id: str = label("address:port of the name server")
     waiting: int = gauge("sockets that wait for its answer", "sockets", default=0)
-    late: float | None = gauge(
-        "questions that waited two seconds or more", "questions/s", default=None
-    )
-    unheard: float | None = gauge(
-        "questions that a reading saw wait, and that are closed", "questions/s", default=None
+    late: float | None = maybe("questions that waited two seconds or more", "questions/s")
+    unheard: float | None = maybe(
+        "questions that a reading saw wait, and that are closed", "questions/s"
     )
     processes: tuple[str, ...] = gauge("processes that asked, as name[pid]", default=())
     asked: int = gauge(
         "questions that readings of the last ten seconds saw wait", "questions", default=0
     )
-    held: float | None = gauge(
-        "of these readings, those that saw a question wait", "ratio", default=None
-    )
+    held: float | None = maybe("of these readings, those that saw a question wait", "ratio")
     alone: bool = gauge("no question waits for another name server", default=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -21,7 +21,7 @@ class Rival:
     id: str = label("address@interface")
     address: str = gauge("address", default="")
     hardware: str = gauge("both hardware addresses", default="")
-    nic: str | None = gauge("interface", default=None)
+    nic: str | None = maybe("interface")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Rival, ...]:  # noqa: ARG001

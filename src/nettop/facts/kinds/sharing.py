@@ -12,7 +12,7 @@ from collections import defaultdict
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end
@@ -33,15 +33,13 @@ class Sharing:
     id: str = label("local address:port")
     sockets: int = gauge("sockets of the port", "sockets", default=0)
     process: str = gauge("process whose socket loses most, as name[pid]", default="")
-    pid: int | None = gauge("that process", default=None)
-    drops: float | None = gauge("datagrams dropped at its socket", "packets/s", default=None)
-    others_drops: float | None = gauge(
-        "datagrams dropped at all other sockets of the port", "packets/s", default=None
+    pid: int | None = maybe("that process")
+    drops: float | None = maybe("datagrams dropped at its socket", "packets/s")
+    others_drops: float | None = maybe(
+        "datagrams dropped at all other sockets of the port", "packets/s"
     )
-    busy: float | None = gauge("CPU time of that process", "%", default=None)
-    others_busy: float | None = gauge(
-        "CPU time of the busiest other process of the port", "%", default=None
-    )
+    busy: float | None = maybe("CPU time of that process", "%")
+    others_busy: float | None = maybe("CPU time of the busiest other process of the port", "%")
     others: tuple[str, ...] = gauge("the other processes of the port, as name[pid]", default=())
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import work
@@ -23,17 +23,16 @@ class Thread:
     tid: int = label("thread")
     pid: int = gauge("process", default=0)
     name: str = gauge("thread name", default="")
-    ran: float | None = gauge("time on a CPU", "%", default=None)
-    waited: float | None = gauge("time waiting for a CPU (run queue)", "%", default=None)
-    cpu: int | None = gauge("CPU it last ran on", default=None)
+    ran: float | None = maybe("time on a CPU", "%")
+    waited: float | None = maybe("time waiting for a CPU (run queue)", "%")
+    cpu: int | None = maybe("CPU it last ran on")
     group: int = gauge("threads of its name in the process", "threads", default=1)
-    rest: float | None = gauge("time on a CPU of the busiest other thread of the group", "%",
-                               default=None)  # fmt: skip
-    nic: str | None = gauge("interface with most of the traffic of its process", default=None)
-    doing: str | None = gauge("what it does: classes of work by share of its time", default=None)
-    work: str | None = gauge("class of most of its work", default=None)
-    work_share: float | None = gauge("share of that class in its CPU time", "%", default=None)
-    relief: str | None = gauge("what relieves it of that work", default=None)
+    rest: float | None = maybe("time on a CPU of the busiest other thread of the group", "%")
+    nic: str | None = maybe("interface with most of the traffic of its process")
+    doing: str | None = maybe("what it does: classes of work by share of its time")
+    work: str | None = maybe("class of most of its work")
+    work_share: float | None = maybe("share of that class in its CPU time", "%")
+    relief: str | None = maybe("what relieves it of that work")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...frame.fields import gauge, label
+from ...frame.fields import label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -13,18 +13,10 @@ class Tls:
     """The connections of kTLS in this network namespace."""
 
     name: str = label("always `host`")
-    receiving: int | None = gauge(
-        "connections whose records the kernel decrypts", "connections", default=None
-    )
-    rx_device: int | None = gauge(
-        "connections that receive, decrypted by the card", "connections", default=None
-    )
-    decrypt_errors: float | None = gauge(
-        "records that could not be decrypted", "records/s", default=None
-    )
-    resyncs: float | None = gauge(
-        "times the card lost the record boundary", "events/s", default=None
-    )
+    receiving: int | None = maybe("connections whose records the kernel decrypts", "connections")
+    rx_device: int | None = maybe("connections that receive, decrypted by the card", "connections")
+    decrypt_errors: float | None = maybe("records that could not be decrypted", "records/s")
+    resyncs: float | None = maybe("times the card lost the record boundary", "events/s")
 
 
 def build(frame: Frame, facts: object) -> tuple[Tls, ...]:  # noqa: ARG001

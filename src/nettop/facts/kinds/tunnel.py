@@ -16,7 +16,7 @@ from ipaddress import ip_address
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -44,28 +44,24 @@ class Tunnel:
     """One tunnel. `nic` is the interface below it; None if several could be."""
 
     name: str = label("tunnel interface")
-    nic: str | None = gauge("interface that carries it", default=None)
+    nic: str | None = maybe("interface that carries it")
     kind: str = gauge("kind of tunnel: vxlan geneve wireguard gre ipip xfrm …", default="")
-    mtu: int | None = gauge("MTU", "bytes", default=None)
-    room: int | None = gauge(
-        "largest MTU that needs no fragments: MTU below less the headers", "bytes", default=None
+    mtu: int | None = maybe("MTU", "bytes")
+    room: int | None = maybe(
+        "largest MTU that needs no fragments: MTU below less the headers", "bytes"
     )
-    rx_packets: float | None = gauge("packets received", "packets/s", default=None)
-    tx_packets: float | None = gauge("packets sent", "packets/s", default=None)
-    threaded: bool | None = gauge("threaded NAPI", default=None)
-    checksums: bool | None = gauge(
-        "checksums inside are left to the interface below (tx-checksum-ip-generic)", default=None
+    rx_packets: float | None = maybe("packets received", "packets/s")
+    tx_packets: float | None = maybe("packets sent", "packets/s")
+    threaded: bool | None = maybe("threaded NAPI")
+    checksums: bool | None = maybe(
+        "checksums inside are left to the interface below (tx-checksum-ip-generic)"
     )
-    loss: float | None = gauge(
-        "loss ratio of the flow through it that loses most", "ratio", default=None
-    )
-    trip: float | None = gauge("minimum round-trip time of that flow", "s", default=None)
-    remote: str | None = gauge("its other end", default=None)
-    process: str | None = gauge("process of that flow", default=None)
-    stuck: int | None = gauge(
-        "flows through it with full segments that were lost twice and more in turn",
-        "flows",
-        default=None,
+    loss: float | None = maybe("loss ratio of the flow through it that loses most", "ratio")
+    trip: float | None = maybe("minimum round-trip time of that flow", "s")
+    remote: str | None = maybe("its other end")
+    process: str | None = maybe("process of that flow")
+    stuck: int | None = maybe(
+        "flows through it with full segments that were lost twice and more in turn", "flows"
     )
 
 

@@ -11,7 +11,7 @@ from ipaddress import ip_network
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -31,9 +31,9 @@ class Twin:
     nic: str = label("interface name")
     other: str = gauge("interface of the same network that sends most", default="")
     network: str = gauge("network of both", default="")
-    rx_packets: float | None = gauge("packets received", "packets/s", default=None)
-    tx_packets: float | None = gauge("packets sent", "packets/s", default=None)
-    other_tx: float | None = gauge("packets sent by the other one", "packets/s", default=None)
+    rx_packets: float | None = maybe("packets received", "packets/s")
+    tx_packets: float | None = maybe("packets sent", "packets/s")
+    other_tx: float | None = maybe("packets sent by the other one", "packets/s")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Twin, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end
@@ -36,7 +36,7 @@ class WayFact:
     what: str = gauge("what fails", default="")
     stops: bool = gauge("this host shows what stops the packets, or may", default=False)
     decider: str = gauge("the first thing that cannot carry the packets", default="")
-    nic: str | None = gauge("outgoing interface", default=None)
+    nic: str | None = maybe("outgoing interface")
     place: str = gauge("its place on the way: route, neighbour, device …", default="")
     command: str = gauge("the command that shows it", default="")
     change: str = gauge("what cures it", default="")
@@ -45,12 +45,10 @@ class WayFact:
     meant: bool = gauge("what stops the packets may be meant so", default=False)
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     packets: int = gauge("packets that arrived in vain while nettop looked", "packets", default=0)
-    per_s: float | None = gauge("packets that arrive in vain", "packets/s", default=None)
+    per_s: float | None = maybe("packets that arrive in vain", "packets/s")
     slow: bool = gauge("each failure takes seconds: no answer comes", default=False)
     sockets: int = gauge("sockets that wait for an answer", "sockets", default=0)
-    share: float | None = gauge(
-        "of the attempts to reach it, those that failed", "ratio", default=None
-    )
+    share: float | None = maybe("of the attempts to reach it, those that failed", "ratio")
     explains: tuple[str, ...] = gauge("facts that this one explains", default=())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
@@ -18,7 +18,7 @@ class Xfrm:
     """One reason, by the name of its counter."""
 
     reason: str = label("reason, e.g. XfrmInStateSeqError")
-    drops: float | None = gauge("packets dropped by IPsec", "packets/s", default=None)
+    drops: float | None = maybe("packets dropped by IPsec", "packets/s")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Xfrm, ...]:  # noqa: ARG001

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...terms.dataclass import dataclass
 
 SECONDS: Final = 10.0  # over which limits are judged, at the most
@@ -33,13 +33,13 @@ class Reading:
     name: str = gauge("name of the stage", default="")
     kind: str = gauge("kind of evidence: reported measured computed inferred", default="inferred")
     because: str = gauge("measurement behind it", default="")
-    utilisation: float | None = gauge("utilisation", "ratio", default=None)
-    capacity: Interval | None = gauge("capacity, least and most", "bit/s", default=None)
+    utilisation: float | None = maybe("utilisation", "ratio")
+    capacity: Interval | None = maybe("capacity, least and most", "bit/s")
     held: float = gauge("share of wall time limited by it", "ratio", default=0.0)
-    reach: Interval | None = gauge("rough capacity: a wide interval", "bit/s", default=None)
-    number: int | None = gauge("number of its core or thread", default=None)
+    reach: Interval | None = maybe("rough capacity: a wide interval", "bit/s")
+    number: int | None = maybe("number of its core or thread")
     how: str = gauge("how a device is used: throttled synced direct cached", default="")
-    piece: float | None = gauge("data that passes at a time, at most", "bytes", default=None)
+    piece: float | None = maybe("data that passes at a time, at most", "bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,18 @@ class Limit:
         "LOCAL>REMOTE, an interface (of another namespace: NAME@NAMESPACE), or a local address"
     )
     direction: str = label("rx or tx")
-    rate: float | None = gauge("rate; None: of a UDP socket", "bit/s", default=None)
+    rate: float | None = maybe("rate; None: of a UDP socket", "bit/s")
     since: float = gauge("wall clock since when this stage limits", "s", default=0.0)
     stage: Reading = gauge("stage that limits", default=Reading("unknown", "there"))
     joint: tuple[str, ...] = gauge("stages that limit as well", default=())
-    next: Reading | None = gauge("stage that limits next", default=None)
+    next: Reading | None = maybe("stage that limits next")
     ladder: tuple[Reading, ...] = gauge("stages by capacity", default=())
-    nic: str | None = gauge("interface", default=None)
-    pid: int | None = gauge("process", default=None)
-    process: str | None = gauge("process name", default=None)
-    namespace: str | None = gauge("other network namespace; None: this one", default=None)
-    device: str | None = gauge("interface in that namespace", default=None)
-    flow: str | None = gauge("target of the flow that stands for an interface", default=None)
+    nic: str | None = maybe("interface")
+    pid: int | None = maybe("process")
+    process: str | None = maybe("process name")
+    namespace: str | None = maybe("other network namespace; None: this one")
+    device: str | None = maybe("interface in that namespace")
+    flow: str | None = maybe("target of the flow that stands for an interface")
     ended: bool = gauge("the flow ended while nettop looked", default=False)
-    doing: str | None = gauge("what the core or thread that limits does", default=None)
-    relief: str | None = gauge("what relieves it of that work", default=None)
+    doing: str | None = maybe("what the core or thread that limits does")
+    relief: str | None = maybe("what relieves it of that work")

@@ -13,9 +13,8 @@ from typing import Final
 
 from . import Limit, Reading
 from .following import BINDS, following, independent
-from .looks import Look
+from .looks import Look, loses, waits
 from .stages import declared, having, readings
-from .stages._own_drops import loses, waits
 
 FULL: Final = 0.9  # of a configured rate in use: from here on it may limit as well
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Final
 
+from ...collect._words import NORMAL
 from ...frame.rates import Entry
 from ...terms.dataclass import dataclass
 from .. import Facts, single
@@ -118,3 +119,23 @@ def wanting(look: Look) -> list[Look]:
         return []
     sends = waits or (tx >= rx and not unread)
     return [replace(look, direction="tx" if sends else "rx", rate=tx if sends else rx)]
+
+
+def loses(look: Look) -> str:
+    """What of this host loses the packets of a flow: its way, or drops at its port; else empty."""
+    flow, more = look.flow, look.facts.more
+    if flow is None or look.namespace is not None:
+        return ""
+    for way in more.get("way", ()):
+        if way.stops and flow.id in way.explains:
+            return str(way.decider)
+    port = f"tcp port {flow.local_port}"
+    for drop in more.get("drop", ()):
+        if drop.kind != NORMAL and port in drop.ports:
+            return f"this host drops packets of {port} ({drop.reason})"
+    return ""
+
+
+def waits(look: Look) -> bool:
+    """Whether data of a flow waits to be sent, or to be sent again."""
+    return bool(look.now("notsent") or look.now("lost"))

@@ -13,6 +13,8 @@ import errno
 from importlib import import_module
 from typing import Final, Protocol
 
+PEER: Final = "peer="  # begins the argument of a call on a Unix socket: the inode of the other end
+SIZE: Final = "bytes="  # that of a message which is too large
 MONITORED: Final = "drops"  # what the kernel also tells without a program: `host.drop_monitor`
 
 

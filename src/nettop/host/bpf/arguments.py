@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
+from . import PEER, SIZE
 from . import assembler as a
 from .counting import read
 
@@ -102,7 +103,7 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
     `local`: of a Unix socket; then it is the inode of the other end.
     """
     if local and call not in ("socket", "setsockopt"):
-        return f"peer={argument}" if argument else ""
+        return f"{PEER}{argument}" if argument else ""
     low, high, rest = struct.unpack("=HHI", struct.pack("=Q", argument))
     if call == "socket":
         family = _named(socket.AddressFamily, "AF_", low)
@@ -115,7 +116,7 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
     if error == errno.ETIMEDOUT:
         return f"TCP_USER_TIMEOUT={argument}" if argument else ""
     if call == "sendto" and error == errno.EMSGSIZE:
-        return f"bytes={argument}"
+        return f"{SIZE}{argument}"
     if call == "sendto":
         return "MSG_FASTOPEN" if argument & _FASTOPEN else ""
     if call in MESSAGES and argument:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Final, cast
+from typing import Any, Final, cast
 
-from ...trials.documents import StudyDocument
 from ...trials.report import condition, head, middle, named, sentences
 from ...trials.report import rows as cells
 from .. import reading
@@ -24,7 +23,7 @@ def report(document: Document) -> Report:
     """The report of a `nettop study run` document."""
     points = rows(document["rows"])
     measured = [row for row in points if "measured" in row]
-    study = cast("StudyDocument", document)
+    study = cast("Mapping[str, Any]", document)
     columns = head(study, f", {document['unit']}")
     table = tuple(cells(study))
     if not any(row[-1] for row in table):  # no remark

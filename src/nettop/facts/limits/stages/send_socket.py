@@ -13,11 +13,10 @@ from typing import Any, Final
 
 from ....terms import formulas, units
 from .. import Interval, Reading
-from ..looks import Look
+from ..looks import Look, loses
 from ..stage import Stage
 from ..window import mean, share
 from . import _peer_reader, _timer, queues
-from ._own_drops import loses
 
 STAGES: Final = (
     Stage("application", "the application", "the program offers no more data", "PROCESS",

@@ -11,10 +11,9 @@ from typing import Final
 
 from .. import Reading
 from ..following import BINDS
-from ..looks import Look
+from ..looks import Look, loses
 from ..stage import Stage
 from ..window import share
-from ._own_drops import loses
 
 STAGES: Final = (
     Stage("unanswered", "segments without an answer", "no segment is acknowledged", "LOSS",
