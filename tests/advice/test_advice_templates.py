@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 from expression_host import NIC, scope
+from folded import folded
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.language.evaluate import evaluate
@@ -12,7 +17,10 @@ from nettop.advice.language.moment import Moment, Scope
 from nettop.advice.language.native import value_of
 from nettop.advice.language.syntax import ExpressionError
 from nettop.advice.language.template import template
+from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Rule
 from nettop.facts import Facts
+from nettop.facts.kinds import kinds
 
 
 def test_an_unknown_names_only_what_is_unknown() -> None:
@@ -102,3 +110,23 @@ def test_a_value_asked_for_each_queue_knows_the_queue() -> None:
             for one in at.queues
         ]
         assert found == list(wanted), text
+
+
+# A command in backticks has the values that the fact of its rule has: it can be typed.
+
+
+RULES = load([Path(__file__).parents[2] / "rules"])
+# fields of a fact, by the word that stands for their value
+VALUES = {"IF": "nic", "ADDRESS": "address", "PORT": "port", "PID": "pid"}
+
+
+@folded("rule", RULES, ids=lambda rule: rule.id)
+def test_a_command_has_no_gap_where_the_fact_has_the_value(rule: Rule) -> None:
+    known = {one.name for one in fields(kinds()[rule.over].type)}
+    advice = [one.advice.form() for one in rule.words.fixes if one.advice]
+    texts = " ".join(advice)
+    for command in re.findall(r"`([^`]*)`", texts):
+        for word, name in VALUES.items():
+            gap = name in known and re.search(rf"\b{word}\b", command)
+            assert not gap, f"`{command}`: the fact has {name}"
+        assert "=…" not in command, f"`{command}` cannot be typed"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nettop.advice.judge.inline_facts import facts
-from nettop.advice.judge.judge import Judge
+from nettop.advice.judge.judge import Judge, measured
 from nettop.advice.judge.rested import EVERY, MANY, QUIET, Rested
 from nettop.advice.rules.load import read
 from nettop.facts import Facts
@@ -134,3 +134,25 @@ def test_the_worst_value_of_what_rests_is_kept_when_others_change(tmp_path: Path
     calm = replace(every[7], mtu=9000, per_s=Counters(rx_dropped=0.0))
     found = judge.judge(at(3.0, (*every[:7], calm, *every[8:]))).findings
     assert [one.target for one in found] == ["v7"]
+
+
+# Which evidence of a finding is a loss or a limit that was hit.
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "loss"),
+    [
+        ("nic.per_s.ring_drops", 3.0, True),
+        ("nic.per_s.ring_drops", 0.0, False),
+        ("nic.per_s.ring_drops", None, False),
+        ("nic.total.ring_drops", 3, False),  # since boot, not now
+        ("nic.per_s.rx_packets", 3.0, False),
+        ("nic.driver", "drops", False),
+        ("core.idle", 4.9, True),
+        ("core.idle", 5.0, False),
+    ],
+)
+def test_a_loss_is_a_count_above_zero_or_a_core_without_idle_time(
+    field: str, value: float | str | None, loss: bool
+) -> None:
+    assert measured(field, value) is loss

@@ -11,7 +11,11 @@ from folded import folded
 from nettop import settings
 from nettop.advice.judge import rule_tests
 from nettop.advice.judge.judge import Judge
+from nettop.advice.judge.rule_tests import check
+from nettop.advice.language.tunable import CPUS, type_of
+from nettop.advice.language.vocabulary import ANY, NUMBER, SWITCH
 from nettop.advice.rules import load
+from nettop.advice.rules.load import RuleError
 from nettop.advice.rules.rule import Rule
 from nettop.facts.limits.stages import receive_socket
 
@@ -114,3 +118,52 @@ def test_a_kernel_parameter_that_is_not_read_is_refused(
     assert told == [f"{file}: {key}: {reason}"]
     file.write_text(SLOW.replace("nic.mtu < 1000", "sysctl('net.ipv4.tcp_sack') == 0", 1))
     assert [rule.id for rule in load.load([tmp_path], tell=told.append)] == ["slow-nic"]
+
+
+# The type of value that a setting takes.
+
+
+@pytest.mark.parametrize(
+    ("setting", "kind"),
+    [
+        ("ring.rx@eth0", NUMBER), ("coalesce.adaptive-rx@eth0", SWITCH),
+        ("rps.cpus@eth0/rx-0", CPUS),
+        ("xps.cpus@eth0/tx-0", CPUS), ("xps.rxqs@eth0/tx-0", ANY), ("sysctl.cpus", ANY),
+    ],
+)  # fmt: skip
+def test_the_type_follows_from_kind_and_name(setting: str, kind: object) -> None:
+    assert type_of(setting) == kind
+
+
+# A value in a [[test]] that no host has is refused with one sentence.
+
+
+RULE = Path(__file__).parents[2] / "rules" / "flow-control" / "pause-stops-the-port.toml"
+
+
+def changed(folder: Path, lines: str) -> Path:
+    path = folder / RULE.name
+    head, mark, rest = RULE.read_text("utf-8").partition("[[test]]\n")
+    first, _, others = rest.partition("\n\n")
+    kept = [one for one in first.splitlines() if one.partition(" ")[0] != lines.partition(" ")[0]]
+    path.write_text("\n".join([f"{head}{mark}{lines}", *kept, "", others]), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e309", "9" * 400, "1" + "0" * 19])
+def test_a_number_is_finite_and_bounded(number: str, tmp_path: Path) -> None:
+    path = changed(tmp_path, f"nic = {{ per_s = {{ phy_discards = {number} }} }}")
+    with pytest.raises(RuleError, match="or not finite"):
+        check(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [f"{key} = {value}" for key in ("name", "finds", "profile", "target", "title", "silent",
+                                    "recorded", "before", "ago", "after", "wanted", "advice")
+     for value in ("[[]]", "{ a = [] }")
+     if (key, value) not in {("before", "{ a = [] }"), ("wanted", "[[]]")}],
+)  # fmt: skip
+def test_a_key_has_a_value_of_its_type(line: str, tmp_path: Path) -> None:
+    with pytest.raises(RuleError, match=f"{line.partition(' ')[0]} cannot be"):
+        check(changed(tmp_path, line))

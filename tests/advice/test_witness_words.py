@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nettop import config
+from nettop.advice.judge import reason
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.judge.judge import Judge
+from nettop.advice.language.moment import Moment
+from nettop.advice.language.result import Read
 from nettop.advice.rules.load import load
 from nettop.collect import drop_reasons, failed_calls, snmp
+from nettop.config import rules_folder
 from nettop.facts import accounting
 from nettop.facts.kinds.nic import Counters
 from nettop.host.bpf import drops, failures
@@ -108,3 +114,64 @@ def test_a_place_and_a_family_have_words_of_their_own() -> None:
     assert drop_reasons.words("NOT_SPECIFIED", "ip6_mc_input").kind == "normal"
     assert failed_calls.words("connect", "ENETUNREACH", "192.0.2.1").kind == "fault"
     assert failed_calls.words("connect", "ENETUNREACH", "2001:db8::1").kind == "normal"
+
+
+# A counter of the host, and the way of the packets that it counts.
+
+
+RULES = load([rules_folder()])
+
+
+@pytest.mark.parametrize("explains", [True, False])
+def test_a_counter_is_explained_by_the_way_of_its_packets_alone(explains: bool) -> None:
+    named = ("IP_RPFILTER/f", "reverse-path-filter-drops") if explains else ()
+    way = {"id": "10.0.0.1:80", "what": "packets", "stops": True, "decider": "no route back",
+           "change": "x", "asks": "y", "packets": 900, "per_s": 180.0,
+           "explains": named}  # fmt: skip
+    drop = {"id": "IP_RPFILTER/f", "reason": "IP_RPFILTER", "kind": "refused", "means": "refused",
+            "advice": "look", "packets": 900, "per_s": 180.0, "nics": "feed0", "nic": "feed0",
+            "rule": "reverse-path-filter-drops", "whose": "udp port 80",
+            "of": "a to b"}  # fmt: skip
+    host = {"reverse_path_drops": 180, "ip_in": 200}
+    table = facts({"host": host, "drops": [drop], "ways": [way]}, "server", 1000.0)
+    told = {one.rule: one for one in Judge(RULES, window=0.0).judge(table).findings}
+    counted = told["reverse-path-filter-drops"]
+    assert counted.cause == ("destination-out-of-reach@10.0.0.1:80" if explains else "")
+    assert {row["field"]: row["value"] for row in counted.evidence}["drop.of"] == "a to b"
+    assert "net.ipv4.conf.feed0.rp_filter=2" in " ".join(counted.advice)
+
+
+# Why a value is unknown, by the name of the field: one table for all kinds of names.
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("nic.ring.rx_max", "receive ring maximum unknown (not reported by the driver)"),
+        ("nic.per_s.ring_drops", "(not counted by the driver, or first sample)"),
+        ("feature.gro", "(not reported by the driver)"),
+        ("sysctl.net.core.somaxconn", "(no such setting in this kernel, or not readable)"),
+        ("host.memory", "unknown"),
+        ("limits.most", "unknown"),
+    ],
+)
+def test_an_unknown_value_has_its_reason(field: str, text: str) -> None:
+    said = reason.unknowns([Read(field, None)], Moment(facts({}, "server", 0.0)))
+    assert said.startswith("not evaluated: ")
+    assert said.endswith(text)
+    assert "None" not in said
+
+
+def test_each_unknown_value_is_said_once() -> None:
+    reads = [Read("host.memory", None), Read("sysctl.net.a", None), Read("host.memory", None)]
+    said = reason.unknowns(reads, Moment(facts({}, "server", 0.0)))
+    assert said.count("unknown") == 2
+    assert said.count("; ") == 1
+
+
+@pytest.mark.parametrize("field", ["feature.gro", "flow.rtt", "nic.ring.rx_max"])
+def test_a_table_that_could_not_be_read_is_the_reason(field: str) -> None:
+    unread = dict.fromkeys(reason._TABLES.values(), "no such tool")
+    there = replace(facts({}, "server", 0.0), missing=unread)
+    said = reason.unknowns([Read(field, None)], Moment(there))
+    assert said.endswith(" unknown (no such tool)")

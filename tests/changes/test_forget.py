@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from warm import Warm
 
 from nettop.changes.remote import forget
 from nettop.host import install
@@ -90,3 +91,16 @@ def test_where_nothing_is_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.M
     there = There(tmp_path, monkeypatch, Installed("direct", root=False, user=False))
     assert forget(there.prefix).endswith("--install has put nothing there")
     assert there.kept == []
+
+
+# A relative NETTOP_STATE is refused: guard and command may run in different folders.
+
+
+@pytest.mark.parametrize("words", [["journal"], ["undo", "1"], ["confirm"], ["incidents"]])
+def test_the_refusal_says_that_the_path_must_be_absolute(
+    words: list[str], tmp_path: Path, warm: Warm
+) -> None:
+    done = warm.run(words, {**os.environ, "NETTOP_STATE": "here/state"}, str(tmp_path))
+    assert done.returncode == 3
+    assert b"NETTOP_STATE must be an absolute path: here/state" in done.stderr
+    assert not any(tmp_path.iterdir())

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from netlink_bytes import (
     Fake,
+    bitset,
     counters,
+    device,
     link,
     message,
     nest,
     number,
+    string_set,
     text,
     u64,
 )
@@ -20,6 +23,7 @@ from netlink_tables import LINKS
 
 from nettop.collect import (
     addresses,
+    features,
     link_stats,
     links,
     qdiscs,
@@ -212,3 +216,22 @@ def test_qdiscs_are_named_as_tc_does_and_count_their_drops() -> None:
         5,
     )
     assert (leaf.bytes, leaf.packets) == (900, 1 << 33)  # not the 32-bit count
+
+
+# Features of many interfaces: computed once for those that are alike.
+
+
+def test_features_that_many_interfaces_have_alike_are_computed_once() -> None:
+    names = ["tx-sg", "tx-tso"]
+    alike = bitset(2, 0b11, 0xFF), bitset(3, 0b10, None), bitset(4, 0b01, None)
+    raw = b"".join(device(f"veth{n}", *alike) for n in range(20))
+    answers = {"ethtool/features": raw, "ethtool/strings/features": string_set(4, names)}
+    features._states.cache_clear()
+    rows = features.update(Fake(answers), {})
+    assert len(rows) == 40
+    assert {row.interface for row in rows} == {f"veth{n}" for n in range(20)}
+    assert {(row.name, row.on, row.wanted, row.fixed) for row in rows} == {
+        ("tx-sg", True, False, False),
+        ("tx-tso", False, True, False),
+    }
+    assert features._states.cache_info().misses == 1

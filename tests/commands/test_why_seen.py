@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import psutil
 import pytest
 
 from nettop.cli import main
-from nettop.commands import why
+from nettop.commands import _way, why
 from nettop.facts.joined import Joiner
+from nettop.facts.way import Flow
 from nettop.frame.rates import Frame
 from nettop.host.recording import Replay, load
 from nettop.host.session import ssh_peer
@@ -121,3 +123,63 @@ def test_of_a_port_without_data_the_findings_that_name_it_are_told(
 def test_a_port_that_no_finding_names_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", ":5353", "--replay", CUT_OFF]) == 2
     assert "no flow from or to :5353 wants to move data" in capsys.readouterr().err
+
+
+# Sockets that ask an address in vain, as readings of the sockets show them.
+
+
+TO = Flow("10.0.0.9", 53, protocol="udp")
+
+
+class Readings:
+    """A source whose UDP sockets are those of one reading after the other, then of the last."""
+
+    def __init__(self, *readings: str) -> None:
+        self._left: Iterator[str] = iter(readings)
+        self._last = ""
+
+    def text(self, path: str) -> str:
+        """The file; /proc/net/udp6 is not there."""
+        if path != "/proc/net/udp":
+            raise FileNotFoundError(path)
+        self._last = next(self._left, self._last)
+        return self._last
+
+    def wait(self, seconds: float) -> bool:
+        """At once."""
+        return seconds > 0
+
+    def now(self) -> float:
+        """Of no account."""
+        return 0.0
+
+
+def sockets(*inodes: int, unread: int = 0, port: int = 53) -> str:
+    rows = [
+        f" 1: 0100000A:9C40 0900000A:{port:04X} 01 00000000:{unread:08X} 00:00000000 00000000 0 0 "
+        f"{inode} 2 0 0" for inode in inodes
+    ]  # fmt: skip
+    return "\n".join(["  sl  local_address rem_address", *rows]) + "\n"
+
+
+def outcome(*readings: str) -> Any:
+    source: Any = Readings(*readings)
+    return _way.unanswered(source, TO)
+
+
+def test_sockets_that_wait_and_end_without_an_answer_are_counted() -> None:
+    found = outcome(*[sockets(1)] * 3, *[sockets(2)] * 3, *[sockets(3)] * 3, sockets())
+    assert "3 sockets of this host asked 10.0.0.9:53" in found.saw
+    assert "port 53 and host 10.0.0.9" in found.command
+
+
+@pytest.mark.parametrize("readings", [
+    [sockets(1, 2)],  # a forwarder keeps its sockets
+    [sockets(1), sockets(2), sockets(3), sockets()],  # each is gone at the next reading
+    [sockets(1), sockets(1), sockets(1, unread=80), sockets(2), sockets(2), sockets(2, unread=9),
+     sockets()],
+    [*[sockets(1, port=123)] * 3, *[sockets(2, port=123)] * 3, sockets()],
+    [*[sockets(1)] * 3, sockets()],  # one
+])  # fmt: skip
+def test_answers_and_sockets_that_stay_tell_nothing(readings: list[str]) -> None:
+    assert outcome(*readings) is None

@@ -23,10 +23,11 @@ from nettop.collect import sysctl_files as legacy
 from nettop.facts import place, profile
 from nettop.facts.counters import middle
 from nettop.facts.joined import Joiner
-from nettop.facts.kinds.core import Core
+from nettop.facts.kinds.core import Core, CpuPlace
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.process import Tasks
+from nettop.facts.place import OnlineCpus
 from nettop.facts.single import triple
 from nettop.frame.rates import Entry, Frame
 
@@ -242,3 +243,27 @@ def test_the_busiest_thread_of_a_process_is_known_where_its_threads_are_read() -
     ]
     tasks = Tasks.of(entries).by_pid
     assert (tasks[9].busiest, tasks[8].busiest) == (40.0, None)
+
+
+# CPUs by their place: physical cores.
+
+
+def placed(*spots: CpuPlace) -> OnlineCpus:
+    return OnlineCpus(spots, {spot.cpu: spot for spot in spots})
+
+
+def test_a_core_is_its_first_cpu() -> None:
+    known = placed(
+        CpuPlace(0, core=(0, 2)), CpuPlace(1, core=(1, 3)), CpuPlace(2, core=(0, 2)),
+        CpuPlace(3, core=(1, 3)),
+    )  # fmt: skip
+    assert known.firsts([3, 2, 1, 0]) == (0, 1)
+    assert known.firsts([3, 2]) == (2, 3)
+    assert known.firsts([2, 9]) == (2,)  # 9 is offline
+    assert known.cores([0, 1, 2]) == 2
+
+
+def test_cores_are_unknown_where_one_cpu_has_none() -> None:
+    known = placed(CpuPlace(0, core=(0,)), CpuPlace(1))
+    assert known.firsts([0, 1]) == ()
+    assert known.cores([0, 1]) is None

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from nic_tables import FOUR, Tables, joined, link
+from types import SimpleNamespace
+from typing import Any
 
-from nettop.collect import netclass
+import pytest
+from nic_tables import FOUR, Tables, joined, link, stats
+
+from nettop.collect import features, linkmodes, netclass
+from nettop.facts.kinds.nic import Feature
+from nettop.facts.wiring import far_ends, far_mtu
 
 
 def test_macvlan_and_macvtap_interfaces_are_counted_at_the_one_below() -> None:
@@ -43,3 +49,80 @@ def test_a_veth_is_the_port_below_a_macvlan_and_a_vlan_but_not_below_a_bridge() 
     ]
     nics = {nic.name: nic for nic in joined({"topology": FOUR, "links": rows}).nics}
     assert [nics[name].lower for name in ("mv0", "vlan5", "br0")] == [("eth0",), ("eth0",), ()]
+
+
+# The MTU of the end of a veth pair that is in another network namespace.
+
+
+def row(namespace: int, index: int, peer: int | None, mtu: int | None) -> Any:
+    return SimpleNamespace(namespace=namespace, index=index, peer=peer, mtu=mtu)
+
+
+def links(*indices: int) -> Any:
+    """The ends here."""
+    return [SimpleNamespace(index=index) for index in indices]
+
+
+OWN = links(5, 6)
+
+
+def test_both_ends_name_each_other() -> None:
+    ends = far_ends({}, [row(7, 2, 5, 9000), row(8, 2, 6, 1500), row(8, 3, None, 1500)], OWN)
+    assert [far_mtu(2, index, ends) for index in (5, 6, 4)] == [9000, 1500, None]
+    assert far_mtu(None, 5, ends) is None
+
+
+def test_a_namespace_at_rest_keeps_its_end() -> None:
+    known = far_ends({}, [row(7, 2, 5, 9000)], OWN)
+    assert far_ends(known, [], OWN) is known
+    assert far_mtu(2, 5, known) == 9000
+    assert far_mtu(2, 5, far_ends(known, [row(7, 2, 5, 1500)], OWN)) == 1500
+
+
+def test_a_pair_that_is_gone_is_forgotten() -> None:
+    rows = [row(space, 2, space, 1500) for space in range(1, 400)]
+    known = far_ends({}, rows, links(*range(400)))
+    assert len(known) == 399
+    assert list(far_ends(known, [], OWN)) == [(5, 2, 5), (6, 2, 6)]
+    assert not far_ends(known, [row(7, 2, 9, 1500)], ())
+
+
+def test_two_that_may_be_it_are_not_known_unless_alike() -> None:
+    for other, found in ((1500, None), (9000, 9000)):
+        ends = far_ends({}, [row(7, 2, 5, 9000), row(8, 2, 5, other)], OWN)
+        assert far_mtu(2, 5, ends) == found
+
+
+# Features of many interfaces, as facts: those that are alike are one object.
+
+
+def test_a_feature_that_interfaces_have_alike_is_one_object() -> None:
+    """A thousand veth interfaces have sixty features each."""
+    names = ("veth1", "veth2")
+    facts = joined(
+        {
+            "links": [link(name, kind="veth") for name in names],
+            "features": [features.Row(name, "rx-gro", True, True, False) for name in names],
+        }
+    )
+    first, second = (nic.features for nic in facts.nics)
+    assert first == (Feature("rx-gro", on=True, wanted=True, fixed=False),)
+    assert first[0] is second[0]
+
+
+# Which links can have full duplex.
+
+
+@pytest.mark.parametrize(
+    ("supported", "full"),
+    [
+        (("10baseT1S_P2MP/Half", "TP"), False),
+        (("10baseT1S/Half", "10baseT1S/Full"), True),
+        (("TP", "Autoneg"), None),  # connectors and abilities are no modes
+        ((), None),
+    ],
+)
+def test_a_shared_cable_has_no_full_duplex(supported: tuple[str, ...], full: bool | None) -> None:
+    row = linkmodes.Row("eth0", 10e6, "half", supported=supported)
+    facts = joined({"links": [link("eth0")], "linkmodes": [row], "link_stats": [stats("eth0")]})
+    assert facts.nics[0].full_duplex is full

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from flow_tables import HOST, frames, lines, socket, table_of
 
 from nettop.facts.joined import Joiner
+from nettop.facts.kinds import kinds
 from nettop.facts.landing import COMPUTED, Landing
+from nettop.frame.rates import Entry, Frame
 
 FLOWS = 40
 
@@ -56,3 +59,36 @@ def test_two_flows_between_the_same_addresses_have_an_id_each() -> None:
     assert sorted(flow.id for flow in joiner.build(frame).flows) == [
         "tcp:10.0.0.1:5001-10.0.0.2:40001", "tcp:10.0.0.1:5001-10.0.0.2:40002",
     ]  # fmt: skip
+
+
+# Sockets that were not read again are not looked at again for connection attempts. Counts.
+
+
+class Counted(list[Entry[Any]]):
+    """Entries; counts how often all of them are looked at."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[Entry[Any]]:
+        self.looks += 1
+        return super().__iter__()
+
+
+def entries(count: int) -> Counted:
+    waits = {"state": "syn-sent", "total_retrans": 3}
+    return Counted(Entry(socket(n, inode=n + 1, **waits)) for n in range(count))
+
+
+def test_attempts_are_counted_again_only_when_the_sockets_were_read() -> None:
+    joiner, kind = Joiner(), kinds()["attempt"]
+    facts: Any = None  # the sockets are enough
+    table = entries(5)
+    made = [joiner._own(kind, _frame(at, table), facts) for at in (1.0, 2.0, 3.0)]
+    assert made[0] is made[1] is made[2]
+    once = table.looks
+    assert joiner._own(kind, _frame(4.0, entries(6)), facts) != made[0]
+    assert table.looks == once > 0
+
+
+def _frame(at: float, table: Counted) -> Frame:
+    return Frame(at, at, {"sockets_tcp": table}, {}, {})

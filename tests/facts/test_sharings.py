@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nettop.advice.judge.inline_facts import facts
-from nettop.collect import socket_owners, sockets_udp
-from nettop.facts.kinds import sharing
+from nettop.collect import drop_reasons, socket_owners, sockets_udp, udp_connected
+from nettop.collect._table import Memory, recall
+from nettop.facts.kinds import astray, sharing
 from nettop.frame.rates import Entry, Frame
 
 
@@ -45,3 +48,52 @@ def test_without_losses_or_with_one_process_or_an_unknown_one_there_is_none() ->
 def test_other_ports_and_connected_sockets_do_not_share() -> None:
     assert not sharings([socket(1, 40.0), socket(2, 0.0, port=9001)], OWNERS)
     assert not sharings([socket(1, 40.0), socket(2, 0.0, remote=53)], OWNERS)
+
+
+# Answers that no socket takes, for ports from which a server was asked.
+
+
+def asked(*readings: list[int], remote: str = "10.0.0.9") -> list[udp_connected.Row]:
+    memory: Memory = {}
+    rows: Any = ()
+    for number, ports in enumerate(readings):
+        known = recall(memory, sockets_udp.Known)
+        known.at = float(number)
+        known.rows = [
+            sockets_udp.Row(one, "10.0.0.1", one, remote, 123 if remote else 0, False, 0, 0, 0, 0)
+            for one in ports
+        ]  # fmt: skip
+        rows = udp_connected.update(None, memory)  # type: ignore[arg-type]
+    return list(rows)
+
+
+def test_the_ports_of_closed_sockets_are_kept_up_to_a_number() -> None:
+    assert asked([40001], [40002], []) == [udp_connected.Row("10.0.0.9", 123, (40001, 40002))]
+    many = list(range(40000, 40000 + udp_connected.PORTS + 5))
+    (row,) = asked(many, [40001])
+    assert (len(row.asked), row.asked[-1]) == (udp_connected.PORTS, 40001)
+
+
+def test_a_socket_that_is_not_connected_asks_nobody() -> None:
+    assert asked([40001], remote="") == []
+
+
+def test_the_ports_without_a_socket_are_those_that_asked() -> None:
+    drops = [
+        drop_reasons.Row(reason, "__udp4_lib_rcv", where, "2", protocol, port, 1)
+        for reason, where, protocol, port in (
+            ("NO_SOCKET", "here", "udp", "40001"), ("NO_SOCKET", "here", "udp", "9"),
+            ("NO_SOCKET", "elsewhere", "udp", "40002"), ("NO_SOCKET", "here", "tcp", "40003"),
+        )
+    ]  # fmt: skip
+    tables: dict[str, Any] = {"drop_reasons": drops, "udp_connected": asked([9, 40001, 40002])}
+    frame = Frame(0.0, 0.0, {name: tuple(map(Entry, rows)) for name, rows in tables.items()})
+    found = astray.build(frame, None)  # type: ignore[arg-type]
+    assert found == (astray.Astray("10.0.0.9:123", 3, 2),)
+
+
+def test_where_most_are_answered_the_others_came_late() -> None:
+    drops = [drop_reasons.Row("NO_SOCKET", "__udp4_lib_rcv", "here", "2", "udp", "40001", 1)]
+    tables: dict[str, Any] = {"drop_reasons": drops, "udp_connected": asked([40001, 40002])}
+    frame = Frame(0.0, 0.0, {name: tuple(map(Entry, rows)) for name, rows in tables.items()})
+    assert astray.build(frame, None) == ()  # type: ignore[arg-type]

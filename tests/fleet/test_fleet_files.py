@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import sys
+from itertools import product
 from pathlib import Path
 from random import Random
+from string import ascii_uppercase
 from typing import Any
 
 import fleet_hosts
@@ -17,6 +19,7 @@ import pytest
 from nettop.box.incident import Incident, save
 from nettop.cli import main
 from nettop.files import bounds
+from nettop.fleet.differing import letters
 from nettop.host.archive import RecordedMoment, load, parse
 from nettop.host.recording import Replay
 
@@ -269,3 +272,19 @@ def test_a_long_recording_is_judged_by_its_last_minute() -> None:
         state = reading.recorded(text, "x.host", lambda name: name).state
     assert 50 < len(steps) <= 61
     assert state.at == 1_800_000_299.0
+
+
+# The letters of groups, as columns of a spreadsheet.
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(0, "A"), (25, "Z"), (26, "AA"), (27, "AB"), (52, "BA"), (701, "ZZ"), (702, "AAA")],
+)
+def test_the_letters_of_a_group(number: int, name: str) -> None:
+    assert letters(number) == name
+
+
+def test_the_letters_of_1000_groups_are_in_order() -> None:
+    names = ["".join(one) for size in (1, 2, 3) for one in product(ascii_uppercase, repeat=size)]
+    assert [letters(number) for number in range(1000)] == names[:1000]

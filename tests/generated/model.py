@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 from random import Random
 from typing import Final
 
-MOMENTS: Final = (0.0, 3.5, 7.0, 10.5)  # seconds: each collector is read twice but the rarest
+MOMENTS: Final = (0.0, 5.25, 10.5)  # seconds: each collector is read twice but the rarest
 _STEPS: Final = tuple(pairwise(MOMENTS))
 
 

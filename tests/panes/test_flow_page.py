@@ -11,6 +11,7 @@ from pane_text import words
 from scenes import storied
 
 from nettop.facts.flow_words import name
+from nettop.facts.kinds.flow import Flow
 from nettop.facts.limits import Limit, Reading
 from nettop.panes import flowpage, flows
 from nettop.terms.text import text_of
@@ -151,3 +152,24 @@ def test_below_a_flow_that_has_ended_is_the_list() -> None:
     rows = words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 24)).splitlines()
     assert "this flow has ended" in rows[0] + rows[1]
     assert any(f"[{scene.facts.flows[0].pid}]" in row for row in rows)
+
+
+# Flows of other network namespaces in the pane of flows: named, and never of an interface here.
+
+
+POD = Flow("tcp:10.0.0.1:80-10.0.0.2:99@web", "tcp", "10.0.0.1", 80, "10.0.0.2", 99, 5, 8, "nginx",
+           tx_per_s=1e6, limit="thread", namespace="web")  # fmt: skip
+HERE = replace(POD, id="tcp:10.0.0.1:80-10.0.0.2:99", namespace=None, nic="eth0", inode=6)
+
+
+def facts(*some: Flow) -> Any:
+    return SimpleNamespace(flows=some, host=SimpleNamespace(tcp_flows=1), limits=())
+
+
+def test_those_of_other_namespaces_are_counted_beside_those_of_this_one() -> None:
+    assert flows.counted(2, facts(HERE, POD)) == "2 of 2"
+    assert flows.counted(1, facts(POD)) == "the busiest 1 of 2"
+
+
+def test_a_filter_may_name_the_namespace() -> None:
+    assert [flows.FILTERS["namespace"](one) for one in (HERE, POD)] == [None, "web"]

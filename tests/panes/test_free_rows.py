@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import scenes
 from pane_text import words
 from scenes import lossy, storied
 
 from nettop.panes import cursor, flows, hints, journal, nic, overview, page
+from nettop.panes import niccounters as pane
 from nettop.panes.parts import section
 from nettop.terms.text import text_of
 from nettop.views.form import KINDS, fields
@@ -111,3 +113,23 @@ def test_the_stage_of_a_running_test_ends_after_a_clause() -> None:
         head = text_of(running(RunningTest("tune", 1.0, 9.0, stage=stage), width, 8)[0])
         assert "─" in head, width
         assert width < 58 or "loss-recovery-crippled@host" in head
+
+
+# The NIC pane says whose losses are not known by kind.
+
+
+LINE = "drops not by kind: link statistics only"
+
+
+@pytest.mark.parametrize(
+    ("link_only", "raw", "shown"), [(True, False, 1), (True, True, 0), (False, False, 0)]
+)
+def test_losses_that_are_not_known_by_kind_are_named(
+    link_only: bool, raw: bool, shown: int
+) -> None:
+    scene = scenes.lossy()
+    assert scene.facts is not None
+    nics = tuple(replace(nic, link_only=link_only) for nic in scene.facts.nics)
+    scene = replace(scene, facts=replace(scene.facts, nics=nics))
+    lines = pane.counters(scene, View(nic=nics[0].name, driver_names=raw), 45)
+    assert [text_of(line).strip() for line in lines].count(LINE) == shown

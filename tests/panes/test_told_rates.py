@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import session
 import told_rates
+from folded import folded
 from recorded_hosts import HOSTS, last, name
-from scenes import lossy
+from scenes import SCENES, lossy
 
 from nettop import panes
 from nettop.facts.flow_words import together
 from nettop.host.recording import Replay, load
 from nettop.panes import page
 from nettop.terms.text import text_of
+from nettop.terms.units import Units
 from nettop.views.build import Plans, scene_of
 from nettop.views.past import History
 from nettop.views.scene import JournalEntry, Scene
@@ -86,3 +89,22 @@ def test_the_verdict_after_a_change_is_of_the_time_since() -> None:
         row = text_of(page.compose(replace(scene, journal=(entry,)), View(), 120, 40)[1])
         assert ("mean since the change" in row) is told
         assert ("mean of 10 s" in row) is not told
+
+
+# Rates are in the wanted unit on every pane; only links and published figures are in bit/s.
+
+
+RATE = re.compile(r"[\d.]+ [kMGT]?b/s")
+LINK = re.compile(r"(· |link +|carries )[\d.]+ [MG]b/s")  # its nominal speed
+
+
+@folded("name", ("overview", "cores", "nic", "flows", "advisor"))
+@folded("host", SCENES)
+def test_with_bytes_no_rate_is_in_bits(host: str, name: str) -> None:
+    scene = replace(SCENES[host](), units=Units(bits=False))
+    for size in ((80, 24), (120, 40), (200, 60)):
+        view = page.painted(scene, View(pane=name), *size)
+        opened = [view.at(open=row) for row in panes.pane(name).items(scene, view)[:3]]
+        for one in (view, *opened):
+            for row in page.compose(scene, one, *size):
+                assert not RATE.search(LINK.sub("", text_of(row))), text_of(row)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import folded
 import pytest
+
+from nettop import settings
+from nettop.settings import Host
 
 
 def test_every_case_is_played_and_each_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,3 +45,37 @@ def test_the_name_of_a_case_can_be_sent_to_a_worker() -> None:
         assert a
 
     assert all(name.isascii() for name in vars(one))
+
+
+# The tests leave the settings of this machine alone.
+
+
+def test_a_write_to_this_machine_fails_the_test_and_not_the_machine() -> None:
+    host, name = Host.at(), settings.parse("sysctl.net.ipv4.tcp_fin_timeout")
+    before = settings.read(host.source, name)
+    with pytest.raises(pytest.fail.Exception, match="would be set to"):
+        settings.write(host, name, str(int(before) - 1))
+    assert settings.read(host.source, name) == before
+
+
+# No test of `make test` has a bound of time of its own: they wait for conditions (hang.py).
+
+
+TESTS = Path(__file__).parents[1]
+# played for a scoreboard, by hand, or inside the virtual machine; programs that tests start
+OTHERS = ("live", "lab", "chain", "benchmarks", "hosts")
+BOUND = re.compile(
+    r"(?<!\w)timeout\s*=\s*\d|\.(?:join|communicate)\([1-9]|monotonic\(\) [+<>] \d"
+    r"|monotonic\(\) - \w+ < (?!HANG\b)|reruns"
+)
+
+
+def test_hang_is_the_only_bound_of_time() -> None:
+    found = [
+        f"{path.relative_to(TESTS)}:{number}: {line.strip()}"
+        for path in sorted(TESTS.rglob("test_*.py"))
+        if path.relative_to(TESTS).parts[0] not in OTHERS and path != Path(__file__)
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if BOUND.search(line)
+    ]
+    assert not found, "\n".join(found)

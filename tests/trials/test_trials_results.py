@@ -9,13 +9,16 @@ from typing import Any, cast
 import pytest
 
 from nettop import cli
+from nettop.changes import context
+from nettop.changes.context import Netns
+from nettop.reports import reading
 from nettop.trials import results, tune
 from nettop.trials.experiment import METRICS
 from nettop.trials.length import ExperimentPlan
 from nettop.trials.lever import LeverError, Proved
 from nettop.trials.peer import Cancelled
-from nettop.trials.prove import Bench
-from nettop.trials.result import Options, Progress
+from nettop.trials.prove import Bench, best
+from nettop.trials.result import Options, Progress, given
 from nettop.trials.run import TrialError, Watch
 from nettop.trials.tune import Offer
 
@@ -248,3 +251,41 @@ def test_a_result_that_cannot_be_stored_is_told(
 def test_a_result_says_that_both_ends_were_not_read(left_out: bool) -> None:
     on = Bench("bulk", Options(no_ends=left_out), METRICS["rate"], ExperimentPlan())
     assert on.about().get("no_ends", False) is left_out
+
+
+# Which options a result stores, so that the command can be repeated.
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "stored"),
+    [
+        (None, "tenant", {"to": "10.0.0.2", "netns": "tenant"}),
+        (None, "", {"to": "10.0.0.2"}),  # the namespace of the machine has no name
+        ("ssh web1", "tenant", {"to": "10.0.0.2", "host": "ssh web1"}),  # it runs there
+    ],
+)
+def test_the_network_namespace_is_stored_where_the_test_runs_in_it(
+    monkeypatch: pytest.MonkeyPatch, host: str | None, name: str, stored: dict[str, object]
+) -> None:
+    monkeypatch.setattr(context, "netns", lambda: Netns("4026532000", "7", name))
+    assert given(Options(to="10.0.0.2", host=host)) == stored
+
+
+def test_the_repeated_command_enters_the_namespace() -> None:
+    document = {"tool": "bulk", "options": {"to": "10.0.0.2", "netns": "tenant"}}
+    assert reading.again_trial(document) == "nettop test bulk --to 10.0.0.2 --netns tenant"
+
+
+@pytest.mark.parametrize(
+    ("value", "kept", "sentence"),
+    [
+        ("512", False, "no value is better than the original one, 512; all changes are reverted"),
+        ("4096", True, "best: 4096 (+9.3 %, better); kept"),
+    ],
+)
+def test_a_sweep_whose_best_value_is_the_original_one_says_so(
+    value: str, kept: bool, sentence: str
+) -> None:
+    rows = [{"value": "512"}, {"value": "4096"}]
+    document = {"best": value, "margin": 0.093, "verdict": "better", "kept": kept, "rows": rows}
+    assert best(document) == sentence

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from scenes import lossy
+from textual.widgets import OptionList
 from tui_app import Recorder, settled
 
 from nettop import panes
@@ -94,3 +95,20 @@ async def test_esc_clears_a_message_that_was_just_said() -> None:
         await pilot.press("escape")
         await settled(app, pilot)
         assert "it cannot be" not in "\n".join(map(text_of, app.board.shown))
+
+
+# The command palette: what can be done with the row under the cursor comes first.
+
+
+async def test_an_empty_search_lists_what_can_be_done_now_first() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        wanted = [title for title, _, _ in palette.commands(app.view, app.target_scene())]
+        await pilot.press("ctrl+p")
+        rows = app.screen.query_one(OptionList)
+        while rows.option_count < len(wanted):
+            await pilot.pause(0.05)
+        shown = [str(rows.get_option_at_index(at).prompt) for at in range(len(wanted))]
+        assert [one.partition("\n")[0] for one in shown] == wanted
+        assert wanted != sorted(wanted)

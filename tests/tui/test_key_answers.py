@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from folded import folded
@@ -92,16 +91,15 @@ def test_y_in_a_question_is_neither_yes_nor_a_copy_except_of_an_export() -> None
 @folded("name", panes.names())
 @folded("host", SCENES)
 def test_the_footer_offers_only_keys_that_do_something(host: str, name: str) -> None:
-    for origin in (None, SceneOrigin("recording", "web1")):
+    for origin, size in ((None, (80, 24)), (SceneOrigin("recording", "web1"), (200, 60))):
         scene = replace(SCENES[host](), origin=origin)
-        for size in ((80, 24), (200, 60)):
-            view = page.painted(scene, View(pane=name), *size)
-            for row in panes.pane(name).items(scene, view)[:12] or ("",):
-                here = page.painted(scene, view.at(on=row) if row else view, *size)
-                before = partial(page.compose, scene, here, *size)
-                for hint in hints.hints(scene, here):
-                    after, ask = keys.act(hint.action, here, scene)
-                    allowed = origin is None or ask is None or ask.verb in HARMLESS | {"stop"}
-                    assert allowed, (hint, ask)
-                    if ask is None and hint.action not in WITHOUT:
-                        assert page.compose(scene, after, *size) != before(), hint
+        view = page.painted(scene, View(pane=name), *size)
+        for row in panes.pane(name).items(scene, view)[:12] or ("",):
+            here = page.painted(scene, view.at(on=row) if row else view, *size)
+            before = page.compose(scene, here, *size)
+            for hint in hints.hints(scene, here):
+                after, ask = keys.act(hint.action, here, scene)
+                allowed = origin is None or ask is None or ask.verb in HARMLESS | {"stop"}
+                assert allowed, (hint, ask)
+                if ask is None and hint.action not in WITHOUT:
+                    assert page.compose(scene, after, *size) != before, hint

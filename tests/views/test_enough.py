@@ -28,7 +28,7 @@ def whole() -> str:
 
 
 def first_moment() -> str:
-    return whole().split("-- @3.5")[0]
+    return whole().split("-- @5.25")[0]
 
 
 def standing() -> str:

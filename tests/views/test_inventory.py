@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from nettop.facts import Facts
+from nettop.facts.kinds.nic import Counters
 from nettop.host.recording import Replay, load
 from nettop.settings import UnknownError, parse, read
 from nettop.views.inventory import address, inventory
 from nettop.views.observer import Observer, watch
+from nettop.views.past import lost
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 
@@ -62,3 +64,12 @@ def test_evidence_is_traced_to_its_setting() -> None:
     assert address("feature.rx-gro", "eth0") == "feature.rx-gro@eth0"
     assert address("sysctl.net.ipv4.tcp_rmem", "host") == "sysctl.net.ipv4.tcp_rmem"
     assert address("host.irqbalance", "host") == "host.irqbalance"
+
+
+# What an interface loses, all counters together.
+
+
+def test_losses_are_summed_and_unknown_where_none_is_counted() -> None:
+    assert lost(Counters()) is None
+    assert lost(Counters(rx_dropped=0.0)) == 0.0
+    assert lost(Counters(ring_drops=1.0, rx_dropped=2.0, qdisc_drops=4.0)) == 7.0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from nettop.host.recording import Replay, load
 from nettop.host.source import Live
 from nettop.panes.interfaces import reasons
 from nettop.panes.page import header
@@ -179,3 +181,18 @@ def test_a_kernel_that_counts_drops_alone_is_looked_at_each_minute() -> None:
     assert [at for at, one in enumerate(seen) if one.counting] == [3, 4, 63, 64]
     assert found(seen[-1])
     assert seen[-1].frame.missing["drop_reasons"] == "the drop monitor counts instead"
+
+
+# A recording that is shorter than a rule holds is judged as the host was, observed so long.
+
+
+HOST = Path(__file__).parents[1] / "hosts" / "vm-send-buffer.host"
+
+
+def test_the_hold_of_rules_is_limited_to_the_length_of_a_recording() -> None:
+    source = Replay(load(str(HOST)))
+    source.moments = source.moments[:4]
+    assert 0 < source.length < 60
+    assert Observer(source, window=60.0).judge.window == source.length
+    assert Observer(source, window=1.0).judge.window == 1.0
+    assert Observer(source).judge.window is None

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from flow_tables import frames, socket
 from folded import folded
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
+from nettop.collect import socket_owners, waits
+from nettop.facts.joined import Joiner
+from nettop.facts.limits import Limit
 from nettop.facts.limits.words import line
 
 # all of a small window is unread on a path of 10 us
@@ -34,3 +39,82 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_what_limits_it(case: dict[str, Any], stage: str, end: str) -> None:
     found = flow(limits(lambda second: moment(second, rates=RECEIVES, **case)))
     assert (found.direction, found.stage.stage, found.stage.end) == ("rx", stage, end), line(found)
+
+
+# Both ends write and neither reads: the connection is dead, and no buffer limits it.
+
+
+def asleep(call: str, kind: str, at: str = "socket:[101]") -> waits.Row:
+    return waits.Row(7, 7, 5, "iperf3", "S", call, kind, at)
+
+
+SENDS = asleep("sendto", "output")
+DEAD = {"bytes_acked": 0, "bytes_received": 0, "rwnd_limited": 1_000_000}
+BOTH = {"snd_wnd": 0, "recv_q": 60_000, "rmem_alloc": 128_000, "rcvbuf": 131_072, "unacked": 0}
+
+
+@folded(("gauges", "rates", "ran", "waiting", "dead"), [
+    ({}, {}, 0.0, SENDS, True),
+    ({}, {}, 0.0, asleep("epoll_wait", "events", ""), True),  # until it may send
+    ({"snd_wnd": 9000, "probes": 3}, {}, 0.0, SENDS, True),
+    ({"recv_q": 0, "rmem_alloc": 0}, {}, 0.0, SENDS, False),  # only the other end does not read
+    ({"recv_q": 18, "rmem_alloc": 2304}, {}, 0.0, SENDS, False),  # a ping of a client that pauses
+    ({"snd_wnd": 90_000}, {}, 0.0, SENDS, False),  # lost on the way
+    ({}, {"bytes_acked": 900}, 0.0, SENDS, False),
+    ({}, {"bytes_received": 900}, 0.0, SENDS, False),
+    ({}, {}, 0.9, SENDS, False),  # it computes, and reads after that
+    ({}, {}, 0.0, asleep("nanosleep", "timer", ""), False),
+    ({}, {}, 0.0, asleep("futex", "lock", ""), False),
+])  # fmt: skip
+def test_a_connection_whose_both_ends_only_send(
+    gauges: dict[str, int], rates: dict[str, int], ran: float, waiting: waits.Row, *, dead: bool
+) -> None:
+    def at(s: float) -> Any:
+        return moment(s, rates={**DEAD, **rates}, gauges={**BOTH, **gauges}, ran=ran,
+                      more={"waits": [waiting]})  # fmt: skip
+
+    found = flow(limits(at))
+    assert (found.stage.stage == "deadlock") is dead, line(found)
+    assert ("neither end reads" in found.stage.because) is dead
+
+
+def test_without_the_calls_of_the_program_it_is_not_told() -> None:
+    def at(s: float) -> Any:
+        return moment(s, rates=DEAD, gauges=BOTH, ran=0.0)
+
+    assert flow(limits(at)).stage.stage == "peer"
+
+
+# A connection that no program has accepted waits at this end.
+
+
+def limit(*more: Any, **known: Any) -> Limit:
+    plain: dict[str, Any] = {
+        "rcvbuf": 131072, "recv_q": 9000, "bytes_received": 9000, "bytes_acked": 0,
+        "segs_in": 9, "segs_out": 9,
+    }  # fmt: skip
+    tables = {"sockets_tcp": [socket(1, **{**plain, **known}), *more],
+              "socket_owners": [socket_owners.Row(77, 7, "web")]}  # fmt: skip
+    moments = [tables for _ in range(5)]
+    joiner = Joiner()
+    facts = [joiner.build(frame) for frame in frames(*moments)][-1]
+    return next(one for one in facts.limits if one.over == "flow" and one.direction == "rx")
+
+
+@pytest.mark.parametrize(("known", "waits"), [({"inode": 0}, True), ({"inode": 5}, False)])
+def test_the_accept_queue_is_at_this_end(known: Any, waits: bool) -> None:
+    found = limit(**known)
+    assert ("waits in the accept queue" in str(found)) is waits
+
+
+def test_a_few_bytes_that_lie_unread_while_none_come_wait_for_the_program() -> None:
+    held = {one.stage: one.held for one in limit(inode=5, recv_q=18).ladder}
+    assert (held["application"], held["peer"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(("local", "name"), [
+    ("10.0.0.1", "web[7]"), ("0.0.0.0", "web[7]"), ("127.0.0.1", "the program that listens"),
+])  # fmt: skip
+def test_who_does_not_accept_is_named(local: str, name: str) -> None:
+    door = socket(2, state="listen", local=local, inode=77, remote="0.0.0.0", remote_port=0)
+    assert limit(door, inode=0).stage.name == name

@@ -9,8 +9,10 @@ import pytest
 from flow_tables import socket
 from pair_looks import MSS, look
 
+from nettop.facts.limits import Limit, Reading
 from nettop.facts.pair import BETWEEN, HERE, THERE, Losses
 from nettop.facts.pair.losses import FlowRows, losses
+from nettop.facts.pair.words import datagrams
 
 
 def made(last: FlowRows, first: FlowRows | None = None, *, sends: bool = True) -> Losses:
@@ -145,3 +147,20 @@ def test_duplicates_that_the_socket_drops_are_no_loss() -> None:
     early, late = (replace(row, dsack_dups=60, total_retrans=132) for row in last.sender)
     (place,) = made(replace(last, sender=(early, late))).places
     assert (place.stage, place.segments) == ("rcvbuf", (73, 133))
+
+
+# What is printed of a UDP socket that drops at one of two hosts.
+
+
+@pytest.mark.parametrize(
+    ("pid", "head"),
+    [(None, "*:53 "), (0, "*:53 dns[0] "), (4711, "*:53 dns[4711] ")],
+)
+def test_the_socket_has_its_process_where_that_is_known(pid: int | None, head: str) -> None:
+    stage = Reading("rcvbuf", "here", "receive buffer", because="its reader is late")
+    limit = Limit("socket", "*:53", "rx", 1e9, stage=stage, pid=pid, process="dns")
+    empty, first, *rest = datagrams(limit, "web2")
+    assert empty == ""
+    assert first == f"{head}receives 1 Gb/s, at web2"
+    assert any("its reader is late" in one for one in rest)
+    assert all(one.startswith("  ") for one in rest)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 import way_tables as host
 from way_tables import FAR, answer, frame, went
 
 from nettop.collect import neighbour_states, netns_children
+from nettop.facts.way import Flow, Way
+from nettop.facts.way.flow import PASSES, Step
+from nettop.facts.way.loops import loop
 
 
 def test_a_next_hop_that_was_learnt_by_a_redirect_is_a_suspect() -> None:
@@ -47,3 +51,23 @@ def test_an_interface_does_not_reach_what_rides_on_it() -> None:
         decider = went(FAR, frame(neighbour_states=failed, netns_children=[other])).decider
         assert decider is not None
         assert "no neighbour answers" in decider.saw
+
+
+# Packets that come back, and those of a router with one arm.
+
+
+WAY = Way(Flow("10.0.9.1", 443), "forward",
+          (Step("neighbour", PASSES, "seen", neighbours=("10.0.0.2@a0",)),), "a0")  # fmt: skip
+
+
+def test_a_loop_names_the_router_that_sends_them_back() -> None:
+    found = loop(WAY, [62, 60, 4, 2])
+    assert found is not None
+    assert "come back on a0" in found.saw
+    assert "ttl 62 down to 2): 10.0.0.2@a0 sends them" in found.saw
+    assert "ip route add unreachable" in found.change
+
+
+@pytest.mark.parametrize("hops", [[], [62, 2, 1], [64, 63, 118, 57, 44]])
+def test_what_only_passes_by_one_interface_is_no_loop(hops: list[int]) -> None:
+    assert loop(WAY, hops) is None

@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ...terms.units import scaled
@@ -29,10 +29,10 @@ class Filter:
     parent: str = gauge("ingress, egress, or the root qdisc that it sorts for", default="")
     kind: str = gauge("kind of filter: flower matchall u32 …", default="")
     action: str = gauge("action with its rate or target, e.g. police at 300 Mb/s", default="")
-    rate: float | None = gauge("rate of a policer", "bit/s", default=None)
-    taken: float | None = gauge("packets that reach the action", "packets/s", default=None)
-    passed: float | None = gauge("packets that it lets pass", "packets/s", default=None)
-    drops_per_s: float | None = gauge("packets dropped by the action", "packets/s", default=None)
+    rate: float | None = maybe("rate of a policer", "bit/s")
+    taken: float | None = maybe("packets that reach the action", "packets/s")
+    passed: float | None = maybe("packets that it lets pass", "packets/s")
+    drops_per_s: float | None = maybe("packets dropped by the action", "packets/s")
 
 
 def build(frame: Frame, facts: object) -> tuple[Filter, ...]:  # noqa: ARG001
