@@ -56,7 +56,7 @@ def test_a_program_has_its_own_rate_and_not_that_of_its_interface() -> None:
     bar = bars(scene.facts, found)[-1]
     assert process_of(bar).startswith("iperf3")
     assert bar.moved is not None
-    assert 8 * bar.moved < 0.5 * found.rate  # the others are datagrams
+    assert 8 * bar.moved < 0.5 * found.rate  # there are seven others
 
 
 def test_a_program_with_several_flows_has_their_sum() -> None:
