@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hosts import demo
 
 from nettop.facts import Facts
 from nettop.host.played import Played
@@ -93,3 +94,8 @@ def test_the_larger_ring_receives_more_in_each_second() -> None:
 
     for before, after in zip(rates("demo.host.gz"), rates("cured"), strict=True):
         assert 8 * after > 9e10 > 8 * before
+
+
+def test_the_demo_is_what_its_program_writes() -> None:
+    for name, data in demo.archives():
+        assert load(str(RULES / name)) == data, "run tests/hosts/demo.py"

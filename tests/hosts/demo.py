@@ -201,11 +201,11 @@ def _programs(made: Demo) -> None:
             SENDER, 5201 + n, remote, local=FAST, tx=0, rtt=RTT, min_rtt=RTT - 60, cwnd=10,
             mss=MSS, busy=0, rcvbuf=128 << 20, scales=0xDD, gaps=1.0,
         ))  # fmt: skip
-    for name, remote, local, port in (
+    for name, client, local, port in (
         ("sshd", CLIENT, 22, 51544), ("node_exporter", MONITOR, 9100, 38870),
     ):  # fmt: skip
         one = next(one for one in made.processes if one.name == name)
-        _connection(made, one, Flow(remote, local, port, local=SLOW, segment=SCREEN))
+        _connection(made, one, Flow(client, local, port, local=SLOW, segment=SCREEN))
     used = len(made.flows) + len(made.listeners)
     made.sockstat = {"inuse": used, "alloc": used, "tw": 0, "mem": 9200}
 
@@ -373,11 +373,8 @@ def changes(
     return out
 
 
-def main() -> None:
-    """Write both courses."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[2] / "rules")
-    out = parser.parse_args().out
+def archives() -> Iterator[tuple[str, bytes]]:
+    """Both courses: name and recording."""
     made, other = host(), host()
     sick = changes(made, cured=False)
     other.starts = made.starts
@@ -385,8 +382,16 @@ def main() -> None:
         ("demo", "mlx5 of 100 Gbit/s whose receive ring of 1024 overflows. Generated.", sick),
         ("demo-cured", "Its ring is of 8192.", changes(other, cured=True, below=sick)),
     ):
-        data = f"{comment}\n".encode() + b"".join(map(written, told))
-        (out / f"{name}.host.gz").write_bytes(gzip.compress(data, mtime=0))
+        yield f"{name}.host.gz", f"{comment}\n".encode() + b"".join(map(written, told))
+
+
+def main() -> None:
+    """Write both courses."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[2] / "rules")
+    out = parser.parse_args().out
+    for name, data in archives():
+        (out / name).write_bytes(gzip.compress(data, mtime=0))
 
 
 if __name__ == "__main__":

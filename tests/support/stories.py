@@ -1,4 +1,4 @@
-"""The four scenes of the README: problem, finding, change applied, change proved."""
+"""The scenes of the session in the README: problem, change applied, change proved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from scenes import FAR, RING, SACK, WALL, limits, lossy, lossy_flows
 
 from nettop.facts import Facts
 from nettop.views.scene import JournalEntry, Note, Paper, Pending, Scene, StoredResult
-from nettop.views.view import View
 
 RATE = 938.4e6 / 8  # bytes/s received without drops
 
@@ -121,14 +120,3 @@ def proved() -> Scene:
 
 
 FORM = {"tool": "bulk", "to": "192.0.2.20", "peer": "ssh vm8", "streams": "4"}
-
-
-def scene_and_view(at: int) -> tuple[Scene, View]:
-    """The scene and the view of step 1 to 4 of the story."""
-    if at == 1:
-        return lossy(), View()
-    if at == 2:
-        return lossy(), View(pane="advisor").at(open=RING.id)
-    if at == 3:
-        return applied(), View()
-    return proved(), View(pane="tests", form=FORM).at(on=f"result.{PROOF.id}")
