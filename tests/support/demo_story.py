@@ -1,4 +1,4 @@
-"""The four scenes of the README: the demo with its problem, its finding, its change, its proof."""
+"""The story of the README: the demo with its problem, its finding, its change and its proof."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ GUARD = 30.0  # seconds in which a change is confirmed
 
 
 @cache
-def played(samples: int) -> tuple[Scene, list[float]]:
-    """The demo after so many samples, and the bit/s of each; after `BEFORE` its change is made."""
+def samples() -> tuple[Scene, ...]:
+    """The demo sample by sample; after `BEFORE` of them its change is made."""
     demo, cured = (load(str(rules_folder() / f"{name}.host.gz")) for name in ("demo", "demo-cured"))
     source = Played(demo, cured)
     observer, plans, past = Observer(source), Plans(source), History()
-    scene, rates = Scene(origin=origin_of(source)), []
-    for sample in range(samples):
+    scenes = [Scene(origin=origin_of(source))]
+    for sample in range(BEFORE + AFTER):
         if sample == BEFORE:
             source.turn(cured=True)
         if sample:
@@ -38,32 +38,29 @@ def played(samples: int) -> tuple[Scene, list[float]]:
         if sample == BEFORE:
             observer.refresh()
         past = past.add(observation.facts, observation.frame.wall)
-        scene = merge(scene, scene_of(observation, past, plans, ("silent",)))
-        nic = scene.foremost
-        rates.append(8 * (nic.per_s.rx_bytes or 0.0) if nic is not None else 0.0)
-    return scene, rates
+        scenes.append(merge(scenes[-1], scene_of(observation, past, plans, ("silent",))))
+    return tuple(scenes[1:])
 
 
-def scene_and_view(at: int) -> tuple[Scene, View]:
-    """The scene and the view of step 1 to 4 of the story."""
-    if at < 3:
-        view = View() if at == 1 else View(pane="advisor").at(open=FINDING)
-        return played(BEFORE)[0], view
-    now, rates = played(BEFORE + AFTER)
-    wall = now.wall - AFTER + 1
-    entry = JournalEntry("1", wall, SETTING, "1024", "8192", "pending", FINDING, "root")
-    if at == 3:
-        note = Note(f"{SETTING}: 1024 → 8192: pending (read back after the link came up)", "warn")
-        waits = Pending("1", SETTING, wall + GUARD)
-        return replace(now, journal=(entry,), pending=(waits,), notes=(note,)), View()
+def entry(state: str) -> JournalEntry:
+    """The change in the journal."""
+    wall = samples()[BEFORE].wall
+    return JournalEntry("1", wall, SETTING, "1024", "8192", state, FINDING, "root")
+
+
+@cache
+def proof() -> StoredResult:
+    """The stored proof, of the rates of both courses."""
+    rates = [8 * (one.foremost.per_s.rx_bytes or 0.0) if one.foremost is not None else 0.0
+             for one in samples()]  # fmt: skip
     before, after = (
         tuple(sum(own[2 * n : 2 * n + 2]) / 2 for n in range(PAIRS))
         for own in (rates[BEFORE - 2 * PAIRS : BEFORE], rates[-2 * PAIRS :])
     )
     found = compare(before, after)
     low, high = found.interval
-    proof = StoredResult(
-        "20261120-171037-prove", now.wall, "prove", FINDING, None,
+    return StoredResult(
+        "20261120-171037-prove", samples()[-1].wall, "prove", FINDING, None,
         (("median", f"{found.median_difference:+.1%}"),
          (f"{found.confidence:.0%} interval", f"{low:+.1%} … {high:+.1%}"),
          ("pairs", str(found.pairs)), ("", "kept")),
@@ -71,8 +68,24 @@ def scene_and_view(at: int) -> tuple[Scene, View]:
         interval=found.interval, middle=found.median_difference, higher=True,
         settings={SETTING: "8192"},
     )  # fmt: skip
-    kept = replace(
-        now, journal=(replace(entry, state="applied"),), results=(proof,),
+
+
+def proved(sample: int) -> Scene:
+    """A sample after the proof has kept the change."""
+    return replace(
+        samples()[sample], journal=(entry("applied"),), results=(proof(),),
         notes=(Note(f"{FINDING}: better; kept", "good"),),
     )  # fmt: skip
-    return kept, View(pane="tests").at(on=f"result.{proof.id}")
+
+
+def scene_and_view(at: int) -> tuple[Scene, View]:
+    """The scene and the view of step 1 to 4 of the story."""
+    if at < 3:
+        view = View() if at == 1 else View(pane="advisor").at(open=FINDING)
+        return samples()[BEFORE - 1], view
+    if at == 4:
+        return proved(-1), View(pane="tests").at(on=f"result.{proof().id}")
+    note = Note(f"{SETTING}: 1024 → 8192: pending (read back after the link came up)", "warn")
+    made = entry("pending")
+    waits = Pending(made.id, SETTING, made.wall + GUARD)
+    return replace(samples()[-1], journal=(made,), pending=(waits,), notes=(note,)), View()
