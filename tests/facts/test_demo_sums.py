@@ -88,6 +88,19 @@ def test_queues_and_flows_are_their_interface(name: str) -> None:
             assert whole == pytest.approx(one.bytes_per_s or 0.0, rel=PACKETS, abs=1)
 
 
+@pytest.mark.parametrize("name", ["demo.host.gz", "cured"])
+def test_flows_of_two_seconds_ago_are_no_more_than_the_interface_now(name: str) -> None:
+    """A screen reads sockets less often than interfaces, and shows both."""
+    told = [
+        (sum(one.rx_per_s or 0.0 for one in facts.flows if one.nic == "ens2np0"),
+         max(nic.per_s.rx_bytes or 0.0 for nic in facts.nics))
+        for facts in moments(name)
+    ]  # fmt: skip
+    for place in range(2, len(told)):
+        before = told[place - 2][0], told[place - 1][0]
+        assert max(sum(before) / 2, before[1]) <= told[place][1]
+
+
 def test_the_larger_ring_receives_more_in_each_second() -> None:
     def rates(name: str) -> list[float]:
         return [max(nic.per_s.rx_bytes or 0.0 for nic in facts.nics) for facts in moments(name)]

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate, pairwise
+from math import sin, tau
 from pathlib import Path
 from random import Random
 
@@ -49,7 +50,8 @@ MSS, HEADERS = 8948, 66  # bytes: the headers are those of Ethernet, IP and TCP 
 SMALL, SCREEN = 24, 1114  # bytes of a segment that ssh and the scrape receive, and send
 RTT = 12_000  # us
 LATE = (*(0.0,) * 8, 0.02, 0.2, 0.7)  # of its share, while the last stream begins
-SICK = 58_000  # packets a second of a stream between two losses
+SICK = 58_000  # packets a second of a stream in the mean
+WAVES = 0.015  # of it: screens show flows of two seconds ago beside an interface of now
 BURSTS = 2.4  # overruns of a ring in a second
 LINK = 1_360_000  # packets a second that the link carries
 MERGED = 6.6  # packets that GRO makes one
@@ -135,16 +137,18 @@ def packets(draw: Random, *, cured: bool) -> Iterator[list[tuple[int, int]]]:
     shares = [draw.uniform(0.93, 1.07) for _ in range(STREAMS)]
     for second in range(SECONDS):
         late = LATE[second] if second < len(LATE) else 1.0
-        weights = [share * draw.uniform(0.97, 1.03) for share in shares]
-        weights[-1] *= late
-        full = LINK * draw.uniform(0.994, 1.0) / sum(weights)
+        begun = [*shares[:-1], shares[-1] * late]
+        wave = 1 + WAVES * sin(tau * second / SECONDS)
+        all_of_them = LINK * draw.uniform(0.997, 1.0) if cured else SICK * sum(begun) * wave
         now = []
-        for weight in weights:
-            bursts = sum(draw.random() < BURSTS / 6 for _ in range(6)) if weight > 0.5 else 0
+        for share in begun:
+            bursts = (
+                0 if cured or share < 0.5 else sum(draw.random() < BURSTS / 6 for _ in range(6))
+            )
             lost = sum(draw.randrange(70, 190) for _ in range(bursts))
-            taken = full * weight if cured else SICK * weight * (1.13 - 0.055 * bursts)
-            now.append((round(taken), 0 if cured else lost))
-        yield now
+            now.append((share * draw.uniform(0.97, 1.03) * (1.13 - 0.055 * bursts), lost))
+        weights = sum(weight for weight, _ in now)
+        yield [(round(all_of_them * weight / weights), lost) for weight, lost in now]
 
 
 def host() -> Demo:
@@ -361,22 +365,20 @@ def moments(made: Demo, steps: Steps) -> Iterator[dict[str, bytes]]:
 
 def changes(
     made: Demo, *, cured: bool, below: Sequence[RecordedMoment] = ()
-) -> list[RecordedMoment]:
+) -> Iterator[RecordedMoment]:
     """What each moment changes, or what must be changed after those of `below`."""
     known: dict[str, bytes | None] = {}
-    out = []
     for at, found in enumerate(moments(made, traffic(made, cured=cured))):
         known |= below[at].changed if below else {}
         changed = {name: body for name, body in found.items() if known.get(name) != body}
         known |= changed
-        out.append(RecordedMoment(float(at), BEGAN + at, {**changed}))
-    return out
+        yield RecordedMoment(float(at), BEGAN + at, {**changed})
 
 
 def archives() -> Iterator[tuple[str, bytes]]:
     """Both courses: name and recording."""
     made, other = host(), host()
-    sick = changes(made, cured=False)
+    sick = [*changes(made, cured=False)]
     other.starts = made.starts
     for name, comment, told in (
         ("demo", "mlx5 of 100 Gbit/s whose receive ring of 1024 overflows. Generated.", sick),
