@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import demo_story
 import session
 import told_rates
 from recorded_hosts import HOSTS, last, name
@@ -43,7 +44,7 @@ def test_every_rate_of_a_recorded_host_is_that_of_the_last_second_or_says_what_i
 
 def test_so_does_every_rate_of_the_session() -> None:
     assert wrong(session.problem(session.START), OTHERS) == []
-    assert wrong(session.proved(-1), OTHERS) == []
+    assert wrong(demo_story.proved(-1), OTHERS) == []
 
 
 def test_a_program_has_its_own_rate_and_not_that_of_its_interface() -> None:

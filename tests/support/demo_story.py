@@ -12,11 +12,12 @@ from nettop.trials.statistics import compare
 from nettop.views.build import Plans, merge, scene_of
 from nettop.views.observer import Observer
 from nettop.views.past import History
-from nettop.views.scene import JournalEntry, Note, Pending, Scene, StoredResult, origin_of
+from nettop.views.scene import JournalEntry, Note, Pending, Scene, StoredResult
 from nettop.views.view import View
 
 FINDING, SETTING = "rx-ring-overrun@ens2np0", "ring.rx@ens2np0"
 BEFORE, AFTER, PAIRS = 21, 12, 5  # samples of both courses; pairs of the proof
+FORM = {"to": "10.60.7.21", "peer": "ssh dtn2"}
 GUARD = 30.0  # seconds in which a change is confirmed
 
 
@@ -26,7 +27,7 @@ def samples() -> tuple[Scene, ...]:
     demo, cured = (load(str(rules_folder() / f"{name}.host.gz")) for name in ("demo", "demo-cured"))
     source = Played(demo, cured)
     observer, plans, past = Observer(source), Plans(source), History()
-    scenes = [Scene(origin=origin_of(source))]
+    scenes = [Scene()]  # as on that host: the demo's own screen says that it is one
     for sample in range(BEFORE + AFTER):
         if sample == BEFORE:
             source.turn(cured=True)
@@ -84,7 +85,7 @@ def scene_and_view(at: int) -> tuple[Scene, View]:
         view = View() if at == 1 else View(pane="advisor").at(open=FINDING)
         return samples()[BEFORE - 1], view
     if at == 4:
-        return proved(-1), View(pane="tests").at(on=f"result.{proof().id}")
+        return proved(-1), View(pane="tests", form=FORM).at(on=f"result.{proof().id}")
     note = Note(f"{SETTING}: 1024 → 8192: pending (read back after the link came up)", "warn")
     made = entry("pending")
     waits = Pending(made.id, SETTING, made.wall + GUARD)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from demo_story import AFTER, BEFORE, FINDING, SETTING, proof, samples
-from demo_story import proved as kept
+from demo_story import AFTER, BEFORE, FINDING, FORM, SETTING, proof, proved, samples
 
 from nettop.panes import page
 from nettop.terms.text import Line, line
@@ -21,7 +20,7 @@ from nettop.views.view import View
 SIZE = (110, 30)
 PAIRS = 5
 START = BEFORE - 3  # the sample with which it begins
-PEER, PREFIX = "10.60.7.21", "ssh dtn2"
+PEER, PREFIX = FORM["to"], FORM["peer"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Frame:
 
 def problem(sample: int) -> Scene:
     """The host with its full receive ring."""
-    return replace(samples()[sample], origin=Scene().origin)
+    return samples()[sample]
 
 
 QUESTION = Question(
@@ -67,11 +66,6 @@ def running(scene: Scene, pairs: int, *, changed: bool) -> Scene:
         open_ended=True,
     )  # fmt: skip
     return replace(scene, progress=progress)
-
-
-def proved(sample: int) -> Scene:
-    """The proof has kept the change: the link is full."""
-    return replace(kept(sample), origin=Scene().origin)
 
 
 class Recorder:
