@@ -154,13 +154,13 @@ def test_keeping_is_part_of_the_dry_run(tmp_path: Path, capsys: pytest.CaptureFi
 def test_of_a_recorded_host_the_files_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """The recording does not say whether systemd runs there: that is no reason to refuse."""
     demo = str(Path(__file__).parents[2] / "rules/demo.host.gz")
-    words = ["set", "ring.rx@enp0s12", "64", "--dry-run", "--keep", "--json", "--replay", demo]
+    words = ["set", "ring.rx@ens2np0", "64", "--dry-run", "--keep", "--json", "--replay", demo]
     assert main(words) == 0
     told = json.loads(capsys.readouterr().out)
     assert [c["state"] for c in told["changes"]] == ["planned", "planned"]
     (text,) = told["files"].values()
     assert text.splitlines()[1:] == [
-        "[Match]", "OriginalName=enp0s12", "", "[Link]", "# nettop's:", "RxBufferSize = 64",
+        "[Match]", "OriginalName=ens2np0", "", "[Link]", "# nettop's:", "RxBufferSize = 64",
     ]  # fmt: skip
 
 

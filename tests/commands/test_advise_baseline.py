@@ -135,7 +135,7 @@ def test_the_document_of_a_run_is_the_baseline_of_the_next(
     path.write_text(json.dumps({**document, "findings": [old], "host": "web2"}))
     assert main([*words, "--json"]) == 1
     got = json.loads(capsys.readouterr().out)
-    assert [one["id"] for one in got["findings"]] == ["rx-ring-overrun@enp0s12"]
+    assert [one["id"] for one in got["findings"]] == ["rx-ring-overrun@ens2np0"]
     assert got["baseline"]["gone"] == [old]
     assert got["baseline"]["remarks"] == ["the baseline is of another host, web2"]
     assert main([*words, "--fail-on", "never"]) == 0

@@ -25,7 +25,7 @@ IDLE = str(TESTS / "hosts/guest-idle.host")
 TRANSFER = str(TESTS / "hosts/guest-transfer.host")
 RULES = str(TESTS / "collect/two-thousand-rules.host.gz")
 SLOW = str(TESTS / "collect/slow-reader.host")
-RING = "rx-ring-overrun@enp0s12"
+RING = "rx-ring-overrun@ens2np0"
 AT = "--replay"
 
 RUNS = {
@@ -38,14 +38,14 @@ RUNS = {
     "apply-nothing": ["apply", "no-such-rule@host", "--dry-run", AT, DEMO],
     "compare": ["compare", SEND, DROPS],
     "compare-same": ["compare", SEND, SEND],
-    "explain": ["explain", "rx-ring-overrun", "enp0s12", AT, DEMO],
+    "explain": ["explain", "rx-ring-overrun", "ens2np0", AT, DEMO],
     "explain-not": ["explain", "rx-ring-overrun", "enp0s12", AT, SEND],
     "export": ["export", RING, AT, DEMO],
     "export-sysctl": ["export", "sysctl.net.ipv4.tcp_sack=1", "--format", "sysctl", AT, SEND],
     "fleet": ["fleet", SEND, DROPS, IDLE],
-    "get": ["get", "ring.rx@enp0s12", "sysctl.net.ipv4.tcp_rmem", AT, DEMO],
-    "get-json": ["get", "ring.rx@enp0s12", "sysctl.net.ipv4.tcp_rmem", "--json", AT, DEMO],
-    "get-some": ["get", "ring.rx@eth9", "ring.rx@enp0s12", AT, DEMO],
+    "get": ["get", "ring.rx@ens2np0", "sysctl.net.ipv4.tcp_rmem", AT, DEMO],
+    "get-json": ["get", "ring.rx@ens2np0", "sysctl.net.ipv4.tcp_rmem", "--json", AT, DEMO],
+    "get-some": ["get", "ring.rx@eth9", "ring.rx@ens2np0", AT, DEMO],
     "get-absent": ["get", "ring.rx@eth9", AT, DEMO],
     "journey": ["journey", AT, SLOW],
     "journey-flow": ["journey", "127.0.0.1:40000>127.0.0.1:7003", AT, SLOW],
@@ -62,7 +62,7 @@ RUNS = {
     "profile-process": ["profile", "10898", AT, RULES],
     "profile-stacks": ["profile", "--format", "folded", AT, RULES],
     "profile-not": ["profile", AT, SEND],
-    "rate": ["rate", "enp0s12", AT, DEMO],
+    "rate": ["rate", "ens2np0", AT, DEMO],
     "rate-absent": ["rate", "eth9", AT, DEMO],
     "results-compare": ["results", "compare", "20261120-141801-test", "20261120-141804-test"],
     "results-learned": ["results", "learned"],
@@ -71,9 +71,9 @@ RUNS = {
     "results-study": ["results", "show", "20261120-141849-study"],
     "results-sweep": ["results", "show", "20261120-141836-sweep"],
     "results-tune": ["results", "show", "20261120-141848-tune"],
-    "set": ["set", "ring.rx@enp0s12", "4096", "--dry-run", AT, DEMO],
-    "set-same": ["set", "ring.rx@enp0s12", "32", "--dry-run", AT, DEMO],
-    "set-too-much": ["set", "ring.rx@enp0s12", "999999", "--dry-run", AT, DEMO],
+    "set": ["set", "ring.rx@ens2np0", "8192", "--dry-run", AT, DEMO],
+    "set-same": ["set", "ring.rx@ens2np0", "1024", "--dry-run", AT, DEMO],
+    "set-too-much": ["set", "ring.rx@ens2np0", "999999", "--dry-run", AT, DEMO],
     "study-show": ["study", "show", "nasa-2"],
     "watch": ["watch", "--for", "5", AT, DEMO],
     "why": ["why", AT, SEND],

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator
 
 from generated.files import moving, still
-from generated.model import MOMENTS, Host
+from generated.model import Host
 from generated.wire import answers
 
 _BEGAN = 1_700_000_000.0
@@ -16,9 +16,9 @@ def archive(host: Host) -> str:
     """Every moment; an entry that did not change since the one before is not written again."""
     out = [f"{host.seed}: {host.kind}. Generated.\n"]
     known: dict[str, str] = {}
-    for moment, at in enumerate(MOMENTS):
+    for moment, at in enumerate(host.moments):
         out.append(f"-- @{at:.3f} wall {_BEGAN + at:.3f} --\n")
-        for name, body in _entries(host, moment):
+        for name, body in entries(host, moment):
             if known.get(name) != body:
                 known[name] = body
                 ended = body if not body or body.endswith("\n") else f"{body}\n"
@@ -26,7 +26,7 @@ def archive(host: Host) -> str:
     return "".join(out)
 
 
-def _entries(host: Host, moment: int) -> Iterator[tuple[str, str]]:
+def entries(host: Host, moment: int) -> Iterator[tuple[str, str]]:
     if not moment:
         yield from still(host)
         if host.processes:

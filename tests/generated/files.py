@@ -7,7 +7,7 @@ from typing import Final
 
 from generated.cards import actions
 from generated.ioctls import parent, slot
-from generated.model import MOMENTS, Host, Port, Process
+from generated.model import Host, Port, Process
 
 _PACKET: Final = 0.9e-6  # seconds of softirq that a packet costs with GRO
 _UDP: Final = (
@@ -199,7 +199,7 @@ def moving(host: Host, moment: int) -> Iterator[tuple[str, str]]:
     hits, miss = host.count("numa hit", 1e4, moment), host.count("miss", host.numa_miss, moment)
     yield "/proc/vmstat", f"numa_hit {hits}\nnuma_miss {miss}\nnuma_other {miss}\n"
     if host.idle is not None and "cpuidle" not in host.absent:
-        spent = round(host.idle * 1e6 * (100 + MOMENTS[moment]))
+        spent = round(host.idle * 1e6 * (100 + host.moments[moment]))
         for cpu in range(host.cpus):
             here = f"/sys/devices/system/cpu/cpu{cpu}/cpuidle"
             for state, (name, latency, time) in enumerate(
@@ -265,7 +265,7 @@ def busy(host: Host, cpu: int, received: float) -> dict[str, float]:
 
 def _stat(host: Host, moment: int) -> str:
     rows = ["cpu  0 0 0 0 0 0 0 0 0 0"]
-    at = 1000 + MOMENTS[moment]
+    at = 1000 + host.moments[moment]
     for cpu, received in enumerate(host.received()):
         shares = busy(host, cpu, received)
         share = {name: round(value * at * 100) for name, value in shares.items()}
@@ -350,7 +350,7 @@ def _conntrack(host: Host, moment: int) -> Iterator[tuple[str, str]]:
 
 def _process(host: Host, one: Process, moment: int) -> Iterator[tuple[str, str]]:
     here = f"/proc/{one.pid}"
-    at = 400 + MOMENTS[moment]
+    at = 400 + host.moments[moment]
     user, system = round(one.user * at * 100), round(one.system * at * 100)
     flags = 0x00208040 if one.kernel else 0x00400100
     words = ["S", "1", "1", "1", "0", "-1", str(flags), "0", "0", "0", "0", str(user), str(system),

@@ -14,7 +14,6 @@ from random import Random
 from typing import Final
 
 MOMENTS: Final = (0.0, 5.25, 10.5)  # seconds: each collector is read twice but the rarest
-_STEPS: Final = tuple(pairwise(MOMENTS))
 
 
 @dataclass
@@ -85,6 +84,7 @@ class Flow:
     remote: str
     local_port: int
     remote_port: int
+    local: str = ""  # empty: the address of the first interface
     tx: float = 1e5  # bytes per second
     rx: float = 1e5
     rtt: int = 300  # us
@@ -104,6 +104,7 @@ class Flow:
     notsent: int = 0
     app_limited: bool = True
     options: int = 0b0111  # timestamps, SACK, window scaling
+    scales: int = 0x77  # of the windows of both ends, a half byte each
     congestion: str = "cubic"
     backoff: int = 0
     acked: int | None = None  # bytes since it began; None: drawn
@@ -151,6 +152,7 @@ class Host:
     kernel: tuple[int, int]
     release: str
     cpus: int
+    moments: tuple[float, ...] = MOMENTS
     nodes: int = 1
     smt: bool = False
     arch: str = "x86"
@@ -229,7 +231,7 @@ class Host:
 
     def count(self, name: str, rate: float, moment: int, *, bits: int = 64) -> int:
         """A counter at a moment: a start of its own, and its rate over time with noise."""
-        start, seconds = _course(self.seed, name)
+        start, seconds = _course(self.seed, name, self.moments)
         return (start + round(rate * seconds[moment])) % (1 << bits)
 
     def received(self) -> list[float]:
@@ -242,11 +244,11 @@ class Host:
 
 
 @lru_cache(maxsize=1 << 14)
-def _course(seed: str, name: str) -> tuple[int, tuple[float, ...]]:
+def _course(seed: str, name: str, moments: tuple[float, ...]) -> tuple[int, tuple[float, ...]]:
     """The start of a counter of a host, and the seconds until each moment, with noise."""
     draw = Random(f"{seed} count {name}")
     start = draw.choice((0, draw.randrange(1 << 12), draw.randrange(1 << 30)))
-    steps = ((after - before) * draw.uniform(0.93, 1.07) for before, after in _STEPS)
+    steps = ((after - before) * draw.uniform(0.93, 1.07) for before, after in pairwise(moments))
     return start, (0.0, *accumulate(steps))
 
 

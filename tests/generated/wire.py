@@ -15,7 +15,7 @@ from typing import Final
 
 import nft_bytes
 from generated.ioctls import FEATURES, MODES, feature_bits, ioctls, parent
-from generated.model import MOMENTS, Flow, Host, Listener, Port
+from generated.model import Flow, Host, Listener, Port
 from netlink_bytes import (
     bitset,
     counters,
@@ -143,15 +143,17 @@ def _routes(host: Host) -> Iterator[bytes]:
 
 
 def _qdisc(host: Host, port: Port, moment: int) -> bytes:
-    sent = host.count(f"{port.name} tx", port.tx_packets, moment)
+    whole_port = host.count(f"{port.name} tx", port.tx_packets, moment)
     drops = host.count(f"{port.name} qdisc", port.qdisc_drops, moment) if port.qdisc_drops else 0
-    basic = struct.pack("=QI4x", sent * port.tx_size, sent & 0xFFFFFFFF)
     queued = port.qdisc_backlog
     made = b""
     for place in range(port.queues + 1 if port.qdisc == "mq" else 1):
-        kind, root = port.qdisc, 0xFFFFFFFF
+        kind, root, sent = port.qdisc, 0xFFFFFFFF, whole_port
         if place:
             kind, root = "fq_codel", 0x10000 | place
+            each = port.tx_packets / port.queues
+            sent = host.count(f"{port.name} tx queue {place - 1}", each, moment)
+        basic = struct.pack("=QI4x", sent * port.tx_size, sent & 0xFFFFFFFF)
         whole = place == 0
         stats = struct.pack("=5I", queued, queued * port.tx_size, drops & 0xFFFFFFFF, 0, 0)
         if not whole and place > 1:
@@ -268,7 +270,7 @@ def _sockets(host: Host, moment: int) -> Iterator[bytes]:
             cookie += 100_000 * moment
             flow = replace(flow, local_port=flow.local_port + 1000 * moment)  # noqa: PLW2901
         info = _tcp_info(host, flow, moment)
-        yield _socket(cookie, flow, own, 1, flow.recv_q, flow.send_q, info)
+        yield _socket(cookie, flow, flow.local or own, 1, flow.recv_q, flow.send_q, info)
 
 
 def _socket(
@@ -310,10 +312,10 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
     put(2, "B", flow.backoff)  # retransmissions without an answer
     put(4, "B", flow.backoff)
     put(5, "B", flow.options)
-    put(6, "B", 0x77 if flow.options & 4 else 0)
+    put(6, "B", flow.scales if flow.options & 4 else 0)
     put(7, "B", int(flow.app_limited))
     for at, value in (
-        (16, flow.mss), (20, 536), (24, min(flow.cwnd, 1 + flow.send_q // flow.mss)),
+        (16, flow.mss), (20, 536), (24, min(flow.cwnd, (flow.tx > 0) + flow.send_q // flow.mss)),
         (32, flow.lost), (60, 1500 if flow.mss < 1500 else 9000), (64, flow.rcvbuf // 2),
         (68, flow.rtt),
         (72, flow.rtt // 5), (76, 0x7FFFFFFF), (80, flow.cwnd), (84, flow.mss),
@@ -321,19 +323,19 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
     ):  # fmt: skip
         put(at, "I", value)
     put(100, "I", sum_of("retransmits", flow.retransmits) % (1 << 32) if flow.retransmits else 0)
-    put(104, "Q", 1 << 40)
+    put(104, "Q", 1 << 40 if flow.tx else 2e6 * flow.cwnd * flow.mss / flow.rtt)
     put(120, "Q", sum_of("acked", flow.tx) if flow.acked is None else flow.acked)
     put(128, "Q", sum_of("received", flow.rx) if flow.received is None else flow.received)
     put(136, "I", sum_of("out", segments) % (1 << 32))
     put(140, "I", sum_of("in", segments) % (1 << 32))
     put(152, "I", sum_of("data in", flow.rx / segment) % (1 << 32))
     put(156, "I", sum_of("data out", flow.tx / segment) % (1 << 32))
-    put(160, "Q", max(1, flow.tx))
+    put(160, "Q", flow.tx)
     for at, _name, share in (
         (168, "busy", flow.busy), (176, "rwnd", flow.rwnd_limited),
         (184, "sndbuf", flow.sndbuf_limited),
     ):  # fmt: skip
-        put(at, "Q", round(share * 1e6 * (3 + MOMENTS[moment])))
+        put(at, "Q", round(share * 1e6 * (3 + host.moments[moment])))
     put(192, "I", sum_of("delivered", flow.tx / flow.mss) % (1 << 32))
     put(200, "Q", sum_of("acked", flow.tx))
     put(208, "Q", 0)

@@ -18,10 +18,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nettop import collect
-from nettop.host.recording import Record, Replay
-from nettop.sampling.sampler import Sampler
-
 HERE = Path(__file__).parent
 
 
@@ -237,27 +233,6 @@ def vm_rss(name: str, comment: str, *, written: bool) -> Callable[[Path], None]:
     return make
 
 
-def demo(out: Path) -> None:
-    """What `nettop --demo` plays: losses of a ring throughout, beside them a flow that moves.
-
-    What ships, rules/demo.host.gz, is a stretch of it, cut by `stretch` and made even by `even.py`.
-    """
-    nic, here = os.environ["LAB_VMXNET3"], os.environ["LAB_VMXNET3_HERE"]
-    peer = "ip netns exec peer iperf3 -c"
-    sh(f"ethtool -G {nic} rx 32")
-    time.sleep(2)
-    with running("iperf3 -s"), running("iperf3 -s -p 5202"):
-        listening()
-        listening(5202)
-        with (
-            running(f"{peer} {here} -u -b 0 -l 1400 -t 400 -P 2"),
-            running(f"{peer} {here} -p 5202 -t 400 -b 8M"),
-            carrying(nic),
-        ):
-            comment = "vmxnet3 whose receive ring of 32 overflows. Linux 6.1 in emulation."
-            record("demo", comment, out, seconds=32)
-
-
 def demo_ends(out: Path) -> None:
     """What `nettop --demo ends` plays: a small receive buffer there limits a flow over 20 ms.
 
@@ -280,21 +255,7 @@ def demo_ends(out: Path) -> None:
         subprocess.run([*nettop, "--comment", comment], check=True)
 
 
-def stretch(archive: str, first: int, count: int) -> str:
-    """Part of a recording: `count` moments from number `first` on."""
-    source = Replay(archive)
-    for _ in range(first):
-        source.wait(0)
-    tape = Record(source, comment=source.comment)
-    sampler = Sampler(tape)
-    for _ in range(count):
-        sampler.take(collect.names())
-        tape.wait(0)
-    return tape.archive()
-
-
 HOSTS: dict[str, Callable[[Path], None]] = {
-    "demo": demo,
     "demo-ends": demo_ends,
     "guest-idle": here_idle,
     "guest-transfer": guest_transfer,

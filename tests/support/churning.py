@@ -38,7 +38,7 @@ class Churning(Replay):
         super().__init__(load(str(HOST)), loop=True)
         self.frame = self.turn = 0
         self.interfaces = interfaces
-        self.devices = sorted(set(re.findall(r"\benp\d+s\d+\b", "\n".join(self._tree))))
+        self.devices = sorted(set(re.findall(r"\bens\d\w+\b", "\n".join(self._tree))))
         self.renames = self._renames()
 
     def wait(self, seconds: float) -> bool:

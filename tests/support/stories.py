@@ -1,15 +1,14 @@
-"""The four scenes of the README: problem, finding, change applied, change proved."""
+"""Results, published tables and the cured state of the lossy host."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
 
-from scenes import FAR, RING, SACK, WALL, limits, lossy, lossy_flows
+from scenes import RING, WALL, limits, lossy, lossy_flows
 
 from nettop.facts import Facts
-from nettop.views.scene import JournalEntry, Note, Paper, Pending, Scene, StoredResult
-from nettop.views.view import View
+from nettop.views.scene import Paper, StoredResult
 
 RATE = 938.4e6 / 8  # bytes/s received without drops
 
@@ -44,22 +43,6 @@ def cured() -> Facts:
         flows=(replace(flows[0], limit="wire"), *flows[1:]),
         paths=(replace(path, stages=tuple(stages), lost=0.0, worst=None),),
     )  # fmt: skip
-
-
-def applied() -> Scene:
-    """Six seconds after `a`: the drops have stopped, the countdown runs."""
-    entry = JournalEntry("14", WALL + 61, "ring.rx@eth0", "256", "512", "pending", RING.id, "root")
-    return replace(
-        lossy(),
-        facts=cured(),
-        findings=(FAR, SACK),
-        wall=WALL + 67,
-        journal=(entry,),
-        pending=(Pending("14", "ring.rx@eth0", WALL + 91),),
-        notes=(
-            Note("ring.rx@eth0: 256 → 512: pending (read back after the link came up)", "warn"),
-        ),
-    )
 
 
 PROOF = StoredResult(
@@ -110,25 +93,4 @@ PAPERS = (
 )  # fmt: skip
 
 
-def proved() -> Scene:
-    """The proof: five pairs, kept."""
-    entry = JournalEntry("14", WALL + 61, "ring.rx@eth0", "256", "512", "applied", RING.id, "root")
-    return replace(
-        applied(), journal=(entry,), pending=(), wall=WALL + 520,
-        results=(PROOF, BEFORE, LATENCY, STUDY), studies=PAPERS,
-        notes=(Note(f"{RING.id}: better; kept", "good"),),
-    )  # fmt: skip
-
-
 FORM = {"tool": "bulk", "to": "192.0.2.20", "peer": "ssh vm8", "streams": "4"}
-
-
-def scene_and_view(at: int) -> tuple[Scene, View]:
-    """The scene and the view of step 1 to 4 of the story."""
-    if at == 1:
-        return lossy(), View()
-    if at == 2:
-        return lossy(), View(pane="advisor").at(open=RING.id)
-    if at == 3:
-        return applied(), View()
-    return proved(), View(pane="tests", form=FORM).at(on=f"result.{PROOF.id}")

@@ -11,12 +11,12 @@ from nettop.terms.text import Line, text_of
 from nettop.views.scene import Scene
 
 RATE = re.compile(r"(?<![\d.])\d[\d.]* [kMGT]?b/s")
-# what else it is, within so many columns before or behind it
+# what else it is, within so many columns before or behind it, spaces of a table counted once
 OTHER = re.compile(
-    r"mean|peak|≤|≥|–|most|next:|pacing|delivery|carr|link|GT/s|together|windows| · $"
+    r"mean|peak|≤|≥|–|most|next:|pacing|delivery|carr|link|fastest mode|GT/s|together|windows| · $"
     r"|limits \S+ to|_RATE is|acknowledged"
 )
-NEAR = 34
+NEAR = 40
 SCALE = re.compile(r"^[│ ]*[\d.]+ [kMGT]?b/s +[\u2800-\u28ff]?")  # of a graph
 
 
@@ -41,7 +41,7 @@ def others(scene: Scene, rows: list[Line]) -> Iterator[str]:
         if SCALE.match(row):
             continue
         for found in RATE.finditer(row):
-            before = row[max(0, found.start() - NEAR) : found.start()]
+            before = re.sub(" +", " ", row[: found.start()])[-NEAR:]
             behind = row[found.end() :].startswith(" configured")
             if found[0] not in right and not behind and not OTHER.search(before):
                 yield f"{found[0]}: {row}"

@@ -27,8 +27,8 @@ from nettop.views.scene import RunningTest, Scene, origin_of
 from nettop.views.view import View
 
 RULES = Path(__file__).parents[2] / "rules"
-FINDING = "rx-ring-overrun@enp0s12"
-SETTING = "ring.rx@enp0s12"
+FINDING = "rx-ring-overrun@ens2np0"
+SETTING = "ring.rx@ens2np0"
 
 
 class Stage:
@@ -71,7 +71,7 @@ class Stage:
 
     def ring(self) -> int | None:
         assert self.scene.facts is not None
-        return next(one.ring.rx for one in self.scene.facts.nics if one.name == "enp0s12")
+        return next(one.ring.rx for one in self.scene.facts.nics if one.name == "ens2np0")
 
 
 @pytest.fixture
@@ -93,14 +93,14 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
 
 
 def test_a_change_is_played_confirmed_and_undone(stage: Stage) -> None:
-    assert stage.ring() == 32
+    assert stage.ring() == 1024
     stage.press("apply")
     question = stage.scene.question
     assert question is not None
     assert question.title == f"DEMO, nothing of this host is changed: Apply {FINDING}"
-    assert question.changes == ((SETTING, "32", "4096"),)
+    assert question.changes == ((SETTING, "1024", "8192"),)
     stage.agree()
-    until(lambda: stage.step() is not None and stage.ring() == 4096)
+    until(lambda: stage.step() is not None and stage.ring() == 8192)
     (entry,) = stage.scene.journal
     assert (entry.setting, entry.state, entry.user) == (SETTING, "pending", "demo")
     assert stage.scene.pending[0].deadline == entry.wall + CONFIRM
@@ -112,7 +112,7 @@ def test_a_change_is_played_confirmed_and_undone(stage: Stage) -> None:
     assert stage.scene.question is not None
     stage.agree()
     assert stage.scene.journal[0].state == "undone"
-    until(lambda: stage.step() is not None and stage.ring() == 32)
+    until(lambda: stage.step() is not None and stage.ring() == 1024)
 
 
 def test_a_change_that_nobody_confirms_is_reverted_and_told(stage: Stage) -> None:
@@ -120,8 +120,8 @@ def test_a_change_that_nobody_confirms_is_reverted_and_told(stage: Stage) -> Non
     stage.agree()
     until(lambda: bool(stage.step().journal) and stage.scene.journal[0].state == "reverted")
     assert stage.scene.pending == ()
-    assert any("reverted to 32: not confirmed" in one.text for one in stage.scene.notes)
-    until(lambda: stage.step() is not None and stage.ring() == 32)
+    assert any("reverted to 1024: not confirmed" in one.text for one in stage.scene.notes)
+    until(lambda: stage.step() is not None and stage.ring() == 1024)
 
 
 def test_a_proof_is_played_from_the_rates_of_both_courses(stage: Stage) -> None:
@@ -152,12 +152,12 @@ def test_after_a_change_the_verdict_is_of_the_time_since(stage: Stage) -> None:
     stage.actions.playing.altered = stage.observer.refresh  # type: ignore[union-attr]
     stage.press("apply")
     stage.agree()
-    until(lambda: stage.step() is not None and stage.ring() == 4096)
+    until(lambda: stage.step() is not None and stage.ring() == 8192)
     stage.step()
     stage.step()
     assert stage.scene.facts is not None
-    ways = [one for one in stage.scene.facts.limits if one.target == "enp0s12"]
-    assert {one.stage.stage for one in ways if one.direction == "rx"} == {"peer"}
+    ways = [one for one in stage.scene.facts.limits if one.target == "ens2np0"]
+    assert {one.stage.stage for one in ways if one.direction == "rx"} == {"wire"}
 
 
 def test_a_running_proof_tells_no_gain_before_both_sides_were_measured(stage: Stage) -> None:
@@ -200,7 +200,7 @@ def test_a_proof_that_is_stopped_keeps_nothing(stage: Stage) -> None:
 def test_the_demo_says_what_it_is_and_refuses_what_it_does_not_play(stage: Stage) -> None:
     view = page.painted(stage.scene, View(), 120, 40)
     text = words(page.compose(stage.scene, view, 120, 40))
-    assert "DEMO of host" in text
+    assert "DEMO of dtn1" in text
     assert "a apply  p prove" in text
     offered = {one.action for one in hints.hints(stage.scene, view)}
     assert {"apply", "prove"} <= offered

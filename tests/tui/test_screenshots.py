@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 
+import demo_story
 import pytest
 import stories
 from golden_text import same
@@ -35,7 +36,7 @@ class Shot:
 
     def scene(self) -> tuple[Scene, View]:
         if self.host.startswith("story"):
-            return stories.scene_and_view(int(self.host[-1]))
+            return demo_story.scene_and_view(int(self.host[-1]))
         if self.host in SCENES:
             return SCENES[self.host](), self.view
         return recorded(self.host, self.view.pane), self.view

@@ -1,7 +1,7 @@
 """Open the screen: live cores, queues, drops and findings of this host or of a recording.
 
 nettop                            this host; `nettop top` is the same
-nettop --demo                     a recorded host
+nettop --demo                     a host that should receive 100 Gbit/s, generated
 nettop --demo ends                a transfer that was recorded at both ends
 nettop --host "ssh web1"          another host, where nothing is installed
 nettop --host "ssh web1" --install    the same; nettop is put there, so that changes work there
@@ -43,8 +43,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     source_arguments(parser)
     parser.add_argument(
         "--demo", nargs="?", const="ring", choices=tuple(DEMOS),
-        help="play a recording that is part of nettop: a receive ring that loses packets (ring, the"
-             " default), or both ends of a transfer (ends)",
+        help="play a host that is part of nettop: a receive ring that loses packets at 100 Gbit/s"
+             " (ring, the default), or both ends of a transfer (ends)",
     )  # fmt: skip
     interface_argument(parser, "initial interface")
     duration_argument(parser, "--interval", "time between samples (1)")
