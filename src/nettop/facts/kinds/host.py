@@ -214,6 +214,9 @@ class HostFact:
     tcp_unsigned: float | None = _SNMP.tcp_unsigned
     ip_unreachable: float | None = _SNMP.ip_unreachable
     too_big_sent: float | None = _SNMP.too_big_sent
+    balanced: float | None = gauge(
+        "connections to virtual services of IPVS opened", "connections/s", default=None
+    )
 
 
 KIND = Kind(

@@ -243,6 +243,7 @@ class Nic:
     )
     xdp_program: str | None = gauge("number of its XDP program", default=None)
     rss_obeyed: bool | None = gauge("queue counters match the RSS table", default=None)
+    can: bool = gauge("CAN bus: no protocol above it sends a lost frame again", default=False)
     connections_left: int | None = gauge(
         "connections left in the provider's limit", "connections", default=None
     )
