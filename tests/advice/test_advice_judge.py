@@ -54,6 +54,15 @@ def test_a_rule_must_hold(rule: Any) -> None:
     assert counts == [[], [], [], [3], [4], [5]]
 
 
+def test_a_source_with_a_condition_is_cited_where_that_holds(rule: Any) -> None:
+    one = rule(f'{WHEN}\n[[source]]\ndoc = "large"\nif = "nic.mtu > 8000"')
+    cited = []
+    for mtu in (1500, 9000):
+        (finding,) = judged(one, at(0.0, nic={**DROPS, "mtu": mtu})).findings
+        cited.append([cite["doc"] for cite in finding.sources])
+    assert cited == [["a book"], ["large", "a book"]]
+
+
 def test_a_break_starts_the_time_again(rule: Any) -> None:
     judge = Judge([rule(f"{WHEN}\nhold = 2")])
     seen = []

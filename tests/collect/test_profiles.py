@@ -50,6 +50,7 @@ PATHS = {
     "crypto": f"{CALL};tls_push_record;crypto_aead_encrypt;aes_gcm_enc_update_vaes_avx10_256",
     "wakeups": f"{SOFT};ip_rcv;tcp_rcv_established;sock_def_readable;try_to_wake_up",
     "pages": f"{SOFT};my_poll;page_pool_alloc_pages",
+    "cgroup statistics": "do_syscall_64;vfs_read;seq_read;memcg_stat_show;mem_cgroup_iter",
     "poll": "entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_epoll_wait;do_epoll_wait",
     "interrupts": "do_idle;default_idle;asm_common_interrupt",
     "idle": "cpu_startup_entry;do_idle;cpuidle_idle_call;default_idle;pv_native_safe_halt",

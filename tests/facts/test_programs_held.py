@@ -12,6 +12,7 @@ from nettop.collect import (
     failed_calls,
     program_states,
     socket_owners,
+    sockets_udp,
     threads,
     tun_readers,
     waits,
@@ -127,6 +128,25 @@ def test_of_processes_with_one_socket_the_one_that_is_held_decides() -> None:
     rows = [socket_owners.Row(7, pid, "app") for pid in (9, 10, 11)]
     found = facts(program(), program(10), program(11, thaw=V2), socket_owners=rows)
     assert found[9].state == "frozen"
+
+
+@pytest.mark.parametrize(("now", "before", "drops", "state"), [
+    (9000, 9000, 90.0, "events"),  # full, and stays so
+    (0, 9000, 90.0, ""), (4000, 9000, 90.0, ""), (9000, 4000, 90.0, ""),  # it reads in bursts
+    (4000, 9000, 0.0, "events"),  # nothing is lost
+])  # fmt: skip
+def test_a_program_that_reads_its_datagrams_takes_what_waits(
+    now: int, before: int, drops: float, state: str
+) -> None:
+    row = sockets_udp.Row(4, "0.0.0.0", 5004, "0.0.0.0", 0, False, 0, now, 0, int(drops))
+    entry = Entry(row, before=altered(row, recv_q=before, drops=0), seconds=1.0)
+    frame = Frame(0.0, 0.0, {
+        "program_states": (Entry(program()),), "sockets_udp": (entry,),
+        "socket_owners": (Entry(socket_owners.Row(4, 9, "app")),),
+        "waits": (Entry(thread(call="poll", kind="events")),),
+    })  # fmt: skip
+    known: Any = SimpleNamespace(more={}, processes=(), flows=(), nics=())
+    assert [one.state for one in build(frame, known)] == [state]
 
 
 HOST: dict[str, Any] = {"all_tasks": 300, "pid_max": 32768, "threads_max": 9000}

@@ -7,7 +7,7 @@ import struct
 import nft_bytes
 from netlink_bytes import message
 
-from nettop.collect import nftables, routing_rules, xfrm_policies
+from nettop.collect import nft_chains, nftables, routing_rules, xfrm_policies
 from nettop.host.netlink import route, xfrm
 from nettop.host.netlink.codec import attribute
 from nettop.host.pseudonyms import Names
@@ -39,6 +39,15 @@ def test_rules_of_a_firewall_keep_counters_and_verdicts_only() -> None:
         (row.rule, row.hook, row.packets) for row in before
     ]
     assert {row.chain for row in after[:2]} == {after[0].chain}
+
+
+def test_what_sets_the_mss_stays_and_the_data_of_a_target_goes() -> None:
+    sets = nft_bytes.expression("exthdr", attribute(2, b"\2"), nft_bytes.be32(7, 8))
+    target = nft_bytes.expression("target", nft_bytes.text(1, "TCPMSS"), attribute(3, PEER))
+    for one in (sets, target):
+        clean = scrubbed("netlink/netfilter/rules", nft_bytes.rule("x", 1, one), Names(KEY))
+        assert PEER not in clean
+        assert [row.clamps for row in nft_chains.parse(b"", clean)] == [True]
 
 
 def test_ipsec_policies_keep_no_address() -> None:

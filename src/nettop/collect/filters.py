@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, attributes, decode, messages
 from ..host.source import Source
@@ -69,7 +69,7 @@ class Row:
     action: str = gauge("gact police redirect mirror …; program: a BPF program decides")
     target: str = gauge("interface to which it redirects or mirrors", default="")
     program: str = gauge("name of its BPF program", default="")
-    rate: float | None = gauge("rate of a policer", "bit/s", default=None)
+    rate: float | None = maybe("rate of a policer", "bit/s")
     bytes: int | None = counter("bytes that reached the action", "bytes", default=None)
     packets: int | None = counter("packets that reached the action", "packets", default=None)
     drops: int | None = counter(

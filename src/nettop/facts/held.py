@@ -88,9 +88,9 @@ STATES: Final[Mapping[str, State]] = {
         "that one",
     ),
     "events": State(
-        "waits for events in {call}() and does not take them",
-        "Its limit of connections or of workers is reached, or its event loop no longer watches "
-        "the socket: raise the limit, or restart it",
+        "waits for events in {call}()",
+        "It does not take what waits: its limit of connections or of workers is reached, or its "
+        "event loop no longer watches the socket. Raise the limit, or restart it",
     ),
 }  # fmt: skip
 

@@ -102,6 +102,7 @@ _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
 STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
 
+_CAN: Final = 280  # ARPHRD_CAN
 _MACVLAN: Final = ("macvlan", "macvtap")
 _WIRED: Final = ("nic", "wireless", "bond", "vlan")
 
@@ -212,6 +213,7 @@ def _port(
         promisc=True if link.promiscuity else promisc,
         promisc_set=link.promisc,
         promisc_users=link.promiscuity,
+        can=link.type == _CAN,
         macvlans=len(many["macvlans"]) if link.index is not None else None,
         address=link.address,
         addresses=tuple(item.address for item in many["addresses"]),

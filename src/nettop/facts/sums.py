@@ -130,6 +130,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     sent, again = values["tcp_out"], values["tcp_retrans"]
     idle = [one.idle for one in load.values()]
     track: Entry[ConntrackRow] | None = next(iter(frame.tables.get("conntrack", ())), None)
+    balancer: Entry[IpvsRow] | None = next(iter(frame.tables.get("ipvs", ())), None)
     return replace(
         still.host,
         **values,  # type: ignore[arg-type]
@@ -150,9 +151,8 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_failures=track.rate("failures") if track is not None else None,
         conntrack_invalid=track.rate("invalid") if track is not None else None,
         firewall=_firewall(frame, track),
-        ip_vanished=vanished(
-            rate, frame.tables.get("nftables", ()), next(iter(frame.tables.get("ipvs", ())), None)
-        ),
+        balanced=balancer.rate("connections") if balancer is not None else None,
+        ip_vanished=vanished(rate, frame.tables.get("nftables", ()), balancer),
         ip_unsent=_unsent(rate),
         silent_drops=_silent(frame.tables.get("nftables", ())),
         drops_told="drop_reasons" in frame.tables,

@@ -103,7 +103,7 @@ _VERDICT: Final[Rules] = {1: _blank, 2: _inside({2: _blank})}  # a value; the ch
 
 
 def _expressions(value: bytes, names: Names) -> bytes:
-    """The expressions of a rule: counters and verdicts stay, the data of all others is zeroed."""
+    """The expressions of a rule: counters, verdicts, what sets the MSS stay; others are zeros."""
     return _replaced(value, {1: _expression}, names)
 
 
@@ -112,7 +112,12 @@ def _expression(value: bytes, names: Names) -> bytes:
         number: value[start:end].rstrip(b"\0")
         for number, start, end in attributes(value, 0, len(value))
     }
-    rules = {b"counter": {}, b"immediate": {2: _inside({2: _inside(_VERDICT)})}}
+    rules = {
+        b"counter": {},
+        b"exthdr": {},  # numbers only: which header or option, and the registers
+        b"immediate": {2: _inside({2: _inside(_VERDICT)})},
+        b"target": {2: _inside({3: _blank})},  # the name of the target stays, such as TCPMSS
+    }
     return _replaced(value, rules.get(kinds.get(1, b""), {2: _blank}), names)
 
 

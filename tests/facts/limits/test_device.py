@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from flow_tables import Tables, task
 from limit_frames import flow, limits, moment
-from limit_situations import counters
+from limit_situations import counters, sender
+from limit_situations import device as losing
 from nic_tables import joined, link, stats
 
 from nettop.collect import (
@@ -187,3 +188,19 @@ def test_a_ring_that_nobody_empties_is_told_from_a_full_one(passed: int, why: st
         if one.over == "nic" and one.direction == "rx"
     ]  # fmt: skip
     assert received.stage.because == f"730 packets/s lost: {why}"
+
+
+@pytest.mark.parametrize(("notsent", "again", "stage"), [
+    (500_000, 0, "provider"), (0, 40, "provider"), (0, 0, "application"),
+])  # fmt: skip
+def test_an_allowance_limits_no_flow_of_which_nothing_waits(
+    notsent: int, again: int, stage: str
+) -> None:
+    """Others spend it: what is forwarded, such as by a NAT instance."""
+
+    def make(second: float) -> Tables:
+        rates = {"total_retrans": again, "busy_time": 30_000}
+        tables: Tables = sender(second, notsent=notsent, rates=rates, more=losing(second, pps=800))
+        return tables
+
+    assert flow(limits(make)).stage.stage == stage

@@ -50,6 +50,24 @@ def test_a_rule_that_matches_and_drops_stops_the_packets(rule: tuple[Any, ...]) 
     assert decider.change == "nft delete rule inet t c handle 2"
 
 
+BY = "(hook output, inet t) drops the same packets: nft"
+
+
+@pytest.mark.parametrize(("rules", "drops", "then"), [
+    (((*PORT80, DROP), (*TCP, DROP)), False,
+     f"; then rule 3 of chain c {BY} delete rule inet t c handle 3"),
+    (((*PORT80, DROP),), True,
+     f"; then the policy of chain c {BY} add rule inet t c tcp dport 80 accept"),
+    (((*PORT80, DROP), (ACCEPT,)), True, ""),
+])  # fmt: skip
+def test_what_drops_the_packets_once_a_rule_is_deleted_is_told(
+    rules: tuple[Any, ...], drops: bool, then: str
+) -> None:
+    decider = went(FAR, ruled(*rules, drops=drops), port=80).decider
+    assert decider is not None
+    assert decider.change == f"nft delete rule inet t c handle 2{then}"
+
+
 @pytest.mark.parametrize(
     "rule", [(*ESTABLISHED, DROP), (*ARRIVES_B0, DROP), (("counter",),), (ACCEPT,)]
 )

@@ -306,7 +306,11 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
         why=rule.words.why.prose(scope),
         held=held,
         evidence=tuple(_evidence(reads)),
-        sources=rule.words.sources,
+        sources=tuple(
+            cite
+            for cite, holds in zip(rule.words.sources, rule.words.applies, strict=True)
+            if holds is None or evaluate(holds, scope).value is True
+        ),
         competing=rule.words.competing,
         wanted=cure.wanted,
         advice=cure.advice,

@@ -29,7 +29,7 @@ _KEYS: Final = (
     "limits", "fix", "test",
 )  # fmt: skip
 _OLDER: Final = ("encodes", "competing", "safety")  # no longer written, and still read
-_CITE: Final = ("paper", "doc", "place", "figure", "url", "note", "because")
+_CITE: Final = ("paper", "doc", "place", "figure", "url", "note", "because", "if")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice", "relieves")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
@@ -96,12 +96,16 @@ class _Builder:
 
     def words(self) -> Words:
         cites = [*self.each("source", self.cite), *self.each("competing", self.cite)]
+        applies = self.each("source", self.applies)
         return Words(
             title=self.template("title"),
             why=self.template("why"),
             expected=self.template("expected"),
             show=tuple(self.expression("show", text) for text in self.list_of("show")),
             sources=tuple(cite for cite in cites if "because" not in cite),
+            applies=tuple(
+                one for one, cite in zip(applies, cites, strict=False) if "because" not in cite
+            ),
             competing=tuple(cite for cite in cites if "because" in cite),
             fixes=tuple(self.each("fix", self.fix)),
         )
@@ -198,12 +202,16 @@ class _Builder:
 
     def cite(self, where: str, table: Table) -> Cite:
         self.keys(where, table, _CITE)
-        cite = {key: self.text_of(key, table, where).strip() for key in table}
+        cite = {key: self.text_of(key, table, where).strip() for key in table if key != "if"}
         if not (table.get("paper") or table.get("doc")):
             raise self.wrong(where, "a source has either paper or doc")
         if where.startswith("competing") and not table.get("because"):
             raise self.wrong(where, "because is missing: why this advice does not apply here")
         return cite
+
+    def applies(self, where: str, table: Table) -> Expression | None:
+        """The condition of a source."""
+        return self.condition(f"{where}.if", self.text_of("if", table)) if "if" in table else None
 
     def unless(self, where: str, table: Table) -> Unless:
         self.keys(where, table, ("when", "say"))

@@ -33,8 +33,8 @@ of one file (at the end). Keys (* marks required keys):
               0: concerns correctness or safety, not speed; a test cannot show it, so `tune` names
               it and leaves it to `apply`
     [limits]  named numbers or lists of texts, used as limits.NAME; users can override them
-    [[source]]*     paper or doc, place, figure; url and note optional. With because it is contrary
-                    advice: why it does not apply here
+    [[source]]*     paper or doc, place, figure; url and note optional. With if it is shown where
+                    that holds. With because it is contrary advice: why it does not apply here
     [[fix]]         set + to, or advice; optional if, each, experiment, and relieves: of the stages
                     that the rule relieves, those that this fix does
     [[test]]*       at least one with a finding and one without; tests come LAST in file or case
@@ -173,6 +173,7 @@ class Words:
     expected: Template
     show: tuple[Expression, ...] = ()
     sources: tuple[Cite, ...] = ()
+    applies: tuple[Expression | None, ...] = ()  # on which targets each source is shown
     competing: tuple[Cite, ...] = ()
     fixes: tuple[Fix, ...] = ()
 

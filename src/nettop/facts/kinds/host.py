@@ -188,6 +188,9 @@ class HostFact:
     tcp_unsigned: float | None = _SNMP.tcp_unsigned
     ip_unreachable: float | None = _SNMP.ip_unreachable
     too_big_sent: float | None = _SNMP.too_big_sent
+    balanced: float | None = maybe(
+        "connections to virtual services of IPVS opened", "connections/s"
+    )
 
 
 KIND = Kind(

@@ -203,6 +203,7 @@ class Nic:
     xdp_mode: str | None = maybe("attachment of the XDP program: driver generic offload multi")
     xdp_program: str | None = maybe("number of its XDP program")
     rss_obeyed: bool | None = maybe("queue counters match the RSS table")
+    can: bool = gauge("CAN bus: no protocol above it sends a lost frame again", default=False)
     connections_left: int | None = maybe("connections left in the provider's limit", "connections")
 
 

@@ -17,7 +17,7 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..held import STATES
 from ..kind import Kind
-from ..standing import programs, standing, unanswered
+from ..standing import Standing, programs, standing, unanswered
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST: Final = 3  # ports that are named
+EVENTS: Final = "events"  # it waits for data or connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,11 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
     behind = {row.pid: row.interface for row in frame.rows("tun_readers")}
     nics = {one.name: one for one in facts.nics if one.driver == "tun"} if behind else {}
     nic = {pid: nics[name] for pid, name in behind.items() if name in nics}
+    reads = _reads(frame)
+    states |= {
+        pid: Standing() for pid in reads  # what waits for it is data, and it takes that
+        if pid in states and states[pid].state == EVENTS and not waiting.get(pid)
+    }  # fmt: skip
     return tuple(
         Program(
             pid, row.name, state, does, cure, _ports(ports.get(pid, ())),
@@ -91,6 +97,20 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         )
         for pid, row in known.states.items() for state, does, cure, waits_for in (states[pid],)
     )  # fmt: skip
+
+
+def _reads(frame: Frame) -> set[int]:
+    """The processes that read a datagram socket which drops: its queue is empty, or it changed.
+
+    What nobody reads stays as it is once it is full.
+    """
+    moved = {
+        entry.now.inode for entry in frame.tables.get("sockets_udp", ())
+        if entry.rate("drops")
+        and (not entry.now.recv_q or (entry.past and entry.past.recv_q != entry.now.recv_q))
+    }  # fmt: skip
+    rows = frame.rows("socket_owners") if moved else ()
+    return {row.pid for row in rows if row.inode in moved and row.pid is not None}
 
 
 def _doors(facts: Facts) -> Mapping[int | None, list[int]]:
@@ -126,7 +146,8 @@ def _queue(nic: Nic | None) -> tuple[str | None, float | None, float | None]:
 
 KIND = Kind(
     Program, "programs",
-    needs=("program_states", "waits", "threads", "socket_owners", "sockets_tcp", "tun_readers"),
+    needs=("program_states", "waits", "threads", "socket_owners", "sockets_tcp", "sockets_udp",
+           "tun_readers"),
     build=build,
     target=lambda program: f"{program.name}[{program.pid}]", owner=attrgetter("name"),
     parents={"process": attrgetter("pid"), "nic": attrgetter("nic")},

@@ -6,7 +6,7 @@ limits, connection marks …) is evaluated as "may": what it may do is not visib
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -68,16 +68,19 @@ class End:
 
 
 def passed(
-    host: Host, hook: str, families: Sequence[str], packet: Packet
-) -> Iterator[tuple[HookRow, End, list[tuple[RuleRow, str]]]]:
+    host: Host, hook: str, families: Sequence[str], packet: Packet,
+    without: Collection[RuleRow] = (),
+) -> Iterator[tuple[HookRow, End, list[tuple[RuleRow, str]]]]:  # fmt: skip
     """Each base chain of a hook, how it ends for the packet, and what its rules may do.
 
     Only the first packet of a flow passes chains of type nat (nf_nat_core.c). A rule that leaves
     the packet untracked for sure is among them; it counts before tracking only (nft_ct.c).
+    `without`: rules that are deleted before.
     """
     rules: dict[tuple[str, str, str], list[RuleRow]] = {}
     for rule in host.frame.rows("nft_rules"):
-        rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
+        if rule not in without:
+            rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
     chains = [
         one for one in host.frame.rows("nft_hooks")
         if one.family in families and one.hook == hook

@@ -127,6 +127,14 @@ def _slot(look: Look, nic: Nic) -> Iterator[Reading]:
 
 
 def _provider(look: Look) -> Iterator[Reading]:
+    """The allowance that is exceeded, unless of a flow nothing waits and nothing is sent again.
+
+    Then others spend it: the rate of this flow is what its program sends.
+    """
+    if look.over == "flow" and look.sends and not (
+        look.often("notsent") or look.rated("total_retrans")
+    ):  # fmt: skip
+        return
     over = {
         "packets": "allowance_pps",
         "tracked connections": "allowance_conntrack",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ....collect.nft_rules import Row as RuleRow
 
 PLACE: Final = 80
+MOST: Final = 3  # rules in turn that would drop the same packets
 _HOOKS: Final = {
     OUT: ("output", "postrouting"), IN: ("prerouting", "input"),
     THROUGH: ("prerouting", "forward", "postrouting"),
@@ -43,7 +44,9 @@ def look(leg: Leg) -> Iterator[Step]:
             if (rule := untracking(chain, doubts)) is not None:
                 state, by = UNTRACKED, named(rule, chain)
             moot = (NOTRACK, MAY_NOTRACK if by else "")
-            yield from _told(leg, chain, ended, [one for one in doubts if one[1] not in moot], by)
+            told = [one for one in doubts if one[1] not in moot]
+            then = _then(leg, hook, families, packet, ended, by) if ended.drops(chain) else ""
+            yield from _told(leg, chain, ended, told, by, then)
     yield from _beside(leg)
 
 
@@ -91,10 +94,46 @@ def _packet(leg: Leg, hook: str) -> Packet:
     )  # fmt: skip
 
 
+def _then(
+    leg: Leg, hook: str, families: tuple[str, ...], packet: Packet, ended: End, left: str
+) -> str:  # fmt: skip
+    """What drops the packets at this hook once the rule is deleted, and what ends that; or empty.
+
+    Each rule that would drop them then is deleted too, up to a policy.
+    """
+    gone: list[RuleRow] = []
+    told = ""
+    while ended.rule is not None and len(gone) < MOST:
+        gone.append(ended.rule)
+        ends = passed(leg.host, hook, families, packet, gone)
+        found = next(((one, end) for one, end, _ in ends if end.drops(one)), None)
+        if found is None:
+            break
+        chain, ended = found
+        change = cure(ended.rule) if ended.rule is not None else _accepts(leg, chain, left)
+        told += f"; then {ended.drops(chain)} drops the same packets: {change}"
+    return told
+
+
+def _accepts(leg: Leg, chain: HookRow, left: str) -> str:
+    """The rule that lets the packets pass a chain whose policy drops them."""
+    port = 0 if leg.back else leg.flow.port
+    only = f"{leg.flow.protocol} dport {port} " if port else ""
+    only = "ct state established,related " if leg.back else only
+    if leg.back and left:  # no answer of the flow is established
+        only = f"{leg.flow.protocol} sport {leg.flow.port} " if leg.flow.port else ""
+    if leg.role == IN and leg.hop.interface == "lo" and not leg.question.arrives:
+        only = 'iifname "lo" ' if chain.hook != "output" else 'oifname "lo" '
+    return f"nft add rule {chain.family} {chain.table} {chain.chain} {only}accept"
+
+
 def _told(
-    leg: Leg, chain: HookRow, ended: End, doubts: list[tuple[RuleRow, str]], left: str
+    leg: Leg, chain: HookRow, ended: End, doubts: list[tuple[RuleRow, str]], left: str, then: str
 ) -> Iterator[Step]:
-    """The end of one base chain in words; `left`: the rule that left the flow untracked."""
+    """The end of one base chain in words.
+
+    `left`: the rule that left the flow untracked. `then`: what else a rule's deletion needs.
+    """
     place = f"{chain.family} {chain.table} {chain.chain}"
     show = f"nft -a list chain {place}"
     for rule, what in doubts:
@@ -117,19 +156,13 @@ def _told(
         return
     if who and by is not None:
         yield Step(
-            "hooks", STOPS, f"{who} drops {leg.what}{why}", show, cure(by),
+            "hooks", STOPS, f"{who} drops {leg.what}{why}", show, cure(by) + then,
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port
-        only = f"{leg.flow.protocol} dport {port} " if port else ""
-        only = "ct state established,related " if leg.back else only
-        if leg.back and left:  # no answer of the flow is established
-            only = f"{leg.flow.protocol} sport {leg.flow.port} " if leg.flow.port else ""
-        if leg.role == IN and leg.hop.interface == "lo" and not leg.question.arrives:
-            only = 'iifname "lo" ' if chain.hook != "output" else 'oifname "lo" '
         yield Step(
             "hooks", STOPS, f"{who} drops {leg.what} to {end(to, port) if port else to}{why}",
-            show, f"nft add rule {place} {only}accept" + (", or delete the rules with notrack for "
+            show, _accepts(leg, chain, left) + (", or delete the rules with notrack for "
             "this flow (nft -a list ruleset | grep notrack)" if left else ""),
         )  # fmt: skip
     elif not ended.verdict and chain.drops:
