@@ -308,7 +308,7 @@ def _print(
     print_lines(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     limit = words.busiest(facts.limits)
     if limit is not None:
-        print_lines(words.line(limit))
+        print_lines(words.line(limit) + words.together(limit, facts.limits))
     for text in _witness.accounting(facts):
         print_lines(text)
     lacking = shortfall(last.frame, live=source.live)

@@ -12,7 +12,7 @@ from limit_frames import flow, limits, moment
 from nettop.collect import qdiscs
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.headline import Headline
-from nettop.facts.limits.words import ended, line
+from nettop.facts.limits.words import ended, line, together
 
 
 def limit(
@@ -128,3 +128,10 @@ def test_a_thread_that_carries_more_than_the_rate_limits_in_part() -> None:
     full = replace(found, stage=replace(thread, held=0.97))
     assert "limited by CPU time" in line(full)
     assert "limited by CPU time" in line(replace(found, rate=30e9))
+
+
+def test_flows_of_one_program_that_one_stage_limits_are_summed() -> None:
+    first, *others = [limit("a>b", rate=4e9), limit("a>c", rate=3e9), limit("a>d", "cwnd", 1e9),
+                      limit("a>e", rate=2e9, process="rsync")]  # fmt: skip
+    assert together(first, [first, *others]) == "; 2 flows of iperf3 together 7 Gb/s"
+    assert together(first, [first, *others[1:]]) == ""

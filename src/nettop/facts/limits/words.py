@@ -148,6 +148,18 @@ def busiest(limits: Iterable[Limit]) -> Limit | None:
     return max(moving(limits), key=lambda one: one.rate or 0.0, default=None)
 
 
+def together(limit: Limit, limits: Iterable[Limit]) -> str:
+    """`; 8 flows of iperf3 together 32.4 Gb/s`: those that the same stage limits; empty for one."""
+    alike = [
+        one.rate or 0.0 for one in moving(limits)
+        if (owner(one), one.direction, one.stage.stage)
+        == (owner(limit), limit.direction, limit.stage.stage)
+    ]  # fmt: skip
+    if len(alike) < 2:
+        return ""
+    return f"; {len(alike)} flows of {owner(limit)} together {units.scaled(sum(alike), 'b/s')}"
+
+
 def moving(limits: Iterable[Limit]) -> list[Limit]:
     """The limits of the flows that want to move more.
 
