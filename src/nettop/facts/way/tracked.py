@@ -1,0 +1,40 @@
+"""What connection tracking knows of translated flows: `collect.translated`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ..flow_words import end
+from .flow import Flow, Trouble
+
+if TYPE_CHECKING:
+    from ...collect.translated import Row
+    from .host import Host
+
+LEAST: Final = 2  # connections without an answer: one may have begun just now
+
+
+def entries(host: Host, flow: Flow) -> list[Row]:
+    """The entries of a flow, of each port of its origin where it has none."""
+    return [
+        row for row in host.frame.rows("translated")
+        if (row.protocol, row.origin, row.to) == (flow.protocol, flow.origin, flow.to)
+        and flow.port in (0, row.port) and flow.source_port in (0, row.origin_port)
+    ]  # fmt: skip
+
+
+def unreplied(host: Host) -> Iterator[Trouble]:
+    """Translated connections of other hosts without an answer, by client and destination."""
+    groups: dict[tuple[str, str, int], list[Row]] = {}
+    for row in host.frame.rows("translated"):
+        if row.protocol == "tcp" and not host.local(row.origin):
+            groups.setdefault((row.origin, row.to, row.port), []).append(row)
+    for (origin, to, port), rows in groups.items():
+        silent = sum(not one.answered for one in rows)
+        if silent >= LEAST:
+            said = f"{silent} connections of {origin} to {end(to, port)} get no answer here"
+            yield Trouble(
+                Flow(to, port, origin=origin), (said,), sockets=silent,
+                answered=len(rows) - silent, places=("hairpin",),
+            )  # fmt: skip
