@@ -16,6 +16,7 @@ from typing import Final
 from ....collect.drop_reasons import words
 from ....terms import formulas, units
 from ...flow_words import EVERYWHERE
+from ...way.host import inside
 from .. import Reading
 from ..feeding import cause
 from ..following import BINDS
@@ -177,7 +178,7 @@ def _buffer(look: Look, size: int, unread: float, closed: float) -> Reading:
     owner = "net.ipv4.tcp_rmem" if most is not None and size >= FIXED * most else "SO_RCVBUF"
     name = f"receive buffer {units.size(size)}" + (f", {owner}" if full else "")
     if unscaled:
-        name = f"receive window {units.size(window)} at the most, by its scale"
+        name = f"receive window {units.size(window)} at the most, by {_scaled(look)}"
     why = f"{units.size(flying)} arrive in a round trip of {units.seconds(trip)}"
     if closed:
         why = f"the whole window is unread in {units.share(closed)} of the samples, though its "
@@ -195,6 +196,15 @@ def _buffer(look: Look, size: int, unread: float, closed: float) -> Reading:
     piece = min(OFFERED[0] * size, window) / 2  # of a small window, tcp_bound_to_half_wnd()
     return Reading("rcvbuf", "here", name, kind, why, closed or used, capacity,
                    1.0 if full else 0.0, piece=piece)  # fmt: skip
+
+
+def _scaled(look: Look) -> str:
+    """What decided the scale of the window: `window` of the route, if one limits flows there."""
+    to = look.target.partition(">")[2].rpartition(":")[0].strip("[]")
+    for one in look.facts.more.get("metric", ()):
+        if one.window and inside(to, one.to):
+            return f"`window {one.window}` of the route {one.to} (ip route change without it)"
+    return "its scale"
 
 
 def _datagrams(look: Look) -> Iterator[Reading]:
