@@ -53,6 +53,9 @@ PLACES: Final = ("drop.of", "drop.whose", "drop.nics")  # where packets were dro
 _PORT: Final = re.compile(r"\b(?:tcp|udp) port \d+")
 _PID: Final = re.compile(r"\[(\d+)\]$")
 _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
+# reasons of segments that found no memory, and of those that are sent again for that
+SHORT: Final = ("PROTO_MEM", "TCP_INVALID_SEQUENCE", "TCP_OFO_QUEUE_PRUNE", "TCP_OVERWINDOW",
+                "TCP_ZEROWINDOW")  # fmt: skip
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
 
@@ -203,8 +206,10 @@ def _parties(over: str, fact: object) -> set[int | str]:
     for; the local port of packets (`tcp port 80`) and the rules of the packet filter that drop.
     """
     match fact:
-        case Quota() | Memcg():
+        case Quota():
             return set(fact.pids)
+        case Memcg():
+            return {*fact.pids, *(f"memory of tcp port {port}" for port in fact.ports)}
         case Process():
             return {fact.pid}
         case Absent():
@@ -222,7 +227,9 @@ def _parties(over: str, fact: object) -> set[int | str]:
             return {fact.id}
         case Drop():
             rules = (one.partition(" ")[0] for one in fact.filters.split(", "))
-            return {*rules, *_PORT.findall(fact.whose)}
+            ports = _PORT.findall(fact.whose)
+            short = ports if fact.reason in SHORT else ()
+            return {*rules, *ports, *(f"memory of {port}" for port in short)}
         case Bridge():
             return {f"@{fact.name}"}
         case Attempt():

@@ -46,6 +46,7 @@ class Metric:
     rtt: float | None = gauge("shortest round trip of these flows", "s", default=None)
     advmss: int | None = gauge("segment size announced to peers", "bytes", default=None)
     cut: int = gauge("bulk flows that receive segments of this size", "flows", default=0)
+    peers: tuple[str, ...] = gauge("the other ends of those that have reached it", default=())
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
@@ -54,20 +55,21 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     if not any(row.window or row.clamp or row.advmss or row.initcwnd for row in routes):
         return ()
     networks = prefixes(routes)
-    held: dict[str, list[float | None]] = defaultdict(list)
+    held: dict[str, list[tuple[str, float | None]]] = defaultdict(list)
     cut: Counter[str] = Counter()
     for flow in facts.flows:
         row = route(flow.remote, networks) if flow.protocol == "tcp" else None
         if row is not None and _at(flow, row):
-            held[row.to].append(flow.min_rtt or flow.rtt)
+            held[row.to].append((flow.remote, flow.min_rtt or flow.rtt))
         if row is not None and row.advmss:
             cut[row.to] += _cut(flow, row.advmss)
-    for to, trip in _begun(frame, facts, networks):
-        held[to].append(trip)
+    for to, remote, trip in _begun(frame, facts, networks):
+        held[to].append((remote, trip))
     return tuple(
         Metric(
             row.to, row.interface, row.window, row.clamp, row.initcwnd, len(trips),
-            min((trip for trip in trips if trip), default=None), row.advmss, cut[row.to],
+            min((trip for _, trip in trips if trip), default=None), row.advmss, cut[row.to],
+            tuple(sorted({remote for remote, _ in trips})),
         )
         for row in routes if (trips := held.get(row.to, [])) or cut[row.to]
     )  # fmt: skip
@@ -75,8 +77,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
 
 def _begun(
     frame: Frame, facts: Facts, networks: Sequence[tuple[Network, RouteRow]]
-) -> Iterator[tuple[str, float | None]]:
-    """The route and the round trip of each connection that began just now and is limited.
+) -> Iterator[tuple[str, str, float | None]]:
+    """The route, the peer and the round trip of each connection that began just now and is limited.
 
     It began with few segments, or has received since the last frame what keeps the window busy. The
     program may have closed it already.
@@ -89,7 +91,7 @@ def _begun(
         row = route(one.remote, networks) if begins or taken else None
         few = row is not None and begins and row.initcwnd and row.initcwnd < FIRST
         if row is not None and (few or (row.window and taken >= NEAR * row.window)):
-            yield row.to, trip or None
+            yield row.to, one.remote, trip or None
 
 
 def _network(to: str) -> Network | None:

@@ -16,7 +16,6 @@ from typing import Final
 from ....collect.drop_reasons import words
 from ....terms import formulas, units
 from ...flow_words import EVERYWHERE
-from ...way.host import inside
 from .. import Reading
 from ..feeding import cause
 from ..following import BINDS
@@ -71,7 +70,9 @@ def _listens(look: Look) -> str:
 
 
 def _stream(look: Look) -> Iterator[Reading]:
+    flow = look.flow
     size = look.now("rcvbuf") or 0
+    around = (0.9 * look.rate, 1.1 * look.rate)
     behind = share(
         bool(e.now.rcvbuf and (e.now.rmem_alloc or e.now.recv_q) >= UNREAD * e.now.rcvbuf)
         for e in look.tcp
@@ -84,8 +85,14 @@ def _stream(look: Look) -> Iterator[Reading]:
             (look.rate, look.rate), 1.0,
         )  # fmt: skip
         return
+    if short := _short(look):
+        yield Reading(
+            "rcvbuf", "here", f"memory of TCP sockets that cgroup {short} allows", "measured",
+            "its sockets get no more memory: segments that arrive are dropped, and sent again",
+            1.0, around, 1.0,
+        )  # fmt: skip
+        return
     waiting = mean(entry.now.recv_q for entry in look.tcp) or 0.0
-    flow = look.flow
     name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
     # a reader that sleeps while data waits does so by choice; else it waits for a core, or runs
     known = cpu.threads(look, flow.pid) if flow is not None and flow.pid is not None else []
@@ -103,7 +110,6 @@ def _stream(look: Look) -> Iterator[Reading]:
         why = f"it sends {units.per_second(look.rated('data_segs_out') or 0.0, 'requests')}, and "
         why += f"each is followed by {units.seconds((look.now('rtt') or 0) / 1e6)} without data"
         yield Reading("request", "here", name, "measured", why, held, None, held)
-    around = (0.9 * look.rate, 1.1 * look.rate)
     yield Reading("application", "here", name, "measured", why, held or None,
                   around if held >= 0.5 else None, held)  # fmt: skip
     if size:
@@ -117,6 +123,13 @@ def _stream(look: Look) -> Iterator[Reading]:
         "no data waits at this end: look at the sender", None, None,
         1.0 - max(stands, unread / 2, asks, pieces),
     )  # fmt: skip
+
+
+def _short(look: Look) -> str:
+    """The cgroup that refuses memory to the program of a flow; empty: none does."""
+    pid = look.flow.pid if look.flow is not None else None
+    found = (one for one in look.facts.more.get("memcg", ()) if one.short and pid in one.pids)
+    return next((str(one.cgroup) for one in found), "")
 
 
 def _pieces(look: Look) -> float:
@@ -202,7 +215,7 @@ def _scaled(look: Look) -> str:
     """What decided the scale of the window: `window` of the route, if one limits flows there."""
     to = look.target.partition(">")[2].rpartition(":")[0].strip("[]")
     for one in look.facts.more.get("metric", ()):
-        if one.window and inside(to, one.to):
+        if one.window and to in one.peers:
             return f"`window {one.window}` of the route {one.to} (ip route change without it)"
     return "its scale"
 
