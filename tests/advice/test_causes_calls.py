@@ -58,3 +58,13 @@ def test_a_cgroup_without_memory_explains_the_segments_that_find_none(
     named = found(memcgs=[group], drops=[drop])
     expected = "cgroup-refuses-socket-memory@/pod" if cause else ""
     assert named["packets-dropped-by-reason"].cause == expected
+
+
+def test_a_cgroup_without_room_explains_a_program_that_cannot_start_a_process() -> None:
+    server = {"pid": 9, "name": "ftpd", "state": "forks", "held": True, "refused": 12}
+    for pids, cause in ((["ftpd[9]"], "cgroup-refuses-processes@/box"), (["web[8]"], "")):
+        group = {"cgroup": "/box", "limit": 14, "refused": 12, "processes": pids}
+        named = found(
+            task_limits=[group], programs=[server], processes=[{"pid": 9, "name": "ftpd"}]
+        )
+        assert named["program-held"].cause == cause

@@ -36,6 +36,7 @@ from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
 from ...facts.kinds.rival import Rival
+from ...facts.kinds.tasklimit import TaskLimit
 from ...facts.kinds.way import WayFact
 from ...facts.limits.prediction import Prediction
 from ...terms.dataclass import dataclass
@@ -206,7 +207,7 @@ def _parties(over: str, fact: object) -> set[int | str]:
     for; the local port of packets (`tcp port 80`) and the rules of the packet filter that drop.
     """
     match fact:
-        case Quota():
+        case Quota() | TaskLimit():
             return set(fact.pids)
         case Memcg():
             return {*fact.pids, *(f"memory of tcp port {port}" for port in fact.ports)}

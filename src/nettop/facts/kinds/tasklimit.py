@@ -26,6 +26,11 @@ class TaskLimit:
     processes: tuple[str, ...] = gauge("programs in it that listen", default=())
     ports: tuple[int, ...] = gauge("ports at which they listen", default=())
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The numbers of these programs."""
+        return tuple(int(name.rpartition("[")[2].rstrip("]")) for name in self.processes)
+
 
 def build(frame: Frame, facts: Facts) -> tuple[TaskLimit, ...]:
     """One fact for each cgroup in `process_limits`."""
