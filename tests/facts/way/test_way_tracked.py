@@ -103,7 +103,7 @@ def test_connections_without_an_answer_are_found() -> None:
 
 def test_a_dead_server_behind_a_translation_is_no_finding_of_this_host() -> None:
     two = (entry("10.1.0.7", origin_port=port) for port in (1, 2))
-    assert facts(*two) == [(f"{OUTSIDE}:80", False)]
+    assert facts(*two) == []
 
 
 def test_an_entry_that_is_older_than_the_rule_is_told() -> None:

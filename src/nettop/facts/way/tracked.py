@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..flow_words import end
 from .flow import Flow, Trouble
+from .host import inside
 
 if TYPE_CHECKING:
     from ...collect.translated import Row
@@ -25,10 +26,10 @@ def entries(host: Host, flow: Flow) -> list[Row]:
 
 
 def unreplied(host: Host) -> Iterator[Trouble]:
-    """Translated connections of other hosts without an answer, by client and destination."""
+    """Connections without an answer that are translated into the network of their client."""
     groups: dict[tuple[str, str, int], list[Row]] = {}
     for row in host.frame.rows("translated"):
-        if row.protocol == "tcp" and not host.local(row.origin):
+        if row.protocol == "tcp" and not host.local(row.origin) and _near(host, row):
             groups.setdefault((row.origin, row.to, row.port), []).append(row)
     for (origin, to, port), rows in groups.items():
         silent = sum(not one.answered for one in rows)
@@ -38,3 +39,9 @@ def unreplied(host: Host) -> Iterator[Trouble]:
                 Flow(to, port, origin=origin), (said,), sockets=silent,
                 answered=len(rows) - silent, places=("hairpin",),
             )  # fmt: skip
+
+
+def _near(host: Host, row: Row) -> bool:
+    """Whether the client and the new destination are in one network of this host."""
+    networks = (f"{one.address}/{one.prefix}" for one in host.addresses)
+    return any(inside(row.origin, net) and inside(row.sent_to, net) for net in networks)
