@@ -1,8 +1,10 @@
-"""A call that fails follows what refuses it: a rule of the packet filter, or a reader."""
+"""A call that fails follows what refuses it, a drop the cgroup that has no memory for it."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import pytest
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.judge import Judge
@@ -38,3 +40,31 @@ def test_a_datagram_that_comes_back_follows_its_reader() -> None:
     program = {"pid": 640, "name": "logd", "state": "sleeps", "does": "sleeps", "cure": "look"}
     named = found(calls=[back], backends=[reader], programs=[program])
     assert named["calls-fail"].cause == named["unix-socket-not-read"].id
+
+
+@pytest.mark.parametrize(
+    ("reason", "whose", "cause"),
+    [
+        ("PROTO_MEM", "tcp port 443", True), ("TCP_INVALID_SEQUENCE", "tcp port 443, eth0", True),
+        ("PROTO_MEM", "tcp port 80", False), ("NETFILTER_DROP", "tcp port 443", False),
+    ],
+)  # fmt: skip
+def test_a_cgroup_without_memory_explains_the_segments_that_find_none(
+    reason: str, whose: str, *, cause: bool
+) -> None:
+    group = {"cgroup": "/pod", "refused": 30, "processes": ["app[9]"], "ports": [443]}
+    drop = {"id": f"{reason}/f", "reason": reason, "kind": "loss", "whose": whose, "packets": 900,
+            "per_s": 180, "rule": ""}  # fmt: skip
+    named = found(memcgs=[group], drops=[drop])
+    expected = "cgroup-refuses-socket-memory@/pod" if cause else ""
+    assert named["packets-dropped-by-reason"].cause == expected
+
+
+def test_a_cgroup_without_room_explains_a_program_that_cannot_start_a_process() -> None:
+    server = {"pid": 9, "name": "ftpd", "state": "forks", "held": True, "refused": 12}
+    for pids, cause in ((["ftpd[9]"], "cgroup-refuses-processes@/box"), (["web[8]"], "")):
+        group = {"cgroup": "/box", "limit": 14, "refused": 12, "processes": pids}
+        named = found(
+            task_limits=[group], programs=[server], processes=[{"pid": 9, "name": "ftpd"}]
+        )
+        assert named["program-held"].cause == cause

@@ -297,6 +297,15 @@ def test_problems_that_name_the_target_or_its_program_stand_below() -> None:
     assert _silent.lines([]) == []
 
 
+def test_a_port_stands_for_the_programs_that_listen_there() -> None:
+    doors = [SimpleNamespace(port=port, process="web", pid=pid)
+             for port, pid in ((80, 7), (81, 8), (80, None))]  # fmt: skip
+    facts: Any = SimpleNamespace(more={"listener": doors})
+    (word,) = _silent._listeners(facts, 80)
+    assert re.search(word, "the writers: app[5], web[7]")
+    assert not re.search(word, "the writers: myweb[7], web[71]")
+
+
 @pytest.mark.parametrize(("port", "named"), [("1812", True), ("812", False), ("10", False)])
 def test_a_port_is_found_in_a_list_of_ports_and_addresses(port: str, named: bool) -> None:
     told = "the first address of the interface: 1812 at 10.15.1.100@e0, 53 at 10.15.1.100@e0"

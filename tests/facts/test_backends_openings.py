@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from flow_tables import HOST, joined, socket, task
+from nic_tables import stats
 
 from nettop.collect import qdiscs, routes, socket_owners, sockets_udp, sockets_unix, sysctls
 from nettop.facts import Facts
@@ -181,3 +182,14 @@ def test_few_datagram_sockets_other_ports_and_servers_are_not_listed() -> None:
     assert sent_from(range(40000, 40009)) == ()
     assert sent_from(range(50000, 50090)) == ()
     assert sent_from(range(40000, 40038), remote="0.0.0.0", remote_port=0) == ()
+
+
+@pytest.mark.parametrize(("received", "flows"), [(1_400_000, 1), (20_000, 0)])
+def test_a_short_transfer_by_a_route_with_a_small_window(received: int, flows: int) -> None:
+    way = routes.Row("10.0.0.0/24", "eth0", 0, 254, window=16384)
+    page = socket(1, min_rtt=40_000, bytes_received=received)
+    tables = {**HOST, "routes": [way], "link_stats": [stats("eth0", rx_packets=1)]}
+    found = joined(tables, {**tables, "sockets_tcp": [page]}).more["metric"]
+    assert [(one.window, one.flows, one.rtt) for one in found] == [(16384, 1, 0.04)] * flows
+    unrated = {**HOST, "routes": [way], "sockets_tcp": [page]}  # it may be older than nettop
+    assert joined(unrated, {**unrated, "sockets_tcp": [page]}).more["metric"] == ()

@@ -79,6 +79,28 @@ def test_a_memory_cgroup_has_the_processes_of_that_controller() -> None:
     assert (pod.cgroup, pod.refused, pod.limit, pod.processes) == ("/pod", 30, None, ("nginx[80]",))
 
 
+@pytest.mark.parametrize(
+    ("refused", "peak", "limit", "lost", "short"),
+    [
+        (2, None, None, 0, True), (0, None, None, 9, False), (None, 99, 100, 9, True),
+        (None, 99, 100, 0, False), (None, 50, 100, 9, False),
+    ],
+)  # fmt: skip
+def test_a_memory_cgroup_is_short_where_segments_find_no_memory(
+    refused: int | None, peak: int | None, limit: int | None, lost: int, *, short: bool
+) -> None:
+    row = socket_memory.Row("/box", 0, peak, limit)
+    rates = socket_memory.Row("/box", refused, peak, limit)
+    at = {
+        "socket_memory": [Entry(row, rates)],
+        "threads": [Entry(threads.Row(70, 70, 5, "curl", "R", memory_cgroup="/box"))],
+    }
+    flows = Flow("a", "tcp", pid=70, local_port=443), Flow("b", "tcp", pid=71, local_port=80)
+    facts = SimpleNamespace(flows=flows, sysctls={}, host=SimpleNamespace(rcvq_drops=lost))
+    (one,) = memcg.build(Frame(1.0, 1.0, at), facts)  # type: ignore[arg-type]
+    assert (one.short, one.ports) == (short, (443,))
+
+
 def test_a_memory_cgroup_is_squeezed_where_the_kernel_made_a_send_buffer_small() -> None:
     def sender(**now: Any) -> Flow:
         values = {"pid": 70, "sndbuf": 60_000, "sndbuf_full": True, **now}
@@ -89,7 +111,9 @@ def test_a_memory_cgroup_is_squeezed_where_the_kernel_made_a_send_buffer_small()
             "socket_memory": [Entry(socket_memory.Row("memory:/box", None, 9, 9))],
             "threads": [Entry(threads.Row(70, 70, 5, "curl", "R", memory_cgroup="memory:/box"))],
         }
-        facts = SimpleNamespace(flows=(flow,), sysctls={"net.ipv4.tcp_wmem": most})
+        facts = SimpleNamespace(
+            flows=(flow,), sysctls={"net.ipv4.tcp_wmem": most}, host=SimpleNamespace(rcvq_drops=0)
+        )
         (one,) = memcg.build(Frame(1.0, 1.0, at), facts)  # type: ignore[arg-type]
         return one.squeezed
 

@@ -21,6 +21,7 @@ from nettop.collect import (
     routing_rules,
     snmp,
     socket_owners,
+    translated,
     udp_questions,
     unresolved,
 )
@@ -62,10 +63,20 @@ def test_what_sends_to_an_absent_neighbour_is_named() -> None:
         unresolved=rows, nft_rules=[nft_rules.Row("ip", "nat", "pre", 7, nat)], fib=fibs,
         routing_rules=rules,
     ).more["absent"]}  # fmt: skip
-    assert "rule 7 of chain pre (ip nat) translates" in found["10.2.0.30"].what
+    assert "the rule of handle 7 in chain pre (ip nat) translates" in found["10.2.0.30"].what
     assert "table 100 (rule 900 from 10.1.0.3/32)" in found["10.2.0.99"].what
     assert "ip route replace 0.0.0.0/0 via GATEWAY table 100" in found["10.2.0.99"].change
     assert found["10.2.0.7"].what == "10.2.0.7@eth0"
+
+
+def test_an_entry_that_still_translates_to_an_absent_neighbour_is_named() -> None:
+    row = translated.Row("udp", "10.1.0.2", 4001, "10.96.0.10", 53, "10.2.0.7", 53, "10.1.0.2",
+                         answered=False)  # fmt: skip
+    (one,) = still(
+        unresolved=[unresolved.Row("eth0", "10.2.0.7", 4)], translated=[row]
+    ).more["absent"]  # fmt: skip
+    assert "sends what goes from 10.1.0.2:4001 to 10.96.0.10:53" in one.what
+    assert "`conntrack -D -p udp -d 10.96.0.10 --dport 53`" in one.change
 
 
 @pytest.mark.parametrize(("processes", "who"), [

@@ -194,7 +194,7 @@ def test_a_rule_of_the_packet_filter_agrees_with_a_connection(
     hook: str, number: int, pair: veth.Pair, tmp_path: Path, warm: Warm
 ) -> None:
     assert python(HERE, FILTERED, str(number)).split() == ["0", "0", "0"]
-    says = f"rule 2 of chain in (hook {hook}, inet t) drops packets"
+    says = f"rule of handle 2 in chain in (hook {hook}, inet t) drops packets"
     change = "nft delete rule inet t in handle 2"
     out = hook == "output"
     with serving(THERE if out else HERE), serving(THERE if out else HERE, PORT + 1):

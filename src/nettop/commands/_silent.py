@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge
     from ..advice.rules.rule import Finding
+    from ..facts import Facts
     from ..facts.limits import Limit
     from ..host.source import Source
 
@@ -20,7 +21,7 @@ SHOWN: Final = ("calls-fail", "destination-out-of-reach", "packets-dropped-by-re
 
 
 def told(source: Source, args: argparse.Namespace, why: str) -> bool:
-    """Print the findings that name the port, or the address alone; whether there are any.
+    """Print the findings that name the port, its programs, or the address; whether there are any.
 
     `why`: the sentence that says that it moves no data.
     """
@@ -34,7 +35,8 @@ def told(source: Source, args: argparse.Namespace, why: str) -> bool:
     alone = rf"(?<![\w.:]){re.escape(address.strip('[]'))}(?![\w.:])"
     source = source if source.live else open_source(args)
     last = observe(source, args)
-    findings = _about(last.judgement.findings, [_port(port), *([alone] if address else ())])
+    words = [_port(port), *([alone] if address else ()), *_listeners(last.facts, int(port))]
+    findings = _about(last.judgement.findings, words)
     if args.json and findings:
         values = [finding_json(source, one) for one in findings]
         emit({**document(source, last, args.seconds), "limits": [], "findings": values})
@@ -45,6 +47,13 @@ def told(source: Source, args: argparse.Namespace, why: str) -> bool:
         for one in findings:
             print_finding(source, one)
     return bool(findings)
+
+
+def _listeners(facts: Facts, port: int) -> Iterator[str]:
+    """The programs that listen at a port, as findings name them."""
+    for one in facts.more.get("listener", ()):
+        if one.port == port and one.pid:
+            yield rf"(?<!\w){re.escape(f'{one.process}[{one.pid}]')}"
 
 
 def tries(target: str) -> str:

@@ -12,6 +12,7 @@ finding that is only worth a test: use `nettop prove`.
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING
 
 from ..files import own
@@ -27,9 +28,13 @@ from . import (
 from ._argument import target
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..advice.rules.rule import Finding
     from ..host.source import Source
 
+# protocol, and address and port of both ends
+_CONNECTION = re.compile(r"(\w+):([^-]+):(\d+)-([^-]+):(\d+)", re.ASCII)
 GROUP = "change"
 HELP = "apply the changes that a finding advises"
 
@@ -80,6 +85,8 @@ def findings(names: list[str], source: Source, args: argparse.Namespace) -> list
     current = {finding.id: finding for finding in last.judgement.findings}
     reasons = {f"{s.rule}@{s.target}": s.because for s in last.judgement.silent()}
     for name in names:
+        if name not in current and (same := _again(name, current.values())) is not None:
+            current[name] = same
         if name in current:
             continue
         if name in reasons:
@@ -87,3 +94,27 @@ def findings(names: list[str], source: Source, args: argparse.Namespace) -> list
         near = nearest(name, [*current, *reasons])
         raise Refused(f"no finding {name!r} on this host{near}", 2)
     return [current[name] for name in names]
+
+
+def _again(name: str, known: Iterable[Finding]) -> Finding | None:
+    """The finding of the same rule about another connection between the same two hosts.
+
+    A client's port changes with each connection: that of the finding may be gone, or be listed with
+    the others of its program. The address and port of the service are the same.
+    """
+    rule, _, target = name.partition("@")
+    for one in known:
+        for other in (one.target, *one.also):
+            if one.rule == rule and _alike(target, other):
+                return one
+    return None
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two targets are connections between the same addresses, with one port in common."""
+    both = [_CONNECTION.fullmatch(text) for text in (one, other)]
+    if both[0] is None or both[1] is None:
+        return False
+    first, second = (found.groups() for found in both if found is not None)
+    same = [a == b for a, b in zip(first, second, strict=True)]
+    return same[0] and same[1] and same[3] and (same[2] or same[4])

@@ -46,7 +46,7 @@ def ruled(
 def test_a_rule_that_matches_and_drops_stops_the_packets(rule: tuple[Any, ...]) -> None:
     decider = went(FAR, ruled(rule), port=80).decider
     assert decider is not None
-    assert decider.saw == "rule 2 of chain c (hook output, inet t) drops packets"
+    assert decider.saw == "rule of handle 2 in chain c (hook output, inet t) drops packets"
     assert decider.change == "nft delete rule inet t c handle 2"
 
 
@@ -109,7 +109,7 @@ def test_a_rule_that_may_drop_is_suspected_where_the_filter_did(
     assert way.decider is None
     assert (way.suspect is not None) is suspected
     if way.suspect is not None:
-        assert "rule 2 of chain c (hook output, inet t) may drop them" in way.suspect.saw
+        assert "rule of handle 2 in chain c (hook output, inet t) may drop them" in way.suspect.saw
 
 
 @pytest.mark.parametrize(("quota", "drops"), [
@@ -153,10 +153,10 @@ def test_answers_are_of_an_established_connection() -> None:
 def test_a_rule_that_cannot_be_evaluated_is_not_visible_and_no_stop(rule: tuple[Any, ...]) -> None:
     way = went(FAR, ruled(rule), port=80)
     assert way.decider is None
-    assert any("whether rule 2 of chain c" in one.saw for one in way.of(HIDDEN))
+    assert any("whether rule of handle 2 in chain c" in one.saw for one in way.of(HIDDEN))
     perhaps = went(FAR, ruled((*SET, ACCEPT), (DROP,)), port=80)
     assert perhaps.decider is None
-    assert any("whether rule 3 of chain c" in one.saw for one in perhaps.of(HIDDEN))
+    assert any("whether rule of handle 3 in chain c" in one.saw for one in perhaps.of(HIDDEN))
     policy = went(FAR, ruled((*SET, ACCEPT), drops=True), port=80)
     assert policy.decider is None
     assert any("its policy is drop" in one.saw for one in policy.of(HIDDEN))
@@ -167,7 +167,7 @@ def test_a_chain_that_is_jumped_to_is_passed() -> None:
     inner = [Rule("inet", "t", "d", 9, (*TO, DROP))]
     decider = went(FAR, ruled(jump, more=inner), port=80).decider
     assert decider is not None
-    assert "rule 9 of chain d" in decider.saw
+    assert "rule of handle 9 in chain d" in decider.saw
     back = [Rule("inet", "t", "d", 8, (("immediate", 0, "-5:"),)), *inner]
     assert went(FAR, ruled(jump, more=back), port=80).decider is None
     assert went(FAR, ruled(jump, more=inner), port=81).decider is None
@@ -256,8 +256,8 @@ def test_answers_of_what_is_not_tracked_are_not_established(hook: str, protocol:
     decider = went(FAR, untracked(hook=hook), port=53, protocol=protocol).decider
     assert decider is not None
     assert decider.saw == (
-        "the policy of chain late (hook input, ip fw) drops answers to 10.0.0.1: rule 5 of chain "
-        f"early (hook {hook}, ip raw) leaves this flow untracked (notrack)"
+        "the policy of chain late (hook input, ip fw) drops answers to 10.0.0.1: rule of "
+        f"handle 5 in chain early (hook {hook}, ip raw) leaves this flow untracked (notrack)"
     )
     assert decider.change.startswith(f"nft add rule ip fw late {protocol} sport 53 accept, or")
 
@@ -284,5 +284,5 @@ def test_what_is_forwarded_and_not_tracked_has_answers_that_are_first_packets() 
 
 def test_a_set_may_leave_them_untracked() -> None:
     hidden = went(FAR, untracked(hook="output", rule=(*SET, ("notrack",))), port=53).of(HIDDEN)
-    assert any("whether rule 5 of chain early (hook output, ip raw) leaves" in one.saw
+    assert any("whether rule of handle 5 in chain early (hook output, ip raw) leaves" in one.saw
                for one in hidden)  # fmt: skip

@@ -64,7 +64,8 @@ def test_a_macvlan_of_this_host_may_be_meant(more: dict[str, Any], rides: bool) 
     links = [SOUND["links"][0], link("a0", 2, **more), *SOUND["links"][2:]]
     decider = went(FAR, frame(neighbour_states=absent(), links=links)).decider
     assert decider is not None
-    assert (f"or {FAR} is a macvlan on a0 of this host" in decider.change) is rides
+    assert decider.change.startswith(f"if {FAR} is a macvlan on a0 of this host") is rides
+    assert f"the host with {FAR} must answer ARP" in decider.change
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,26 @@ def test_of_a_tunnel_through_which_nothing_came_both_ends_are_compared(
     assert decider.saw.endswith("a tunnel through which nothing has come yet") is mute
     assert decider.change.startswith("compare ") is mute
     assert f"the host with {FAR} must answer ARP" in decider.change
+
+
+@pytest.mark.parametrize(
+    ("kind", "port", "out", "hides"),
+    [
+        ("bridge", "veth", "b0", True), ("bridge", "", "b0", False),
+        ("veth", "veth", "b0", False), ("bridge", "veth", "a0", False),
+    ],
+)  # fmt: skip
+def test_the_network_of_a_bridge_of_containers_may_hide_a_real_one(
+    kind: str, port: str, out: str, *, hides: bool
+) -> None:
+    guest = link("v0", 9, kind=port, master="a0")
+    links = [SOUND["links"][0], link("a0", 2, kind=kind), link("b0", 3), guest]
+    wider = [*SOUND["fib"][:-1], host.route("0.0.0.0/0", out, "10.1.0.254")]
+    decider = went(FAR, frame(neighbour_states=absent(), links=links, fib=wider)).decider
+    assert decider is not None
+    covered = "10.0.0.0/24 there comes before the route by 10.1.0.254"
+    assert (covered in decider.saw) is hides
+    assert (f"ip route add {FAR} via 10.1.0.254" in decider.change) is hides
 
 
 @pytest.mark.parametrize(

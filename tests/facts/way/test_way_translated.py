@@ -37,7 +37,7 @@ def test_packets_to_this_host_are_forwarded_to_the_new_destination() -> None:
     way = through(TO_INSIDE)
     assert (way.decider, way.case) == (None, "forward")
     assert way.steps[0].saw == (
-        f"rule 2 of chain c (hook prerouting, ip t) sends these packets to {INSIDE}:443"
+        f"rule of handle 2 in chain c (hook prerouting, ip t) sends these packets to {INSIDE}:443"
     )
     decider = through(TO_INSIDE, neighbour_states=SILENT).decider
     assert decider is not None

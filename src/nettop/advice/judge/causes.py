@@ -36,6 +36,7 @@ from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
 from ...facts.kinds.rival import Rival
+from ...facts.kinds.tasklimit import TaskLimit
 from ...facts.kinds.way import WayFact
 from ...facts.limits.prediction import Prediction
 from ...terms.dataclass import dataclass
@@ -51,6 +52,9 @@ HOST: Final = "host"  # the target of findings about its counters
 NO_PORT: Final = "EADDRNOTAVAIL"  # of connect(): no local port is left for that end
 PLACES: Final = ("drop.of", "drop.whose", "drop.nics")  # where packets were dropped
 _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an advice
+# reasons of segments that found no memory, and of those that are sent again for that
+SHORT: Final = ("PROTO_MEM", "TCP_INVALID_SEQUENCE", "TCP_OFO_QUEUE_PRUNE", "TCP_OVERWINDOW",
+                "TCP_ZEROWINDOW")  # fmt: skip
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
 
@@ -201,8 +205,10 @@ def _parties(over: str, fact: object) -> set[int | str]:
     for; the local port of packets (`tcp port 80`) and the rules of the packet filter that drop.
     """
     match fact:
-        case Quota() | Memcg():
+        case Quota() | TaskLimit():
             return set(fact.pids)
+        case Memcg():
+            return {*fact.pids, *(f"memory of tcp port {port}" for port in fact.ports)}
         case Process():
             return {fact.pid}
         case Absent():
@@ -218,7 +224,8 @@ def _parties(over: str, fact: object) -> set[int | str]:
         case Firewall():
             return {fact.id}
         case Drop():
-            return {*fact.rules, *fact.ports}
+            short = fact.ports if fact.reason in SHORT else ()
+            return {*fact.rules, *fact.ports, *(f"memory of {port}" for port in short)}
         case Bridge():
             return {f"@{fact.name}"}
         case Attempt():

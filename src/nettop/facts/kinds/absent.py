@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ..flow_words import end
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -60,9 +61,17 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
             where = f"chain {rule.chain} ({rule.family} {rule.table})"
             shown = f"`nft -a list chain {chain}`"
             return (
-                f"{name}, to which rule {rule.handle} of {where} translates,",
+                f"{name}, to which the rule of handle {rule.handle} in {where} translates,",
                 f"Correct the address in that rule, or delete it: {shown}",
             )
+    for row in frame.rows("translated"):
+        if row.sent_to == address:
+            ends = f"{end(row.origin, row.origin_port)} to {end(row.to, row.port)}"
+            what = f"{name}, to which an entry of connection tracking sends what goes from {ends},"
+            change = "No rule of nf_tables translates to that address now, and the entry may be "
+            change += f"older than the rules: `conntrack -D -p {row.protocol} -d {row.to} --dport "
+            change += f"{row.port}` deletes it. Else correct the rule, or start that host"
+            return what, change
     six = "-6 " if ":" in address else ""
     for route in frame.rows("fib"):
         if route.gateway == address and route.table not in USUAL:
@@ -85,6 +94,6 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
 
 
 KIND = Kind(
-    Absent, "absent_neighbours", needs=("unresolved", "routes"), build=build,
+    Absent, "absent_neighbours", needs=("unresolved", "routes", "translated"), build=build,
     example={"id": "192.0.2.1@eth0"},
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .flow import Flow
 
 SMALL: Final = 0.5  # of the largest send buffer: autotuning stops above it, a shortage below
+FULL: Final = 0.98  # of the limit: it is reached
 WAITS: Final = 0.5  # of busy time: the send buffer limits the flow
 
 
@@ -36,6 +37,11 @@ class Memcg:
         "one of its processes sends from a full buffer that is far below the maximum of tcp_wmem",
         default=False,
     )
+    short: bool = gauge(
+        "its TCP sockets are refused memory, or have all of its limit while segments that arrive "
+        "find none", default=False,
+    )  # fmt: skip
+    ports: tuple[int, ...] = gauge("local ports of the flows of its processes", default=())
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -58,7 +64,18 @@ def build(frame: Frame, facts: Facts) -> tuple[Memcg, ...]:
         for entry in entries
     )
     small = {flow.pid for flow in facts.flows if _small(flow, facts.sysctls)} if entries else set()
-    return tuple(replace(one, squeezed=not small.isdisjoint(one.pids)) for one in made)
+    return tuple(_joined(one, small, facts) for one in made)
+
+
+def _joined(cgroup: Memcg, small: Collection[int | None], facts: Facts) -> Memcg:
+    """The cgroup with what its flows tell."""
+    ports = {one.local_port for one in facts.flows if one.pid in cgroup.pids}
+    full = cgroup.limit is not None and (cgroup.peak or 0) > FULL * cgroup.limit
+    lost = full and bool(facts.host.rcvq_drops)
+    return replace(
+        cgroup, squeezed=any(one in small for one in cgroup.pids),
+        short=bool(cgroup.refused) or lost, ports=tuple(sorted(ports)),
+    )  # fmt: skip
 
 
 def _small(flow: Flow, sysctls: Mapping[str, str]) -> bool:

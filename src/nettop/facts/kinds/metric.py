@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Network: TypeAlias = IPv4Network | IPv6Network
 NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average
+APART: Final = 2.0  # seconds between frames, at the most as a rule
 FIRST: Final = 10  # segments: TCP_INIT_CWND, include/net/tcp.h
 BEGINS: Final = 70  # segments: after three round trips from ten segments on, the begin is over
 MOST: Final = 0.5  # of `advmss`: the mean size of segments that it limits, with some short ones
@@ -45,6 +46,7 @@ class Metric:
     rtt: float | None = maybe("shortest round trip of these flows", "s")
     advmss: int | None = maybe("segment size announced to peers", "bytes")
     cut: int = gauge("bulk flows that receive segments of this size", "flows", default=0)
+    peers: tuple[str, ...] = gauge("the other ends of those that have reached it", default=())
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
@@ -53,40 +55,43 @@ def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     if not any(row.window or row.clamp or row.advmss or row.initcwnd for row in routes):
         return ()
     networks = prefixes(routes)
-    held: dict[str, list[float | None]] = defaultdict(list)
+    held: dict[str, list[tuple[str, float | None]]] = defaultdict(list)
     cut: Counter[str] = Counter()
     for flow in facts.flows:
         row = route(flow.remote, networks) if flow.protocol == "tcp" else None
         if row is not None and _at(flow, row):
-            held[row.to].append(flow.min_rtt or flow.rtt)
+            held[row.to].append((flow.remote, flow.min_rtt or flow.rtt))
         if row is not None and row.advmss:
             cut[row.to] += _cut(flow, row.advmss)
-    if any(row.initcwnd and row.initcwnd < FIRST for row in routes):
-        for to, trip in _begun(frame, networks):
-            held[to].append(trip)
+    for to, remote, trip in _begun(frame, facts, networks):
+        held[to].append((remote, trip))
     return tuple(
         Metric(
             row.to, row.interface, row.window, row.clamp, row.initcwnd, len(trips),
-            min((trip for trip in trips if trip), default=None), row.advmss, cut[row.to],
+            min((trip for _, trip in trips if trip), default=None), row.advmss, cut[row.to],
+            tuple(sorted({remote for remote, _ in trips})),
         )
         for row in routes if (trips := held.get(row.to, [])) or cut[row.to]
     )  # fmt: skip
 
 
 def _begun(
-    frame: Frame, networks: Sequence[tuple[Network, RouteRow]]
-) -> Iterator[tuple[str, float | None]]:
-    """The route and the round trip of each connection that began with few segments just now.
+    frame: Frame, facts: Facts, networks: Sequence[tuple[Network, RouteRow]]
+) -> Iterator[tuple[str, str, float | None]]:
+    """The route, the peer and the round trip of each connection that began just now and is limited.
 
-    The program may have closed it already.
+    It began with few segments, or has received since the last frame what keeps the window busy. The
+    program may have closed it already.
     """
+    later = any(nic.per_s.rx_packets is not None for nic in facts.nics)  # than the first frame
     for entry in frame.tables.get("sockets_tcp", ()):
-        one = entry.now
-        if one.unacked and one.mss and (one.bytes_acked or 0) < BEGINS * one.mss:
-            row = route(one.remote, networks)
-            if row is not None and row.initcwnd and row.initcwnd < FIRST:
-                trip = one.min_rtt or one.rtt
-                yield row.to, trip / 1e6 if trip else None
+        one, trip = entry.now, (entry.now.min_rtt or entry.now.rtt or 0) / 1e6
+        begins = one.unacked and one.mss and (one.bytes_acked or 0) < BEGINS * one.mss
+        taken = (one.bytes_received or 0) * trip / APART if later and not entry.rated else 0.0
+        row = route(one.remote, networks) if begins or taken else None
+        few = row is not None and begins and row.initcwnd and row.initcwnd < FIRST
+        if row is not None and (few or (row.window and taken >= NEAR * row.window)):
+            yield row.to, one.remote, trip or None
 
 
 def _network(to: str) -> Network | None:

@@ -66,6 +66,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
     answered = None if _of_one(step) else trouble.answered
+    meant = _meant(trouble, step)
     return WayFact(
         id=flow.name,
         what=trouble.calls[0],
@@ -74,10 +75,10 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         nic=_nic(frame, way),
         place=step.place,
         command=step.command,
-        change=step.change,
+        change=f"if it is not meant so: {step.change}" if meant and step.change else step.change,
         asks=_asks(way.flow),
         passed="; ".join(one.saw for one in way.of(PASSES)),
-        meant=_meant(trouble, step),
+        meant=meant,
         events=trouble.events,
         packets=trouble.packets,
         per_s=trouble.per_s,

@@ -24,6 +24,7 @@ _DROP, _ACCEPT, _QUEUE, _JUMP, _GOTO, _RETURN = 0, 1, 3, -3, -4, -5
 _NAT: Final = frozenset(("nat", "redir", "tproxy"))
 NOTRACK: Final = "notrack"
 MAY_NOTRACK: Final = "may notrack"
+MASKS: Final = "may masquerade"  # or a target of iptables, which is not read
 TRACKS: Final = -200  # priority at which connections are tracked: NF_IP_PRI_CONNTRACK
 
 
@@ -32,7 +33,7 @@ def named(rule: RuleRow, chain: HookRow) -> str:
     where = f"hook {chain.hook}, {chain.family} {chain.table}"
     spent = _quota(rule)
     used = f", whose quota of {units.size(spent)} is used up," if spent is not None else ""
-    return f"rule {rule.handle} of chain {rule.chain} ({where}){used}"
+    return f"rule of handle {rule.handle} in chain {rule.chain} ({where}){used}"
 
 
 def cure(rule: RuleRow) -> str:
@@ -125,6 +126,8 @@ def _run(
             return End("nat", rule)
         if verdict in ("drop", "nat", "queue"):
             doubts.append((rule, verdict))
+        if verdict == "masq" or any(words[0] == "target" for words in rule.does):
+            doubts.append((rule, MASKS))
         sure = sure and (matches is True or verdict in ("", "drop", "nat", "masq", "queue"))
     return End("", sure=sure)
 

@@ -15,6 +15,7 @@ from .flow import Flow
 from .host import Host, address, inside, network
 from .lookup import Hop, routed
 from .packet import Packet, ports
+from .tracked import entries
 
 if TYPE_CHECKING:
     from ...collect.nft_rules import Row as RuleRow
@@ -126,7 +127,7 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
         yield Leg(BRIDGED, flow, comes, Hop("unicast", interface=bridge), host)
         return
     packet = Packet(flow.to, origin, flow.protocol, flow.port, arrives=arrives)
-    by = translation(host, "prerouting", packet)
+    by = translation(host, "prerouting", packet) or _by_entry(host, flow)
     goes = flow if by is None else _to(flow, by)
     comes = Question(goes.to, origin, arrives, protocol=flow.protocol, port=goes.port)
     ours = host.local(goes.to) or routed(host, comes).kind == "local"
@@ -140,7 +141,8 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
             asked.append(unbound(origin))
     elif there.hop.goes and there.hop.interface:
         returns = Question(origin, goes.to, there.hop.interface, protocol=flow.protocol)
-        yield _leg(THROUGH, returns, goes, host, asked, back=True)
+        back = _leg(THROUGH, returns, goes, host, asked, back=True)
+        yield back if by is None else replace(back, was=flow, by=by)
 
 
 def _to(flow: Flow, by: Translation) -> Flow:
@@ -217,6 +219,16 @@ def translation(host: Host, hook: str, packet: Packet) -> Translation | None:
             show = f"nft -a list chain {chain.family} {chain.table} {chain.chain}"
             return Translation(*found, who, show)
     return None
+
+
+def _by_entry(host: Host, flow: Flow) -> Translation | None:
+    """What connection tracking does, for a rule that is not read: of iptables, or gone."""
+    show = f"conntrack -L -p {flow.protocol} -d {flow.to}"
+    found = (
+        Translation(row.sent_to, row.sent_port, "an entry of connection tracking", show)
+        for row in entries(host, flow)
+    )
+    return next(found, None)
 
 
 def before(host: Host, flow: Flow) -> Flow:

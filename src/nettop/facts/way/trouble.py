@@ -25,6 +25,7 @@ from .lookup import REFUSED
 from .sought import asked as sought_for
 from .sought import sought
 from .steps.listener import listeners, misses
+from .tracked import unreplied
 from .unheard import unheard
 from .witnessed import witnessed
 
@@ -75,6 +76,7 @@ def _packets(host: Host) -> Iterator[Trouble]:
     """Those of which single packets are known."""
     yield from witnessed(host)
     yield from sought(host)
+    yield from unreplied(host)
 
 
 def _most(found: Iterable[Trouble]) -> tuple[Trouble, ...]:

@@ -70,7 +70,9 @@ def _listens(look: Look) -> str:
 
 
 def _stream(look: Look) -> Iterator[Reading]:
+    flow = look.flow
     size = look.now("rcvbuf") or 0
+    around = (0.9 * look.rate, 1.1 * look.rate)
     behind = share(
         bool(e.now.rcvbuf and (e.now.rmem_alloc or e.now.recv_q) >= UNREAD * e.now.rcvbuf)
         for e in look.tcp
@@ -83,8 +85,14 @@ def _stream(look: Look) -> Iterator[Reading]:
             (look.rate, look.rate), 1.0,
         )  # fmt: skip
         return
+    if short := _short(look):
+        yield Reading(
+            "rcvbuf", "here", f"memory of TCP sockets that cgroup {short} allows", "measured",
+            "its sockets get no more memory: segments that arrive are dropped, and sent again",
+            1.0, around, 1.0,
+        )  # fmt: skip
+        return
     waiting = mean(entry.now.recv_q for entry in look.tcp) or 0.0
-    flow = look.flow
     name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
     # a reader that sleeps while data waits does so by choice; else it waits for a core, or runs
     known = cpu.threads(look, flow.pid) if flow is not None and flow.pid is not None else []
@@ -102,7 +110,6 @@ def _stream(look: Look) -> Iterator[Reading]:
         why = f"it sends {units.per_second(look.rated('data_segs_out') or 0.0, 'requests')}, and "
         why += f"each is followed by {units.seconds((look.now('rtt') or 0) / 1e6)} without data"
         yield Reading("request", "here", name, "measured", why, held, None, held)
-    around = (0.9 * look.rate, 1.1 * look.rate)
     yield Reading("application", "here", name, "measured", why, held or None,
                   around if held >= 0.5 else None, held)  # fmt: skip
     if size:
@@ -116,6 +123,13 @@ def _stream(look: Look) -> Iterator[Reading]:
         "no data waits at this end: look at the sender", None, None,
         1.0 - max(stands, unread / 2, asks, pieces),
     )  # fmt: skip
+
+
+def _short(look: Look) -> str:
+    """The cgroup that refuses memory to the program of a flow; empty: none does."""
+    pid = look.flow.pid if look.flow is not None else None
+    found = (one for one in look.facts.more.get("memcg", ()) if one.short and pid in one.pids)
+    return next((str(one.cgroup) for one in found), "")
 
 
 def _pieces(look: Look) -> float:
@@ -177,7 +191,7 @@ def _buffer(look: Look, size: int, unread: float, closed: float) -> Reading:
     owner = "net.ipv4.tcp_rmem" if most is not None and size >= FIXED * most else "SO_RCVBUF"
     name = f"receive buffer {units.size(size)}" + (f", {owner}" if full else "")
     if unscaled:
-        name = f"receive window {units.size(window)} at the most, by its scale"
+        name = f"receive window {units.size(window)} at the most, by {_scaled(look)}"
     why = f"{units.size(flying)} arrive in a round trip of {units.seconds(trip)}"
     if closed:
         why = f"the whole window is unread in {units.share(closed)} of the samples, though its "
@@ -195,6 +209,15 @@ def _buffer(look: Look, size: int, unread: float, closed: float) -> Reading:
     piece = min(OFFERED[0] * size, window) / 2  # of a small window, tcp_bound_to_half_wnd()
     return Reading("rcvbuf", "here", name, kind, why, closed or used, capacity,
                    1.0 if full else 0.0, piece=piece)  # fmt: skip
+
+
+def _scaled(look: Look) -> str:
+    """What decided the scale of the window: `window` of the route, if one limits flows there."""
+    to = look.target.partition(">")[2].rpartition(":")[0].strip("[]")
+    for one in look.facts.more.get("metric", ()):
+        if one.window and to in one.peers:
+            return f"`window {one.window}` of the route {one.to} (ip route change without it)"
+    return "its scale"
 
 
 def _datagrams(look: Look) -> Iterator[Reading]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ...flow_words import end
-from ..chains import MAY_NOTRACK, NOTRACK, End, cure, named, passed, untracking
+from ..chains import MASKS, MAY_NOTRACK, NOTRACK, End, cure, named, passed, untracking
 from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
@@ -136,7 +136,7 @@ def _told(
     """
     place = f"{chain.family} {chain.table} {chain.chain}"
     show = f"nft -a list chain {place}"
-    for rule, what in doubts:
+    for rule, what in ((rule, what) for rule, what in doubts if what != MASKS):
         does = {"drop": "drops these packets", "nat": "changes the addresses of these packets",
                 "queue": "hands these packets to a program",
                 MAY_NOTRACK: "leaves these packets untracked"}  # fmt: skip

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from ....collect import drop_reasons
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import network
+from ..host import inside, network
 from ..legs import BRIDGED, Leg
+from ..lookup import MAIN
 from .device import unplugged
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _KEYED: Final = {  # tunnels of Ethernet, and what both ends must have in common
     "vxlan": "VNI and UDP port (4789 by IANA, 8472 by default of Linux)",
     "geneve": "VNI and UDP port", "gretap": "key", "ip6gretap": "key",
 }  # fmt: skip
+_VIRTUAL: Final = ("tun", "veth")  # ports of containers and guests
 ABSENT: Final = ("failed", "incomplete")
 RECEIVES: Final = ("arp_rcv", "arp_process", "ndisc_rcv", "icmpv6_rcv", "ip6_mc_input")
 _WITHOUT: Final = ("dummy", "ipvlan", "netkit", "tun")  # need no address of the next hop
@@ -139,18 +141,41 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
         "too short: compare it with that of the router"
     )
     rides = (
-        f"; or {to} is a macvlan on {link.interface} of this host, which {link.interface} itself "
-        f"does not reach: give this host a macvlan of its own"
+        f"if {to} is a macvlan on {link.interface} of this host, {link.interface} itself does not "
+        f"reach it: ip link add HOST link {link.interface} type macvlan mode bridge, with an "
+        f"address and the route to {to} on HOST; else "
     )
-    mute = _mute(leg, link)
+    mute, hidden = _mute(leg, link), _hidden(leg, link) if near else None
+    covers = f", and {leg.hop.network} there comes before the route by {hidden}" if hidden else ""
+    six = "-6 " if ":" in to else ""
+    elsewhere = (
+        f"if {to} is behind {hidden}, and no container or guest of {link.interface}: ip {six}route "
+        f"add {to} via {hidden}, or give {link.interface} another network; else "
+    )
     return Step(
-        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{mute}", show,
-        (_keys(link) if mute else "") + f"the host with {to} must answer {word}: there, its "
+        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{covers}{mute}",
+        show, (elsewhere if hidden else "")
+        + (rides if link.promiscuity and not link.promisc and not link.master else "")
+        + (_keys(link) if mute else "") + f"the host with {to} must answer {word}: there, its "
         "interface up and without NOARP, the address on it, and no filter on the way back to this "
-        "host (rp_filter)"
-        + (behind if wide else "")
-        + (rides if link.promiscuity and not link.promisc and not link.master else ""),
+        "host (rp_filter)" + (behind if wide else ""),
     )  # fmt: skip
+
+
+def _hidden(leg: Leg, link: LinkRow) -> str | None:
+    """The gateway by which the address would be reached without the network of this bridge.
+
+    Of a bridge whose ports are all virtual: its network is one that somebody chose on this host.
+    """
+    ports = [one for one in leg.host.links.values() if one.master == link.interface]
+    if link.kind != "bridge" or not all(one.kind in _VIRTUAL for one in ports):
+        return None
+    wider = (
+        (network(row.to).prefixlen, row.gateway) for row in leg.host.fib
+        if row.gateway and row.interface != link.interface and row.table == MAIN and not row.dead
+        and inside(leg.question.to, row.to)
+    )  # fmt: skip
+    return max(wider, default=(0, None), key=lambda one: one[0])[1]
 
 
 def _mute(leg: Leg, link: LinkRow) -> str:

@@ -1,19 +1,102 @@
-"""A rule of nf_tables that replaces the destination."""
+"""What replaces the destination: a rule of nf_tables, or an entry of connection tracking.
+
+An entry outlives the rule that made it, and its packets follow it (nf_nat_core.c,
+nf_nat_inet_fn()): datagrams that a client sends from one port never end it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...flow_words import end
-from ..flow import PASSES, Step
-from ..legs import Leg
+from ..chains import MASKS, passed
+from ..flow import PASSES, STOPS, SUSPECT, Step
+from ..host import inside
+from ..legs import THROUGH, Leg
+from ..packet import Packet
+from ..tracked import entries
+
+if TYPE_CHECKING:
+    from ....collect.translated import Row
 
 PLACE: Final = 5
+_NEAR: Final = ("", "bond", "bridge", "team", "veth", "vlan")  # kinds of links to a common network
 
 
 def look(leg: Leg) -> Iterator[Step]:
-    """Where the packets go instead."""
-    if leg.by is not None:
-        yield Step("nat", PASSES, f"{leg.by.who} sends these packets to "
-                   f"{end(leg.flow.to, leg.flow.port)}", leg.by.show)  # fmt: skip
+    """Where the packets go instead, and whether the answers come back by this host."""
+    if leg.by is None or leg.was is None:
+        return
+    if leg.back:
+        yield from _hairpin(leg)
+        return
+    yield Step("nat", PASSES, f"{leg.by.who} sends these packets to "
+               f"{end(leg.flow.to, leg.flow.port)}", leg.by.show)  # fmt: skip
+    for row in entries(leg.host, leg.was):
+        if row.sent_to != leg.flow.to or row.sent_port not in (leg.flow.port, 0):
+            sent = end(row.sent_to, row.sent_port)
+            yield Step(
+                "nat", SUSPECT, f"an entry of connection tracking still sends those of "
+                f"{end(row.origin, row.origin_port)} to {sent}, and not to "
+                f"{end(leg.flow.to, leg.flow.port)}",
+                f"conntrack -L -p {row.protocol} -d {row.to}",
+                f"conntrack -D -p {row.protocol} -s {row.origin} -d {row.to} --dport {row.port}",
+            )  # fmt: skip
+            return
+
+
+def _returned(row: Row) -> bool:
+    """Whether the answers of an entry come back by this host."""
+    return row.answered or row.returns_to != row.origin
+
+
+def _hairpin(leg: Leg) -> Iterator[Step]:
+    """A client and the new destination in one network: the answer passes this host by.
+
+    The client asked another address, and so does not know the answer. With br_netfilter the bridge
+    of this host sees it. `STOPS` where connection tracking has seen such packets and no answer.
+    """
+    hop, was, name = leg.hop, leg.was, leg.hop.interface or ""
+    link, client = leg.host.links.get(name), leg.question.to
+    near = hop.kind == "unicast" and hop.gateway is None and name == leg.question.arrives
+    if was is None or leg.role != THROUGH or not near or link is None or link.noarp:
+        return
+    net, version = hop.network, "6" if ":" in client else ""
+    if link.kind not in _NEAR or net is None or not inside(leg.flow.to, net):
+        return
+    calls = f"net.bridge.bridge-nf-call-ip{version}tables"
+    rows = leg.host.frame.rows("sysctls")
+    if link.kind == "bridge" and any(one.name == calls and one.value == "1" for one in rows):
+        return
+    seen = [one for one in entries(leg.host, was) if one.sent_to == leg.flow.to]
+    masked = _sourced(leg)
+    if masked or (masked is None and not seen) or any(_returned(one) for one in seen):
+        return
+    family = f"ip{version}"
+    yield Step(
+        "hairpin", STOPS if seen else SUSPECT,
+        f"{leg.flow.to} answers {client} directly, for both are in {net} on {name}: the answer "
+        f"does not come back by this host, and {client}, which asked {was.to}, ignores it",
+        f"conntrack -L -p {was.protocol} -d {was.to}",
+        f"translate the source too: nft add rule {family} TABLE CHAIN {family} saddr {net} "
+        f"{family} daddr {leg.flow.to} oifname {name} masquerade, in a chain of type nat and hook "
+        "postrouting; or give the clients there the address of the server itself (split DNS)",
+    )  # fmt: skip
+
+
+def _sourced(leg: Leg) -> bool | None:
+    """Whether a rule replaces the source of a forwarded flow, whose answers the part is of.
+
+    None: whether one does depends on what is not known here.
+    """
+    flow, asked = leg.flow, leg.question
+    packet = Packet(
+        flow.to, asked.to, flow.protocol, flow.port,
+        arrives=leg.hop.interface or "", leaves=asked.arrives,
+    )  # fmt: skip
+    families = "ip6" if ":" in flow.to else "ip", "inet"
+    ends = list(passed(leg.host, "postrouting", families, packet))
+    if any(ended.verdict == "nat" for _, ended, _ in ends):
+        return True
+    return None if any(what in ("nat", MASKS) for *_, does in ends for _, what in does) else False

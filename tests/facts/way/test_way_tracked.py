@@ -1,0 +1,118 @@
+"""Entries of connection tracking: a client beside the server, and an older translation."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from way_tables import FAR, NEAR, frame, link, switches, went
+
+from nettop.collect import neighbour_states, sysctls
+from nettop.collect.nft_hooks import Row as Hook
+from nettop.collect.nft_rules import Row as Rule
+from nettop.collect.translated import Row as Entry
+from nettop.facts.kinds.way import build
+from nettop.facts.way import Way
+from nettop.frame.rates import Frame
+
+SEEN: Any = SimpleNamespace(more={}, flows=())
+CLIENT = "10.0.0.3"  # beside FAR, on a0
+OUTSIDE = "198.51.100.1"  # an address that rules translate to FAR
+TO_FAR = (("immediate", 1, "0a000002"), ("immediate", 2, "1f90"), ("nat", 1, 1, 2))
+DNAT = Rule("ip", "nat", "pre", 3, TO_FAR)
+HOOKS = [Hook("ip", "nat", "pre", "prerouting", -100, "nat", drops=False),
+         Hook("ip", "nat", "post", "postrouting", 100, "nat", drops=False)]  # fmt: skip
+MASQUERADE = Rule("ip", "nat", "post", 4, (("masq",),))
+OF_A_SET = Rule("ip", "nat", "post", 4, (("lookup", "s", 1), ("masq",)))
+
+
+def entry(origin: str = CLIENT, to: str = FAR, **more: Any) -> Entry:
+    usual = {"sent_port": 8080, "returns_to": origin, "answered": False, "origin_port": 41000}
+    return Entry("tcp", origin=origin, to=OUTSIDE, port=80, sent_to=to, **{**usual, **more})
+
+
+def seen(*entries: Entry, rules: tuple[Rule, ...] = (DNAT,), **tables: Any) -> Frame:
+    on = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
+    here = neighbour_states.Row("a0", FAR, 4, "reachable", "02:00:00:00:00:02")
+    usual = {"interface_sysctls": on, "nft_hooks": HOOKS, "nft_rules": rules,
+             "translated": entries, "neighbour_states": [here]}  # fmt: skip
+    return frame(**{**usual, **tables})
+
+
+def asked(*entries: Entry, origin: str = CLIENT, **more: Any) -> Way:
+    return went(OUTSIDE, seen(*entries, **more), port=80, origin=origin)
+
+
+def test_an_answer_within_the_network_of_the_client_does_not_come_back() -> None:
+    step = asked().suspect
+    assert step is not None
+    assert step.saw.startswith(f"{FAR} answers {CLIENT} directly, for both are in 10.0.0.0/24")
+    assert step.saw.endswith(f"{CLIENT}, which asked {OUTSIDE}, ignores it")
+    assert "oifname a0 masquerade" in step.change
+
+
+def test_it_is_what_stops_a_flow_of_which_tracking_saw_no_answer() -> None:
+    way = asked(entry())
+    assert way.decider is not None
+    assert (way.decider.place, way.headline.split(":")[0]) == ("hairpin", OUTSIDE)
+
+
+BRIDGE = [link("lo", 1, type=772, kind=""), link("a0", 2, kind="bridge"), link("b0", 3)]
+ROUTED = [link("lo", 1, type=772, kind=""), link("a0", 2, kind="tun", noarp=True), link("b0", 3)]
+CALLS = [sysctls.Row("net.bridge.bridge-nf-call-iptables", "1")]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"rules": (DNAT, MASQUERADE)}, {"rules": (DNAT, OF_A_SET)}, {"links": ROUTED},
+        {"links": BRIDGE, "sysctls": CALLS}, {"origin": "10.1.0.7"},
+    ],
+)  # fmt: skip
+def test_an_answer_by_this_host_is_translated_back(more: Any) -> None:
+    way = asked(**more)
+    assert not [one for one in way.steps if one.place == "hairpin"]
+
+
+@pytest.mark.parametrize("known", [{"answered": True}, {"returns_to": NEAR}])
+def test_tracking_that_saw_an_answer_or_another_source_is_believed(known: Any) -> None:
+    assert asked(entry(**known)).suspect is None
+
+
+def test_an_entry_tells_what_a_rule_of_iptables_does() -> None:
+    target = Rule("ip", "nat", "pre", 3, (("match", "x"), ("target", "x")))
+    masks = Rule("ip", "nat", "post", 4, (("target", "x"),))
+    for rules in ((), (target,), (target, masks)):
+        way = asked(entry(), rules=rules)
+        assert way.decider is not None
+        assert way.decider.place == "hairpin"
+    assert asked(rules=(DNAT, masks)).suspect is None
+
+
+def facts(*entries: Entry, **more: Any) -> list[tuple[str, bool]]:
+    return [(one.id, one.stops) for one in build(seen(*entries, **more), SEEN)]
+
+
+def test_connections_without_an_answer_are_found() -> None:
+    two = entry(), entry(origin_port=41001)
+    assert facts(*two) == [(f"{OUTSIDE}:80", True)]
+    assert facts(entry()) == []
+    assert facts(*two, rules=(DNAT, MASQUERADE)) == [(f"{OUTSIDE}:80", False)]
+
+
+def test_a_dead_server_behind_a_translation_is_no_finding_of_this_host() -> None:
+    two = (entry("10.1.0.7", origin_port=port) for port in (1, 2))
+    assert facts(*two) == []
+
+
+def test_an_entry_that_is_older_than_the_rule_is_told() -> None:
+    way = asked(entry("10.1.0.7", to="10.0.0.9", answered=True), origin="10.1.0.7")
+    assert way.suspect is not None
+    assert way.suspect.saw == (
+        "an entry of connection tracking still sends those of 10.1.0.7:41000 to 10.0.0.9:8080, "
+        f"and not to {FAR}:8080"
+    )
+    assert way.suspect.change == f"conntrack -D -p tcp -s 10.1.0.7 -d {OUTSIDE} --dport 80"
+    new = asked(entry("10.1.0.7", answered=True), origin="10.1.0.7")
+    assert new.suspect is None
