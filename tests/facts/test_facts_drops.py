@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from flow_tables import link
 
-from nettop.collect import conntrack, drop_reasons, failures, nftables, socket_owners, sockets_udp
+from nettop.collect import (
+    conntrack,
+    drop_reasons,
+    failures,
+    nftables,
+    socket_owners,
+    sockets_udp,
+    udp_bound,
+)
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.drop import Drop, build
 from nettop.facts.kinds.failure import Failure
@@ -168,3 +176,55 @@ def test_without_a_carrier_no_queue_is_full(carrier: bool, means: str) -> None:
     (found,) = facts.more["drop"]
     assert means in found.means
     assert (found.kind == "loss") is carrier
+
+
+@pytest.mark.parametrize(("to", "means"), [
+    ("239.1.2.3", "Nobody joined this multicast group on the interface where it arrives"),
+    ("10.0.0.2", "IP refuses an option of the packets, most likely a source route"),
+    ("", "IP refuses the packets as they arrive"),
+])  # fmt: skip
+def test_a_place_of_several_causes_has_the_words_of_where_its_packets_go(
+    to: str, means: str
+) -> None:
+    row = drop_reasons.Row("NOT_SPECIFIED", "ip_rcv_finish_core", "here", "2", "udp", "53", 40,
+                           WIDTH, "10.0.0.1" if to else "", 4000, to, 53)  # fmt: skip
+    (found,) = joined(drop_reasons=moving(None, row)).more["drop"]
+    assert found.means == means
+
+
+def test_a_packet_without_ports_has_addresses_alone() -> None:
+    row = drop_reasons.Row("NDISC_BAD_CODE", "ndisc_rcv", "here", "2", "icmp6", "", 40, WIDTH,
+                           "fe80::61", 0, "ff02::1", 0)  # fmt: skip
+    (found,) = joined(drop_reasons=moving(None, row)).more["drop"]
+    assert found.of == "fe80::61 to ff02::1"
+
+
+TAKES = "No socket takes the packet"
+
+
+OTHERS = "udp port 53 is open, but not for these packets: app[9] has it"
+
+
+@pytest.mark.parametrize(("local", "peer", "device", "means"), [
+    ("0.0.0.0", "", "m0", f"{OTHERS} on m0 only"),
+    ("10.0.0.3", "", "", f"{OTHERS} at 10.0.0.3 only"),
+    ("10.0.0.2", "10.0.0.7", "", f"{OTHERS} for 10.0.0.7:53 only"),
+    ("10.0.0.2", "10.0.0.1", "", TAKES),  # its peer sent it: the socket is new
+    ("0.0.0.0", "", "", TAKES),
+    (None, "", "", TAKES),
+])  # fmt: skip
+def test_sockets_at_the_port_say_whom_they_take(
+    local: str | None, peer: str, device: str, means: str
+) -> None:
+    row = drop_reasons.Row("NO_SOCKET", "__udp4_lib_rcv", "here", "2", "udp", "53", 40, WIDTH,
+                           "10.0.0.1", 53, "10.0.0.2", 53)  # fmt: skip
+    sockets = [
+        sockets_udp.Row(5, local, 53, peer, 53 if peer else 0, ipv6=False, send_q=0, recv_q=0,
+                        uid=0, drops=0)
+    ] if local else []  # fmt: skip
+    (found,) = joined(
+        drop_reasons=moving(None, row), sockets_udp=[Entry(one) for one in sockets],
+        socket_owners=[Entry(socket_owners.Row(5, 9, "app"))],
+        udp_bound=[Entry(udp_bound.Row(5, device))] if device else [],
+    ).more["drop"]  # fmt: skip
+    assert found.means == means

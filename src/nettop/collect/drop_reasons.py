@@ -10,7 +10,7 @@ the program, its drop monitor counts (`host.drop_monitor`): a `Partly` that says
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from ipaddress import ip_address
 from typing import Any, Final
@@ -85,12 +85,16 @@ def _ends(
     return str(ip_address(source)), next(numbers), str(ip_address(to)), next(numbers), *frame
 
 
-def words(reason: str, place: str = "") -> _words.Words:
-    """What a reason means, at a place; one that is not in the table says its name."""
+def words(reason: str, place: str = "", to: str = "") -> _words.Words:
+    """What a reason means, at a place, for a kind of destination: `multicast` or `unicast`.
+
+    One that is not in the table says its name.
+    """
     known = _known()
     return (
-        known.get((reason, place))
-        or known.get((reason, ""))
+        known.get((reason, place, to))
+        or known.get((reason, place, ""))
+        or known.get((reason, "", ""))
         or _words.Words(
             means=f"Packets are dropped: {reason}",
             kind=_words.UNKNOWN,
@@ -130,7 +134,7 @@ def rules() -> frozenset[str]:
 def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
     """The counters by reason and place, each by protocol; empty: of every protocol."""
     found = {}
-    for one, _ in _words.entries("drop-reasons.toml", "reason"):
+    for one in _places():
         known = one.get("counter", {})
         found[one["name"], one.get("place", "")] = {"": known} if isinstance(known, str) else known
     return found
@@ -139,19 +143,23 @@ def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
 @cache
 def _decided() -> Mapping[tuple[str, str], tuple[str, ...]]:
     """The places by reason and place."""
-    table = _words.entries("drop-reasons.toml", "reason")
-    return {(one["name"], one.get("place", "")): tuple(one.get("way", ())) for one, _ in table}
+    return {(one["name"], one.get("place", "")): tuple(one.get("way", ())) for one in _places()}
 
 
 @cache
 def _by_place() -> Mapping[str, str]:
     """The reasons for which functions of the kernel drop, where there is only one."""
+    return {place: one["name"] for one in _places() for place in one.get("places", ())}
+
+
+def _places() -> Iterator[Mapping[str, Any]]:
+    """The entries of any destination."""
     table = _words.entries("drop-reasons.toml", "reason")
-    return {place: one["name"] for one, _ in table for place in one.get("places", ())}
+    return (one for one, _ in table if "to" not in one)
 
 
 @cache
-def _known() -> Mapping[tuple[str, str], _words.Words]:
-    """The words by reason and place; of most reasons the place decides nothing."""
+def _known() -> Mapping[tuple[str, str, str], _words.Words]:
+    """The words by reason, place and destination; of most reasons the place decides nothing."""
     table = _words.entries("drop-reasons.toml", "reason")
-    return {(one["name"], one.get("place", "")): words for one, words in table}
+    return {(one["name"], one.get("place", ""), one.get("to", "")): words for one, words in table}

@@ -19,6 +19,7 @@ from ..flow_words import end, owners
 from ..kind import Kind
 from ..way.host import Host, address
 from ..way.lookup import routed
+from ..way.steps.listener import misses
 
 if TYPE_CHECKING:
     from ...collect.drop_reasons import Row as DropReasonRow
@@ -31,6 +32,7 @@ HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 QUEUE: Final = "QDISC_DROP"
 OTHER: Final = "OTHERHOST"
+UNHEARD: Final = "NO_SOCKET"
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", "IP_RPFILTER", "IP_INVALID_SOURCE", "IP_LOCALNET")
 # reasons for which packets are dropped before they leave
@@ -80,7 +82,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
     for key, entries in found.items():
         drop = _drop(*key, entries, host, dropping, programs)
         drop = _of_carrier(_of_tracking(drop, untracked), dead)
-        out.append(_of_frames(drop, [entry.now for entry in entries], host))
+        rows = [entry.now for entry in entries]
+        out.append(_of_sockets(_of_frames(drop, rows, host), rows, host))
     return tuple(out)
 
 
@@ -114,6 +117,42 @@ def _of_frames(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
         f"lets it ask again. From here, `arping -U -c 3 -I {nic} {to}` tells all neighbours the "
         f"right one, but no static entry. `arping -D -c 2 -I {nic} {to}` finds a second owner.",
         rests="net/ipv4/ip_input.c, ip_rcv_core(), PACKET_OTHERHOST",
+    )  # fmt: skip
+
+
+def _of_sockets(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
+    """The drop in the words of the sockets at its port, if each takes others only, and says which.
+
+    net/ipv4/udp.c, compute_score(): the device, the address and the connected peer must match.
+    """
+    known = [row for row in rows if row.to and row.port and row.to_port]
+    if drop.reason != UNHEARD or not known:
+        return drop
+    row = max(known, key=lambda one: one.packets)
+    names, said, cures = owners(host.frame), [], []
+    for one in host.frame.rows(f"sockets_{row.protocol}"):
+        if one.local_port != row.to_port or (row.protocol == "tcp" and one.state != "listen"):
+            continue
+        if row.protocol == "udp" and one.remote_port:
+            if (address(one.remote), one.remote_port) == (address(row.source), row.source_port):
+                return drop
+            only = f"for {end(one.remote, one.remote_port)} only"
+            missed = only, "let the sender answer from that address and port"
+        else:
+            missed = misses(host, one, row.to, _arrives(host, row))
+        if missed is None:
+            return drop
+        only = f"at {one.local} only" if missed[0] == "only" else missed[0]
+        said.append(f"{names.get(one.inode, 'a program')} has it {only}")
+        cures.append(missed[1])
+    if not said:
+        return drop
+    port = f"{row.protocol} port {row.to_port}"
+    return replace(
+        drop, means=f"{port} is open, but not for these packets: {said[0]}",
+        cause=f"Sockets at the port: {most(Counter(said))}.",
+        advice=f"`ss -anp{row.protocol[0]} sport = :{row.to_port}` shows them. "
+        f"{cures[0][0].upper()}{cures[0][1:]}.",
     )  # fmt: skip
 
 
@@ -188,7 +227,7 @@ def _drop(
     reason: str, place: str, entries: list[Entry[Any]], host: Host, filters: str,
     programs: Mapping[tuple[str, str], str],
 ) -> Drop:  # fmt: skip
-    words = drop_reasons.words(reason, place)
+    words = drop_reasons.words(reason, place, _to([entry.now for entry in entries]))
     ports, nics, ends = Counter[str](), Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
         number = _port(host, row)
@@ -209,6 +248,15 @@ def _drop(
     )  # fmt: skip
 
 
+def _to(rows: Sequence[DropReasonRow]) -> str:
+    """The kind of address to which most packets go; empty: it is not known."""
+    kinds = Counter[str]()
+    for row in rows:
+        if row.to:
+            kinds["multicast" if address(row.to).is_multicast else "unicast"] += row.packets
+    return max(kinds, key=lambda kind: kinds[kind], default="")
+
+
 def _port(host: Host, row: DropReasonRow) -> str:
     """The port of this host: of what has not yet reached IP the kernel does not know its side."""
     if row.source and row.port and host.local(row.to) and not host.local(row.source):
@@ -218,7 +266,7 @@ def _port(host: Host, row: DropReasonRow) -> str:
 
 def _ends(row: DropReasonRow) -> str:
     """Both ends of a packet: of the source the address alone, as its port is mostly of chance."""
-    source, to = row.source, end(row.to, row.to_port)
+    source, to = row.source, end(row.to, row.to_port) if row.to_port else row.to
     if row.reason in FRAMES and row.hardware:
         return f"{source} (frame from {row.sender} to {row.hardware}) to {to}"
     return f"{source} to {to}"

@@ -39,10 +39,11 @@ _PLACE, _REASON, _SPACE, _FROM, _ETHER, _TRANSPORT, _PORT, _DEVICE = 0, 8, 12, 1
 _SOURCE, _TO, _PORTS, _FRAME = _SIZE, _SIZE + 16, _SIZE + 32, _SIZE + 36
 _ETHERNET: Final = 14  # bytes of the header: both addresses, and the protocol
 _ADDRESSES: Final = 12
-_LAID: Final = {  # by the size of the header: what is copied of it, to where, and how many bytes
-    20: ((12, _SOURCE, 4), (16, _TO, 4), (20, _PORTS, 4)),
-    40: ((8, _SOURCE, 8), (16, _SOURCE + 8, 8), (24, _TO, 8), (32, _TO + 8, 8), (40, _PORTS, 4)),
+_ENDED: Final = {  # addresses in a header: what is copied of it, to where, and how many bytes
+    IP: ((12, _SOURCE, 4), (16, _TO, 4)),
+    IP6: ((8, _SOURCE, 8), (16, _SOURCE + 8, 8), (24, _TO, 8), (32, _TO + 8, 8)),
 }  # fmt: skip
+_SIZES: Final = range(20, 41, 4)  # bytes of a header: one of IPv4 may have options
 _ETHERS: Final = {0x0800: "ip", 0x86DD: "ip6", 0x0806: "arp", 0x88CC: "lldp", 0x8100: "vlan"}
 _TRANSPORTS: Final = {
     1: "icmp",
@@ -233,22 +234,21 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *a.when(a.R7, "==", IP6, "internet"), *a.when(a.R7, "!=", IP, "segments"),
         "internet", *packet.transport(header),
         *a.store(a.R10, _AT + _TRANSPORT, a.R8, 1),
-        *(part for one in PORTED for part in a.when(a.R8, "==", one, "ported")),
-        *a.go("segments"),
+        *a.when(a.R7, "==", IP6, "six"), *_laid(header, _ENDED[IP]), *a.go("ends"),
+        "six", *_laid(header, _ENDED[IP6]),
+        "ends", *(part for one in PORTED for part in a.when(a.R8, "==", one, "ported")),
+        *a.go("frame"),
         # at places that are known beforehand: Linux 5.4 refuses others
         "ported", *a.load(a.R8, a.R10, _AT + _FROM, 4),
-        *(part for size in (20, 40) for part in (
-            *a.when(a.R9, "!=", size, f"not {size}"),
-            *(part for of, to, long in _LAID[size] for part in (
-                *a.load(a.R7, a.R10, header + of, long), *a.store(a.R10, _AT + to, a.R7, long),
-            )),
+        *(part for size in _SIZES for part in (
+            *a.when(a.R9, "!=", size, f"not {size}"), *_laid(header, ((size, _PORTS, 4),)),
             *a.load(a.R7, a.R10, header + size, 2), *a.when(a.R8, "==", 0, "port"),
             *a.load(a.R7, a.R10, header + size + 2, 2), *a.go("port"),  # received: the second
             f"not {size}",
         )),
-        *a.go("segments"),  # an IPv4 header with options
+        *a.go("frame"),  # an IPv4 header with more options
         "port", *a.swapped(a.R7), *a.store(a.R10, _AT + _PORT, a.R7, 2),
-        *a.load(a.R7, a.R10, _AT + _FROM, 4), *a.when(a.R7, "==", 0, "segments"),
+        "frame", *a.load(a.R7, a.R10, _AT + _FROM, 4), *a.when(a.R7, "==", 0, "segments"),
         *field(a.R7, "network_header"), *field(a.R8, "mac_header"),
         *a.change(a.R8, "+", _ETHERNET), *a.same(a.R7, a.R8, "ethernet"), *a.go("segments"),
         "ethernet", *field(a.R7, "head"), *a.add(a.R8, a.R7),
@@ -265,10 +265,17 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
     )  # fmt: skip
 
 
+def _laid(header: int, parts: Iterable[tuple[int, int, int]]) -> a.Parts:
+    """Copy parts of the header on the stack to the key; it uses R7."""
+    return tuple(part for of, to, long in parts for part in (
+        *a.load(a.R7, a.R10, header + of, long), *a.store(a.R10, _AT + to, a.R7, long),
+    ))  # fmt: skip
+
+
 def _kept(first: str) -> a.Parts:
     """Keep both ends of the packet, the first of a moment or of a key, if they are known."""
     return (
-        *a.load(a.R1, a.R10, _AT + _PORTS, 4), *a.when(a.R1, "==", 0, f"no ends of {first}"),
+        *a.load(a.R1, a.R10, _AT + _TRANSPORT, 1), *a.when(a.R1, "==", 0, f"no ends of {first}"),
         *counting.latest("packets", _AT, a.R7, label=first), f"no ends of {first}",
     )  # fmt: skip
 
