@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from nettop.collect import drop_reasons, failed_calls, links, nftables, socket_owners, sysctls
+from nettop.collect import (
+    drop_reasons,
+    failed_calls,
+    links,
+    nftables,
+    socket_owners,
+    sysctls,
+    ways,
+)
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.call import Call
@@ -110,3 +118,21 @@ def test_datagrams_that_icmp_answers_are_of_a_program_that_asks_one_port_again()
         f"datagram ECONNREFUSED 1 0 here {TO} {port} a program\n" for port in range(33434, 33464)
     )
     assert called(probes) is None
+
+
+def test_a_program_that_gained_no_rights_may_have_forbidden_it_itself() -> None:
+    boxed = "A sandbox of the program (Landlock) may refuse it, or a rule of the host"
+    for line, means in (
+        (f"connect;;confined EACCES 5 7 here {TO} 80 app", boxed),
+        ("bind;;confined EACCES 5 7 here 0.0.0.0 8080 app", boxed),
+        ("bind;;confined EACCES 5 7 here 0.0.0.0 80 app", "The port to bind is reserved"),
+        (f"connect EACCES 5 7 here {TO} 80 app",
+         "A route, a rule of the host or a sandbox prohibits it"),
+    ):  # fmt: skip
+        one = called(f"{line}\n")
+        assert one is not None
+        assert one.means == means
+    refused = ways.Row(TO, "", "", "", 0, "tcp", 80, error="EACCES")
+    one = called(f"connect;;confined EACCES 5 7 here {TO} 80 app\n", ways=[refused])
+    assert one is not None
+    assert not one.means.startswith("A sandbox")

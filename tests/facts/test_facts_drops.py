@@ -228,3 +228,19 @@ def test_sockets_at_the_port_say_whom_they_take(
         udp_bound=[Entry(udp_bound.Row(5, device))] if device else [],
     ).more["drop"]  # fmt: skip
     assert found.means == means
+
+
+@pytest.mark.parametrize(("reason", "by", "filters", "means"), [
+    ("SOCKET_FILTER", "cgin@/in,x@/", False, "BPF program cgin of control group /in may drop it"),
+    ("NETFILTER_DROP", "nfdrop@ip/input", False,
+     "BPF program nfdrop at the hook ip/input may drop it"),
+    ("NETFILTER_DROP", "nfdrop@ip/input", True, "The packet filter dropped the packet"),
+    ("SOCKET_FILTER", "", False, "A filter of the socket rejected the packet"),
+])  # fmt: skip
+def test_programs_of_groups_and_hooks_are_named_where_no_rule_drops(
+    reason: str, by: str, filters: bool, means: str
+) -> None:
+    row = drop_reasons.Row(reason, "nf_hook_slow", "here", "2", "udp", "53", 40, WIDTH, by=by)
+    rules = rule("1", 40, 0) if filters else []
+    (found,) = joined(drop_reasons=moving(None, row), nftables=rules).more["drop"]
+    assert found.means == means

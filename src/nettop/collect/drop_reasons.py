@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from ipaddress import ip_address
 from typing import Any, Final
+from urllib.parse import unquote
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
@@ -49,6 +51,8 @@ class Row:
     to_port: int = gauge("its destination port", default=0)
     hardware: str = gauge("hardware address that its frame is for; empty: not known", default="")
     sender: str = gauge("hardware address of who sent the frame here", default="")
+    by: str = gauge("BPF programs that may have dropped it, as NAME@GROUP or NAME@FAMILY/HOOK",
+                    default="")  # fmt: skip
 
 
 def read(source: Source) -> Sequence[Row]:
@@ -63,6 +67,7 @@ def parse(text: str) -> Sequence[Row]:
 
 def _row(line: str, seconds: float) -> Row:
     reason, number, *more = line.split(" ")
+    reason, _, by = reason.partition(";")
     if not reason or len(more) not in {0, 5, 9, 11}:
         raise ValueError(f"not a reason with its count: {line[:60]!r}")
     place, where, *rest = [_counted.told(word) for word in more] or ["", "unknown", "", "", ""]
@@ -70,7 +75,8 @@ def _row(line: str, seconds: float) -> Row:
     if reason == NO_REASON:
         reason = _by_place().get(place, reason)
     packets = _counted.number(number)
-    return Row(reason, place, where, interface, protocol, port, packets, seconds, *_ends(*ends))
+    row = Row(reason, place, where, interface, protocol, port, packets, seconds, *_ends(*ends))
+    return replace(row, by=unquote(by)) if by else row
 
 
 def _ends(

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from .flow_words import owners
+from .group_programs import program, setting
 from .kinds.drop import FILTER, filters
 from .ports import holder
 
@@ -26,7 +27,9 @@ SIZE: Final = "bytes="
 HEADERS: Final = 28  # bytes, of IPv4 and UDP
 LARGEST: Final = 65_507  # bytes of a UDP datagram of IPv4
 _SECCOMP: Final = "seccomp"
-_UNITS: Final = {"sd_fw_": "IPAddressDeny", "sd_bind": "SocketBindDeny"}  # programs of systemd
+_CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
+_RESERVED: Final = "net.ipv4.ip_unprivileged_port_start"
+_PORTS: Final = 1024  # below this ports are reserved unless the setting says else
 _QUEUE: Final = "net.unix.max_dgram_qlen"
 
 Ends = Counter[tuple[str, str]]  # address and port → calls
@@ -51,7 +54,27 @@ def exact(
         cause = f"The packet filter drops in this look what is sent there: {rule}."
         return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
                              cause=cause), rule  # fmt: skip
+    if by == _CONFINED:
+        return _boxed(said, call, address, port, frame), ""
+    by = by.removesuffix(f",{_CONFINED}")
     return (_refused(said, by) if by else said), ""
+
+
+def _boxed(said: Words, call: str, address: str, port: str, frame: Frame) -> Words:
+    """A program that began a sandbox may have forbidden itself what nothing here refuses."""
+    low = next((row.value for row in frame.rows("sysctls") if row.name == _RESERVED), "")
+    reserved = call in BINDS and port.isdecimal() and int(port) < int(low or _PORTS)
+    routed = any(row.error for row in frame.rows("ways") if row.to == address)
+    if reserved or routed:
+        return said
+    return said._replace(
+        means="A sandbox of the program (Landlock) may refuse it, or a rule of the host",
+        cause="The program may not gain rights (NoNewPrivs), as where a sandbox such as Landlock "
+        "decides which ports it may use; the kernel tells no sandbox to others. No route seen here "
+        f"refuses. Or: {said.cause}",
+        advice="`grep NoNewPrivs /proc/PID/status` shows 1. Look in the configuration of the "
+        f"program, and of its unit, for the ports that it allows. {said.advice}",
+    )
 
 
 def _held(said: Words, port: int, frame: Frame) -> Words:
@@ -112,10 +135,10 @@ def _refused(said: Words, by: str) -> Words:
     named = by.split(",")
     programs = [one for one in named if one != _SECCOMP]
     if programs:
-        shown = " and ".join(map(_program, programs[:3]))
+        shown = " and ".join(map(program, programs[:3]))
         first, _, group = programs[0].partition("@")
         unit = group.rpartition("/")[2]
-        asks = f"`systemctl show -p {_setting(first)} {unit}` shows it." if _setting(first) else (
+        asks = f"`systemctl show -p {setting(first)} {unit}` shows it." if setting(first) else (
             f"`bpftool prog show name {first}` and `bpftool cgroup tree` show it; ask who loads it."
         )  # fmt: skip
         return said._replace(
@@ -131,19 +154,6 @@ def _refused(said: Words, by: str) -> Words:
         advice="`grep Seccomp /proc/PID/status` shows 2: a filter. SystemCallFilter= of systemd, "
         f"the profile of the container, or the program itself sets it. {said.advice}",
     )
-
-
-def _program(one: str) -> str:
-    name, _, group = one.partition("@")
-    setting = _setting(name)
-    if setting:
-        return f"{setting}= of {group.rpartition('/')[2]} ({name})"
-    return f"BPF program {name} of control group {group}"
-
-
-def _setting(name: str) -> str:
-    """The setting of systemd that loads a program of that name; empty for others."""
-    return next((words for begin, words in _UNITS.items() if name.startswith(begin)), "")
 
 
 def _low(text: str) -> str:

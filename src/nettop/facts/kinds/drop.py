@@ -16,6 +16,7 @@ from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown, total
 from ..flow_words import end, owners
+from ..group_programs import program
 from ..kind import Kind
 from ..way.host import Host, address
 from ..way.lookup import routed
@@ -83,7 +84,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
         drop = _drop(*key, entries, host, dropping, programs)
         drop = _of_carrier(_of_tracking(drop, untracked), dead)
         rows = [entry.now for entry in entries]
-        out.append(_of_sockets(_of_frames(drop, rows, host), rows, host))
+        drop = _of_programs(_of_frames(drop, rows, host), rows)
+        out.append(_of_sockets(drop, rows, host))
     return tuple(out)
 
 
@@ -120,6 +122,33 @@ def _of_frames(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
     )  # fmt: skip
 
 
+def _of_programs(drop: Drop, rows: Sequence[DropReasonRow]) -> Drop:
+    """The drop with the BPF programs that may do it, where no rule of nf_tables is known to."""
+    found = Counter[str]()
+    for row in rows:
+        for one in filter(None, row.by.split(",")):
+            found[one] += row.packets
+    if not found or drop.filters:
+        return drop
+    hooked = drop.reason == FILTER
+    first, _, place = found.most_common(1)[0][0].partition("@")
+    shown = f"BPF program {first} at the hook {place}" if hooked else program(f"{first}@{place}")
+    if hooked:
+        cause = f"No rule of nf_tables is seen to drop. Programs at hooks: {most(found)}."
+        advice = (
+            "`bpftool link` shows the program, and who holds it: ask them. `bpftool net` of "
+            "this network namespace lists those that are here."
+        )
+    else:
+        named = most(Counter({program(one): count for one, count in found.items()}))
+        cause = f"These see what arrives for the process: {named}. Or: {drop.cause}"
+        advice = (
+            f"`bpftool prog show name {first}` and `bpftool cgroup tree` show it; ask who "
+            f"loads it. {drop.advice}"
+        )
+    return replace(drop, means=f"{shown} may drop it", cause=cause, advice=advice, rule="")
+
+
 def _of_sockets(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
     """The drop in the words of the sockets at its port, if each takes others only, and says which.
 
@@ -133,6 +162,7 @@ def _of_sockets(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
     for one in host.frame.rows(f"sockets_{row.protocol}"):
         if one.local_port != row.to_port or (row.protocol == "tcp" and one.state != "listen"):
             continue
+        missed: tuple[str, str] | None
         if row.protocol == "udp" and one.remote_port:
             if (address(one.remote), one.remote_port) == (address(row.source), row.source_port):
                 return drop

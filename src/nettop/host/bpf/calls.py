@@ -55,6 +55,7 @@ APART: Final = 0.3  # seconds between two counts of a rate, at the least
 _WAITING: Final = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
 )
+_BOXED: Final = (errno.EACCES, errno.EPERM)  # what a sandbox answers
 _SYN_SENT, _CLOSE = 2, 7
 
 # process, namespace, call, error, family, port, address, name of the process, argument, seccomp
@@ -119,8 +120,8 @@ class Counter:
 
         ERROR is `0` for attempts and datagrams that succeeded; WHERE is `here` for the namespace of
         this thread. CALL is followed by `;ARGUMENT;BY` where either is known: what the program gave
-        (`arguments.words`), and what may have refused it: `seccomp`, or programs as
-        `NAME@GROUP,NAME@GROUP`.
+        (`arguments.words`), and what may have refused it: `seccomp`, programs as
+        `NAME@GROUP,NAME@GROUP`, or `confined`: a sandbox.
         Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`. A line `! WHY`
         says that calls are counted no more; attempts to connect still are.
         """
@@ -183,6 +184,8 @@ class Counter:
             if (name, pid) not in self._attached:
                 self._attached[name, pid] = attached.attached(name, pid)
             found += self._attached[name, pid]
+        if not found and error in _BOXED and name in ("connect", "bind") and pid:
+            found += attached.confined(pid)
         return ",".join(found)
 
     def _turn(self) -> None:
