@@ -109,6 +109,7 @@ class Counter:
                 with suppress(OSError):  # a kernel without it
                     code = a.assemble(parts, counts=table, moments=moments)
                     keep(call.attach(keep(call.program(code, "nettop_others")), tracepoint))
+            self._counting.begin()
             self._begun = begun.attempts()
             self._seen, self._stopped = (time.monotonic(), 0), ""
         except BaseException:

@@ -70,6 +70,7 @@ class Counter:
             binary = a.assemble(code, moments=moments, **tables)
             handle = self._counting.keep(call.program(binary, "nettop_drops"))
             self._counting.keep(_attach(handle))
+            self._counting.begin()
         except BaseException:
             self.close()
             raise
