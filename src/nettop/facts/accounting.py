@@ -40,6 +40,8 @@ FILTERS: Final = "filter_drops"  # of the qdiscs ingress and clsact
 BACKLOG: Final = "cpu_backlog_drops"  # of the CPUs: it serves every network namespace
 # counters that have others in them, which have reasons of their own
 OF: Final = {"udp_errors": ("udp_rcvbuf_errors", "udp_memory_errors", "udp_checksum_errors")}
+# those that count more than losses: as far as a reason of a loss says so
+SOFT: Final = ("udp_errors", "frag_refused", "paws_drops", "reasm_fails")
 OWN: Final = ("tun",)  # drivers of virtual interfaces that have a ring of their own
 ERROR: Final = 0.05  # of what a counter counts: so much may have come between both readings
 FEW: Final = 2.0  # packets: the same
@@ -59,6 +61,8 @@ def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting
         grown[counter] += max(0, round(count - before.get((counter, owner), count)))
     read = "drop_reasons" in frame.tables
     told, reasons, alone = _told(first[0], frame, grown)
+    for counter in SOFT:
+        grown[counter] = min(grown[counter], told[counter])
     places = [
         _place(counter, packets, told[counter] if read else 0)
         for counter, packets in grown.most_common() if packets
