@@ -136,3 +136,14 @@ def test_a_program_that_gained_no_rights_may_have_forbidden_it_itself() -> None:
     one = called(f"connect;;confined EACCES 5 7 here {TO} 80 app\n", ways=[refused])
     assert one is not None
     assert not one.means.startswith("A sandbox")
+
+
+def test_the_mtu_of_the_route_bounds_a_message_that_may_have_no_fragments() -> None:
+    line = f"sendto;bytes=1280; EMSGSIZE 5 7 here {TO} 80 app\n"
+    way = ways.Row(TO, "", "", "", 0, "udp", 80, network="10.60.0.0/24", interface="v0", mtu=1200)
+    one = called(line, ways=[way], links=[link(2, "v0", 1500)])
+    assert one is not None
+    assert one.means == (
+        "Messages above 1,172 bytes exceed the MTU, and the program forbids fragments "
+        "(route 10.60.0.0/24 dev v0: 1200)"
+    )

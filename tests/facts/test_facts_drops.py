@@ -14,6 +14,7 @@ from nettop.collect import (
     drop_reasons,
     failures,
     nftables,
+    packet_sockets,
     socket_owners,
     sockets_udp,
     udp_bound,
@@ -244,3 +245,17 @@ def test_programs_of_groups_and_hooks_are_named_where_no_rule_drops(
     rules = rule("1", 40, 0) if filters else []
     (found,) = joined(drop_reasons=moving(None, row), nftables=rules).more["drop"]
     assert found.means == means
+
+
+def test_the_packet_sockets_that_lose_are_named() -> None:
+    def captured(drops: int, inode: int) -> packet_sockets.Row:
+        return packet_sockets.Row(inode, None, drops=drops)
+
+    row = drop_reasons.Row("PACKET_SOCK_ERROR", "packet_rcv", "here", "2", "udp", "53", 40, WIDTH)
+    sockets = moving(captured(0, 5), captured(9, 5)) + moving(captured(3, 6), captured(3, 6))
+    owners = [socket_owners.Row(5, 9, "sniff"), socket_owners.Row(6, 8, "other")]
+    (found,) = joined(
+        drop_reasons=moving(None, row), packet_sockets=sockets,
+        socket_owners=[Entry(one) for one in owners],
+    ).more["drop"]  # fmt: skip
+    assert found.means == "The packet socket of sniff[9] has no room for its copy"

@@ -25,6 +25,8 @@ _DNS: Final = "53"
 PEER: Final = "peer="  # of the argument of a call on a Unix socket
 SIZE: Final = "bytes="
 HEADERS: Final = 28  # bytes, of IPv4 and UDP
+HEADERS6: Final = 48  # bytes, of IPv6 and UDP
+STEP: Final = 128  # bytes: sizes are counted in steps, as `bpf.arguments`
 LARGEST: Final = 65_507  # bytes of a UDP datagram of IPv4
 _SECCOMP: Final = "seccomp"
 _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
@@ -48,7 +50,7 @@ def exact(
     if error == "EAGAIN" and argument.startswith(PEER):
         return _unread(said, argument, frame)
     if error == "EMSGSIZE" and argument.startswith(SIZE):
-        return _large(said, int(argument.removeprefix(SIZE)), frame), ""
+        return _large(said, int(argument.removeprefix(SIZE)), address, frame), ""
     rule = _rule(address, port, frame) if error == "EPERM" and call in SENDS else ""
     if rule:
         cause = f"The packet filter drops in this look what is sent there: {rule}."
@@ -106,18 +108,35 @@ def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, str]:
     return said._replace(means=means, cause=cause, advice=advice), reader
 
 
-def _large(said: Words, size: int, frame: Frame) -> Words:
+def _large(said: Words, size: int, address: str, frame: Frame) -> Words:
     """Why a message is too large: one that UDP could send in fragments may have none."""
     if size > LARGEST:
         return said
-    links = [row for row in frame.rows("links") if row.mtu and row.mtu < size + HEADERS]
-    mtu = ", ".join(f"{row.interface} {row.mtu}" for row in links[:3])
-    means = f"Messages of {size:,} bytes or more exceed the MTU, and the program forbids fragments"
+    mtu, most = _of_route(address, frame)
+    if not mtu:
+        links = [row for row in frame.rows("links") if row.mtu and row.mtu < size + HEADERS]
+        mtu = ", ".join(f"{row.interface} {row.mtu}" for row in links[:3])
+    fit = most - (HEADERS6 if ":" in address.removeprefix("::ffff:") else HEADERS)
+    these = f"above {fit:,} bytes" if 0 < fit < size + STEP else f"of {size:,} bytes or more"
+    means = f"Messages {these} exceed the MTU, and the program forbids fragments"
     cause = (
         "Without IP_MTU_DISCOVER, UDP sends such a message in fragments. The MTU is that of the "
         'route, or of a path that answered "fragmentation needed".'
     )
     return said._replace(means=f"{means} ({mtu})" if mtu else means, cause=cause)
+
+
+def _of_route(address: str, frame: Frame) -> tuple[str, int]:
+    """The MTU to an address, with its route or interface in words; none: it is not known."""
+    mtus = {row.interface: row.mtu for row in frame.rows("links")}
+    for row in frame.rows("ways"):
+        if row.to == address.removeprefix("::ffff:") and row.interface and not row.source:
+            if row.mtu and row.network:
+                learnt = "learnt, " if row.learnt else ""
+                return f"{learnt}route {row.network} dev {row.interface}: {row.mtu}", row.mtu
+            mtu = row.mtu or mtus.get(row.interface) or 0
+            return (f"{row.interface} {mtu}" if mtu else ""), mtu
+    return "", 0
 
 
 def _rule(address: str, port: str, frame: Frame) -> str:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import drop_reasons
@@ -34,6 +34,7 @@ NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not insert
 QUEUE: Final = "QDISC_DROP"
 OTHER: Final = "OTHERHOST"
 UNHEARD: Final = "NO_SOCKET"
+COPY: Final = "PACKET_SOCK_ERROR"
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", "IP_RPFILTER", "IP_INVALID_SOURCE", "IP_LOCALNET")
 # reasons for which packets are dropped before they leave
@@ -84,7 +85,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
         drop = _drop(*key, entries, host, dropping, programs)
         drop = _of_carrier(_of_tracking(drop, untracked), dead)
         rows = [entry.now for entry in entries]
-        drop = _of_programs(_of_frames(drop, rows, host), rows)
+        drop = _of_programs(_of_captures(_of_frames(drop, rows, host), frame), rows)
         out.append(_of_sockets(drop, rows, host))
     return tuple(out)
 
@@ -120,6 +121,19 @@ def _of_frames(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
         f"right one, but no static entry. `arping -D -c 2 -I {nic} {to}` finds a second owner.",
         rests="net/ipv4/ip_input.c, ip_rcv_core(), PACKET_OTHERHOST",
     )  # fmt: skip
+
+
+def _of_captures(drop: Drop, frame: Frame) -> Drop:
+    """The drop with the packet sockets that lose: the program at the port does not."""
+    if drop.reason != COPY:
+        return drop
+    names, losing = owners(frame), Counter[str]()
+    for entry in frame.tables.get("packet_sockets", ()):
+        if rate := entry.rate("drops"):
+            losing[names.get(entry.now.inode, "a program")] += ceil(rate)
+    if not losing:
+        return drop
+    return replace(drop, means=f"The packet socket of {most(losing)} has no room for its copy")
 
 
 def _of_programs(drop: Drop, rows: Sequence[DropReasonRow]) -> Drop:
@@ -262,7 +276,9 @@ def _drop(
     for row in (entry.now for entry in entries):
         number = _port(host, row)
         port = f"{row.protocol} port {number}" if number else row.protocol
-        ports[port + programs.get((row.protocol, number), "")] += row.packets
+        ports[port + ("" if reason == COPY else programs.get((row.protocol, number), ""))] += (
+            row.packets
+        )
         leaves, more = _leaves(host, row)
         nics[leaves or _arrives(host, row)] += row.packets
         ends[_ends(row) + more if row.source else ""] += row.packets
