@@ -17,6 +17,7 @@ from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.call import Call
 from nettop.frame.rates import Entry, Frame
+from nettop.host.bpf import own_socket
 
 TO = "10.60.0.2"
 
@@ -147,3 +148,19 @@ def test_the_mtu_of_the_route_bounds_a_message_that_may_have_no_fragments() -> N
         "Messages above 1,172 bytes exceed the MTU, and the program forbids fragments "
         "(route 10.60.0.0/24 dev v0: 1200)"
     )
+
+
+def test_the_path_that_a_program_connects_to_is_told() -> None:
+    one = called("connect;peer=0,/run/db.sock; ECONNREFUSED 5 7 here unix - app\n")
+    assert one is not None
+    assert (one.to, one.called) == ("/run/db.sock", "connect")
+    one = called("connect;peer=0,/run/db.sock; EAGAIN 5 7 here unix - app\n")
+    assert one is not None
+    assert not one.means.startswith("The queue of Unix socket /run")
+
+
+def test_a_path_is_kept_as_far_as_it_fits() -> None:
+    assert own_socket.path(b"/run/db.sock\0\0\0\0") == "/run/db.sock"
+    assert own_socket.path(b"/run/a/long/name") == "/run/a/long/name…"
+    assert own_socket.path(b"\0name".ljust(16, b"\0")) == "@name"
+    assert own_socket.path(bytes(16)) == ""

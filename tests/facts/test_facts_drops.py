@@ -17,6 +17,7 @@ from nettop.collect import (
     packet_sockets,
     socket_owners,
     sockets_udp,
+    tun_readers,
     udp_bound,
 )
 from nettop.facts.joined import Joiner
@@ -259,3 +260,12 @@ def test_the_packet_sockets_that_lose_are_named() -> None:
         socket_owners=[Entry(one) for one in owners],
     ).more["drop"]  # fmt: skip
     assert found.means == "The packet socket of sniff[9] has no room for its copy"
+
+
+def test_the_program_behind_a_tunnel_that_is_full_is_named() -> None:
+    row = drop_reasons.Row("FULL_RING", "tun_net_xmit", "here", "2", "udp", "53", 40, WIDTH)
+    behind = [Entry(tun_readers.Row("t0", 9, "vpnd")), Entry(tun_readers.Row("t1", 8, "other"))]
+    (found,) = joined(
+        drop_reasons=moving(None, row), tun_readers=behind, links=[Entry(link("t0", 2))]
+    ).more["drop"]
+    assert found.means == "vpnd[9] takes nothing from t0, or too slowly"

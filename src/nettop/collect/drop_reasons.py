@@ -23,7 +23,7 @@ from ..terms.dataclass import dataclass
 from . import _counted, _words
 from ._table import Table
 
-TABLE: Final = Table(every=0.9, counted="drops", absent=True, before="snmp")
+TABLE: Final = Table(every=0.9, counted="drops", absent=True, beside="snmp")
 
 _HARDWARE: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 NO_REASON: Final = "NO_REASON"  # of a kernel that gives none

@@ -47,7 +47,7 @@ def exact(
     if call == DATAGRAM and port == _DNS:
         means = f"No name server answers at {address}: nothing reads its port {_DNS}"
         return said._replace(means=means), ""
-    if error == "EAGAIN" and argument.startswith(PEER):
+    if error == "EAGAIN" and call in SENDS and argument.startswith(PEER):
         return _unread(said, argument, frame)
     if error == "EMSGSIZE" and argument.startswith(SIZE):
         return _large(said, int(argument.removeprefix(SIZE)), address, frame), ""

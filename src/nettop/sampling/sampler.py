@@ -126,7 +126,7 @@ class Sampler:
     @staticmethod
     def _beside(name: str, known: Collection[str]) -> str:
         """The table with which it is read: its own, or the one that tells of the same time."""
-        return (name in known and collect.table(name).before) or name
+        return (name in known and collect.table(name).beside) or name
 
     def _fetch(self, due: Collection[str], at: float, first: First | None) -> float:
         """Ask another host for what these tables will read; the time of the frame."""

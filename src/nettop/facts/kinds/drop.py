@@ -35,6 +35,7 @@ QUEUE: Final = "QDISC_DROP"
 OTHER: Final = "OTHERHOST"
 UNHEARD: Final = "NO_SOCKET"
 COPY: Final = "PACKET_SOCK_ERROR"
+RING: Final = "FULL_RING"
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", "IP_RPFILTER", "IP_INVALID_SOURCE", "IP_LOCALNET")
 # reasons for which packets are dropped before they leave
@@ -85,7 +86,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
         drop = _drop(*key, entries, host, dropping, programs)
         drop = _of_carrier(_of_tracking(drop, untracked), dead)
         rows = [entry.now for entry in entries]
-        drop = _of_programs(_of_captures(_of_frames(drop, rows, host), frame), rows)
+        drop = _of_readers(_of_frames(drop, rows, host), frame)
+        drop = _of_programs(drop, rows)
         out.append(_of_sockets(drop, rows, host))
     return tuple(out)
 
@@ -123,17 +125,24 @@ def _of_frames(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
     )  # fmt: skip
 
 
-def _of_captures(drop: Drop, frame: Frame) -> Drop:
-    """The drop with the packet sockets that lose: the program at the port does not."""
-    if drop.reason != COPY:
+def _of_readers(drop: Drop, frame: Frame) -> Drop:
+    """The drop with who reads too slowly: a capture, or the program behind a TUN or TAP interface.
+
+    The program at the port of the packet is neither.
+    """
+    if drop.reason == COPY:
+        names, losing = owners(frame), Counter[str]()
+        for entry in frame.tables.get("packet_sockets", ()):
+            if rate := entry.rate("drops"):
+                losing[names.get(entry.now.inode, "a program")] += ceil(rate)
+        means = f"The packet socket of {most(losing)} has no room for its copy" if losing else ""
+    elif drop.reason == RING:
+        found = (row for row in frame.rows("tun_readers") if row.interface == drop.nic)
+        reader = next((f"{row.name}[{row.pid}]" for row in found), "")
+        means = f"{reader} takes nothing from {drop.nic}, or too slowly" if reader else ""
+    else:
         return drop
-    names, losing = owners(frame), Counter[str]()
-    for entry in frame.tables.get("packet_sockets", ()):
-        if rate := entry.rate("drops"):
-            losing[names.get(entry.now.inode, "a program")] += ceil(rate)
-    if not losing:
-        return drop
-    return replace(drop, means=f"The packet socket of {most(losing)} has no room for its copy")
+    return replace(drop, means=means) if means else drop
 
 
 def _of_programs(drop: Drop, rows: Sequence[DropReasonRow]) -> Drop:

@@ -139,6 +139,8 @@ class Counter:
                 local = family == socket.AF_UNIX
                 told = arguments.words(CALLS[number], code, given, where, local=local)
                 told += self._path(given) if local and told else ""
+                if local and not told and CALLS[number] == "connect" and any(where):
+                    told = f"peer=0,{own_socket.path(where)}"
                 more = suffix(told, self._refusers(CALLS[number], code, pid, mode))
             elif given:  # an attempt that had begun before
                 pid, name = self._begun.get(given, (pid, name))
