@@ -228,6 +228,10 @@ class Counting:
                 found[Moment(part, struct.pack("=I", what), shown(name))] += count
         return found
 
+    def age(self) -> float:
+        """How long it counts by now."""
+        return time.monotonic() - self.begun
+
     def seconds(self) -> float:
         """How long it had counted when its counts were read, or has by now."""
         return (self._at or time.monotonic()) - self.begun
