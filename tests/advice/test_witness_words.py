@@ -32,7 +32,7 @@ _FILES = {
     "drop-reasons.toml": (
         "reason",
         {"name"},
-        {"rule", "seen", "place", "places", "counter", "way"},
+        {"rule", "seen", "place", "to", "places", "counter", "way"},
         ("loss", "refused", "turned away", "normal", "unknown"),
     ),
     "failed-calls.toml": (
@@ -63,7 +63,9 @@ def test_each_reason_of_the_running_kernel_has_words() -> None:
 
 
 def test_no_reason_and_no_failed_call_is_described_twice() -> None:
-    names = [f"{e['name']} {e.get('place', '')}" for e in _entries("drop-reasons.toml")]
+    names = [
+        f"{e['name']} {e.get('place', '')} {e.get('to', '')}" for e in _entries("drop-reasons.toml")
+    ]
     names += [key for entry in _entries("failed-calls.toml") for key in _keys(entry)]
     assert [name for name, count in Counter(names).items() if count > 1] == []
 

@@ -290,3 +290,8 @@ def test_a_tracepoint_that_takes_no_program(
     with pytest.raises(OSError, match=said) as caught:
         drops._attach(3)
     assert caught.value.errno == number
+
+
+def test_programs_that_may_have_dropped_follow_the_reason() -> None:
+    (row,) = drop_reasons.parse("4.000\nSOCKET_FILTER;a%20b@/in,c@/ 9 f here 2 udp 80\n")
+    assert (row.reason, row.by) == ("SOCKET_FILTER", "a b@/in,c@/")

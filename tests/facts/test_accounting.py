@@ -189,3 +189,34 @@ def test_the_time_is_that_between_both_readings_of_the_counters() -> None:
     (first, facts), last = moment(BEGIN), moment(BEGIN + LOOK)
     cost = {"drop_reasons": 0.3, "snmp": 0.1, "softnet": 0.2}
     assert account((replace(first, cost=cost), facts), last).seconds == pytest.approx(LOOK - 0.3)
+
+
+def test_the_time_is_that_of_the_drops_where_it_is_known() -> None:
+    alone = look(told("NETFILTER_DROP", 90, seconds=4.5))
+    assert (alone.seconds, alone.alone) == (4.5, (("NETFILTER_DROP", 90),))
+    kept = account(
+        moment(BEGIN, told("NETFILTER_DROP", 10, seconds=60.0)),
+        moment(BEGIN + LOOK, told("NETFILTER_DROP", 100, seconds=64.5)),
+    )
+    assert (kept.seconds, kept.alone) == (4.5, (("NETFILTER_DROP", 90),))
+
+
+@pytest.mark.parametrize(("reason", "place", "protocol", "counters"), [
+    ("SOCKET_FILTER", "udp_queue_rcv_one_skb", "udp", {"udp_errors": 90}),
+    ("XFRM_POLICY", "udp_queue_rcv_one_skb", "udp", {"udp_errors": 90}),
+    ("PKT_TOO_BIG", "ip_forward", "tcp", {"frag_refused": 90}),
+    ("TCP_RFC7323_PAWS", "tcp_validate_incoming", "tcp", {"paws_drops": 90}),
+    ("FRAG_REASM_TIMEOUT", "ip_expire", "udp", {"reasm_fails": 90}),
+])  # fmt: skip
+def test_what_a_counter_of_a_protocol_counts_is_not_told_by_the_reasons_alone(
+    reason: str, place: str, protocol: str, counters: dict[str, int]
+) -> None:
+    more: Any = counters
+    one = look(told(reason, 90, protocol, place=place), **more)
+    assert (one.counted, one.explained, one.alone) == (90, 90, ())
+
+
+def test_errors_of_datagrams_count_once() -> None:
+    one = look(told("SOCKET_RCVBUFF", 60), told("SOCKET_FILTER", 30, place="udp_queue_rcv_one_skb"),
+               udp_errors=90, udp_rcvbuf_errors=60)  # fmt: skip
+    assert (one.counted, one.explained) == (90, 90)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from nettop.collect import drop_reasons, failed_calls, links, nftables, socket_owners, sysctls
+from nettop.collect import (
+    drop_reasons,
+    failed_calls,
+    links,
+    nftables,
+    socket_owners,
+    sysctls,
+    ways,
+)
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.call import Call
 from nettop.frame.rates import Entry, Frame
+from nettop.host.bpf import own_socket
 
 TO = "10.60.0.2"
 
@@ -110,3 +119,48 @@ def test_datagrams_that_icmp_answers_are_of_a_program_that_asks_one_port_again()
         f"datagram ECONNREFUSED 1 0 here {TO} {port} a program\n" for port in range(33434, 33464)
     )
     assert called(probes) is None
+
+
+def test_a_program_that_gained_no_rights_may_have_forbidden_it_itself() -> None:
+    boxed = "A sandbox of the program (Landlock) may refuse it, or a rule of the host"
+    for line, means in (
+        (f"connect;;confined EACCES 5 7 here {TO} 80 app", boxed),
+        ("bind;;confined EACCES 5 7 here 0.0.0.0 8080 app", boxed),
+        ("bind;;confined EACCES 5 7 here 0.0.0.0 80 app", "The port to bind is reserved"),
+        (f"connect EACCES 5 7 here {TO} 80 app",
+         "A route, a rule of the host or a sandbox prohibits it"),
+    ):  # fmt: skip
+        one = called(f"{line}\n")
+        assert one is not None
+        assert one.means == means
+    refused = ways.Row(TO, "", "", "", 0, "tcp", 80, error="EACCES")
+    one = called(f"connect;;confined EACCES 5 7 here {TO} 80 app\n", ways=[refused])
+    assert one is not None
+    assert not one.means.startswith("A sandbox")
+
+
+def test_the_mtu_of_the_route_bounds_a_message_that_may_have_no_fragments() -> None:
+    line = f"sendto;bytes=1280; EMSGSIZE 5 7 here {TO} 80 app\n"
+    way = ways.Row(TO, "", "", "", 0, "udp", 80, network="10.60.0.0/24", interface="v0", mtu=1200)
+    one = called(line, ways=[way], links=[link(2, "v0", 1500)])
+    assert one is not None
+    assert one.means == (
+        "Messages above 1,172 bytes exceed the MTU, and the program forbids fragments "
+        "(route 10.60.0.0/24 dev v0: 1200)"
+    )
+
+
+def test_the_path_that_a_program_connects_to_is_told() -> None:
+    one = called("connect;peer=0,/run/db.sock; ECONNREFUSED 5 7 here unix - app\n")
+    assert one is not None
+    assert (one.to, one.called) == ("/run/db.sock", "connect")
+    one = called("connect;peer=0,/run/db.sock; EAGAIN 5 7 here unix - app\n")
+    assert one is not None
+    assert not one.means.startswith("The queue of Unix socket /run")
+
+
+def test_a_path_is_kept_as_far_as_it_fits() -> None:
+    assert own_socket.path(b"/run/db.sock\0\0\0\0") == "/run/db.sock"
+    assert own_socket.path(b"/run/a/long/name") == "/run/a/long/name…"
+    assert own_socket.path(b"\0name".ljust(16, b"\0")) == "@name"
+    assert own_socket.path(bytes(16)) == ""

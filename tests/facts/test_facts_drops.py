@@ -9,7 +9,17 @@ from typing import Any
 import pytest
 from flow_tables import link
 
-from nettop.collect import conntrack, drop_reasons, failures, nftables, socket_owners, sockets_udp
+from nettop.collect import (
+    conntrack,
+    drop_reasons,
+    failures,
+    nftables,
+    packet_sockets,
+    socket_owners,
+    sockets_udp,
+    tun_readers,
+    udp_bound,
+)
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.drop import Drop, build
 from nettop.facts.kinds.failure import Failure
@@ -168,3 +178,94 @@ def test_without_a_carrier_no_queue_is_full(carrier: bool, means: str) -> None:
     (found,) = facts.more["drop"]
     assert means in found.means
     assert (found.kind == "loss") is carrier
+
+
+@pytest.mark.parametrize(("to", "means"), [
+    ("239.1.2.3", "Nobody joined this multicast group on the interface where it arrives"),
+    ("10.0.0.2", "IP refuses an option of the packets, most likely a source route"),
+    ("", "IP refuses the packets as they arrive"),
+])  # fmt: skip
+def test_a_place_of_several_causes_has_the_words_of_where_its_packets_go(
+    to: str, means: str
+) -> None:
+    row = drop_reasons.Row("NOT_SPECIFIED", "ip_rcv_finish_core", "here", "2", "udp", "53", 40,
+                           WIDTH, "10.0.0.1" if to else "", 4000, to, 53)  # fmt: skip
+    (found,) = joined(drop_reasons=moving(None, row)).more["drop"]
+    assert found.means == means
+
+
+def test_a_packet_without_ports_has_addresses_alone() -> None:
+    row = drop_reasons.Row("NDISC_BAD_CODE", "ndisc_rcv", "here", "2", "icmp6", "", 40, WIDTH,
+                           "fe80::61", 0, "ff02::1", 0)  # fmt: skip
+    (found,) = joined(drop_reasons=moving(None, row)).more["drop"]
+    assert found.of == "fe80::61 to ff02::1"
+
+
+TAKES = "No socket takes the packet"
+
+
+OTHERS = "udp port 53 is open, but not for these packets: app[9] has it"
+
+
+@pytest.mark.parametrize(("local", "peer", "device", "means"), [
+    ("0.0.0.0", "", "m0", f"{OTHERS} on m0 only"),
+    ("10.0.0.3", "", "", f"{OTHERS} at 10.0.0.3 only"),
+    ("10.0.0.2", "10.0.0.7", "", f"{OTHERS} for 10.0.0.7:53 only"),
+    ("10.0.0.2", "10.0.0.1", "", TAKES),  # its peer sent it: the socket is new
+    ("0.0.0.0", "", "", TAKES),
+    (None, "", "", TAKES),
+])  # fmt: skip
+def test_sockets_at_the_port_say_whom_they_take(
+    local: str | None, peer: str, device: str, means: str
+) -> None:
+    row = drop_reasons.Row("NO_SOCKET", "__udp4_lib_rcv", "here", "2", "udp", "53", 40, WIDTH,
+                           "10.0.0.1", 53, "10.0.0.2", 53)  # fmt: skip
+    sockets = [
+        sockets_udp.Row(5, local, 53, peer, 53 if peer else 0, ipv6=False, send_q=0, recv_q=0,
+                        uid=0, drops=0)
+    ] if local else []  # fmt: skip
+    (found,) = joined(
+        drop_reasons=moving(None, row), sockets_udp=[Entry(one) for one in sockets],
+        socket_owners=[Entry(socket_owners.Row(5, 9, "app"))],
+        udp_bound=[Entry(udp_bound.Row(5, device))] if device else [],
+    ).more["drop"]  # fmt: skip
+    assert found.means == means
+
+
+@pytest.mark.parametrize(("reason", "by", "filters", "means"), [
+    ("SOCKET_FILTER", "cgin@/in,x@/", False, "BPF program cgin of control group /in may drop it"),
+    ("NETFILTER_DROP", "nfdrop@ip/input", False,
+     "BPF program nfdrop at the hook ip/input may drop it"),
+    ("NETFILTER_DROP", "nfdrop@ip/input", True, "The packet filter dropped the packet"),
+    ("SOCKET_FILTER", "", False, "A filter of the socket rejected the packet"),
+])  # fmt: skip
+def test_programs_of_groups_and_hooks_are_named_where_no_rule_drops(
+    reason: str, by: str, filters: bool, means: str
+) -> None:
+    row = drop_reasons.Row(reason, "nf_hook_slow", "here", "2", "udp", "53", 40, WIDTH, by=by)
+    rules = rule("1", 40, 0) if filters else []
+    (found,) = joined(drop_reasons=moving(None, row), nftables=rules).more["drop"]
+    assert found.means == means
+
+
+def test_the_packet_sockets_that_lose_are_named() -> None:
+    def captured(drops: int, inode: int) -> packet_sockets.Row:
+        return packet_sockets.Row(inode, None, drops=drops)
+
+    row = drop_reasons.Row("PACKET_SOCK_ERROR", "packet_rcv", "here", "2", "udp", "53", 40, WIDTH)
+    sockets = moving(captured(0, 5), captured(9, 5)) + moving(captured(3, 6), captured(3, 6))
+    owners = [socket_owners.Row(5, 9, "sniff"), socket_owners.Row(6, 8, "other")]
+    (found,) = joined(
+        drop_reasons=moving(None, row), packet_sockets=sockets,
+        socket_owners=[Entry(one) for one in owners],
+    ).more["drop"]  # fmt: skip
+    assert found.means == "The packet socket of sniff[9] has no room for its copy"
+
+
+def test_the_program_behind_a_tunnel_that_is_full_is_named() -> None:
+    row = drop_reasons.Row("FULL_RING", "tun_net_xmit", "here", "2", "udp", "53", 40, WIDTH)
+    behind = [Entry(tun_readers.Row("t0", 9, "vpnd")), Entry(tun_readers.Row("t1", 8, "other"))]
+    (found,) = joined(
+        drop_reasons=moving(None, row), tun_readers=behind, links=[Entry(link("t0", 2))]
+    ).more["drop"]
+    assert found.means == "vpnd[9] takes nothing from t0, or too slowly"

@@ -109,12 +109,12 @@ def test_the_program_of_an_attempt_is_found_by_its_socket() -> None:
         with suppress(BlockingIOError):
             one.connect(("127.1.2.3", 9))  # ends at once
         inode = os.fstat(one.fileno()).st_ino
-    assert begun._owners({inode}) == {}
+    assert begun.owners({inode}) == {}
     with socket.socket() as one:
         inode = os.fstat(one.fileno()).st_ino
-        pid, name = begun._owners({inode})[inode]
+        pid, name = begun.owners({inode})[inode]
         assert (pid, len(name)) == (os.getpid(), 16)  # as the kernel keeps it
-    assert begun._owners(set()) == {}
+    assert begun.owners(set()) == {}
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of calls")

@@ -27,6 +27,7 @@ class Table(NamedTuple):
     optional: bool = False  # most hosts lack it: reports do not list it as missing
     may_rest: bool = False  # read every other second while no pane shows the table
     prompt: bool = False  # its rates are the picture: never read less often for the budget
+    beside: str = ""  # the table with which it is read, one after the other: of the same time
     keep_open: tuple[str, ...] = ()  # files that exist while the kernel runs: opened once
     memory: str = ""  # collectors with the same word share one memory
     timeless: bool = False  # the memory depends on texts only: a recording that restarts keeps it

@@ -10,10 +10,12 @@ the program, its drop monitor counts (`host.drop_monitor`): a `Partly` that says
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from ipaddress import ip_address
 from typing import Any, Final
+from urllib.parse import unquote
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
@@ -21,7 +23,7 @@ from ..terms.dataclass import dataclass
 from . import _counted, _words
 from ._table import Table
 
-TABLE: Final = Table(every=0.9, counted="drops", absent=True)
+TABLE: Final = Table(every=0.9, counted="drops", absent=True, beside="snmp")
 
 _HARDWARE: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 NO_REASON: Final = "NO_REASON"  # of a kernel that gives none
@@ -49,6 +51,8 @@ class Row:
     to_port: int = gauge("its destination port", default=0)
     hardware: str = gauge("hardware address that its frame is for; empty: not known", default="")
     sender: str = gauge("hardware address of who sent the frame here", default="")
+    by: str = gauge("BPF programs that may have dropped it, as NAME@GROUP or NAME@FAMILY/HOOK",
+                    default="")  # fmt: skip
 
 
 def read(source: Source) -> Sequence[Row]:
@@ -63,6 +67,7 @@ def parse(text: str) -> Sequence[Row]:
 
 def _row(line: str, seconds: float) -> Row:
     reason, number, *more = line.split(" ")
+    reason, _, by = reason.partition(";")
     if not reason or len(more) not in {0, 5, 9, 11}:
         raise ValueError(f"not a reason with its count: {line[:60]!r}")
     place, where, *rest = [_counted.told(word) for word in more] or ["", "unknown", "", "", ""]
@@ -70,7 +75,8 @@ def _row(line: str, seconds: float) -> Row:
     if reason == NO_REASON:
         reason = _by_place().get(place, reason)
     packets = _counted.number(number)
-    return Row(reason, place, where, interface, protocol, port, packets, seconds, *_ends(*ends))
+    row = Row(reason, place, where, interface, protocol, port, packets, seconds, *_ends(*ends))
+    return replace(row, by=unquote(by)) if by else row
 
 
 def _ends(
@@ -85,12 +91,16 @@ def _ends(
     return str(ip_address(source)), next(numbers), str(ip_address(to)), next(numbers), *frame
 
 
-def words(reason: str, place: str = "") -> _words.Words:
-    """What a reason means, at a place; one that is not in the table says its name."""
+def words(reason: str, place: str = "", to: str = "") -> _words.Words:
+    """What a reason means, at a place, for a kind of destination: `multicast` or `unicast`.
+
+    One that is not in the table says its name.
+    """
     known = _known()
     return (
-        known.get((reason, place))
-        or known.get((reason, ""))
+        known.get((reason, place, to))
+        or known.get((reason, place, ""))
+        or known.get((reason, "", ""))
         or _words.Words(
             means=f"Packets are dropped: {reason}",
             kind=_words.UNKNOWN,
@@ -130,7 +140,7 @@ def rules() -> frozenset[str]:
 def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
     """The counters by reason and place, each by protocol; empty: of every protocol."""
     found = {}
-    for one, _ in _words.entries("drop-reasons.toml", "reason"):
+    for one in _places():
         known = one.get("counter", {})
         found[one["name"], one.get("place", "")] = {"": known} if isinstance(known, str) else known
     return found
@@ -139,19 +149,23 @@ def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
 @cache
 def _decided() -> Mapping[tuple[str, str], tuple[str, ...]]:
     """The places by reason and place."""
-    table = _words.entries("drop-reasons.toml", "reason")
-    return {(one["name"], one.get("place", "")): tuple(one.get("way", ())) for one, _ in table}
+    return {(one["name"], one.get("place", "")): tuple(one.get("way", ())) for one in _places()}
 
 
 @cache
 def _by_place() -> Mapping[str, str]:
     """The reasons for which functions of the kernel drop, where there is only one."""
+    return {place: one["name"] for one in _places() for place in one.get("places", ())}
+
+
+def _places() -> Iterator[Mapping[str, Any]]:
+    """The entries of any destination."""
     table = _words.entries("drop-reasons.toml", "reason")
-    return {place: one["name"] for one, _ in table for place in one.get("places", ())}
+    return (one for one, _ in table if "to" not in one)
 
 
 @cache
-def _known() -> Mapping[tuple[str, str], _words.Words]:
-    """The words by reason and place; of most reasons the place decides nothing."""
+def _known() -> Mapping[tuple[str, str, str], _words.Words]:
+    """The words by reason, place and destination; of most reasons the place decides nothing."""
     table = _words.entries("drop-reasons.toml", "reason")
-    return {(one["name"], one.get("place", "")): words for one, words in table}
+    return {(one["name"], one.get("place", ""), one.get("to", "")): words for one, words in table}

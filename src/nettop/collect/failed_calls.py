@@ -47,7 +47,8 @@ class Row:
         "and the name of the other end, as peer=8213,/dev/log",
         default="",
     )
-    by: str = label("what may have refused it: seccomp, or BPF programs as NAME@GROUP", default="")
+    by: str = label("what may have refused it: seccomp, BPF programs as NAME@GROUP, or confined: a "
+                    "sandbox", default="")  # fmt: skip
 
 
 def read(source: Source) -> Sequence[Row]:

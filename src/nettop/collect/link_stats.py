@@ -19,7 +19,9 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, recall
 
-TABLE: Final = Table(needed="the counters of the interfaces", instead="netdev", prompt=True)
+TABLE: Final = Table(
+    needed="the counters of the interfaces", instead="netdev", prompt=True, beside="snmp"
+)
 
 _RENAMED: Final = 10.0  # seconds until the names are read again
 _BASE: Final = 23  # rtnl_link_stats64 of the first kernels; 4.6 added a 24th word, 5.19 a 25th

@@ -17,7 +17,7 @@ from ..terms.dataclass import dataclass
 from . import _lines
 from ._table import Table
 
-TABLE: Final = Table(prompt=True)
+TABLE: Final = Table(prompt=True, beside="snmp")
 
 
 @light

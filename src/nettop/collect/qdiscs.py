@@ -14,7 +14,7 @@ from ..terms.dataclass import dataclass
 from . import _shaping
 from ._table import Memory, Table, parsed
 
-TABLE: Final = Table(every=0.9, needed="drops of the queues", may_rest=True)
+TABLE: Final = Table(every=0.9, needed="drops of the queues", may_rest=True, beside="snmp")
 
 
 _HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg

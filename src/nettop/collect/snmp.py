@@ -57,6 +57,7 @@ _SUMS: Final[Mapping[str, str]] = {
     "ip_forwarded": "Ip.ForwDatagrams 6.Ip6OutForwDatagrams",
     "ip_requests": "Ip.OutRequests 6.Ip6OutRequests",
     "ip_transmits": "Ip.OutTransmits 6.Ip6OutTransmits",
+    "frag_refused": "Ip.FragFails", "paws_drops": "TcpExt.PAWSEstab",
     "frag_creates": "Ip.FragCreates 6.Ip6FragCreates",
     "reasm_fails": "Ip.ReasmFails 6.Ip6ReasmFails",
     "reasm_needed": "Ip.ReasmReqds 6.Ip6ReasmReqds", "reasm_done": "Ip.ReasmOKs 6.Ip6ReasmOKs",
@@ -150,6 +151,8 @@ class Row:
     ip_transmits: int | None = counter(
         "IP packets given to an interface, originated or forwarded", "packets"
     )
+    frag_refused: int | None = counter("packets above the MTU, not fragmented", "packets")
+    paws_drops: int | None = counter("TCP segments with an old timestamp (PAWS)", "segments")
     frag_creates: int | None = counter("IP fragments created", "fragments")
     reasm_fails: int | None = counter("failed reassemblies", "events")
     reasm_needed: int | None = counter("IP fragments received", "fragments")

@@ -25,7 +25,7 @@ from . import _lines
 from ._table import Memory, Table, recall
 
 _FILE: Final = "/proc/net/softnet_stat"
-TABLE: Final = Table(needed="drops of the backlogs", prompt=True, keep_open=(_FILE,))
+TABLE: Final = Table(needed="drops of the backlogs", prompt=True, keep_open=(_FILE,), beside="snmp")
 
 _LEAST: Final = 9  # columns, since before 2.6.32
 _NAMED: Final = 12  # columns before the one that names the CPU

@@ -38,6 +38,10 @@ COUNTERS: Final = (
 PROTOCOLS_READ: Final = "snmp"
 FILTERS: Final = "filter_drops"  # of the qdiscs ingress and clsact
 BACKLOG: Final = "cpu_backlog_drops"  # of the CPUs: it serves every network namespace
+# counters that have others in them, which have reasons of their own
+OF: Final = {"udp_errors": ("udp_rcvbuf_errors", "udp_memory_errors", "udp_checksum_errors")}
+# those that count more than losses: as far as a reason of a loss says so
+SOFT: Final = ("udp_errors", "frag_refused", "paws_drops", "reasm_fails")
 OWN: Final = ("tun",)  # drivers of virtual interfaces that have a ring of their own
 ERROR: Final = 0.05  # of what a counter counts: so much may have come between both readings
 FEW: Final = 2.0  # packets: the same
@@ -57,14 +61,32 @@ def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting
         grown[counter] += max(0, round(count - before.get((counter, owner), count)))
     read = "drop_reasons" in frame.tables
     told, reasons, alone = _told(first[0], frame, grown)
+    for counter in SOFT:
+        grown[counter] = min(grown[counter], told[counter])
     places = [
         _place(counter, packets, told[counter] if read else 0)
         for counter, packets in grown.most_common() if packets
     ]  # fmt: skip
     why = None if read else frame.missing.get("drop_reasons", "")
-    passed = _read_at(frame) - _read_at(first[0])
+    passed = _passed(first[0], frame)
     named, others = tuple(reasons.most_common()), tuple(alone.most_common())
     return Accounting(passed, tuple(places), named, others, why)
+
+
+def _passed(first: Frame, last: Frame) -> float:
+    """The seconds of the look: those for which drops were counted, with the protocols' counters."""
+    read = _read_at(last) - _read_at(first)
+    was, now = (
+        max((row.seconds for row in one.rows("drop_reasons")), default=0.0) for one in (first, last)
+    )
+    if not _earlier(now, first, last):
+        return now or read
+    return now - was if was else read
+
+
+def _earlier(seconds: float, first: Frame, last: Frame) -> bool:
+    """Whether drops that were counted for so long were so before the look began."""
+    return seconds > _read_at(last) - _read_at(first) + SLACK
 
 
 def _read_at(frame: Frame) -> float:
@@ -115,8 +137,9 @@ def _counts(
             yield (FILTERS, f"{row.interface} {row.handle}"), row.drops
     for row in frame.rows("snmp"):
         for name in _of_host():
-            if (count := getattr(row, name)) is not None:
-                yield (name, ""), count
+            count = getattr(row, name)
+            if count is not None:
+                yield (name, ""), count - sum(getattr(row, one) or 0 for one in OF.get(name, ()))
     dropped = backlog_drops(frame)
     if facts.host.container and dropped is not None:  # as `core.of_namespace`
         dropped = min(dropped, total(nic.total.rx_dropped for nic in facts.nics) or 0.0)
@@ -153,8 +176,8 @@ def _told(
     was = {_key(row): row.packets for row in first.rows("drop_reasons")}
     told, reasons, alone = Counter[str](), Counter[str](), Counter[str]()
     for row in last.rows("drop_reasons"):
-        earlier = row.seconds > last.at - first.at + SLACK  # it counted before the look began
-        packets = row.packets - (was.get(_key(row), 0) if earlier else 0)
+        before = was.get(_key(row), 0) if _earlier(row.seconds, first, last) else 0
+        packets = row.packets - before
         words = drop_reasons.words(row.reason, row.place)
         counter = drop_reasons.counted_by(row.reason, row.place, row.protocol)
         if packets <= 0 or words.normal or (row.where != "here" and counter != BACKLOG):

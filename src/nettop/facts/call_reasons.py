@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..collect.failed_calls import PEER, SIZE
 from .flow_words import owners
+from .group_programs import program, setting
 from .kinds.drop import FILTER, MOST, few, filters
 from .ports import holder
 
@@ -24,9 +25,13 @@ SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 DATAGRAM: Final = "datagram"  # one that ICMP answers, whose sender is not known
 _DNS: Final = "53"
 HEADERS: Final = 28  # bytes, of IPv4 and UDP
+HEADERS6: Final = 48  # bytes, of IPv6 and UDP
+STEP: Final = 128  # bytes: sizes are counted in steps, as `bpf.arguments`
 LARGEST: Final = 65_507  # bytes of a UDP datagram of IPv4
 _SECCOMP: Final = "seccomp"
-_UNITS: Final = {"sd_fw_": "IPAddressDeny", "sd_bind": "SocketBindDeny"}  # programs of systemd
+_CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
+_RESERVED: Final = "net.ipv4.ip_unprivileged_port_start"
+_PORTS: Final = 1024  # below this ports are reserved unless the setting says else
 _QUEUE: Final = "net.unix.max_dgram_qlen"
 
 Ends = Counter[tuple[str, str]]  # address and port → calls
@@ -42,17 +47,37 @@ def exact(
     if call == DATAGRAM and port == _DNS:
         means = f"No name server answers at {address}: nothing reads its port {_DNS}"
         return said._replace(means=means), ()
-    if error == "EAGAIN" and argument.startswith(PEER):
+    if error == "EAGAIN" and call in SENDS and argument.startswith(PEER):
         return _unread(said, argument, frame)
     if error == "EMSGSIZE" and argument.startswith(SIZE):
-        return _large(said, int(argument.removeprefix(SIZE)), frame), ()
+        return _large(said, int(argument.removeprefix(SIZE)), address, frame), ()
     rules = _rules(address, port, frame) if error == "EPERM" and call in SENDS else []
     if rules:
         rule = few([one.told for one in rules])
         cause = f"The packet filter drops in this look what is sent there: {rule}."
         return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
                              cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip
+    if by == _CONFINED:
+        return _boxed(said, call, address, port, frame), ()
+    by = by.removesuffix(f",{_CONFINED}")
     return (_refused(said, by) if by else said), ()
+
+
+def _boxed(said: Words, call: str, address: str, port: str, frame: Frame) -> Words:
+    """A program that began a sandbox may have forbidden itself what nothing here refuses."""
+    low = next((row.value for row in frame.rows("sysctls") if row.name == _RESERVED), "")
+    reserved = call in BINDS and port.isdecimal() and int(port) < int(low or _PORTS)
+    routed = any(row.error for row in frame.rows("ways") if row.to == address)
+    if reserved or routed:
+        return said
+    return said._replace(
+        means="A sandbox of the program (Landlock) may refuse it, or a rule of the host",
+        cause="The program may not gain rights (NoNewPrivs), as where a sandbox such as Landlock "
+        "decides which ports it may use; the kernel tells no sandbox to others. No route seen here "
+        f"refuses. Or: {said.cause}",
+        advice="`grep NoNewPrivs /proc/PID/status` shows 1. Look in the configuration of the "
+        f"program, and of its unit, for the ports that it allows. {said.advice}",
+    )
 
 
 def _held(said: Words, port: int, frame: Frame) -> Words:
@@ -84,18 +109,35 @@ def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, tuple[str,
     return said._replace(means=means, cause=cause, advice=advice), (pid,)
 
 
-def _large(said: Words, size: int, frame: Frame) -> Words:
+def _large(said: Words, size: int, address: str, frame: Frame) -> Words:
     """Why a message is too large: one that UDP could send in fragments may have none."""
     if size > LARGEST:
         return said
-    links = [row for row in frame.rows("links") if row.mtu and row.mtu < size + HEADERS]
-    mtu = ", ".join(f"{row.interface} {row.mtu}" for row in links[:3])
-    means = f"Messages of {size:,} bytes or more exceed the MTU, and the program forbids fragments"
+    mtu, most = _of_route(address, frame)
+    if not mtu:
+        links = [row for row in frame.rows("links") if row.mtu and row.mtu < size + HEADERS]
+        mtu = ", ".join(f"{row.interface} {row.mtu}" for row in links[:3])
+    fit = most - (HEADERS6 if ":" in address.removeprefix("::ffff:") else HEADERS)
+    these = f"above {fit:,} bytes" if 0 < fit < size + STEP else f"of {size:,} bytes or more"
+    means = f"Messages {these} exceed the MTU, and the program forbids fragments"
     cause = (
         "Without IP_MTU_DISCOVER, UDP sends such a message in fragments. The MTU is that of the "
         'route, or of a path that answered "fragmentation needed".'
     )
     return said._replace(means=f"{means} ({mtu})" if mtu else means, cause=cause)
+
+
+def _of_route(address: str, frame: Frame) -> tuple[str, int]:
+    """The MTU to an address, with its route or interface in words; none: it is not known."""
+    mtus = {row.interface: row.mtu for row in frame.rows("links")}
+    for row in frame.rows("ways"):
+        if row.to == address.removeprefix("::ffff:") and row.interface and not row.source:
+            if row.mtu and row.network:
+                learnt = "learnt, " if row.learnt else ""
+                return f"{learnt}route {row.network} dev {row.interface}: {row.mtu}", row.mtu
+            mtu = row.mtu or mtus.get(row.interface) or 0
+            return (f"{row.interface} {mtu}" if mtu else ""), mtu
+    return "", 0
 
 
 def _rules(address: str, port: str, frame: Frame) -> list[NftablesRow]:
@@ -113,10 +155,10 @@ def _refused(said: Words, by: str) -> Words:
     named = by.split(",")
     programs = [one for one in named if one != _SECCOMP]
     if programs:
-        shown = " and ".join(map(_program, programs[:3]))
+        shown = " and ".join(map(program, programs[:3]))
         first, _, group = programs[0].partition("@")
         unit = group.rpartition("/")[2]
-        asks = f"`systemctl show -p {_setting(first)} {unit}` shows it." if _setting(first) else (
+        asks = f"`systemctl show -p {setting(first)} {unit}` shows it." if setting(first) else (
             f"`bpftool prog show name {first}` and `bpftool cgroup tree` show it; ask who loads it."
         )  # fmt: skip
         return said._replace(
@@ -132,19 +174,6 @@ def _refused(said: Words, by: str) -> Words:
         advice="`grep Seccomp /proc/PID/status` shows 2: a filter. SystemCallFilter= of systemd, "
         f"the profile of the container, or the program itself sets it. {said.advice}",
     )
-
-
-def _program(one: str) -> str:
-    name, _, group = one.partition("@")
-    setting = _setting(name)
-    if setting:
-        return f"{setting}= of {group.rpartition('/')[2]} ({name})"
-    return f"BPF program {name} of control group {group}"
-
-
-def _setting(name: str) -> str:
-    """The setting of systemd that loads a program of that name; empty for others."""
-    return next((words for begin, words in _UNITS.items() if name.startswith(begin)), "")
 
 
 def _low(text: str) -> str:

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import SOUND, frame, link, route
+from way_tables import SOUND, frame, link, listener, route
 
+from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.failed_calls import Row
 from nettop.collect.neighbour_states import Row as Neighbour
 from nettop.collect.ways import Question
@@ -54,6 +55,24 @@ def test_who_refuses_may_be_this_host_itself() -> None:
     (one,) = facts(failed, fib=[*SOUND["fib"], local], sockets_tcp=[])
     assert one.stops
     assert one.place == "local"
+
+
+@pytest.mark.parametrize(("name", "error", "stops"), [
+    ("sendto", "ECONNREFUSED", [True]),
+    ("connection", "ECONNREFUSED", [True]),
+    ("sendto", "EINVAL", [False]),  # given before a packet gets to the port
+    ("sendto", "EOPNOTSUPP", []),  # of the socket and its arguments alone: no way is walked
+    ("connect", "EISCONN", []),
+])  # fmt: skip
+def test_only_who_refuses_shows_that_nothing_listens(
+    name: str, error: str, stops: list[bool]
+) -> None:
+    failed = call("10.0.0.1", name, error, port="5257")
+    found = facts(failed, sockets_tcp=[], sockets_udp=[])
+    assert [one.stops for one in found] == stops
+    protocol = "tcp" if name == "connection" else "udp"
+    assert all(f"nothing listens at {protocol} port 5257" in one.decider for one in found
+               if one.stops)  # fmt: skip
 
 
 V6 = "fd00:1::1"
@@ -200,3 +219,13 @@ def test_each_failure_without_an_answer_takes_seconds(error: str, *, slow: bool)
     routes = [*SOUND["fib"], route("10.2.0.0/24", None, kind="unreachable")]
     (one,) = facts(call(TO, "connection", error, port="80", events=1), fib=routes)
     assert one.slow is slow
+
+
+def test_the_device_of_a_datagram_socket_is_asked_for_where_its_port_loses_packets() -> None:
+    def lost(port: str) -> Any:
+        row = Drop("NO_SOCKET", "__udp4_lib_rcv", "here", "2", "udp", port, 9, 3.0, "10.0.0.2",
+                   40000, "10.0.0.1", int(port))  # fmt: skip
+        return frame(drop_reasons=[row], sockets_udp=[listener("0.0.0.0", 53)])
+
+    assert Question("10.0.0.1") in asked(lost("53"), seen())
+    assert Question("10.0.0.1") not in asked(lost("54"), seen())

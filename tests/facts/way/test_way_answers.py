@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, route, rule, went
 
-from nettop.collect import addresses, half_open
+from nettop.collect import addresses, half_open, snmp
+from nettop.collect.neighbour_states import Row as Neighbour
 from nettop.facts.kinds.way import WayFact, build
 from nettop.facts.way import HIDDEN, SUSPECT, Step
+from nettop.frame.pairs import entries
 
 CLIENT = "10.9.0.7"
 ASIDE = route("0.0.0.0/0", "b0", "10.1.0.254", table=100)
@@ -109,3 +113,22 @@ def test_clients_that_are_gone_are_no_trouble_of_this_host() -> None:
 def test_a_loopback_address_is_none() -> None:
     lo = half_open.Row("127.0.0.1", 80, 9, unheard=9, client="127.0.0.1")
     assert facts(**AWAY, half_open=[lo]) == []
+
+
+@pytest.mark.parametrize(("dropped", "full", "named"), [
+    (0, 0, [True]),
+    (50, 50, [True]),  # an accept queue is full: its clients are real
+    (50, 0, []),  # a flood of SYNs: clients of forged addresses never answer
+])  # fmt: skip
+def test_the_entry_of_a_client_is_no_cause_while_syns_flood(
+    dropped: int, full: int, named: list[bool]
+) -> None:
+    def counted(drops: int, overflows: int) -> list[Any]:
+        return [replace(snmp.row({}), listen_drops=drops, listen_overflows=overflows)]
+
+    wrong = [Neighbour("a0", FAR, 4, "permanent", "02:00:00:00:00:99")]
+    seen = frame(half_open=[waits(client=FAR)], neighbour_states=wrong)
+    rates = entries(counted(dropped, full), entries(counted(0, 0), (), 0.0), 1.0)
+    seen = replace(seen, tables={**seen.tables, "snmp": rates})
+    known: Any = SimpleNamespace(more={"attempt": ()}, flows=())
+    assert [one.stops for one in build(seen, known) if one.stops] == named

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import drop_reasons
@@ -16,9 +16,11 @@ from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown, total
 from ..flow_words import end, owners
+from ..group_programs import program
 from ..kind import Kind
 from ..way.host import Host, address
 from ..way.lookup import routed
+from ..way.steps.listener import misses
 from .filter import dropping as tc_dropping
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not insert
 QUEUE: Final = "QDISC_DROP"
 TC: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress", QUEUE: ""}
 OTHER: Final = "OTHERHOST"
+UNHEARD: Final = "NO_SOCKET"
+COPY: Final = "PACKET_SOCK_ERROR"
+RING: Final = "FULL_RING"
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", "IP_RPFILTER", "IP_INVALID_SOURCE", "IP_LOCALNET")
 # reasons for which packets are dropped before they leave
@@ -85,7 +90,10 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
     for key, entries in found.items():
         drop = _of_tc(_drop(*key, entries, host, dropping, programs), frame)
         drop = _of_carrier(_of_tracking(drop, untracked), dead)
-        out.append(_of_frames(drop, [entry.now for entry in entries], host))
+        rows = [entry.now for entry in entries]
+        drop = _of_readers(_of_frames(drop, rows, host), frame)
+        drop = _of_programs(drop, rows)
+        out.append(_of_sockets(drop, rows, host))
     return tuple(out)
 
 
@@ -119,6 +127,90 @@ def _of_frames(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
         f"lets it ask again. From here, `arping -U -c 3 -I {nic} {to}` tells all neighbours the "
         f"right one, but no static entry. `arping -D -c 2 -I {nic} {to}` finds a second owner.",
         rests="net/ipv4/ip_input.c, ip_rcv_core(), PACKET_OTHERHOST",
+    )  # fmt: skip
+
+
+def _of_readers(drop: Drop, frame: Frame) -> Drop:
+    """The drop with who reads too slowly: a capture, or the program behind a TUN or TAP interface.
+
+    The program at the port of the packet is neither.
+    """
+    if drop.reason == COPY:
+        names, losing = owners(frame), Counter[str]()
+        for entry in frame.tables.get("packet_sockets", ()):
+            if rate := entry.rate("drops"):
+                losing[names.get(entry.now.inode, "a program")] += ceil(rate)
+        means = f"The packet socket of {most(losing)} has no room for its copy" if losing else ""
+    elif drop.reason == RING:
+        found = (row for row in frame.rows("tun_readers") if row.interface == drop.nic)
+        reader = next((f"{row.name}[{row.pid}]" for row in found), "")
+        means = f"{reader} takes nothing from {drop.nic}, or too slowly" if reader else ""
+    else:
+        return drop
+    return replace(drop, means=means) if means else drop
+
+
+def _of_programs(drop: Drop, rows: Sequence[DropReasonRow]) -> Drop:
+    """The drop with the BPF programs that may do it, where no rule of nf_tables is known to."""
+    found = Counter[str]()
+    for row in rows:
+        for one in filter(None, row.by.split(",")):
+            found[one] += row.packets
+    if not found or drop.filters:
+        return drop
+    hooked = drop.reason == FILTER
+    first, _, place = found.most_common(1)[0][0].partition("@")
+    shown = f"BPF program {first} at the hook {place}" if hooked else program(f"{first}@{place}")
+    if hooked:
+        cause = f"No rule of nf_tables is seen to drop. Programs at hooks: {most(found)}."
+        advice = (
+            "`bpftool link` shows the program, and who holds it: ask them. `bpftool net` of "
+            "this network namespace lists those that are here."
+        )
+    else:
+        named = most(Counter({program(one): count for one, count in found.items()}))
+        cause = f"These see what arrives for the process: {named}. Or: {drop.cause}"
+        advice = (
+            f"`bpftool prog show name {first}` and `bpftool cgroup tree` show it; ask who "
+            f"loads it. {drop.advice}"
+        )
+    return replace(drop, means=f"{shown} may drop it", cause=cause, advice=advice, rule="")
+
+
+def _of_sockets(drop: Drop, rows: Sequence[DropReasonRow], host: Host) -> Drop:
+    """The drop in the words of the sockets at its port, if each takes others only, and says which.
+
+    net/ipv4/udp.c, compute_score(): the device, the address and the connected peer must match.
+    """
+    known = [row for row in rows if row.to and row.port and row.to_port]
+    if drop.reason != UNHEARD or not known:
+        return drop
+    row = max(known, key=lambda one: one.packets)
+    names, said, cures = owners(host.frame), [], []
+    for one in host.frame.rows(f"sockets_{row.protocol}"):
+        if one.local_port != row.to_port or (row.protocol == "tcp" and one.state != "listen"):
+            continue
+        missed: tuple[str, str] | None
+        if row.protocol == "udp" and one.remote_port:
+            if (address(one.remote), one.remote_port) == (address(row.source), row.source_port):
+                return drop
+            only = f"for {end(one.remote, one.remote_port)} only"
+            missed = only, "let the sender answer from that address and port"
+        else:
+            missed = misses(host, one, row.to, _arrives(host, row))
+        if missed is None:
+            return drop
+        only = f"at {one.local} only" if missed[0] == "only" else missed[0]
+        said.append(f"{names.get(one.inode, 'a program')} has it {only}")
+        cures.append(missed[1])
+    if not said:
+        return drop
+    port = f"{row.protocol} port {row.to_port}"
+    return replace(
+        drop, means=f"{port} is open, but not for these packets: {said[0]}",
+        cause=f"Sockets at the port: {most(Counter(said))}.",
+        advice=f"`ss -anp{row.protocol[0]} sport = :{row.to_port}` shows them. "
+        f"{cures[0][0].upper()}{cures[0][1:]}.",
     )  # fmt: skip
 
 
@@ -203,7 +295,7 @@ def _drop(
     filters: Sequence[NftablesRow],
     programs: Mapping[tuple[str, str], str],
 ) -> Drop:  # fmt: skip
-    words = drop_reasons.words(reason, place)
+    words = drop_reasons.words(reason, place, _to([entry.now for entry in entries]))
     places, nics, ends = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
         places[row.protocol, _port(host, row)] += row.packets
@@ -213,7 +305,8 @@ def _drop(
     nic = next((name for name, _ in nics.most_common() if name), None)
     foremost = [place for place, _ in places.most_common()]
     ports = [f"{protocol} port {number}" if number else protocol for protocol, number in foremost]
-    whose = [port + programs.get(place, "") for port, place in zip(ports, foremost, strict=True)]
+    named = {} if reason == COPY else programs
+    whose = [port + named.get(place, "") for port, place in zip(ports, foremost, strict=True)]
     dropping = filters if reason == FILTER else ()
     return Drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
@@ -228,6 +321,15 @@ def _drop(
     )  # fmt: skip
 
 
+def _to(rows: Sequence[DropReasonRow]) -> str:
+    """The kind of address to which most packets go; empty: it is not known."""
+    kinds = Counter[str]()
+    for row in rows:
+        if row.to:
+            kinds["multicast" if address(row.to).is_multicast else "unicast"] += row.packets
+    return max(kinds, key=lambda kind: kinds[kind], default="")
+
+
 def _port(host: Host, row: DropReasonRow) -> str:
     """The port of this host: of what has not yet reached IP the kernel does not know its side."""
     if row.source and row.port and host.local(row.to) and not host.local(row.source):
@@ -237,7 +339,7 @@ def _port(host: Host, row: DropReasonRow) -> str:
 
 def _ends(row: DropReasonRow) -> str:
     """Both ends of a packet: of the source the address alone, as its port is mostly of chance."""
-    source, to = row.source, end(row.to, row.to_port)
+    source, to = row.source, end(row.to, row.to_port) if row.to_port else row.to
     if row.reason in FRAMES and row.hardware:
         return f"{source} (frame from {row.sender} to {row.hardware}) to {to}"
     return f"{source} to {to}"

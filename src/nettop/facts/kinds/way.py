@@ -24,7 +24,8 @@ RULES: Final = "hooks"
 DISCOVERY: Final = "discovery"
 # what somebody sets so, and some configurations need
 WRITTEN: Final = ("ipsec", "arp", "bridge", "fdb", "route")
-REFUSES: Final = ("listener", "local", RULES)
+LISTENER: Final = "listener"
+REFUSES: Final = (LISTENER, "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
 
@@ -110,7 +111,8 @@ def _decider(trouble: Trouble, way: Way) -> Step | None:
     """What decides it, if it fits the errors.
 
     Who refuses has been reached, so only what refuses can be it. What the host trusts unseen loses
-    packets without a word.
+    packets without a word. A port without a listener refuses, or stays silent: other errors come
+    before a packet gets there.
     """
     step = way.decider
     if trouble.places:
@@ -121,6 +123,9 @@ def _decider(trouble: Trouble, way: Way) -> Step | None:
     if ":" not in way.flow.to and not trouble.sockets and {*trouble.errors} == {NO_PORT}:
         return None
     silent = trouble.sockets or any(one in SILENT for one in trouble.errors)
+    heard = silent or any(one in HEARD for one in trouble.errors)
+    if step is not None and step.place == LISTENER and not heard:
+        return None
     return step or (way.suspect if silent else None)
 
 

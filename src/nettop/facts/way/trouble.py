@@ -41,6 +41,12 @@ MOST: Final = 4  # destinations
 CALLS: Final = {
     "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
 }  # fmt: skip
+# errors that the way of packets can give; all others are of the socket and its arguments alone
+LED: Final = frozenset((
+    "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "GIVEN_UP", "EHOSTUNREACH", "ENETUNREACH",
+    "EHOSTDOWN", "ENETDOWN", "EACCES", "EPERM", "EINVAL", "EADDRNOTAVAIL", "EMSGSIZE", "ENOBUFS",
+    "ENODEV", "EIO", failed_calls.OPENED,
+))  # fmt: skip
 RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
 
 
@@ -124,7 +130,17 @@ def _asked(frame: Frame, found: Iterable[Trouble]) -> list[Question]:
     return [
         *(one for flow in asks for one in questions(flow, frame)),
         *(Question(one) for one in islice(sought_for(frame), MOST)),
+        *islice(_to_open_ports(frame), MOST),
     ]
+
+
+def _to_open_ports(frame: Frame) -> Iterator[Question]:
+    """Of datagrams that no socket took although one has the port: its device is read with these."""
+    open_ = {str(row.local_port) for row in frame.rows("sockets_udp")}
+    for row in frame.rows("drop_reasons"):
+        missed = (row.reason, row.where, row.protocol) == (UNHEARD, "here", "udp")
+        if missed and row.to and row.port in open_:
+            yield Question(row.to)
 
 
 def flows(trouble: Trouble, frame: Frame) -> Iterator[Flow]:
@@ -144,7 +160,7 @@ def flows(trouble: Trouble, frame: Frame) -> Iterator[Flow]:
 
 def _calls(frame: Frame) -> Iterator[_Part]:
     for row in frame.rows("failed_calls"):
-        if row.where != "here" or row.call not in CALLS:
+        if row.where != "here" or row.call not in CALLS or row.error not in LED:
             continue
         try:
             to, port = ip_address(row.address), int(row.port or 0)

@@ -27,6 +27,7 @@ PLACES: Final = ("answers", "route", "neighbour", "device", "ttl")
 
 def unheard(host: Host) -> Iterator[Trouble]:
     """The addresses of this host that are asked so, with the client that asks most."""
+    places = tuple(one for one in PLACES if one != "neighbour" or not _flooded(host))
     for row in host.frame.rows("half_open"):
         local = str(address(row.local))
         if row.unheard < LEAST or not row.client or address(local).is_loopback:
@@ -37,8 +38,17 @@ def unheard(host: Host) -> Iterator[Trouble]:
                 "repeated without an answer")  # fmt: skip
         yield Trouble(
             flow, (said,), (), sockets=row.unheard, answered=_answered(host, row, local, client),
-            places=PLACES,
+            places=places,
         )  # fmt: skip
+
+
+def _flooded(host: Host) -> bool:
+    """Whether SYNs are dropped and no accept queue is full: clients of forged addresses are silent.
+
+    So an entry of one that does not answer is not shown to be wrong.
+    """
+    return any((one.rate("listen_drops") or 0.0) > (one.rate("listen_overflows") or 0.0)
+               for one in host.frame.tables.get("snmp", ()))  # fmt: skip
 
 
 def _place(host: Host, local: str) -> str:

@@ -16,10 +16,11 @@ from . import call
 _MOST: Final = 8  # programs of one kind of a group that are looked at
 _INFO: Final = 128  # bytes of struct bpf_prog_info
 _NAME: Final = 64  # bytes of it before the name
-# kinds of attachment (enum bpf_attach_type) by call
+# kinds of attachment (enum bpf_attach_type) by call; ingress: of what a socket receives
 _SENDS: Final = (1, 14, 15)  # BPF_CGROUP_INET_EGRESS, BPF_CGROUP_UDP4_SENDMSG, …6
 _KINDS: Final[Mapping[str, Sequence[int]]] = {
     "connect": (10, 11, 1), "bind": (8, 9, 12, 13), "socket": (2,), "setsockopt": (22,),
+    "ingress": (0,),
     "sendto": _SENDS, "sendmsg": _SENDS, "sendmmsg": _SENDS, "write": _SENDS, "writev": _SENDS,
 }  # fmt: skip
 
@@ -29,6 +30,16 @@ def attached(name: str, pid: int) -> list[str]:
     with suppress(OSError, ValueError):
         path, mount = _group(pid), _mount(pid)
         return list(dict.fromkeys(_found(name, path, mount))) if path and mount else []
+    return []
+
+
+def confined(pid: int) -> list[str]:
+    """`confined` if the process may not gain rights, without which no sandbox is begun.
+
+    security/landlock/syscalls.c, landlock_restrict_self().
+    """
+    with suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return ["confined"] if any(line == "NoNewPrivs:\t1\n" for line in file) else []
     return []
 
 
@@ -60,7 +71,7 @@ def _found(name: str, path: str, mount: str) -> Iterator[str]:
         try:
             for kind in _KINDS.get(name, ()):
                 for number in call.attached_to(handle, kind, _MOST):
-                    yield f"{_name(number)}@{path or '/'}"
+                    yield f"{name_of(number)}@{path or '/'}"
         finally:
             os.close(handle)
         if path in ("", "/"):
@@ -68,6 +79,7 @@ def _found(name: str, path: str, mount: str) -> Iterator[str]:
         path = path.rpartition("/")[0]
 
 
-def _name(number: int) -> str:
+def name_of(number: int) -> str:
+    """The name of a loaded program; OSError if it is gone."""
     raw = call.information(number, _INFO)[_NAME : _NAME + 16]
     return raw.split(b"\0", 1)[0].decode("ascii", "replace") or f"program {number}"

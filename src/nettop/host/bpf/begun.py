@@ -35,10 +35,11 @@ def attempts() -> Owners:
             for kind, start, end in messages(answer):
                 if kind == BY_FAMILY and end - start >= _INODE + 4:
                     inodes.add(struct.unpack_from("=I", answer, start + _INODE)[0])
-    return _owners(inodes - {0})
+    return owners(inodes - {0})
 
 
-def _owners(inodes: set[int]) -> Owners:
+def owners(inodes: set[int]) -> Owners:
+    """The process that holds each of these sockets, as far as it is found."""
     found, left = Owners(), _MOST
     names = {f"socket:[{inode}]": inode for inode in inodes}
     for pid in filter(str.isdecimal, os.listdir("/proc") if inodes else ()):

@@ -11,6 +11,7 @@ import errno
 import os
 import resource
 import struct
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -25,8 +26,10 @@ _NUMBERS: Final = {
 _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_NEXT_KEY, _PROG_LOAD = 0, 1, 2, 4, 5
 _RAW_TRACEPOINT_OPEN, _MAP_LOOKUP_BATCH = 17, 24
 _PROG_BY_ID, _OBJECT_INFO, _PROG_QUERY = 13, 15, 16
+_LINK_BY_ID, _NEXT_LINK = 30, 31
 _RAW_TRACEPOINT, _TRACING = 17, 26
 _TYPED: Final = 23  # BPF_TRACE_RAW_TP
+_LINKS: Final = 1024  # links that are looked at
 _CPUS: Final = 8192  # at most, of a kernel
 HASH, EACH_CPU, LATEST = 1, 6, 9  # kinds of tables; LATEST forgets what was not used for longest
 _LICENCE: Final = b"Dual MIT/GPL\0"
@@ -176,7 +179,22 @@ def attached_to(handle: int, kind: int, most: int) -> list[int]:
 
 def information(number: int, size: int) -> bytes:
     """The first bytes of struct bpf_prog_info of a loaded program; OSError if it is gone."""
-    handle = _call(_PROG_BY_ID, struct.pack("=I", number))
+    return _information(_call(_PROG_BY_ID, struct.pack("=I", number)), size)
+
+
+def links(size: int) -> Iterator[bytes]:
+    """The first bytes of struct bpf_link_info of each link (Linux 5.8); OSError without rights."""
+    number = ctypes.create_string_buffer(struct.pack("=I", 0), _ROOM)
+    with suppress(FileNotFoundError):  # there are no more
+        for _ in range(_LINKS):
+            _ask(_NEXT_LINK, number)
+            (found,) = struct.unpack_from("=I", number.raw, 4)
+            struct.pack_into("=II", number, 0, found, 0)
+            with suppress(FileNotFoundError):  # it is gone meanwhile
+                yield _information(_call(_LINK_BY_ID, struct.pack("=I", found)), size)
+
+
+def _information(handle: int, size: int) -> bytes:
     room = ctypes.create_string_buffer(size)
     try:
         _call(_OBJECT_INFO, struct.pack("=IIQ", handle, size, ctypes.addressof(room)))

@@ -55,6 +55,7 @@ APART: Final = 0.3  # seconds between two counts of a rate, at the least
 _WAITING: Final = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
 )
+_BOXED: Final = (errno.EACCES, errno.EPERM)  # what a sandbox answers
 _SYN_SENT, _CLOSE = 2, 7
 
 # process, namespace, call, error, family, port, address, name of the process, argument, seccomp
@@ -108,6 +109,7 @@ class Counter:
                 with suppress(OSError):  # a kernel without it
                     code = a.assemble(parts, counts=table, moments=moments)
                     keep(call.attach(keep(call.program(code, "nettop_others")), tracepoint))
+            self._counting.begin()
             self._begun = begun.attempts()
             self._seen, self._stopped = (time.monotonic(), 0), ""
         except BaseException:
@@ -119,8 +121,8 @@ class Counter:
 
         ERROR is `0` for attempts and datagrams that succeeded; WHERE is `here` for the namespace of
         this thread. CALL is followed by `;ARGUMENT;BY` where either is known: what the program gave
-        (`arguments.words`), and what may have refused it: `seccomp`, or programs as
-        `NAME@GROUP,NAME@GROUP`.
+        (`arguments.words`), and what may have refused it: `seccomp`, programs as
+        `NAME@GROUP,NAME@GROUP`, or `confined`: a sandbox.
         Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`. A line `! WHY`
         says that calls are counted no more; attempts to connect still are.
         """
@@ -137,6 +139,8 @@ class Counter:
                 local = family == socket.AF_UNIX
                 told = arguments.words(CALLS[number], code, given, where, local=local)
                 told += self._path(given) if local and told else ""
+                if local and not told and CALLS[number] == "connect" and any(where):
+                    told = f"peer=0,{own_socket.path(where)}"
                 more = suffix(told, self._refusers(CALLS[number], code, pid, mode))
             elif given:  # an attempt that had begun before
                 pid, name = self._begun.get(given, (pid, name))
@@ -183,6 +187,8 @@ class Counter:
             if (name, pid) not in self._attached:
                 self._attached[name, pid] = attached.attached(name, pid)
             found += self._attached[name, pid]
+        if not found and error in _BOXED and name in ("connect", "bind") and pid:
+            found += attached.confined(pid)
         return ",".join(found)
 
     def _turn(self) -> None:

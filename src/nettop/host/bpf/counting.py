@@ -188,8 +188,13 @@ class Counting:
         self._key, self._room = key, room
         self._handles: list[int] = []
         self.begun = time.monotonic()
+        self._at = 0.0  # when the counts were read; 0: they were not
         self.table = self.keep(call.table(key, room, name))
         call.put(self.table, call.REST * key, 0)
+
+    def begin(self) -> None:
+        """Its programs are attached, and count from now on."""
+        self.begun = time.monotonic()
 
     def keep(self, handle: int) -> int:
         """Close this descriptor at the end."""
@@ -206,6 +211,7 @@ class Counting:
         """The number of each key; OSError after `close`."""
         if not self._handles:
             raise OSError(errno.EBADF, "the counting has ended")
+        self._at = time.monotonic()
         return call.contents(self.table, self._key, self._room)
 
     def keep_moments(self, name: str) -> int:
@@ -222,9 +228,13 @@ class Counting:
                 found[Moment(part, struct.pack("=I", what), shown(name))] += count
         return found
 
-    def seconds(self) -> float:
-        """How long it has counted."""
+    def age(self) -> float:
+        """How long it counts by now."""
         return time.monotonic() - self.begun
+
+    def seconds(self) -> float:
+        """How long it had counted when its counts were read, or has by now."""
+        return (self._at or time.monotonic()) - self.begun
 
     def close(self) -> None:
         """Detach the programs; the kernel frees its memory."""

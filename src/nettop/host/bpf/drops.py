@@ -21,13 +21,15 @@ from collections.abc import Iterable
 from functools import cache
 from ipaddress import ip_address
 from typing import Final
+from urllib.parse import quote
 
 from . import assembler as a
-from . import btf, call, counting
+from . import btf, call, counting, dropping
 from .counting import read
-from .packet import HEADER, IP, IP6, PORTED, Packet
+from .packet import HEADER, IP, IP6, PORTED, Packet, protocol
 from .symbols import Symbols
 
+_PLAIN: Final = "/=@,."  # of names of programs: not quoted
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})
 _KEY: Final = struct.Struct("=QIIIHBxHxxI")  # place, reason, namespace, interface, protocol,
 _SIZE: Final = _KEY.size  # number of the transport protocol, port, device
@@ -39,20 +41,11 @@ _PLACE, _REASON, _SPACE, _FROM, _ETHER, _TRANSPORT, _PORT, _DEVICE = 0, 8, 12, 1
 _SOURCE, _TO, _PORTS, _FRAME = _SIZE, _SIZE + 16, _SIZE + 32, _SIZE + 36
 _ETHERNET: Final = 14  # bytes of the header: both addresses, and the protocol
 _ADDRESSES: Final = 12
-_LAID: Final = {  # by the size of the header: what is copied of it, to where, and how many bytes
-    20: ((12, _SOURCE, 4), (16, _TO, 4), (20, _PORTS, 4)),
-    40: ((8, _SOURCE, 8), (16, _SOURCE + 8, 8), (24, _TO, 8), (32, _TO + 8, 8), (40, _PORTS, 4)),
+_ENDED: Final = {  # addresses in a header: what is copied of it, to where, and how many bytes
+    IP: ((12, _SOURCE, 4), (16, _TO, 4)),
+    IP6: ((8, _SOURCE, 8), (16, _SOURCE + 8, 8), (24, _TO, 8), (32, _TO + 8, 8)),
 }  # fmt: skip
-_ETHERS: Final = {0x0800: "ip", 0x86DD: "ip6", 0x0806: "arp", 0x88CC: "lldp", 0x8100: "vlan"}
-_TRANSPORTS: Final = {
-    1: "icmp",
-    2: "igmp",
-    6: "tcp",
-    17: "udp",
-    50: "esp",
-    58: "icmp6",
-    132: "sctp",
-}
+_SIZES: Final = range(20, 41, 4)  # bytes of a header: one of IPv4 may have options
 _FIELDS: Final = (
     "dev", "sk", "skb_iif", "protocol", "network_header", "mac_header", "end", "head",
 )  # fmt: skip
@@ -66,7 +59,7 @@ class Counter:
     def __init__(self) -> None:
         """Load and attach the program; an error closes everything opened so far."""
         self._names, self._subsystems, code = _program()
-        self._symbols = Symbols()
+        self._symbols, self._dropping = Symbols(), dropping.Dropping()
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
             moments = self._counting.keep_moments("nettop_moments")
@@ -77,6 +70,7 @@ class Counter:
             binary = a.assemble(code, moments=moments, **tables)
             handle = self._counting.keep(call.program(binary, "nettop_drops"))
             self._counting.keep(_attach(handle))
+            self._counting.begin()
         except BaseException:
             self.close()
             raise
@@ -84,6 +78,7 @@ class Counter:
     def text(self) -> str:
         """The seconds, then a line `REASON COUNT PLACE WHERE INTERFACE PROTOCOL PORT` for each.
 
+        `;BY` follows REASON where programs may have dropped it, as of `dropping`.
         `SOURCE PORT TO PORT` of one of these packets follow, if both ends of one were kept, then
         the hardware addresses of its frame, `TO SENDER`, if there are any.
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
@@ -96,11 +91,12 @@ class Counter:
         sums, ends = Sums[str](), self._ends()
         told: dict[str, tuple[int, str]] = {}
         for raw, (place, reason, space, came_by, ether, transport, port, device) in keys.items():
-            line = f"{self._name(reason)} {{}} {self._symbols.name(place) or '-'}"
+            name, word = self._name(reason), protocol(transport, ether)
+            by = self._dropping.programs(name, word, port) if space == own else ""
+            more = f";{quote(by, safe=_PLAIN)}" if by else ""
+            line = f"{name}{more} {{}} {self._symbols.name(place) or '-'}"
             if space == own:
-                line += (
-                    f" here {came_by or device or '-'} {protocol(transport, ether)} {port or '-'}"
-                )
+                line += f" here {came_by or device or '-'} {word} {port or '-'}"
                 told[line] = max(told.get(line, (0, "")), ends.get(raw, (0, "")))
             else:
                 line += f" {'elsewhere' if space else 'unknown'} - - -"
@@ -146,11 +142,6 @@ def _program() -> tuple[dict[int, str], dict[int, str], a.Parts]:
     """The names of reasons and subsystems, and the program for the running kernel."""
     data = counting.types()
     return names(data), subsystems(data), _code(btf.Types(data), _no_drops(data))
-
-
-def protocol(transport: int, ether: int) -> str:
-    """The word for a packet of that transport protocol; without one, of that EtherType."""
-    return _TRANSPORTS.get(transport) or _ETHERS.get(ether) or f"{ether:#06x}"
 
 
 def names(data: bytes) -> dict[int, str]:
@@ -217,7 +208,10 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *field(a.R7, "dev"), *_number(types, types.offset("net_device", "nd_net.net")),
         *a.move(a.R8, a.R7), *a.change(a.R8, ">>", 28),  # a union: it may be another thing
         *a.when(a.R8, ">=", _HIGHEST, "space"),
-        *field(a.R7, "sk"), *a.when(a.R7, "==", 0, "nowhere"),
+        *field(a.R7, "sk"), *a.when(a.R7, "!=", 0, "socket"),
+        *field(a.R7, "dev"), *a.when(a.R7, "==", 0, "nowhere"),
+        # a datagram in its socket has another thing there: who reads it is running
+        *counting.space(types, _AT + _SPACE), *a.go("nowhere"),
         "socket", *_number(types, types.offset("sock", "__sk_common.skc_net.net")),
         *a.when(a.R7, "<", _LEAST, "nowhere"),
         "space", *a.store(a.R10, _AT + _SPACE, a.R7, 4),
@@ -233,22 +227,21 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         *a.when(a.R7, "==", IP6, "internet"), *a.when(a.R7, "!=", IP, "segments"),
         "internet", *packet.transport(header),
         *a.store(a.R10, _AT + _TRANSPORT, a.R8, 1),
-        *(part for one in PORTED for part in a.when(a.R8, "==", one, "ported")),
-        *a.go("segments"),
+        *a.when(a.R7, "==", IP6, "six"), *_laid(header, _ENDED[IP]), *a.go("ends"),
+        "six", *_laid(header, _ENDED[IP6]),
+        "ends", *(part for one in PORTED for part in a.when(a.R8, "==", one, "ported")),
+        *a.go("frame"),
         # at places that are known beforehand: Linux 5.4 refuses others
         "ported", *a.load(a.R8, a.R10, _AT + _FROM, 4),
-        *(part for size in (20, 40) for part in (
-            *a.when(a.R9, "!=", size, f"not {size}"),
-            *(part for of, to, long in _LAID[size] for part in (
-                *a.load(a.R7, a.R10, header + of, long), *a.store(a.R10, _AT + to, a.R7, long),
-            )),
+        *(part for size in _SIZES for part in (
+            *a.when(a.R9, "!=", size, f"not {size}"), *_laid(header, ((size, _PORTS, 4),)),
             *a.load(a.R7, a.R10, header + size, 2), *a.when(a.R8, "==", 0, "port"),
             *a.load(a.R7, a.R10, header + size + 2, 2), *a.go("port"),  # received: the second
             f"not {size}",
         )),
-        *a.go("segments"),  # an IPv4 header with options
+        *a.go("frame"),  # an IPv4 header with more options
         "port", *a.swapped(a.R7), *a.store(a.R10, _AT + _PORT, a.R7, 2),
-        *a.load(a.R7, a.R10, _AT + _FROM, 4), *a.when(a.R7, "==", 0, "segments"),
+        "frame", *a.load(a.R7, a.R10, _AT + _FROM, 4), *a.when(a.R7, "==", 0, "segments"),
         *field(a.R7, "network_header"), *field(a.R8, "mac_header"),
         *a.change(a.R8, "+", _ETHERNET), *a.same(a.R7, a.R8, "ethernet"), *a.go("segments"),
         "ethernet", *field(a.R7, "head"), *a.add(a.R8, a.R7),
@@ -265,10 +258,17 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
     )  # fmt: skip
 
 
+def _laid(header: int, parts: Iterable[tuple[int, int, int]]) -> a.Parts:
+    """Copy parts of the header on the stack to the key; it uses R7."""
+    return tuple(part for of, to, long in parts for part in (
+        *a.load(a.R7, a.R10, header + of, long), *a.store(a.R10, _AT + to, a.R7, long),
+    ))  # fmt: skip
+
+
 def _kept(first: str) -> a.Parts:
     """Keep both ends of the packet, the first of a moment or of a key, if they are known."""
     return (
-        *a.load(a.R1, a.R10, _AT + _PORTS, 4), *a.when(a.R1, "==", 0, f"no ends of {first}"),
+        *a.load(a.R1, a.R10, _AT + _TRANSPORT, 1), *a.when(a.R1, "==", 0, f"no ends of {first}"),
         *counting.latest("packets", _AT, a.R7, label=first), f"no ends of {first}",
     )  # fmt: skip
 

@@ -73,7 +73,7 @@ class Counter:
         lines = [line.format(count) for line, count in sorted(sums.items())]
         lines += [f"!{stage} {why}" for stage, why in self.absent.items()]
         now = self._looked + (time.monotonic() - self._since if self._open else 0.0)
-        head = f"{self._counting.seconds():.3f}\n{now:.3f} {counts.get(rest, 0)}"
+        head = f"{self._counting.age():.3f}\n{now:.3f} {counts.get(rest, 0)}"
         return "\n".join([head, *lines, ""])
 
     def _begin(self) -> None:
@@ -129,7 +129,7 @@ class Counter:
             runs = _events()
             self._spent += COST * (runs - self._runs)
             self._runs = runs
-        over = self._spent > SHARE * self._counting.seconds()
+        over = self._spent > SHARE * self._counting.age()
         if over and self._open:
             self._rest(now)
         elif not over and not self._open:

@@ -51,7 +51,7 @@ def of_file(types: btf.Types, label: str) -> a.Parts:
 def given(family: int, port: int, address: int, scratch: int) -> a.Parts:
     """Store family, port and address of the sockaddr that the program gave, at R7.
 
-    All are stack offsets; `scratch` of 32 bytes.
+    Of a Unix socket the first 16 bytes of its path. All are stack offsets; `scratch` of 32 bytes.
     """
     return (
         *(part for at in range(0, 32, 8) for part in a.put(a.R10, scratch + at, 0)),
@@ -59,9 +59,12 @@ def given(family: int, port: int, address: int, scratch: int) -> a.Parts:
         *a.stack(a.R1, scratch), *a.number(a.R2, 8), *a.move(a.R3, a.R7), *a.call(a.READ_USER),
         *a.load(a.R8, a.R10, scratch, 2), *a.store(a.R10, family, a.R8, 2),
         *a.when(a.R8, "==", socket.AF_INET, "inet"),
+        *a.when(a.R8, "==", socket.AF_UNIX, "path"),
         *a.when(a.R8, "!=", socket.AF_INET6, "no address"),
         *a.stack(a.R1, address), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
         *a.change(a.R3, "+", 8), *a.call(a.READ_USER), *a.go("port"),
+        "path", *a.stack(a.R1, address), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
+        *a.change(a.R3, "+", 2), *a.call(a.READ_USER), *a.go("no address"),
         "inet", *a.load(a.R8, a.R10, scratch + 4, 4), *a.store(a.R10, address, a.R8, 4),
         "port", *a.load(a.R8, a.R10, scratch + 2, 2), *a.swapped(a.R8),
         *a.store(a.R10, port, a.R8, 2),
@@ -142,3 +145,11 @@ def paths() -> dict[int, str]:
             if number.isdecimal() and name:
                 found[int(number)] = name
     return found
+
+
+def path(raw: bytes) -> str:
+    """The begin of a path, as far as it was kept; of a name without a file, with `@`."""
+    name = raw.removeprefix(b"\0").split(b"\0", 1)[0].decode("utf-8", "replace")
+    shown = "".join(one if one.isprintable() else "?" for one in name)
+    begin = "@" if shown and not raw[0] else ""
+    return f"{begin}{shown}{'…' if raw[-1] else ''}"

@@ -14,6 +14,16 @@ from . import btf, counting
 IP, IP6 = 0x0800, 0x86DD
 PORTED: Final = (6, 17, 132)  # TCP, UDP and SCTP: their headers begin with both ports
 HEADER: Final = 48  # bytes: 40 of a header, and the ports; options of IPv4 up to 20 bytes
+_ETHERS: Final = {0x0800: "ip", 0x86DD: "ip6", 0x0806: "arp", 0x88CC: "lldp", 0x8100: "vlan"}
+_TRANSPORTS: Final = {
+    1: "icmp",
+    2: "igmp",
+    6: "tcp",
+    17: "udp",
+    50: "esp",
+    58: "icmp6",
+    132: "sctp",
+}
 _FIELDS: Final = {  # of struct sk_buff, with their bytes
     "dev": 8, "sk": 8, "skb_iif": 4, "protocol": 2, "network_header": 2, "mac_header": 2,
     "end": 4, "head": 8,
@@ -60,3 +70,8 @@ def transport(header: int) -> a.Parts:
         *a.load(a.R8, a.R10, header + 9, 1),
         "transport",
     )  # fmt: skip
+
+
+def protocol(transport: int, ether: int) -> str:
+    """The word for a packet of that transport protocol; without one, of that EtherType."""
+    return _TRANSPORTS.get(transport) or _ETHERS.get(ether) or f"{ether:#06x}"

@@ -14,8 +14,7 @@ from collections import Counter as Sums
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ..bpf.drops import protocol
-from ..bpf.packet import IP, IP6, PORTED
+from ..bpf.packet import IP, IP6, PORTED, protocol
 from .codec import Attributes, Field, attributes, decode, messages, numbered
 
 FAMILY: Final = "NET_DM"

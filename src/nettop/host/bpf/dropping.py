@@ -1,0 +1,85 @@
+"""BPF programs that may drop a packet with a reason that others share.
+
+A filter of a socket (`SOCKET_FILTER`) may be its own, or a program of its control group that sees
+what arrives (kernel/bpf/cgroup.c, __cgroup_bpf_run_filter_skb()). At a hook of netfilter
+(`NETFILTER_DROP`) a program may stand beside the rules (net/netfilter/nf_bpf_link.c, Linux 6.4);
+the kernel does not say in which network namespace.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+from ..netlink.codec import messages
+from ..netlink.diag import BY_FAMILY
+from ..netlink.kernel import Kernel
+from ..request import Request
+from . import attached, begun, call
+
+FILTERED, HOOKED = "SOCKET_FILTER", "NETFILTER_DROP"
+ARRIVES: Final = "ingress"  # instead of a call: a packet that a socket receives
+_STATES: Final = {"udp": 1 << 1 | 1 << 7, "tcp": 1 << 1 | 1 << 10}  # open; not connected, listens
+_NUMBERS: Final = {"udp": socket.IPPROTO_UDP, "tcp": socket.IPPROTO_TCP}
+_INODE: Final = 68  # bytes from the begin of struct inet_diag_msg
+_MOST: Final = 4  # sockets of a port whose programs are looked for
+_LINK: Final = struct.Struct("=III4xIIi")  # struct bpf_link_info: kind, …, family, hook, priority
+_NETFILTER: Final = 10  # BPF_LINK_TYPE_NETFILTER
+_HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
+_FAMILIES: Final = {socket.AF_INET: "ip", socket.AF_INET6: "ip6"}
+
+
+class Dropping:
+    """What is looked for once: the programs by reason, protocol and port."""
+
+    def __init__(self) -> None:
+        """Nothing is looked for before packets are dropped so."""
+        self._known = dict[tuple[str, str, int], str]()
+
+    def programs(self, reason: str, protocol: str, port: int) -> str:
+        """`NAME@GROUP` or `NAME@FAMILY/HOOK` of each, with commas; empty: none is known."""
+        if reason == HOOKED:
+            protocol, port = "", 0
+        elif reason != FILTERED or protocol not in _NUMBERS or not port:
+            return ""
+        key = reason, protocol, port
+        if key not in self._known:
+            found = _hooked() if reason == HOOKED else _of_groups(protocol, port)
+            with suppress(OSError, ValueError):
+                self._known[key] = ",".join(dict.fromkeys(found))
+        return self._known.get(key, "")
+
+
+def _of_groups(protocol: str, port: int) -> Iterator[str]:
+    """The programs that see what arrives for the processes with a socket at the port."""
+    inodes = set(_sockets(protocol, port)[:_MOST])
+    for pid, _ in begun.owners(inodes).values():
+        yield from attached.attached(ARRIVES, pid)
+
+
+def _sockets(protocol: str, port: int) -> list[int]:
+    """The inodes of the sockets of this network namespace at a port."""
+    kernel, found = Kernel(), []
+    for family in (socket.AF_INET, socket.AF_INET6):
+        body = struct.pack(
+            "=BBBxIH46x", family, _NUMBERS[protocol], 0, _STATES[protocol], socket.htons(port)
+        )
+        answer = kernel.ask(Request("sock_diag", BY_FAMILY, body, "sock_diag/port", dump=True))
+        for kind, start, end in messages(answer):
+            if kind == BY_FAMILY and end - start >= _INODE + 4:
+                (own,) = struct.unpack_from(">H", answer, start + 4)
+                if own == port:
+                    found.append(struct.unpack_from("=I", answer, start + _INODE)[0])
+    return [one for one in found if one]
+
+
+def _hooked() -> Iterator[str]:
+    """The programs at hooks of netfilter."""
+    for info in call.links(_LINK.size):
+        kind, _, program, family, hook, _ = _LINK.unpack(info)
+        if kind == _NETFILTER and hook < len(_HOOKS):
+            place = f"{_FAMILIES.get(family, family)}/{_HOOKS[hook]}"
+            yield f"{attached.name_of(program)}@{place}"
