@@ -22,6 +22,7 @@ from ..looks import Look
 from ..stage import Stage
 from ..window import mean
 from . import queues
+from ._request import asked
 
 STAGES: Final = (
     Stage("path", "the path", "the network between both hosts", "PATH",
@@ -80,6 +81,8 @@ def _modelled(look: Look) -> Iterator[Reading]:
     free = lossy or max(map(look.part, ("rwnd_limited", "sndbuf_limited"))) < WINDOW
     reached = bbr and free and (ratio >= HEAVY or _paced(look, speed))  # free: its window has room
     held = max(full, waits) if (full >= FLIGHT or reached) and waits >= 0.5 else 0.0
+    if asked(look).trips and not lossy:  # what BBR measures of a piece is the rate of the questions
+        held = 0.0
     if not lossy and not held:
         return
     known = bbr or held or (_counted(look) >= COUNTED and ratio <= HEAVY)
