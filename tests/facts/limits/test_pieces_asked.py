@@ -19,8 +19,8 @@ def asked(
 ) -> Any:
     """A server of pieces of 64 KiB, so many of them a second."""
     row = waits.Row(7, 7, 5, "iperf3", "S", call, kind, "socket:[101]")
-    rates = {"bytes_acked": pieces * 65536, "bytes_received": 8 * questions, "data_segs_in": questions,
-             "sndbuf_limited": 400_000}  # fmt: skip
+    rates = {"bytes_acked": pieces * 65536, "bytes_received": 8 * questions,
+             "data_segs_in": questions, "sndbuf_limited": 400_000}  # fmt: skip
     return moment(s, rates=rates, gauges={**FAR, **gauges}, ran=0.02, more={"waits": [row]})
 
 
@@ -49,8 +49,8 @@ def test_a_full_send_buffer_carries_its_size_in_a_round_trip(
 
     def at(s: float) -> Any:
         triple = [sysctls.Row("net.ipv4.tcp_wmem", "4096\t16384\t4194304")]
-        tables = asked(s, "sendto", "output", questions=0, pieces=14, sndbuf=size, wmem_queued=size - 500,
-                       notsent=0.5 * size, cwnd=400)  # fmt: skip
+        tables = asked(s, "sendto", "output", questions=0, pieces=14, sndbuf=size,
+                       wmem_queued=size - 500, notsent=0.5 * size, cwnd=400)  # fmt: skip
         return {**tables, "sysctls": triple}
 
     found = flow(limits(at))
