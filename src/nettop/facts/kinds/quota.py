@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from ...collect import throttling
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
@@ -28,6 +29,8 @@ class Quota:
         "processes with network traffic in it, as nginx[812]", default=()
     )
 
+    file: str = gauge("file with the quota", default="")
+
     @property
     def pids(self) -> tuple[int, ...]:
         """The numbers of the processes."""
@@ -46,6 +49,7 @@ def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
             and (throttled := entry.rate("throttled")) is not None
             else None,
             below(entry.now.cgroup, names),
+            throttling.file(entry.now.cgroup),
         )
         for entry in frame.tables.get("throttling", ())
     )

@@ -256,7 +256,8 @@ def _of_core(look: Look, pid: int, name: str, thread: Shares) -> Cause:
         why = f"{name} ran {units.share(known.ran)} of the time and waited for a core "
         why += units.share(known.waited)
     capacity = known.carried(look.rate)[0] if known is not None else None
-    return Cause("pipe-cpu", name, thread.ran, why, capacity, thread.row.tid)
+    how = "throttled" if known is not None and known.throttled >= cpus.USED_UP else ""
+    return Cause("pipe-cpu", name, thread.ran, why, capacity, thread.row.tid, how)
 
 
 def _plain(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ....terms import formulas, units
+from ...kinds.metric import locking
 from .. import Interval, Reading
 from ..looks import Look
 from ..stage import Stage
@@ -250,6 +251,9 @@ def _congestion(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     used = min(1.0, look.rate / allowed) if allowed else None
     capacity = (0.75 * allowed, 1.25 * allowed) if used is not None and used >= HALF else None
     name = f"congestion window ({look.now('congestion') or 'TCP'})"
+    if look.flow is not None and look.namespace is None:
+        route = locking(look.facts.more.get("metric", ()), look.flow.remote, cwnd)
+        why += f": the route to {route.to} locks it" if route is not None else ""
     piece = cwnd * mss / 3  # tcp_tso_win_divisor, net/ipv4/tcp_output.c
     yield Reading("cwnd", "here", name, "measured", why, used, capacity, held, piece=piece)
 
