@@ -254,7 +254,7 @@ def _of_core(look: Look, pid: int, name: str, thread: Shares) -> Cause:
         why = f"{name} is throttled by its cgroup in {units.share(known.throttled)} of periods"
     elif known is not None and known.waited >= 0.05:
         why = f"{name} ran {units.share(known.ran)} of the time and waited for a core "
-        why += units.share(known.waited)
+        why += units.share(min(known.waited, 1.0 - known.ran))
     capacity = known.carried(look.rate)[0] if known is not None else None
     how = "throttled" if known is not None and known.throttled >= cpus.USED_UP else ""
     return Cause("pipe-cpu", name, thread.ran, why, capacity, thread.row.tid, how)
