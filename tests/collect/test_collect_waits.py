@@ -371,3 +371,16 @@ def test_pages_that_a_memory_cgroup_with_a_limit_evicted_are_counted(
         file.write_text(text)
     (found,) = rows(tmp_path, 7).values()
     assert (found.memory, found.evicted) == (limit, evicted)
+
+
+def test_a_shell_with_many_children_does_not_hide_the_pipe_of_another_program(
+    tmp_path: Path,
+) -> None:
+    """Of so many, the few behind the other program are looked at first."""
+    children = range(20, 20 + waits.PROCESSES)
+    process(tmp_path, 7, "sh", call(61), children=" ".join(map(str, children)))
+    for pid in children:
+        process(tmp_path, pid, "sleep", call(230))
+    process(tmp_path, 8, "nc", call(0, 0), files=[(0, "pipe:[50]", "00")])
+    process(tmp_path, 9, "gzip", call(0, 0), files=[(1, "pipe:[50]", "01")])
+    assert {7, 8, 9} < rows(tmp_path, 7, 8).keys()

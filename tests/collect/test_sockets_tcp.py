@@ -85,6 +85,13 @@ def test_a_listening_socket_has_queues_but_no_tcp_info() -> None:
     assert (row.rtt, row.congestion, row.sack, row.snd_wnd) == (None, None, None, None)
 
 
+def test_a_socket_that_only_waits_to_be_gone_is_left_out() -> None:
+    """In FIN_WAIT2 a program may go on receiving; without a program it only waits for an end."""
+    held, left = socket(1, state=5), bytearray(socket(2, state=5))
+    left[84:88] = bytes(4)  # idiag_inode
+    assert [row.state for row in parse(held + left + socket(3))] == ["fin-wait-2", "established"]
+
+
 def test_ipv6_and_an_interface_it_is_bound_to() -> None:
     answers = {
         "sock_diag/tcp4": socket(1),

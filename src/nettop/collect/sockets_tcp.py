@@ -48,7 +48,7 @@ MANY: Final = 400_000  # bytes of an answer, about a thousand sockets: the rows 
 _HEAD: Final = struct.Struct("=IH")
 _NAMES: Final = struct.Struct("=B3x4s16s16sI")  # family, ports, addresses, interface; after 16
 _COUNTS: Final = struct.Struct("=IIII")  # what waits to be read and sent, owner, inode
-_NAMES_AT, _COOKIE_AT, _COUNTS_AT, _ATTRIBUTES_AT = 16, 60, 72, 88
+_NAMES_AT, _COOKIE_AT, _COUNTS_AT, _INODE_AT, _ATTRIBUTES_AT = 16, 60, 72, 84, 88
 # struct tcp_info as of Linux 5.4 from `snd_mss` at byte 16, in the order of `Row`; older kernels
 # send less, newer ones more
 _INFO: Final = struct.Struct("=16xI4xI4xI8xI4xI4xIIIIII8xIIIQQQQIIIIIIQQQQIIQQIIII")
@@ -156,7 +156,7 @@ def parse(
             if old is not None and old[0] is not None and _digest(reply, at, old[1], end) == old[0]:
                 seen[cookie] = old
                 rows.append(old[2])
-            else:
+            elif not _left(reply, at):
                 layout = layouts.get(length)
                 if layout is None or not _fits(reply, at, layout):
                     layout = layouts[length] = _layout(reply, at, end)
@@ -179,6 +179,14 @@ def parse(
             behind.passed(cookie, known=old is not None)
         at = follows
     return rows
+
+
+def _left(reply: bytes, at: int) -> bool:
+    """Whether no program has it any more, and it only waits for the end that the peer sends.
+
+    One in FIN_WAIT2 that a program still has received no end: it may receive much.
+    """
+    return reply[at + 17] == diag.FIN_WAIT_2 and not any(reply[at + _INODE_AT : at + _INODE_AT + 4])
 
 
 def _packed(

@@ -55,6 +55,14 @@ def update(source: Source, memory: Memory) -> list[Row]:
     return rows
 
 
+def file(group: str) -> str:
+    """The file with the quota of a cgroup, where its file system is usually mounted."""
+    controllers, colon, path = group.partition(":")
+    if not colon:
+        return f"{MOUNT}{group.rstrip('/')}/cpu.max"
+    return f"{MOUNT}/{controllers}{path.rstrip('/')}/cpu.cfs_quota_us"
+
+
 def folders(roots: tuple[str, ...], group: str) -> tuple[str, ...]:
     """Where the files of a cgroup may be, below each of `roots`."""
     controllers, colon, path = group.partition(":")

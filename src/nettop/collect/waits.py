@@ -41,6 +41,7 @@ from ._table import Memory, Table, recall
 TABLE: Final = Table(every=0.45, optional=True, memory=threads.TABLE.memory)
 
 PROCESSES: Final = 16  # that are looked at
+FEW: Final = 4  # behind a process: they are looked at next; more, as of a shell, come last
 THREADS: Final = 32  # of a process
 MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
 PIPES: Final = 8  # of a process that waits for events
@@ -70,7 +71,7 @@ class Row:
     kind: str = gauge(
         "input output both sync lock timer events child; empty: another call", default=""
     )
-    object: str = gauge("file, pipe or socket of the call; a named pipe is pipe:PATH", default="")
+    object: str = gauge("file, pipe or socket of the call; a named pipe: pipe:PATH", default="")
     filesystem: str = gauge("type of file system of that file", default="")
     device: str = gauge("device of that file, MAJOR:MINOR", default="")
     direct: bool = gauge("the file is read and written past the page cache", default=False)
@@ -112,9 +113,8 @@ class Known:
     machine: str | None = None  # its architecture
     files: dict[tuple[str, str], _File] = field(default_factory=dict)  # by process and descriptor
     turn: int = -1  # of `socket_owners`, when its pipes were listed
-    holders: dict[str, list[tuple[str, str]]] = field(
-        default_factory=dict
-    )  # of each pipe or socket, by its name; a named pipe once its reader sleeps
+    # of each pipe or socket, by its name; a named pipe once its reader sleeps
+    holders: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     peers: Mapping[int, int] | None = None  # of Unix sockets; None: not asked
 
 
@@ -140,8 +140,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
                 for number, inode in inodes.items():
                     known.holders.setdefault(f"{what}:[{inode}]", []).append((holder, number))
     host = _Host(source, known, owners, [])
-    rows: list[Row] = []
-    seen: set[int] = set()
+    rows, seen = list[Row](), set[int]()
     waiting: deque[int] = deque(moving.rounds)
     while waiting and len(seen) < PROCESSES:
         pid = waiting.popleft()
@@ -150,9 +149,10 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         seen.add(pid)
         found = _process(host, pid)
         rows += found
-        others = {one for row in found for one in (*row.feeds, *row.drains, *row.holders)}
-        waiting.extendleft(sorted(others | {one for row in found for one in row.children}))
-        moving.others = (*moving.others, *sorted(others))
+        others = sorted({one for row in found for one in (*row.feeds, *row.drains, *row.holders)})
+        behind = sorted({*others, *(one for row in found for one in row.children)})
+        (waiting.extendleft if len(behind) <= FEW else waiting.extend)(behind)
+        moving.others = (*moving.others, *others)
     known.files = {key: file for key, file in known.files.items() if int(key[0]) in seen}
     if not host.refused:
         return rows

@@ -6,15 +6,26 @@ Panes and limits need these; the class `Flow` itself, of seventy fields, is not 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ..frame.rates import Frame
+    from ..frame.rates import Entry, Frame
     from .kinds.flow import Flow
 
 MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
+# states of a connection of which one direction is closed; the other may go on (shutdown(2))
+HALF: Final = ("fin-wait-1", "fin-wait-2", "close-wait")
 EVERYWHERE: Final = ("0.0.0.0", "::")  # noqa: S104 - of a socket that is bound to all addresses
 QUIET: Final = 100e3  # bit/s; a flow that moves less and holds no data is idle
+
+
+def joined(entry: Entry[Any]) -> bool:
+    """Whether a TCP socket is a flow: established, or half closed while a program moves bytes."""
+    row = entry.now
+    if row.state not in HALF:
+        return bool(row.state == "established")
+    moved = (entry.rate(name) or 0.0 for name in ("bytes_acked", "bytes_received"))
+    return bool(row.inode and not entry.still and sum(moved))
 
 
 def rate(flow: Flow) -> float | None:

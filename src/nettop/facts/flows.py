@@ -15,6 +15,7 @@ from ..frame.rates import Entry
 from ..terms import formulas
 from ..terms.dataclass import dataclass
 from . import crowd, place
+from .flow_words import joined
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.nic import Nic
@@ -89,7 +90,7 @@ class Sockets:
             row = entry.now
             if row.state == "listen":
                 found.full = _fuller(found.full, entry, owners)
-            if row.state != "established":
+            if not joined(entry):
                 continue
             site = landing.site(row.cookie, "tcp", row)
             received, sent = _moved(entry)

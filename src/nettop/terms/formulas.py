@@ -7,7 +7,7 @@ Rates are bit/s, sizes bytes, times seconds unless the name says otherwise. A fr
 
 from __future__ import annotations
 
-from math import sqrt
+from math import ceil, log2, sqrt
 from typing import Final
 
 PREAMBLE: Final = 8
@@ -175,3 +175,12 @@ def pcie_usable(gigatransfers: float, lanes: int) -> float:
 def latency_slope(memory: float, bus: float, wire: float) -> float:
     """Round trip per byte of a request: memory and bus at both ends, the wire once."""
     return 2 * (memory + bus) + wire
+
+
+def least_send_buffer(mss: float) -> int:
+    """The send buffer with which autotuning begins, at least; a smaller one is set by SO_SNDBUF.
+
+    Twice the first congestion window, each segment in a block of memory with its headers
+    (tcp_sndbuf_expand() in net/ipv4/tcp_input.c).
+    """
+    return 2 * 10 * int(2 ** ceil(log2(mss + 320)))

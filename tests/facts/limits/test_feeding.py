@@ -317,3 +317,35 @@ def test_the_sentence_names_the_program_and_not_the_way_to_it() -> None:
 def test_how_a_device_is_used_is_told_to_rules(one: waits.Row, how: str) -> None:
     assert sender(one).stage.how == how
     assert sender(PIPE, waits.Row(**{**vars_of(one), "pid": 8, "tid": 8})).stage.how == how
+
+
+RELAY = row("poll", "events", feeds=(8,), ends=True)
+
+
+@folded(("relay", "ran", "behind", "others", "stage"), [
+    (RELAY, 0.6, row(pid=8, state="R"), [(8, 0.55, 0.45)], "pipe-cpu"),
+    (PIPE, 0.6, row("read", "input", pid=8, object="/data/big", state="D"), [], "disk-read"),
+    (RELAY, 0.6, row(pid=8, state="R"), [(8, 0.3, 0.1)], "application"),  # the relay is busier
+    (RELAY, 0.9, row(pid=8, state="R"), [(8, 0.9, 0.1)], "thread"),  # and hardly waits
+])  # fmt: skip
+def test_a_relay_that_runs_for_a_part_of_the_time_does_not_hide_the_program_behind_it(
+    relay: waits.Row, ran: float, behind: waits.Row, others: Any, stage: str
+) -> None:
+    found = sender(relay, behind, ran=ran, others=others)
+    assert found.stage.stage == stage
+    if stage == "pipe-cpu":
+        why = "p8[8] ran 55% of the time and waited for a core 45%; iperf3[7] waits 40%"
+        assert why in found.stage.because
+
+
+def test_a_program_behind_a_pipe_limits_a_receiver_whose_socket_is_seldom_full() -> None:
+    """The protocol of the flow has windows of its own: in one sample of five data is unread."""
+    loop, busy = row("ppoll", "events", drains=(8,)), row(pid=8, state="R")
+
+    def at(s: float) -> Tables:
+        unread = {**AWAY, "recv_q": 5000 * (int(s) % 5 == 1)}
+        tables = moment(s, rates={**RECEIVES, "bytes_acked": 1200}, gauges=unread, ran=0.1,
+                        more={"waits": [loop, busy]})  # fmt: skip
+        return {**tables, "threads": [*tables["threads"], threads.Row(8, 8, 5, "p8", "S", s, 0.0)]}
+
+    assert flow(limits(at)).stage.stage == "pipe-cpu"

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -109,11 +116,22 @@ def prefixes(routes: Sequence[RouteRow]) -> list[tuple[Network, RouteRow]]:
 
 def route(remote: str, networks: Sequence[tuple[Network, RouteRow]]) -> RouteRow | None:
     """The most specific route to an address."""
+    address = _address(remote)
+    return next((row for net, row in networks if address is not None and address in net), None)
+
+
+def locking(metrics: Sequence[Metric], remote: str, cwnd: int) -> Metric | None:
+    """The route to an address that holds the congestion window of its flows at `cwnd`."""
+    known = [(net, one) for one in metrics if one.cwnd == cwnd and (net := _network(one.to))]
+    address = _address(remote) if known else None
+    return next((one for net, one in known if address is not None and address in net), None)
+
+
+def _address(remote: str) -> IPv4Address | IPv6Address | None:
     try:
-        address = ip_address(remote.partition("%")[0].removeprefix("::ffff:"))
+        return ip_address(remote.partition("%")[0].removeprefix("::ffff:"))
     except ValueError:
         return None
-    return next((row for net, row in networks if address in net), None)
 
 
 def _cut(flow: Flow, size: int) -> bool:

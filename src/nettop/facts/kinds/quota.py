@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from ...collect import throttling
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
@@ -26,6 +27,8 @@ class Quota:
         "processes with network traffic in it, as nginx[812]", default=()
     )
 
+    file: str = gauge("file with the quota", default="")
+
     @property
     def pids(self) -> tuple[int, ...]:
         """The numbers of the processes."""
@@ -44,6 +47,7 @@ def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
             and (throttled := entry.rate("throttled")) is not None
             else None,
             below(entry.now.cgroup, names),
+            throttling.file(entry.now.cgroup),
         )
         for entry in frame.tables.get("throttling", ())
     )

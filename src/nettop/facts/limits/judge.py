@@ -18,6 +18,7 @@ from .stages import declared, having, readings
 
 FULL: Final = 0.9  # of a configured rate in use: from here on it may limit as well
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
+MANY: Final = 2.0  # times the rate: a send buffer with room for so much does not limit
 SLEPT: Final = 0.75  # of the time that a writer sleeps, in which the other end is not ready
 LITTLE: Final = 0.2  # of the time: less may be chance
 SEEN: Final = ("reported", "measured")
@@ -34,7 +35,7 @@ def judge(look: Look) -> Limit:
     binding = sorted(
         (one for one in known if one.held >= BINDS), key=lambda one: (_rank(one), -one.held)
     )
-    first = binding[0] if binding else _half(known)
+    first = binding[0] if binding else _half(known, look.rate)
     own = first is _UNSEEN and look.sends and not look.rate and waits(look) and loses(look)
     if own:
         first = Reading("refused", "here", "packet filter or queue", "inferred", own)
@@ -66,14 +67,19 @@ def _fed(known: Sequence[Reading]) -> list[Reading]:
     ]
 
 
-def _half(known: Sequence[Reading]) -> Reading:
+def _half(known: Sequence[Reading], rate: float) -> Reading:
     """If no stage binds: a thread busy half of the time, a send buffer often full, or `unknown`.
 
     A writer and a reader that wait for each other are both less than busy. BBR paces at the rate
-    that a full send buffer lets it measure, so the buffer is full in a part of the time only.
+    that a full send buffer lets it measure, so the buffer is full in a part of the time only. One
+    that carries many times the rate does not limit: a burst fills it.
     """
     busy = [one for one in known if one.stage == "thread" and (one.utilisation or 0.0) >= BINDS]
-    often = [one for one in known if one.stage == "sndbuf" and one.held >= OFTEN]
+    often = [
+        one for one in known
+        if one.stage == "sndbuf" and one.held >= OFTEN
+        and (one.capacity is None or one.capacity[0] <= MANY * rate)
+    ]  # fmt: skip
     return next(iter((*busy, *often)), _UNSEEN)
 
 

@@ -16,6 +16,7 @@ from ...frame.pairs import SLOW, Calm
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from .. import elsewhere, port
+from ..flow_words import joined
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 from ..wiring import Routes
@@ -97,7 +98,7 @@ def _moves(entry: Entry[Any]) -> bool:
     if isinstance(entry, Calm) or (isinstance(row, Packed) and row.idle and not entry.rated):
         return False
     busy = not entry.still or row.notsent or row.recv_q
-    return bool(busy) and row.state == "established"
+    return bool(busy) and joined(entry)
 
 
 def _brisk(entry: Entry[Any]) -> bool:

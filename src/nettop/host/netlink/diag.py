@@ -29,12 +29,11 @@ MPTCP: Final = 262  # IPPROTO_MPTCP: more than the byte of the request holds
 SUBFLOW: Final = struct.pack("=HH", 10, 1) + b"mptcp\0"
 _PROTOCOL: Final = 3  # INET_DIAG_REQ_PROTOCOL
 _BYTECODE, _LOCAL_PORT_FROM, _LOCAL_PORT_TO = 1, 2, 3  # INET_DIAG_REQ_BYTECODE, _BC_S_GE, _BC_S_LE
+FIN_WAIT_2: Final = STATES.index("fin-wait-2")
 LISTEN: Final = STATES.index("listen")
 # sockets that can still move data, and those that listen; not the many that only wait to be gone
-_WANTED: Final = sum(
-    1 << STATES.index(state)
-    for state in ("established", "syn-sent", "fin-wait-1", "close-wait", "last-ack", "listen")
-)
+_MOVING: Final = ("established", "syn-sent", "fin-wait-1", "fin-wait-2", "close-wait", "last-ack")
+_WANTED: Final = sum(1 << STATES.index(state) for state in (*_MOVING, "listen"))
 
 
 _EXTENSIONS: Final = 1 << INFO - 1 | 1 << CONG - 1 | 1 << SKMEMINFO - 1
@@ -97,7 +96,7 @@ def time_wait(source: Source, low: int, high: int) -> bytes:
         struct.pack("=BBHBBH", comparison, 8, end, 0, 0, port)
         for comparison, end, port in ((_LOCAL_PORT_FROM, 20, low), (_LOCAL_PORT_TO, 12, high))
     )
-    states = 1 << STATES.index("time-wait") | 1 << STATES.index("fin-wait-2")
+    states = 1 << STATES.index("time-wait") | 1 << FIN_WAIT_2
     body = struct.pack("=4x48xI4xHH", states, 4 + len(code), _BYTECODE) + code
     return source.netlink(Request("sock_diag", EVERY_FAMILY, body, "sock_diag/time-wait", True))
 

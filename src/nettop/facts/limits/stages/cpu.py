@@ -242,7 +242,7 @@ def _thread(look: Look, one: Thread) -> Reading:
         held, capacity, reach = 0.0, None, (look.rate, look.rate / HALF)
     return Reading(
         "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach,
-        one.tid,
+        one.tid, "throttled" if one.throttled >= USED_UP else "",
     )  # fmt: skip
 
 

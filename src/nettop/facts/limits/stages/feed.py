@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import Reading
-from ..feeding import LEAST, cause
+from ..feeding import cause
 from ..looks import Look
+from ..sampled import LEAST
 from ..stage import Stage
 
 STAGES: Final = (

@@ -22,6 +22,7 @@ from ..looks import Look
 from ..stage import Stage
 from ..window import mean
 from . import queues
+from ._request import asked
 
 STAGES: Final = (
     Stage("path", "the path", "the network between both hosts", "PATH",
@@ -35,6 +36,8 @@ STAGES: Final = (
           fault=False, beyond=True),
 )  # fmt: skip
 LOSSY: Final = 1e-4  # of the segments lost: from here on the path limits by loss
+FILLED: Final = 0.9  # of the congestion window in flight on average: BBR leaves half of it empty
+QUEUED: Final = 1.5  # round trip / shortest round trip: below it no queue fills the window
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
 WINDOW: Final = 0.2  # of the time limited by the peer's window or the send buffer; below it: free
 REACHED: Final = 0.7  # of the bandwidth that BBR measured: it is reached
@@ -80,6 +83,9 @@ def _modelled(look: Look) -> Iterator[Reading]:
     free = lossy or max(map(look.part, ("rwnd_limited", "sndbuf_limited"))) < WINDOW
     reached = bbr and free and (ratio >= HEAVY or _paced(look, speed))  # free: its window has room
     held = max(full, waits) if (full >= FLIGHT or reached) and waits >= 0.5 else 0.0
+    small = full >= FILLED and rtt <= QUEUED * (look.now("min_rtt") or 0)
+    if not lossy and (small or asked(look).trips):
+        held = 0.0  # BBR measured the rate of a window that something holds small, or of pieces
     if not lossy and not held:
         return
     known = bbr or held or (_counted(look) >= COUNTED and ratio <= HEAVY)

@@ -101,7 +101,7 @@ def _stream(look: Look) -> Iterator[Reading]:
     stands = max(behind, unread if behind >= REPEATED or rests else 0.0)
     held = min(sleeps, stands)
     why = f"{units.size(waiting)} wait to be read, on average"
-    asks = _asks_late(look) if unread < CHANCE else 0.0
+    asks = _asks_late(look, unread)
     if asks > held:
         held, why = asks, "it asks for more only after it waited for something else"
     pieces = _pieces(look)
@@ -145,15 +145,17 @@ def _pieces(look: Look) -> float:
     return max(BINDS, min(1.0, part)) if PIECES[0] <= part <= PIECES[1] else 0.0
 
 
-def _asks_late(look: Look) -> float:
+def _asks_late(look: Look, unread: float) -> float:
     """The share of time in which a reader that asks for each piece waits for something else.
 
     It sends a request, reads the answer at once, so that none waits, and sleeps before the next
     request. A reader that asks for nothing and finds nothing when it wakes waits for the sender.
+    One that was followed through a pipe to a program which does not keep up may be seen to read.
     """
     asked = mean(entry.rate("bytes_acked") for entry in look.tcp) or 0.0
-    found = cause(look) if asked else None
-    return found.share if found is not None else 0.0
+    found = cause(look) if asked and unread < BINDS else None
+    known = found is not None and (unread < CHANCE or "pipe" in found.joint)
+    return found.share if found is not None and known else 0.0
 
 
 def _closed(look: Look, size: int, reader: cpu.Thread | None) -> float:

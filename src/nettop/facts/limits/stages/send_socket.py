@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ....terms import formulas, units
+from ...kinds.metric import locking
 from .. import Interval, Reading
 from ..looks import Look, loses
 from ..stage import Stage
 from ..window import mean, share
 from . import _peer_reader, _timer, queues
+from ._request import asked
 
 STAGES: Final = (
     Stage("application", "the application", "the program offers no more data", "PROCESS",
@@ -42,6 +44,7 @@ STAGES: Final = (
           "tune the peer's receive buffer", precedence=110, sending=140, receiving=105, fed=True,
           grows=True, beyond=True),
 )  # fmt: skip
+OFTEN: Final = 0.3  # of the time: a full send buffer may limit
 FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken
 EMPTY: Final = 0.1  # of the send buffer unsent; less counts as nothing
 WINDOW_FULL: Final = 0.9  # of the congestion window in flight
@@ -66,10 +69,11 @@ def readings(look: Look) -> Iterator[Reading]:
     if look.over != "flow" or not look.sends or not look.tcp:
         return
     reader = _peer_reader.reading(look, _waits(look))
-    yield _application(look)
+    waits = asked(look)
+    yield _application(look, waits.trips)
     yield from _small(look)
     yield from _refused(look)
-    yield from _buffer(look, slow_reader=reader is not None)
+    yield from _buffer(look, lets=reader is not None or waits.sleeps)
     yield from _pacing(look)
     yield from _congestion(look, slow_reader=reader is not None)
     if reader is not None:
@@ -77,14 +81,15 @@ def readings(look: Look) -> Iterator[Reading]:
     yield from _window(look)
 
 
-def _application(look: Look) -> Reading:
+def _application(look: Look, trips: float) -> Reading:
     """The program hands over less than everything behind it would take.
 
-    Linux before 4.6 does not report what waits (tcpi_notsent_bytes), before 4.10 no busy time.
+    `trips` is the share of time in which it waits for the next question of the other end. Linux
+    before 4.6 does not report what waits (tcpi_notsent_bytes), before 4.10 no busy time.
     """
     idle = 1.0 - look.part("busy_time") if look.rated("busy_time") is not None else 0.0
     known = [entry.now for entry in look.tcp if entry.now.notsent is not None]
-    held = max(idle, share(map(_room, known)))
+    held = max(idle, share(map(_room, known)), trips)
     why = f"nothing waits to be sent in {units.share(held)} of the time"
     if not known and not idle:
         why = "this kernel does not report what waits to be sent"
@@ -161,7 +166,8 @@ def _taken(row: Any) -> bool:
     return bool(row.sndbuf and row.wmem_queued and row.wmem_queued >= FULL * row.sndbuf)
 
 
-def _buffer(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
+def _buffer(look: Look, *, lets: bool) -> Iterator[Reading]:
+    """The send buffer; `lets`: what waits in it waits for another, or no writer waits for room."""
     size = look.now("sndbuf")
     if not size:
         return
@@ -170,7 +176,7 @@ def _buffer(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     full = held = max(clock, filled)
     waits = min(1.0, full + look.part("rwnd_limited"))  # the kernel counts one or the other
     beyond = _beyond(look, size) if full >= EMPTY and waits >= 0.5 else ""
-    if slow_reader:
+    if lets:
         held = 0.0
     elif beyond:
         name = "other end, or the path to it"
@@ -178,11 +184,13 @@ def _buffer(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
         held = 0.0
     triple = look.triples.get("tcp_wmem", ())
     most = triple[2] if len(triple) == 3 else None
-    chosen = most is not None and size < SET * most and held >= 0.5
-    owner = "set by the program (SO_SNDBUF)" if chosen else "net.ipv4.tcp_wmem"
-    largest = size if chosen or most is None else max(size, most)
-    name = f"send buffer {units.size(size)}, {owner}"
     used = max(full, share(_taken(entry.now) for entry in look.tcp))  # by what waits later too
+    fixed = used >= 0.5 and size < formulas.least_send_buffer(look.now("mss") or 0)
+    chosen = most is not None and size < SET * most and (held >= 0.5 or fixed)
+    owner = "set by the program (SO_SNDBUF)" if chosen else "net.ipv4.tcp_wmem"
+    fills = chosen or most is None or (held >= OFTEN and used >= 0.5)  # and did not grow
+    largest = size if fills else max(size, most or 0)
+    name = f"send buffer {units.size(size)}, {owner}"
     why = f"{units.size(size)} buffer full {units.share(used)} of the time"
     capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
     kind = "reported" if clock >= 0.5 else "measured"
@@ -242,6 +250,9 @@ def _congestion(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     used = min(1.0, look.rate / allowed) if allowed else None
     capacity = (0.75 * allowed, 1.25 * allowed) if used is not None and used >= HALF else None
     name = f"congestion window ({look.now('congestion') or 'TCP'})"
+    if look.flow is not None and look.namespace is None:
+        route = locking(look.facts.more.get("metric", ()), look.flow.remote, cwnd)
+        why += f": the route to {route.to} locks it" if route is not None else ""
     piece = cwnd * mss / 3  # tcp_tso_win_divisor, net/ipv4/tcp_output.c
     yield Reading("cwnd", "here", name, "measured", why, used, capacity, held, piece=piece)
 

@@ -1,0 +1,145 @@
+"""What each thread of a program waited for in the samples of `waits`, as shares of wall time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ...frame.rates import Entry
+from .looks import Look
+from .stages import cpu as cpus
+from .window import mean
+
+LEAST: Final = 0.3  # of wall time: a program that waits less for each thing waits for none
+HELPER: Final = 0.5  # the same of one thread of several: a helper may sleep often
+PAGE: Final = 4096
+AGAIN: Final = 0.5  # of what is read, was in memory a short time before
+
+# in place of a stage: what it does for the way, and not what it waits for
+RUNS, GIVES, CHILD, EVENTS, SOCKET, OTHER, CLOSED = (
+    "runs", "gives", "child", "events", "socket", "other", "closed",
+)  # fmt: skip
+FIRM: Final = ("stopped", "memory", "disk-read", "disk-write", "held-lock", "pipe", RUNS, CHILD)
+LOOSE: Final = ("timer", "lock", EVENTS, SOCKET)
+
+
+class Shares(NamedTuple):
+    """Of one thread: shares of wall time by what it waits for, and a sample of each."""
+
+    row: Any  # the last sample
+    ran: float
+    parts: Mapping[str, float]
+    rows: Mapping[str, Any]
+    feeds: tuple[int, ...] = ()
+    holders: tuple[int, ...] = ()
+    children: tuple[int, ...] = ()
+    gives: float = 0.0  # of wall time: the network does not take more of this flow
+
+
+def threads(look: Look, pids: Sequence[int]) -> Iterator[Shares]:
+    """Each thread of a process; of children that come and go, one for all of them."""
+    known = {one.tid: one for pid in pids for one in cpus.threads(look, pid)}
+    if len(pids) > 1:  # they come and go: one of them at a time
+        every = [entry for pid in pids for one in look.window.samples(pid).values()
+                 for entry in one]  # fmt: skip
+        if every:
+            yield _shares(look, every, None)
+        return
+    for pid in pids:
+        for tid, entries in look.window.samples(pid).items():
+            yield _shares(look, entries, known.get(tid))
+
+
+def _shares(look: Look, entries: Sequence[Entry[Any]], thread: cpus.Thread | None) -> Shares:
+    rows = [entry.now for entry in entries]
+    kinds = [_kind(look, entry) for entry in entries]
+    waits = Counter(kind for kind in kinds if kind != RUNS)
+    ran = (len(kinds) - waits.total()) / len(kinds)
+    if thread is not None:
+        ran = min(1.0, thread.ran + thread.waited)
+        if thread.throttled >= cpus.USED_UP:
+            ran = max(ran, thread.throttled)
+    parts = {kind: (1.0 - ran) * number / waits.total() for kind, number in waits.items()}
+    if not waits:  # it was read between two waits each time
+        parts = {OTHER: 1.0 - ran}
+    socket = f"socket:[{look.flow.inode if look.flow is not None else None}]"
+    way = "feeds" if look.sends else "drains"
+    return Shares(
+        rows[-1], ran, {**parts, RUNS: ran}, dict(zip(kinds, rows, strict=True)),
+        tuple(dict.fromkeys(pid for row in rows for pid in getattr(row, way))),
+        tuple(dict.fromkeys(pid for row in rows for pid in row.holders)),
+        tuple(dict.fromkeys(pid for row in rows for pid in row.children)),
+        parts.get(GIVES, 0.0) if any(row.object == socket for row in rows) else 0.0,
+    )  # fmt: skip
+
+
+def _kind(look: Look, entry: Entry[Any]) -> str:
+    """What a thread waited for in one sample: a stage, or one of the words above."""
+    row = entry.now
+    waits = row.state == "D"
+    if row.state in ("T", "t") or row.frozen:
+        return "stopped"
+    if row.state == "R":
+        return RUNS
+    if row.call is None:
+        return _device(look, entry) if waits else CLOSED
+    if row.kind in ("input", "output") and row.object.startswith("/"):
+        return _file(look, entry)
+    if row.kind == "sync":
+        return "disk-write"
+    if waits:
+        return _device(look, entry)
+    if row.kind in ("input", "output"):
+        if not row.object.startswith(("pipe:", "socket:")):
+            return OTHER
+        if row.kind != _way(look):
+            return GIVES
+        return "pipe" if row.object.startswith("pipe:") or row.feeds or row.drains else SOCKET
+    if row.kind == "lock":
+        return "held-lock" if row.object else "lock"
+    return {"timer": "timer", "events": EVENTS, "child": CHILD}.get(row.kind, OTHER)
+
+
+def _way(look: Look) -> str:
+    return "input" if look.sends else "output"
+
+
+def _file(look: Look, entry: Entry[Any]) -> str:
+    """What a thread waits for that reads or writes a file."""
+    row = entry.now
+    if row.kind == _way(look) and (row.feeds or row.drains):
+        return "pipe"  # a program serves the file system
+    if row.state != "D" and row.object.startswith("/dev/"):
+        return OTHER
+    return _device(look, entry, "disk-read" if row.kind == "input" else "disk-write")
+
+
+def _device(look: Look, entry: Entry[Any], told: str = "") -> str:
+    """What a thread waits for: memory, a file, or a mapped file or folder without a descriptor."""
+    main = [e for e in look.window.samples(entry.now.pid).get(entry.now.pid, ()) if e.rated]
+    read, written = (mean(e.rate(name) for e in main) or 0.0 for name in ("read", "written"))
+    again = PAGE * (mean(e.rate("evicted") for e in main) or 0.0)
+    if again >= PAGE and again >= AGAIN * read and told != "disk-write":
+        return "memory"
+    writes = written > read or (read == written and not look.sends)
+    return told or ("disk-write" if writes else "disk-read")
+
+
+def chosen(threads: Sequence[Shares]) -> tuple[str, Shares]:
+    """What the program waits for most, and the thread that does.
+
+    A firm wait of any thread counts: the others wait for that thread. Else the thread that runs
+    most decides, since to send and to receive take CPU time, unless one waits for the network.
+    """
+    busiest = max(threads, key=lambda one: one.ran)
+    least = LEAST if len(threads) == 1 else HELPER
+    firm = [(one.parts.get(kind, 0.0), kind, one) for one in threads for kind in FIRM]
+    share, kind, thread = max(firm, key=lambda each: each[0])
+    if share >= least and share >= thread.parts.get(GIVES, 0.0):
+        return kind, thread
+    gives = max(threads, key=lambda one: one.gives)
+    if gives.gives >= HELPER:
+        return GIVES, gives
+    loose = max(busiest.parts, key=lambda kind: busiest.parts[kind])
+    return (loose if loose in (*LOOSE, GIVES, CLOSED, RUNS) else ""), busiest
