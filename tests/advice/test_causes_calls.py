@@ -45,7 +45,7 @@ def test_a_datagram_that_comes_back_follows_its_reader() -> None:
 @pytest.mark.parametrize(
     ("reason", "whose", "cause"),
     [
-        ("PROTO_MEM", "tcp port 443", True), ("TCP_INVALID_SEQUENCE", "tcp port 443, eth0", True),
+        ("PROTO_MEM", "tcp port 443", True), ("TCP_INVALID_SEQUENCE", "tcp port 443", True),
         ("PROTO_MEM", "tcp port 80", False), ("NETFILTER_DROP", "tcp port 443", False),
     ],
 )  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_cgroup_without_memory_explains_the_segments_that_find_none(
 ) -> None:
     group = {"cgroup": "/pod", "refused": 30, "processes": ["app[9]"], "ports": [443]}
     drop = {"id": f"{reason}/f", "reason": reason, "kind": "loss", "whose": whose, "packets": 900,
-            "per_s": 180, "rule": ""}  # fmt: skip
+            "per_s": 180, "rule": "", "ports": [whose]}  # fmt: skip
     named = found(memcgs=[group], drops=[drop])
     expected = "cgroup-refuses-socket-memory@/pod" if cause else ""
     assert named["packets-dropped-by-reason"].cause == expected

@@ -26,7 +26,7 @@ from ..collect._words import UNKNOWN
 from ..collect.snmp import Row as SnmpRow
 from ..frame.rates import Frame
 from . import Facts
-from .counters import total
+from .flow_words import total
 from .limits.stages import declared
 from .losses import PROTOCOLS, Accounting, Place
 from .sums import backlog_drops

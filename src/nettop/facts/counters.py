@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..frame.rates import Entry
 from ..terms import formulas
 from ..terms.dataclass import dataclass
+from .flow_words import total
 from .kinds.nic import Counters, Nic
 
 if TYPE_CHECKING:
@@ -187,12 +188,6 @@ def _of_dev(row: NetDevRow) -> dict[str, float | None]:
         "rx_dropped": row.rx_drop, "tx_dropped": row.tx_drop,
         "phy_errors": row.rx_frame,
     }  # fmt: skip
-
-
-def total(values: Iterable[float | None]) -> float | None:
-    """The sum of the known values; None without any."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
 
 
 def grown(entry: Entry[Any], counter: str) -> float | None:

@@ -19,6 +19,12 @@ EVERYWHERE: Final = ("0.0.0.0", "::")  # noqa: S104 - of a socket that is bound 
 QUIET: Final = 100e3  # bit/s; a flow that moves less and holds no data is idle
 
 
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum of the known values; None without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
 def joined(entry: Entry[Any]) -> bool:
     """Whether a TCP socket is a flow: established, or half closed while a program moves bytes."""
     row = entry.now
@@ -30,14 +36,12 @@ def joined(entry: Entry[Any]) -> bool:
 
 def rate(flow: Flow) -> float | None:
     """Bytes/s of both directions together; None before the second sample."""
-    known = [part for part in (flow.rx_per_s, flow.tx_per_s) if part is not None]
-    return sum(known) if known else None
+    return total((flow.rx_per_s, flow.tx_per_s))
 
 
 def together(flows: Iterable[Flow]) -> float | None:
     """The sum of the rates that are known, bytes/s; None if none is, as for UDP sockets."""
-    known = [one for one in map(rate, flows) if one is not None]
-    return sum(known) if known else None
+    return total(map(rate, flows))
 
 
 def peer(flow: Flow) -> str:

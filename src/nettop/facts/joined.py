@@ -16,7 +16,7 @@ from ..frame.rates import Entry, Frame
 from ..terms.dataclass import dataclass
 from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, witness, work
 from .changed import NicInputs
-from .counters import total
+from .flow_words import total
 from .kind import Kind
 from .kinds import built, capture, core, kinds, path, process, queue
 from .kinds.core import Core, Duty, Load

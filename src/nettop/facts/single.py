@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry
-from .counters import grown, total
+from .counters import grown
+from .flow_words import total
 from .kinds import path
 from .kinds.queue import CountedRates
 from .port import Port

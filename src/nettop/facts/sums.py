@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
-from .counters import grown, largest, middle, total
-from .flow_words import EVERYWHERE
+from .counters import grown, largest, middle
+from .flow_words import EVERYWHERE, total
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
 from .kinds.drop import FILTER

@@ -13,6 +13,7 @@ from ..terms.dataclass import dataclass
 from . import counters
 from .changed import Changed, NicInputs
 from .counters import Parts
+from .flow_words import total as summed
 from .kinds import queue
 from .kinds.core import Load, resting
 from .kinds.nic import Counters, Nic
@@ -162,7 +163,7 @@ def build(
         ))  # fmt: skip
         total = _combined(
             port, _now, rows, fifo, qdisc.drops if qdisc is not None else None,
-            counters.total(entries[line.place].now.total for line in mine), watchdog.get(name),
+            summed(entries[line.place].now.total for line in mine), watchdog.get(name),
             lost,
         )  # fmt: skip
         if old is not None and not mine and old[0][2:] == inputs[2:]:  # only packets moved
@@ -395,4 +396,4 @@ def _load(
 
 
 def _sum(rates: Iterable[Mapping[int, float] | None]) -> float | None:
-    return counters.total(sum(rate.values()) for rate in rates if rate is not None)
+    return summed(sum(rate.values()) for rate in rates if rate is not None)

@@ -20,8 +20,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..facts import Facts
-from ..facts.counters import total
-from ..facts.flow_words import rate
+from ..facts.flow_words import rate, total
 from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ BY = "(hook output, inet t) drops the same packets: nft"
 
 @pytest.mark.parametrize(("rules", "drops", "then"), [
     (((*PORT80, DROP), (*TCP, DROP)), False,
-     f"; then rule 3 of chain c {BY} delete rule inet t c handle 3"),
+     f"; then rule of handle 3 in chain c {BY} delete rule inet t c handle 3"),
     (((*PORT80, DROP),), True,
      f"; then the policy of chain c {BY} add rule inet t c tcp dport 80 accept"),
     (((*PORT80, DROP), (ACCEPT,)), True, ""),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from ..counters import total
+from ..flow_words import total
 from ..kind import Kind
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..call_reasons import BINDS, DATAGRAM, exact
-from ..counters import grown, total
+from ..counters import grown
+from ..flow_words import total
 from ..kind import Kind
 from .drop import MOST, most
 

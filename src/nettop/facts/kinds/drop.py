@@ -14,8 +14,8 @@ from ...collect.ways import Question
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
-from ..counters import grown, total
-from ..flow_words import end, owners
+from ..counters import grown
+from ..flow_words import end, owners, total
 from ..group_programs import program
 from ..kind import Kind
 from ..way.host import Host, address

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label, light, maybe
 from ...terms.dataclass import dataclass
-from ..counters import total
+from ..flow_words import total
 from ..kind import Kind
 from .core import Core
 from .host import HostFact

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 
 from ....terms import formulas, units
-from ...counters import total
+from ...flow_words import total
 from ...kinds.nic import Nic
 from .. import Reading
 from ..looks import Look
