@@ -213,7 +213,7 @@ until(spun)
 reader.kill()
 """,
     "queue": """
-shaped = "tc qdisc replace dev eth0 root tbf rate 800kbit burst 2000 limit 100000"
+shaped = "tc qdisc replace dev eth0 root tbf rate 200kbit burst 2000 limit 100000"
 subprocess.run(shaped.split(), check=True)
 sender = udp(PORT, NEAR)
 for _ in range(COUNT):
@@ -221,7 +221,7 @@ for _ in range(COUNT):
 shown = "tc -s qdisc show dev eth0 root".split()
 until(lambda: b"backlog 0b" in subprocess.run(shown, stdout=subprocess.PIPE).stdout)
 subprocess.run("tc qdisc del dev eth0 root".split(), check=True)
-PLANTED = (COUNT - 2) * 8000 / 800_000  # two fit into the burst
+PLANTED = (COUNT - 2) * 8000 / 200_000  # two fit into the burst
 """,
     "softirqs": """
 core = min(os.sched_getaffinity(0))

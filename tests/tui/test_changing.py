@@ -97,7 +97,7 @@ def test_the_interval_goes_from_the_shortest_to_the_longest() -> None:
     program.engine = SimpleNamespace(interval=0.5, set_view=lambda _view: None)
     seen = []
     for by in (-1, 1, 1, 1, 1, 1, -1):
-        program._pace(by)
+        program.carry_out(Ask("faster" if by < 0 else "slower"))
         seen.append(program.engine.interval)
     assert seen == [0.5, 1.0, 2.0, 5.0, 10.0, 10.0, 5.0]
 

@@ -54,11 +54,24 @@ def test_every_key_of_looking_changes_the_screen_or_says_why_not(host: str, name
         ("0", "overview", "0: no such key"),
         ("D", "overview", answers.COUNTS[True]),
         ("P", "overview", "profile: bulk-lan"),
+        ("e", "overview", "e: no setting here"),
     ],
 )
 def test_what_a_key_says(key: str, pane: str, said: str) -> None:
     view = page.painted(lossy(), View(pane=pane), 120, 40)
     assert pressed(key, view, lossy())[2] == said
+
+
+def test_nothing_is_counted_in_a_recording_and_the_key_says_so() -> None:
+    scene = replace(lossy(), origin=SceneOrigin("recording", "x.host"))
+    view = page.painted(scene, View(), 120, 40)
+    after, _, said = pressed("D", view, scene)
+    assert (after.reasons, said) == (view.reasons, answers.UNCOUNTED)
+
+
+def test_a_character_that_cannot_be_printed_is_called_by_its_key() -> None:
+    view = page.painted(lossy(), View(), 120, 40)
+    assert answers.press(("ctrl+l", "\x0c"), view, lossy())[2] == "ctrl+l: no such key"
 
 
 def test_a_key_with_an_effect_says_nothing() -> None:

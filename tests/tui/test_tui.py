@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 
 import pytest
 from scenes import healthy, lossy, storied
+from textual import events
 from tui_app import SHOTS, Recorder
 
 from nettop import panes
@@ -50,6 +51,19 @@ async def test_keys_reach_panes_and_actions() -> None:
         await pilot.press("escape", "1", "q")
     assert recorder.stopped
     assert app.return_code == 0
+
+
+async def test_a_paste_fills_an_open_field_and_presses_no_key() -> None:
+    app = Nettop(View(pane="flows"), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.post_message(events.Paste("quit"))
+        await pilot.pause()
+        assert app.scene.notes[-1].text == "only an open field takes what is pasted"
+        await pilot.press("slash")
+        app.post_message(events.Paste("iperf3 q\nrest"))
+        await pilot.pause()
+        assert app.view.typing
+        assert app.view.spot.filter == "iperf3 q"
 
 
 async def test_control_c_quits() -> None:
@@ -249,8 +263,9 @@ def test_only_this_host_s_view_is_kept(
 def test_the_view_is_remembered(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     view = replace(View(pane="flows", nic="eth0"), form={"to": "192.0.2.1"}).at(sort=2, invert=True)
-    starter.save_view(view)
+    starter.save_view(replace(view, pane="overview").at(invert=True))
     again = starter.saved_view({})
+    assert "overview" not in again.spots  # its direction is that of what moves now
     assert (again.pane, again.nic) == ("overview", "eth0")
     assert (again.spots["flows"].sort, again.spots["flows"].invert) == (2, True)
     assert again.form == {"to": "192.0.2.1"}

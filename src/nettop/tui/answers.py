@@ -26,7 +26,9 @@ WORDS: Final = {  # of actions after which the screen may look as before
     "driver_names": "no counters here",
     "zoom_in": "the shortest span",
     "zoom_out": "the longest span",
+    "edit": "no setting here",
 }
+UNCOUNTED: Final = "D: nothing more is counted in a recording"
 QUESTION: Final = "Enter agrees, Esc cancels"
 HELP: Final = "Esc closes the help, ↑ ↓ scroll it"
 COUNTS: Final = {  # what `D` has begun or ended
@@ -49,6 +51,18 @@ def press(
     return after, ask, words
 
 
+def pasted(text: str, view: View, scene: Scene) -> tuple[View, str]:
+    """The view after the first line of a paste; what to say where no field is open.
+
+    Outside a field its characters would press keys.
+    """
+    if scene.question is not None or not (view.typing or view.editing):
+        return view, "only an open field takes what is pasted"
+    for character in filter(str.isprintable, text.strip().partition("\n")[0]):
+        view = keys.press(character, character, view, scene)[0]
+    return view, ""
+
+
 def _of(
     pressed: tuple[str, str | None], before: View, after: View, ask: Ask | None, scene: Scene
 ) -> tuple[View, str]:
@@ -63,12 +77,14 @@ def _of(
         return after, QUESTION if idle else ""
     action = BY_KEY.get(character or name) or BY_KEY.get(name)
     if action is None:
-        return after, f"{character or name}: no such key" if before == after else ""
+        typed = character if character and character.isprintable() else name
+        return after, f"{typed}: no such key" if before == after else ""
     own, key = OWN.get(action, ("", None))
     if key is not None and not key.everywhere and own != before.pane:
         return after, f"{_KEY[action]}: only in {pane(own).TITLE} ({pane(own).KEY})"
     if after.reasons != before.reasons:
-        return after, COUNTS[after.reasons]
+        counts = scene.origin is None or scene.distant
+        return (after, COUNTS[after.reasons]) if counts else (before, UNCOUNTED)
     if after.profile != before.profile:
         return after, f"profile: {after.profile or 'as detected'}"
     words = WORDS.get(action)

@@ -268,9 +268,14 @@ def saved_view(settings: Mapping[str, object]) -> View:
 
 
 def save_view(view: View) -> None:
-    """Save the view for the next run; a failed write is ignored."""
+    """Save the view for the next run, where it has a list its order; a failed write is ignored."""
+    from ..panes import pane
+
     values = {name: getattr(view, name) for name in SAVED}
-    values["sort"] = {n: [s.sort, s.invert] for n, s in view.spots.items() if s.sort or s.invert}
+    values["sort"] = {
+        name: [spot.sort, spot.invert] for name, spot in view.spots.items()
+        if (spot.sort or spot.invert) and len(pane(name).orders(view)) > 1
+    }  # fmt: skip
     values["form"] = dict(view.form)
     try:
         folder = state_folder()

@@ -117,8 +117,6 @@ class Nettop(App[int]):
         """Quit."""
         self.leave()
 
-    # -- drawing ----------------------------------------------------------------------------------
-
     def shown(self) -> Scene:
         """The scene to paint; while paused or in the past an older one, with effects of keys."""
         earlier = self.scrub.shown(self.view, self.scene)
@@ -202,8 +200,6 @@ class Nettop(App[int]):
         self.gate.asked = None
         self.call_after_refresh(self._draw_soon)
 
-    # -- scenes -----------------------------------------------------------------------------------
-
     def on_tick(self, message: Tick) -> None:
         """Update the scene: a new sample, or a result of an action."""
         before = self.scene
@@ -227,9 +223,7 @@ class Nettop(App[int]):
 
     def add_note(self, text: str, role: str = "") -> None:
         """Show a note at the bottom of the screen."""
-        self.scene = note(text, role)(self.scene)
-
-    # -- keys and mouse ---------------------------------------------------------------------------
+        self.scene = note(text, role)(self.scene) if text else self.scene
 
     def on_key(self, event: events.Key) -> None:
         """Look the key up in the table."""
@@ -244,9 +238,15 @@ class Nettop(App[int]):
         self.scene = unread(self.scene, READ * (event.key != "escape"))  # Esc: also the newest
         pressed = event.key, event.character
         view, ask, words = answers.press(pressed, self.view, self.target_scene())
-        if words:
-            self.add_note(words, "dim")
+        self.add_note(words, "dim")
         self.step(view, ask)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """See `answers.pasted`."""
+        event.stop()
+        view, words = answers.pasted(event.text, self.view, self.target_scene())
+        self.add_note(words, "dim")
+        self.step(view, None)
 
     def step(self, view: View, ask: Ask | None) -> None:
         """Take the next view and carry out the request."""
@@ -297,7 +297,9 @@ class Nettop(App[int]):
         elif ask.verb == "copy":
             self._copy(ask.value)
         elif ask.verb in ("slower", "faster"):
-            self._pace(1 if ask.verb == "slower" else -1)
+            now, by = self.view.options, 1 if ask.verb == "slower" else -1
+            pace = replace(now, interval=next_interval(now.interval, by))
+            self._look_at(replace(self.view, options=pace))
         elif ask.verb == "record":
             if self.engine is not None:
                 self.add_note(*record_key(self.engine, self.scene.recording))
@@ -333,10 +335,6 @@ class Nettop(App[int]):
             return
         self.copy_to_clipboard(text)
         self.add_note(f"copied to the clipboard: {text.splitlines()[0]}", "good")
-
-    def _pace(self, by: int) -> None:
-        new = replace(self.view.options, interval=next_interval(self.view.options.interval, by))
-        self._look_at(replace(self.view, options=new))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """The entries of the command palette."""
@@ -393,8 +391,7 @@ class Nettop(App[int]):
 
     def on_click(self, event: events.Click) -> None:
         """See `mouse.clicked`."""
-        if len(self.screen_stack) > 1:
-            return
         event.stop()
         at = int(event.screen_x), int(event.screen_y)
-        self.step(*mouse.clicked(at, self.board.shown, self.view, self.target_scene()))
+        if len(self.screen_stack) == 1:
+            self.step(*mouse.clicked(at, self.board.shown, self.view, self.target_scene()))
