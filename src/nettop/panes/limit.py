@@ -144,6 +144,8 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
     if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
         advice = _crowded(scene, limit)
+    if words.unread(limit):
+        advice = "look at both ends"
     if words.elsewhere(limit):
         advice = f"look at {_other(limit)}, or at the network"
     own = next((one.stage for one in limit.ladder
@@ -247,7 +249,7 @@ def _fill(one: Bar, limit: Limit, each: int) -> Line:
     """A bar with its share; where no share is known, whether the stage loses or limits."""
     if one.full is None:
         if one.limits and moves(limit):
-            return line(("limits", mark(limit)[1]))
+            return line(("may limit" if words.unread(limit) else "limits", mark(limit)[1]))
         if one.lost is None and one.passed is not None and one.passed.why:
             return line(("not counted", "dim"))
         return line(("✓ no loss", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))
@@ -377,7 +379,7 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     idle = facts.host.idle
     sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
     if idle is not None and idle < BUSY:
-        full = " other work fills the CPUs"
-        return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f"; {sound}", "")
+        full = " other work fills the CPUs;"  # a part ends with its mark: it may end a line
+        return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f" {sound}", "")
     mark, role = ("·", "") if unknown else ("✓", "good")
     return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))

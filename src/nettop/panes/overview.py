@@ -27,7 +27,8 @@ LEGEND: Final = (
     "of the other direction. Core bars: █ softirq ▓ irq ▒ system ░ user. On a stage, a mark or a "
     "core ← → move to the next one."
 )
-NEEDS: tuple[str, ...] = ()
+NEEDS: tuple[str, ...] = (flowlist.SOCKETS,)  # of one second, as the interfaces beside them
+DRAWS: Final = ()  # they are drawn from facts
 BOUND = True
 GRAPH: Final = 6  # lines of the graph at the least
 TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
@@ -216,8 +217,7 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     if not rows:
         rows = [line((f" {_no_flow(scene)}", "dim"))]
     total = together(known)
-    summed = f"together {scene.units.rate(total)} payload now"
-    summed = summed if total is not None else "rates unknown"
+    summed = "rates unknown" if total is None else flowlist.payload(scene, total)
     remark = f"{len(known)}, {summed}" if known else ""
     return part("FLOWS", remark, filled(rows, height, framed), width, framed=framed)
 
