@@ -13,7 +13,19 @@ from ..facts import Facts
 from ..facts.limits import Limit, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
-from ..terms.text import Line, bar, cells, clauses, crop, ends, fit_line, line, line_cells, over
+from ..terms.text import (
+    Line,
+    bar,
+    cells,
+    clauses,
+    continued,
+    crop,
+    ends,
+    fit_line,
+    line,
+    line_cells,
+    over,
+)
 from ..terms.units import Units, brief, packets, per_second, share
 from ..views.enough import unjudged, witnesses
 from ..views.past import lost
@@ -56,9 +68,10 @@ def about(finding: Finding, limit: Limit, flow: Limit) -> bool:
 
 
 def verdict(
-    limit: Limit, width: int, keys: Line = (), peer: Peer | None = None, *, counted: bool = False
-) -> Line:
-    """One line: the limit in words, its measurement, and the keys of its finding.
+    limit: Limit, width: int, keys: Line = (), peer: Peer | None = None, *, counted: bool = False,
+    more: int = 0,
+) -> list[Line]:  # fmt: skip
+    """The limit in words, its measurement, which may take `more` lines, and keys of its finding.
 
     `counted`: the stages below it show what is lost now, so that its mean is not told too.
     """
@@ -72,7 +85,9 @@ def verdict(
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
     if room < 12:
         keys, room = (), width - line_cells(head)
-    return ends((*head, *line((clauses(rest, room), ""))), keys, width)
+    first, *others = continued(rest, room, width - 4, more)
+    later = [line("   ", (text, "")) for text in others]
+    return [ends((*head, *line((first, ""))), keys, width), *later]
 
 
 def _because(limit: Limit) -> str:
@@ -285,7 +300,7 @@ def lines(
 ) -> list[Line]:
     """The whole band: verdict, what to do, and the stages in three lines."""
     counted = counts(scene, limit)
-    out = [verdict(limit, width, keys, scene.peer, counted=counted),
+    out = [*verdict(limit, width, keys, scene.peer, counted=counted),
            remedy(scene, limit, finding, width)]  # fmt: skip
     return [*(fit_line(row, width) for row in out), *stages(scene, limit, width)]
 
