@@ -54,6 +54,15 @@ def test_a_narrow_line_keeps_what_is_known_and_the_limit(width: int) -> None:
     assert rows(PEER, 60)[1] == "   web1: thread 17% │ path │ web2: core 30% > thread 95% ✗"
 
 
+def test_a_program_that_is_inferred_to_hand_over_no_more_has_no_figure() -> None:
+    idle = Reading("application", "here", "rsync[4]", utilisation=1.0)
+    one = replace(JOINED, line=(idle, *LINE))
+    shown = rows(replace(PEER, joined=(one,)))[1]
+    assert shown.startswith("   web1: application > thread 17% > sndbuf")
+    one = replace(one, limit=replace(LIMIT, stage=idle))
+    assert "application 100% ✗" in rows(replace(PEER, joined=(one,)))[1]
+
+
 def test_the_last_picture_stays_below_the_sentence() -> None:
     lost = replace(PEER, message="web2 has not answered for 9 s")
     assert rows(lost)[0] == " ⇄ web2 has not answered for 9 s"

@@ -11,10 +11,11 @@ from scenes.limits import LOSSY, SENDERS, WIRE
 
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.stages import declared
-from nettop.panes import limit
+from nettop.panes import limit, page
 from nettop.terms.text import cells, text_of
 from nettop.views.scene import Step
 from nettop.views.stages import places
+from nettop.views.view import View
 
 (RX, TX, _) = LOSSY
 
@@ -78,14 +79,14 @@ def test_what_to_do_is_told_once() -> None:
 def test_a_program_that_loses_datagrams_is_at_fault_and_has_its_fix() -> None:
     late = Reading("application", "here", "voip[3391]", "measured", "datagrams wait", 1.0)
     one = Limit("socket", "192.0.2.1:53", "rx", None, 0.0, late, (), None, (late,), None, 3391)
-    assert "✗ Limited by the application voip[3391]" in text_of(limit.verdict(one, 118))
+    assert "✗ Limited by the application voip[3391]" in text_of(limit.verdict(one, 118)[0])
     assert limit.related(lossy(), one) is FAR
     assert "reads too slowly" in text_of(limit.remedy(lossy(), one, None, 118))
 
 
 def test_the_flow_of_an_interface_is_not_part_of_the_sentence() -> None:
     stage = replace(SENDERS, because="its flow [::1]:5201>[::1]:9: its window was full")
-    told = text_of(limit.verdict(replace(RX, stage=stage), 118))
+    told = text_of(limit.verdict(replace(RX, stage=stage), 118)[0])
     assert told.rstrip() == " ● Limited by the peer: its window was full"
 
 
@@ -120,6 +121,23 @@ def test_a_finding_is_related_if_it_is_about_the_interface_process_or_flow() -> 
     flow = Limit("flow", "192.0.2.1:9>192.0.2.2:5", "tx", 1e9, 0.0, RX.stage, nic="eth7", pid=5)
     about = replace(RING, target="tcp:192.0.2.1:9-192.0.2.2:5")
     assert limit.related(replace(scene, findings=(about,)), flow) is about
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
+def test_a_measurement_without_room_goes_on_in_the_next_line(width: int, height: int) -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    why = "voip[3] waits 95% of the time in preadv2() of /srv/file (ext4, past the page cache)"
+    one = replace(
+        RX, stage=replace(RX.stage, because=f"{why}, and the device is busy for all of it")
+    )
+    limits = tuple(one if known is RX else known for known in scene.facts.limits)
+    shown = replace(scene, facts=replace(scene.facts, limits=(one, *limits)))
+    rows = [text_of(row).strip("│ ") for row in page.compose(shown, View(), width, height)]
+    told = " ".join(" ".join(row.replace("a apply  p prove", "").split()) for row in rows[2:5])
+    assert why in told
+    low = [text_of(row) for row in page.compose(shown, View(), width, 15)]
+    assert not any("page cache" in row for row in low)
 
 
 def test_few_columns_keep_the_stage_that_limits_and_those_that_lose() -> None:

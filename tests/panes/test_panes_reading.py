@@ -15,6 +15,7 @@ from nettop.cli import main
 from nettop.config import rules_folder
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.interfaces import Interfaces
 from nettop.panes import grid, history, overview, page
 from nettop.panes.limit import without_limit
 from nettop.panes.parts import Column, widths
@@ -124,6 +125,20 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
         told = first(with_facts(scene, flows=(), host=full))
         said = "· nothing waits to be sent or read; other work fills the CPUs; no loss"
         assert told == said
+    for width in range(40, 120):  # of parts that do not fit on a line
+        rows = without_limit(with_facts(scene, flows=(), host=full), width, None)
+        assert not any(text_of(row).lstrip().startswith(";") for row in rows)
+
+
+def test_a_limit_is_a_doubt_where_the_flows_were_not_read() -> None:
+    scene = healthy()
+    nic = Limit("nic", "eth0", "rx", 8.6e9, nic="eth0")
+    for read, told in ((True, "● Limited by the peer"), (False, "● May be limited by the peer")):
+        (limit,) = Interfaces().build([nic], [], read=read)
+        shown = with_facts(scene, limits=(limit,))
+        assert first(shown).startswith(told)
+        rows = map(text_of, page.compose(shown, View(), 80, 24))
+        assert any("not this host" in row for row in rows) is read
 
 
 def test_the_profile_is_whole_and_its_reason_is_begun_only_where_there_is_room() -> None:

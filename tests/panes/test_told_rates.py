@@ -16,10 +16,11 @@ from scenes import SCENES, lossy
 from nettop import panes
 from nettop.facts.flow_words import together
 from nettop.host.recording import Replay, load
-from nettop.panes import page
+from nettop.panes import overview, page
 from nettop.terms.text import text_of
 from nettop.terms.units import Units
 from nettop.views.build import Plans, scene_of
+from nettop.views.observer import Observer
 from nettop.views.past import History
 from nettop.views.scene import JournalEntry, Scene
 from nettop.views.stages import PROGRAMS, bars, foremost, process_of
@@ -73,6 +74,31 @@ def test_a_program_with_several_flows_has_their_sum() -> None:
     assert len(scene.facts.flows) > 1
     assert process_of(bar) == "iperf3[265]"
     assert bar.moved == together(scene.facts.flows)
+
+
+SENDERS = ("limit-htb-50mbit-writer", "loss-far-filter")
+
+
+@folded("name", SENDERS)
+def test_flows_carry_no_more_than_the_wire_beside_them(name: str) -> None:
+    source = Replay(load(f"tests/live/recordings/{name}.host.gz"))
+    observer, frames = Observer(source), 0
+    while source.wait(1):
+        seen = observer.glance(overview.NEEDS)
+        scene = scene_of(seen, History(), Plans(source))
+        assert list(told_rates.above(scene)) == []
+        frames += bool(seen.facts.flows)
+    assert frames >= 3
+
+
+def test_an_older_rate_of_flows_says_of_which_time_it_is() -> None:
+    scene = lossy()
+    table = "sockets_tcp"
+    older = replace(scene, stretched={table: 4.0}, ages={table: 2.0})
+    for pane in ("overview", "flows"):
+        for one, told in ((scene, "payload now"), (older, "payload, mean of 4 s, read 2 s ago")):
+            rows = [text_of(row) for row in page.compose(one, View(pane=pane), 120, 40)]
+            assert any(told in row for row in rows), pane
 
 
 def test_a_loss_that_the_stages_show_is_not_told_as_a_mean_too() -> None:

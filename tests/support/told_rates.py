@@ -17,6 +17,8 @@ OTHER = re.compile(
     r"|limits \S+ to|_RATE is|acknowledged"
 )
 NEAR = 40
+ABREAST = 1.02  # sockets are read some milliseconds after the interfaces
+LITTLE = 125_000.0  # bytes/s
 SCALE = re.compile(r"^[│ ]*[\d.]+ [kMGT]?b/s +[\u2800-\u28ff]?")  # of a graph
 
 
@@ -32,6 +34,19 @@ def known(scene: Scene) -> set[str]:
     for _, some in groupby(sorted(facts.flows, key=owner), owner):
         values.append(together(some))
     return {scene.units.rate(value) for value in values}
+
+
+def above(scene: Scene) -> Iterator[str]:
+    """The interfaces over which flows of this host carry more payload than their wire carries."""
+    facts = scene.facts
+    for nic in facts.nics if facts is not None else ():
+        own = [one for one in facts.flows if one.nic == nic.name] if facts is not None else []
+        ways = (("rx", nic.per_s.rx_bytes, [one.rx_per_s for one in own]),
+                ("tx", nic.per_s.tx_bytes, [one.tx_per_s for one in own]))  # fmt: skip
+        for way, wire, rates in ways:
+            payload = sum(one or 0.0 for one in rates)
+            if wire is not None and payload > ABREAST * max(wire, LITTLE):
+                yield f"{nic.name} {way}: {8 * payload:.4g} of {8 * wire:.4g} b/s"
 
 
 def others(scene: Scene, rows: list[Line]) -> Iterator[str]:

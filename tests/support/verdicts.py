@@ -62,7 +62,7 @@ def _drawn(facts: Facts, one: Limit) -> Iterator[str]:
         mark, _, rest = text_of(row).strip().partition(" ")
         if mark == "✓" and rest.split()[0] == one.stage.stage:
             yield "✓ stands beside the limit"
-    told = text_of(limit.verdict(one, WIDE)).strip()
+    told = text_of(limit.verdict(one, WIDE)[0]).strip()
     said = words.limited(one)
     if told[2 : 2 + len(said)].lower() != said.lower():
         yield f"the headline says {told}"

@@ -11,7 +11,6 @@ from ..facts.limits import words
 from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses
 from ..facts.pair import words as both
 from ..terms.text import Line, fit_line, line, line_cells, wrap
-from ..terms.units import share
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
@@ -83,14 +82,14 @@ def _stages(one: Joined, peer: Peer, *, known: bool) -> Line:
     end = ""
     for step in one.line:
         limits = (step.stage, step.end) == (one.limit.stage.stage, one.limit.stage.end)
-        if known and not limits and not step.utilisation and step.end != BETWEEN:
+        used = both.full(step, limits=limits)
+        if known and not limits and not (step.utilisation and used) and step.end != BETWEEN:
             continue
         if step.end != end:
             out += line((" │ " if end else "", "faint"))
             out += line((f"{hosts[step.end][:NAME]}: ", "head")) if step.end in hosts else ()
         else:
             out += line((" > ", "faint"))
-        used = "" if step.utilisation is None else f" {share(step.utilisation)}"
         out += line((f"{step.stage}{used}{' ✗' if limits else ''}", "warn" if limits else ""))
         end = step.end
     return out

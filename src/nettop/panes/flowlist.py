@@ -40,6 +40,7 @@ PLACE: Final = 20  # columns of a flow's place that are never cut
 TRACE: Final = 11  # cells of the last minute
 TRACED: Final = "LAST MINUTE"
 SPANS: Final = ((15.0, "LAST 15 s"), (30.0, "LAST 30 s"), (60.0, TRACED))
+SOCKETS: Final = "sockets_tcp"
 SMALL: Final = 100.0  # bytes/s below which a flow carries nothing
 
 
@@ -51,6 +52,21 @@ def busiest(scene: Scene) -> tuple[Flow, ...]:
     shown = [pair for pair in rated if pair[0] >= SMALL or pair[1].drops_per_s or pair[1].notsent]
     shown.sort(key=lambda pair: (-pair[0], -(pair[1].drops_per_s or 0.0), pair[1].id))
     return tuple([one for _, one in shown])
+
+
+def payload(scene: Scene, total: float) -> str:
+    """`together 44.3 Mb/s payload now`, of the second of which the rates of interfaces are.
+
+    Where the budget lets the sockets wait it is of a longer time, and of an earlier one.
+    """
+    told, ago = f"together {scene.units.rate(total)} payload", read_ago(scene)
+    return f"{told}, mean of {scene.stretched[SOCKETS]:.0f} s{ago}" if ago else f"{told} now"
+
+
+def read_ago(scene: Scene) -> str:
+    """How old the figures are, where the budget lets the sockets wait."""
+    age = scene.ages.get(SOCKETS)
+    return "" if age is None else f", read {age:.0f} s ago"
 
 
 def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int, on: str = "") -> list[Line]:

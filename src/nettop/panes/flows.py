@@ -17,6 +17,7 @@ from ..views.ask import Hint, Next
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, chosen
 from . import flowgroups, flowpage
+from .flowlist import payload, read_ago
 from .frame import drawn_inside, enclosed
 from .parts import (
     Cell,
@@ -232,12 +233,6 @@ def counted(shown: int, facts: Facts) -> str:
     return f"{count(shown)} of the busiest {count(known)} of {count(every)}"
 
 
-def read_ago(scene: Scene) -> str:
-    """How old the figures are, where the budget lets the sockets wait."""
-    age = scene.ages.get("sockets_tcp")
-    return "" if age is None else f", read {age:.0f} s ago"
-
-
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and the flow under the cursor below it if there is room; or the opened flow."""
     waits = waiting(scene, width)
@@ -259,11 +254,10 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     table = columns(view, width)
     total = together(shown)
     summed = "rates unknown" if shown and total is None else ""
-    summed = summed or f"together {scene.units.rate(total or 0.0)} payload now"
+    summed = summed or payload(scene, total or 0.0)
     title, down = marked(ORDERS, view.spot)
     by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
     remark = f"{by}{over(scene, view)}{counted(len(shown), facts)}, {summed}"
-    remark += read_ago(scene)
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
     cursor = chosen(tuple(f.id for f in shown), view.spot)

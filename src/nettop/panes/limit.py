@@ -13,7 +13,19 @@ from ..facts import Facts
 from ..facts.limits import Limit, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
-from ..terms.text import Line, bar, cells, clauses, crop, ends, fit_line, line, line_cells, over
+from ..terms.text import (
+    Line,
+    bar,
+    cells,
+    clauses,
+    continued,
+    crop,
+    ends,
+    fit_line,
+    line,
+    line_cells,
+    over,
+)
 from ..terms.units import Units, brief, packets, per_second, share
 from ..views.enough import unjudged, witnesses
 from ..views.past import lost
@@ -56,9 +68,10 @@ def about(finding: Finding, limit: Limit, flow: Limit) -> bool:
 
 
 def verdict(
-    limit: Limit, width: int, keys: Line = (), peer: Peer | None = None, *, counted: bool = False
-) -> Line:
-    """One line: the limit in words, its measurement, and the keys of its finding.
+    limit: Limit, width: int, keys: Line = (), peer: Peer | None = None, *, counted: bool = False,
+    more: int = 0,
+) -> list[Line]:  # fmt: skip
+    """The limit in words, its measurement, which may take `more` lines, and keys of its finding.
 
     `counted`: the stages below it show what is lost now, so that its mean is not told too.
     """
@@ -72,7 +85,9 @@ def verdict(
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
     if room < 12:
         keys, room = (), width - line_cells(head)
-    return ends((*head, *line((clauses(rest, room), ""))), keys, width)
+    first, *others = continued(rest, room, width - 4, more)
+    later = [line("   ", (text, "")) for text in others]
+    return [ends((*head, *line((first, ""))), keys, width), *later]
 
 
 def _because(limit: Limit) -> str:
@@ -144,6 +159,8 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
     if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
         advice = _crowded(scene, limit)
+    if words.unread(limit):
+        advice = "look at both ends"
     if words.elsewhere(limit):
         advice = f"look at {_other(limit)}, or at the network"
     own = next((one.stage for one in limit.ladder
@@ -247,7 +264,7 @@ def _fill(one: Bar, limit: Limit, each: int) -> Line:
     """A bar with its share; where no share is known, whether the stage loses or limits."""
     if one.full is None:
         if one.limits and moves(limit):
-            return line(("limits", mark(limit)[1]))
+            return line(("may limit" if words.unread(limit) else "limits", mark(limit)[1]))
         if one.lost is None and one.passed is not None and one.passed.why:
             return line(("not counted", "dim"))
         return line(("✓ no loss", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))
@@ -283,7 +300,7 @@ def lines(
 ) -> list[Line]:
     """The whole band: verdict, what to do, and the stages in three lines."""
     counted = counts(scene, limit)
-    out = [verdict(limit, width, keys, scene.peer, counted=counted),
+    out = [*verdict(limit, width, keys, scene.peer, counted=counted),
            remedy(scene, limit, finding, width)]  # fmt: skip
     return [*(fit_line(row, width) for row in out), *stages(scene, limit, width)]
 
@@ -377,7 +394,7 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     idle = facts.host.idle
     sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
     if idle is not None and idle < BUSY:
-        full = " other work fills the CPUs"
-        return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f"; {sound}", "")
+        full = " other work fills the CPUs;"  # a part ends with its mark: it may end a line
+        return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f" {sound}", "")
     mark, role = ("·", "") if unknown else ("✓", "good")
     return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))

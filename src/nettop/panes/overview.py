@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from ..facts.flow_words import rate, together
 from ..facts.limits import SECONDS, Limit
@@ -27,11 +27,14 @@ LEGEND: Final = (
     "of the other direction. Core bars: █ softirq ▓ irq ▒ system ░ user. On a stage, a mark or a "
     "core ← → move to the next one."
 )
-NEEDS: tuple[str, ...] = ()
+NEEDS: tuple[str, ...] = (flowlist.SOCKETS,)  # of one second, as the interfaces beside them
+DRAWS: Final = ()  # they are drawn from facts
 BOUND = True
 GRAPH: Final = 6  # lines of the graph at the least
 TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
 MOST_LOADS: Final = 13  # lines of the load over time
+TELLS: Final = 20  # lines from which the measurement of the limit is told whole, if it fits in
+MORE: Final = 2  # further lines, which the graph has else
 SHORT: Final = 3  # lines of a list at the least
 AXIS: Final = re.compile("now|┴")  # in the time axis of the graph
 
@@ -76,7 +79,9 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
         return row
     if found is None or at.height - 2 < 12 or at.width < 50:
         return ""
-    first = 2 + len(answer(scene, view, found, inner)[0])  # below header and title
+    first = 2 + len(
+        answer(scene, view, found, inner, **_told(at.height - 2))[0]
+    )  # below header and title
     if first <= at.y < first + 3 and at.height - 2 >= STAGES:
         stage = limit.stage_at(scene, found, inner, at.x - framed)
         return f"{STAGE}{stage}" if stage else ""
@@ -102,12 +107,18 @@ def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:
 # -- what limits ----------------------------------------------------------------------------------
 
 
-def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = True) -> list[Line]:
+def _told(height: int) -> dict[str, Any]:
+    """How the limit is told in a pane of that height: above its stages, in more than one line."""
+    return {"tall": height >= STAGES, "more": MORE if height >= TELLS else 0}
+
+
+def band(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
     """The limit in words, what to do, the next limit, and the stages."""
+    told = _told(height)
     found = foremost(scene, view)
     inner = inside(width, framed=framed)
-    rows, name = answer(scene, view, found, inner, tall=tall)
-    if found is not None and tall and limit.unknown(scene) is None:
+    rows, name = answer(scene, view, found, inner, **told)
+    if found is not None and told["tall"] and limit.unknown(scene) is None:
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
         rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
@@ -148,9 +159,12 @@ def _since(duration: float) -> str:
 
 
 def answer(
-    scene: Scene, view: View, found: Limit | None, width: int, *, tall: bool = False
+    scene: Scene, view: View, found: Limit | None, width: int, *, tall: bool = False, more: int = 0
 ) -> tuple[list[Line], str]:
-    """The lines in words, and the title of the band; `tall`: the stages are shown below them."""
+    """The lines in words, and the title of the band; `tall`: the stages are shown below them.
+
+    The measurement may take `more` lines than the first one.
+    """
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else "THIS HOST"
     unknown = limit.unknown(scene)
@@ -167,8 +181,9 @@ def answer(
     keys: Line = ()
     if finding is not None and 0 <= at < len(every) and every[at].id == finding.id:
         keys = line((listed.keys_of(scene, every[at]), "key"))
+    counted = tall and limit.counts(scene, found)
     words = [
-        limit.verdict(found, width, keys, scene.peer, counted=tall and limit.counts(scene, found)),
+        *limit.verdict(found, width, keys, scene.peer, counted=counted, more=more),
         limit.remedy(scene, found, finding, width),
     ]
     return [fit_line(row, width) for row in words], f"WHAT LIMITS {name} · {way}"
@@ -216,8 +231,7 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     if not rows:
         rows = [line((f" {_no_flow(scene)}", "dim"))]
     total = together(known)
-    summed = f"together {scene.units.rate(total)} payload now"
-    summed = summed if total is not None else "rates unknown"
+    summed = "rates unknown" if total is None else flowlist.payload(scene, total)
     remark = f"{len(known)}, {summed}" if known else ""
     return part("FLOWS", remark, filled(rows, height, framed), width, framed=framed)
 
@@ -279,7 +293,7 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
     The graph stays while a message or a countdown takes rows: findings and flows become fewer.
     """
-    out = band(scene, view, width, framed=False, tall=height >= STAGES)
+    out = band(scene, view, width, height, framed=False)
     left = height - len(out)
     known = max(1, min(SHORT, len(finding_ids(scene))))
     spare = left - 3 - SHORT - graph.LEAST  # rows for findings beside the lowest graph
@@ -306,7 +320,7 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """Frames; findings and cores side by side if the width allows."""
-    out = band(scene, view, width, framed=True)
+    out = band(scene, view, width, height, framed=True)
     beside = width >= BESIDE
     left = height - len(out) - 2 * (3 if beside else 4)
     middle = _middle(scene, view, width, left)

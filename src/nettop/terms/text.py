@@ -109,6 +109,17 @@ def clauses(text: str, width: int) -> str:
     return best if cells(best) * _HALF >= width else crop(text, width)
 
 
+def continued(text: str, room: int, width: int, more: int) -> list[str]:
+    """The text in a line of `room` cells and up to `more` of `width`, cut as by `clauses`."""
+    if cells(text) <= room or not more:
+        return [clauses(text, room)]
+    spaces = (at for at, sign in enumerate(text) if sign == " " and cells(text[:at]) <= room)
+    end = max(spaces, default=0)
+    later = wrap(text[end:], width)
+    last = clauses(" ".join(later[more - 1 :]), width)
+    return [text[:end], *later[: more - 1], *filter(None, [last])]
+
+
 @lru_cache(maxsize=1024)  # most cells of a table are the same in the next frame
 def fit(text: str, width: int, align: str = "<") -> str:
     """Exactly `width` cells: cropped or padded, aligned `<`, `>` or `^`."""

@@ -73,4 +73,4 @@ def test_the_commands_and_the_screen_say_the_same(
     found = foremost(scene_of(seen, History(), Plans(Replay(load(str(path))))), View())
     if found is not None and moves(found):
         assert found in facts.limits
-        assert words.limited(found)[1:] in text_of(band.verdict(found, 400))
+        assert words.limited(found)[1:] in text_of(band.verdict(found, 400)[0])

@@ -31,7 +31,7 @@ def seen(stolen: float = 0.0, idle: float = 1.0, **more: Any) -> Limit:
 def test_the_pacing_timer_is_late_on_a_core_with_idle_time() -> None:
     found = seen(idle=0.6)
     assert (found.stage.stage, found.stage.name) == ("pacing", "pacing timer"), line(found)
-    assert "50% of the pacing limit" in found.stage.because
+    assert "mean 1 Gb/s, 50% of the pacing limit, 2 Gb/s;" in found.stage.because
     assert found.stage.capacity == pytest.approx((0.9e9, 1.1e9))
 
 

@@ -15,6 +15,7 @@ from ...terms.dataclass import dataclass
 from ..flow_words import MOST
 from . import Limit, Reading
 from .following import following
+from .words import UNREAD
 
 SHARE: Final = 0.5  # of the highest rate: a flow that was named stays while it moves this much
 
@@ -41,8 +42,13 @@ class Interfaces:
 
     last: dict[object, _Flow] = field(default_factory=dict)
 
-    def build(self, nics: Sequence[Limit], flows: Sequence[Limit]) -> list[Limit]:
-        """The limits of the interfaces, from their own stages and the limits of flows."""
+    def build(
+        self, nics: Sequence[Limit], flows: Sequence[Limit], *, read: bool = True
+    ) -> list[Limit]:
+        """The limits of the interfaces, from their own stages and the limits of flows.
+
+        `read`: whether the TCP sockets were read; else that no flow waits is not known.
+        """
         by_way: dict[object, list[Limit]] = {}
         for flow in flows:
             if flow.over == "flow":
@@ -53,7 +59,9 @@ class Interfaces:
         for one in nics:
             named = chosen.get(_way(one))
             own = one.stage.stage != "unknown"
-            out.append(one if own else as_flow(one, named) if named is not None else _idle(one))
+            out.append(
+                one if own else as_flow(one, named) if named is not None else _idle(one, read)
+            )
         return out
 
 
@@ -85,13 +93,13 @@ def as_flow(one: Limit, flow: Limit) -> Limit:
 
 
 @lru_cache(maxsize=256)  # on a quiet host the same verdicts come back each second
-def _idle(one: Limit) -> Limit:
-    """An interface on which no flow of this host wants to move more."""
+def _idle(one: Limit, read: bool) -> Limit:
+    """An interface on which no flow of this host wants to move more, as far as they are read."""
     if one.direction == "tx":
-        why = "nothing waits to be sent: no TCP flow of this host wants more"
+        why = "nothing waits to be sent: no TCP flow of this host wants more" if read else UNREAD
         stage = Reading("application", "here", "programs of this host", "inferred", why, None)
     else:
-        why = "no data waits at this end: the senders send no more"
+        why = "no data waits at this end: the senders send no more" if read else UNREAD
         stage = Reading("peer", "there", "senders", "inferred", why, None)
     rest = tuple(step for step in one.ladder if step.stage != "unknown")
     idle = replace(one, stage=stage, ladder=(stage, *rest))

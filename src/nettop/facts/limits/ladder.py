@@ -56,7 +56,9 @@ class Ladder:
         both = paired(found)
         flows = [one for one in both if one.over != "nic"]
         flows = list(self.steady.hold(flows, frame.at, frame.wall))
-        nics = self.interfaces.build([one for one in both if one.over == "nic"], flows)
+        read = "sockets_tcp" in frame.tables or "sockets_tcp" not in frame.missing
+        ways = [one for one in both if one.over == "nic"]
+        nics = self.interfaces.build(ways, flows, read=read)
         held = self.steady_nics.hold(nics, frame.at, frame.wall)
         return _told(tuple(map(bounded, (*flows, *held))), frame)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _LEADS: Final = ("application", "pipe")  # on the way to what the program waits for
 
 NOT_HERE: Final = "no stage of this end"  # the beginning of such a measurement
+UNREAD: Final = "no TCP flow was read: what waits at the sockets is not known"
 _LOSSES: Final = re.compile(r"[\d.,]+k? (?:packets|datagrams)/s (?:lost|dropped|refused)([:,] )?")
 BITS: Final = units.Units()  # as commands print rates
 
@@ -53,6 +54,11 @@ def elsewhere(limit: Limit) -> bool:
     return limit.stage.stage == "unknown" and NOT_HERE in limit.stage.because
 
 
+def unread(limit: Limit) -> bool:
+    """Whether nothing that was read limits, and the sockets were not: it is only a doubt."""
+    return limit.stage.because == UNREAD
+
+
 def limited(limit: Limit, where: str | None = None) -> str:
     """`limited by the qdisc or the congestion window`; `where`: the words for its end."""
     if elsewhere(limit):
@@ -62,6 +68,7 @@ def limited(limit: Limit, where: str | None = None) -> str:
     told = [name for name in limit.joint if not (feeds and name in _LEADS)]
     others = " or ".join(declared()[name].words for name in told)
     limits = "limited in part by" if partly(limit) else "limited by"
+    limits = "may be limited by" if unread(limit) else limits
     return f"{limits} {stage(limit.stage)}" + (f" or {others}" if others else "") + place
 
 

@@ -111,12 +111,23 @@ def _line(one: Joined) -> str:
     end = ""
     for step in one.line:
         limits = (step.stage, step.end) == (one.limit.stage.stage, one.limit.stage.end)
-        used = "" if step.utilisation is None else f" {units.share(step.utilisation)}"
+        used = full(step, limits=limits)
         head = f"{step.end}: " if step.end not in (end, BETWEEN) else ""
         sign = "" if not parts else " > " if step.end == end else " | "
         parts.append(f"{sign}{head}{step.stage}{used}{' ✗' if limits else ''}")
         end = step.end
     return "".join(parts)
+
+
+def full(step: Reading, *, limits: bool) -> str:
+    """` 40%`: how full a stage is; empty where it is not known.
+
+    Of a program that does not limit it is not told where it is inferred from what is absent: that
+    nothing waited when it was looked at is no evidence beside a stage that was measured.
+    """
+    absent = step.stage == "application" and step.kind == "inferred" and not limits
+    known = step.utilisation is not None and not absent
+    return f" {units.share(step.utilisation)}" if known else ""
 
 
 def lost(

@@ -25,9 +25,9 @@ def reading(look: Look, limit: float, waits: float) -> Reading:
     load = look.window.core(cpu)
     around = (0.9 * look.rate, 1.1 * look.rate) if waits >= BINDS else None
     why = (
-        f"{units.share(look.rate / limit)} of the pacing limit, {units.scaled(limit, 'b/s')}, "
-        f"is sent; data waits {units.share(waits)} of the time and both windows have room: the "
-        "pacing timer expires late"
+        f"mean {units.scaled(look.rate, 'b/s')}, {units.share(look.rate / limit)} of the pacing "
+        f"limit, {units.scaled(limit, 'b/s')}; data waits {units.share(waits)} of the time and "
+        "both windows have room: the pacing timer expires late"
     )
     if load is None:
         return Reading("pacing", "here", "pacing timer", "measured", why, 1.0, around, waits)

@@ -218,7 +218,7 @@ def _pauses(look: Look) -> bool:
 
 def _shaper(look: Look, one: _Shaper, waits: float, *, late: bool) -> Reading:
     used = one.load
-    why = f"{units.scaled(one.rate, 'b/s')} configured, {units.share(used)} of it used; packets "
+    why = f"{_mean(used * one.rate, one.rate)} configured; packets "
     why += f"wait in {units.share(waits)} of the samples"
     name = f"{one.name} of {one.entries[-1].now.interface}"
     if late:
@@ -229,6 +229,12 @@ def _shaper(look: Look, one: _Shaper, waits: float, *, late: bool) -> Reading:
     others = max(0.0, used * one.rate - HEADERS * look.rate) if look.over == "flow" else 0.0
     most = max(look.rate, one.rate - others)
     return Reading("qdisc", "here", name, "computed", why, min(1.0, used), (0.9 * most, most), held)
+
+
+def _mean(rate: float, most: float) -> str:
+    """`mean 49.6 Mb/s, 99% of 50 Mb/s`: a share beside the two rates of which it is."""
+    shown = units.scaled(rate, "b/s")
+    return f"mean {shown}, {units.share(rate / most)} of {units.scaled(most, 'b/s')}"
 
 
 def _queued(entries: list[Entry[Any]]) -> float:
@@ -253,7 +259,7 @@ def _flow_rate(look: Look) -> Iterator[Reading]:
     rate, row = min(rates, key=lambda one: float(one[0]))
     used = look.rate / rate
     waits = max(look.often("notsent"), look.often("wmem_alloc", 4096))
-    why = f"{units.scaled(rate, 'b/s')} for each flow (maxrate), {units.share(used)} of it used"
+    why = f"{_mean(look.rate, rate)} for each flow (maxrate)"
     held = waits if used >= PAID else 0.0
     capacity = (0.9 * rate, rate)
     if _paces_late(look, rate, used):
