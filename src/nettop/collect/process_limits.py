@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
-from ..frame.fields import counter, gauge, label
+from ..frame.fields import counter, gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs, socket_owners
@@ -30,7 +30,7 @@ class Row:
 
     cgroup: str = label("cgroup")
     limit: int = gauge("processes and threads that it may have", "tasks")
-    tasks: int | None = gauge("processes and threads in it", "tasks", default=None)
+    tasks: int | None = maybe("processes and threads in it", "tasks")
     refused: int | None = counter("processes and threads refused", "tasks", default=None)
     processes: tuple[str, ...] = gauge("programs in it that listen, as name[pid]", default=())
 

@@ -11,7 +11,7 @@ from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
-from .quota import below, programs
+from .quota import below, numbers, programs
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -46,7 +46,7 @@ class Memcg:
     @property
     def pids(self) -> tuple[int, ...]:
         """The numbers of the processes."""
-        return tuple(int(name.rpartition("[")[2].rstrip("]")) for name in self.processes)
+        return numbers(self.processes)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Memcg, ...]:

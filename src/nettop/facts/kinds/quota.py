@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ class Quota:
     @property
     def pids(self) -> tuple[int, ...]:
         """The numbers of the processes."""
-        return tuple(int(name.rpartition("[")[2].rstrip("]")) for name in self.processes)
+        return numbers(self.processes)
 
 
 def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
@@ -51,6 +51,11 @@ def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
         )
         for entry in frame.tables.get("throttling", ())
     )
+
+
+def numbers(names: Iterable[str]) -> tuple[int, ...]:
+    """The process numbers of names such as nginx[812]."""
+    return tuple(int(name.rpartition("[")[2].rstrip("]")) for name in names)
 
 
 def programs(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...frame.fields import gauge, label
+from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
+from .quota import numbers
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -19,17 +20,15 @@ class TaskLimit:
 
     cgroup: str = label("cgroup")
     limit: int = gauge("processes and threads that it may have (pids.max)", "tasks", default=0)
-    tasks: int | None = gauge("processes and threads in it", "tasks", default=None)
-    refused: float | None = gauge(
-        "processes and threads that the limit refused", "tasks/s", default=None
-    )
+    tasks: int | None = maybe("processes and threads in it", "tasks")
+    refused: float | None = maybe("processes and threads that the limit refused", "tasks/s")
     processes: tuple[str, ...] = gauge("programs in it that listen", default=())
     ports: tuple[int, ...] = gauge("ports at which they listen", default=())
 
     @property
     def pids(self) -> tuple[int, ...]:
         """The numbers of these programs."""
-        return tuple(int(name.rpartition("[")[2].rstrip("]")) for name in self.processes)
+        return numbers(self.processes)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[TaskLimit, ...]:
