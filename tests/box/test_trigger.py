@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from box_parts import finding
 
@@ -40,6 +42,15 @@ def test_only_the_beginning_counts() -> None:
     assert trigger.begun({one.id: one, two.id: two}) == [two]
     assert trigger.begun({}) == []
     assert trigger.begun({one.id: one}) == [one]
+
+
+def test_a_finding_that_gets_worse_begins_when_it_is_bad_enough() -> None:
+    trigger = Trigger(["warning"], RULES)
+    one = finding("a", severity="advice")
+    assert trigger.begun({one.id: one}) == []
+    worse = replace(one, severity="warning")
+    assert trigger.begun({one.id: worse}) == [worse]
+    assert trigger.begun({one.id: worse}) == []
 
 
 def test_a_flapping_cause_makes_one_incident_an_hour() -> None:

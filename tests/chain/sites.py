@@ -33,6 +33,8 @@ NEEDS: Final = (
     "prometheus", "prometheus-node-exporter", "promtool", "ssh", "ssh-keygen", "sshd", "sudo", "tc",
     "unshare", SYSTEMD, PYTHON,
 )  # fmt: skip
+# a warning with losses or without; a window of 64 KiB fills this short path all the same
+FAULT: Final = "net.ipv4.tcp_window_scaling"
 BASE: Final = f"nt-chain-{os.getpid()}"
 # Every packet of the path to TARGET costs as much as 3,000 bytes more, so that packets that TCP
 # segments itself are slower than those that are segmented behind it; nothing is ever dropped.
@@ -170,15 +172,15 @@ class Host:
 
     def fault(self, *, there: bool) -> None:
         """Set what the rules complain of, or set it back, as somebody who is not nettop."""
-        self("sysctl", "-q", "-w", f"net.ipv4.tcp_sack={int(not there)}")
+        self("sysctl", "-q", "-w", f"{FAULT}={int(not there)}")
         self("ethtool", "-K", "eth0", "tso", "off" if there else "on")
 
     def settings(self) -> tuple[str, str]:
-        """SACK and segmentation offload as they are now, each `on` or `off`."""
-        sack = self("sysctl", "-n", "net.ipv4.tcp_sack").strip()
+        """Window scaling and segmentation offload as they are now, each `on` or `off`."""
+        scaling = self("sysctl", "-n", FAULT).strip()
         rows = self("ethtool", "-k", "eth0").splitlines()
         offload = next(row for row in rows if "tx-tcp-segmentation:" in row).split()[1]
-        return ("off", "on")[int(sack)], offload
+        return ("off", "on")[int(scaling)], offload
 
 
 @contextmanager
@@ -265,9 +267,9 @@ def _remove(space: str) -> None:
 
 @contextmanager
 def cut_by_the_change(host: Host) -> Iterator[None]:
-    """The link of this host is down while SACK is on there: the change costs it its connection."""
+    """The link of this host is down while scaling is on there: the change costs the connection."""
     loop = (
-        "while sleep 0.2; do read now </proc/sys/net/ipv4/tcp_sack; wanted=up; "
+        f"while sleep 0.2; do read now </proc/sys/{FAULT.replace('.', '/')}; wanted=up; "
         'if [ "$now" = 1 ]; then wanted=down; fi; if [ "$wanted" != "${state:-up}" ]; then '
         f'ip -n {BASE}-ctl link set {host.name} "$wanted"; state=$wanted; fi; done'
     )

@@ -18,7 +18,7 @@ from chain.watching import Prometheus, instance, labels
 RULES: Final = ("loss-recovery-crippled", "offloads-off")
 ALERT: Final = "NettopLossRecoveryCrippled"
 TIMER: Final = "/var/lib/prometheus/node-exporter/nettop.prom"  # what the timer writes
-FAULTY, FIXED = ("off", "off"), ("on", "on")  # SACK, segmentation offload
+FAULTY, FIXED = ("off", "off"), ("on", "on")  # window scaling, segmentation offload
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Chain:
         print(line, flush=True)
 
     def settings(self) -> dict[str, tuple[str, str]]:
-        """SACK and segmentation offload of each host."""
+        """Window scaling and segmentation offload of each host."""
         return {host.name: host.settings() for host in self.hosts}
 
     def rollout(self, *options: str, **values: object) -> Played:

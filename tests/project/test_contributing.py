@@ -222,7 +222,6 @@ def test_the_project_s_own_tests_accept_the_rule_and_the_pane(tree: Path, tmp_pa
         assert f"`{file.parent}`" in PAGE or file.name in PAGE
 
 
-@pytest.mark.package
 def test_the_examples_pass_the_linter(tree: Path) -> None:
     names = [name for name in FILES if name.endswith(".py")]
     config = ["--config", str(ROOT / "pyproject.toml")]

@@ -83,9 +83,10 @@ class Trigger:
         return finding.rule in self._names or SEVERITIES.index(finding.severity) <= self._level
 
     def begun(self, findings: Mapping[str, Finding]) -> list[Finding]:
-        """The wanted findings that were not there at the sample before."""
-        begun = [f for name, f in findings.items() if name not in self._before and self.wants(f)]
-        self._before = frozenset(findings)
+        """The wanted findings that were not there, or not severe enough, at the sample before."""
+        wanted = {name: one for name, one in findings.items() if self.wants(one)}
+        begun = [one for name, one in wanted.items() if name not in self._before]
+        self._before = frozenset(wanted)
         return begun
 
     def due(self, finding: Finding, at: float) -> bool:
