@@ -40,7 +40,7 @@ def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
 
 
 MORE = {  # panes that somebody may add: key, title, first key for the footer
-    "congestion": ("0", "Congestion control", Hint("Enter", "choose an algorithm", "enter")),
+    "congestion": ("+", "Congestion control", Hint("Enter", "choose an algorithm", "enter")),
     "conntrack": ("-", "Connections", Hint("Ctrl-X", "remove the entry", "stop")),
 }
 

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..collect.channels import Row as Channels
 from ..collect.coalesce import Row as Coalesce
 from ..collect.eee import Row as Eee
+from ..collect.links import Row as LinkRow
+from ..collect.netclass import Row as NetClassRow
 from ..collect.pause import Row as Pause
 from ..collect.pci import Row as Pcie
 from ..collect.rings import Row as Ring
+from ..frame.fields import repeated
 from ..frame.rates import Tables
 from ..terms.dataclass import dataclass
 from . import wiring
@@ -21,8 +24,6 @@ from .toeplitz import key_bytes, symmetric
 
 if TYPE_CHECKING:
     from ..collect.features import Row as FeatureRow
-    from ..collect.links import Row as LinkRow
-    from ..collect.netclass import Row as NetClassRow
     from ..collect.queues import Row as QueueRow
     from ..collect.rss import Row as RssRow
 
@@ -102,6 +103,8 @@ _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
 STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
 
+_OF_LINK: Final = repeated(Nic, LinkRow)
+_OF_CLASS: Final = repeated(Nic, NetClassRow)
 _CAN: Final = 280  # ARPHRD_CAN
 _MACVLAN: Final = ("macvlan", "macvtap")
 _WIRED: Final = ("nic", "wireless", "bond", "vlan")
@@ -207,7 +210,6 @@ def _port(
         copper=_copper(modes),
         mtu=mtu,
         peer_mtu=many["peers"][0] if many["peers"] else None,
-        max_mtu=link.max_mtu,
         txqueuelen=link.txqueuelen if link.txqueuelen is not None
         else _get(row, "tx_queue_len"),
         promisc=True if link.promiscuity else promisc,
@@ -215,7 +217,6 @@ def _port(
         promisc_users=link.promiscuity,
         can=link.type == _CAN,
         macvlans=len(many["macvlans"]) if link.index is not None else None,
-        address=link.address,
         addresses=tuple(item.address for item in many["addresses"]),
         master=link.master or _get(row, "master"),
         lower=lower,
@@ -232,13 +233,8 @@ def _port(
         rx_hash_udp4=_get(rss, "hash_udp4"),
         ntuple_rules=len(many["ntuple"]) or _none_of(many["features"]),
         **_steering(queues),  # type: ignore[arg-type]
-        threaded=_get(row, "threaded"),
-        defer_hard_irqs=_get(row, "defer_hard_irqs"),
-        gro_flush_timeout=_get(row, "gro_flush_timeout"),
-        gso_max_segs=link.gso_max_segs,
-        gso_max_size=link.gso_max_size,
-        gro_max_size=link.gro_max_size,
-        tso_max_size=link.tso_max_size,
+        **{name: getattr(link, name) for name in _OF_LINK},
+        **{name: _get(row, name) for name in _OF_CLASS},
         port_speed=_get(modes, "best"),
         offered_speed=_get(modes, "offered"),
         common_speed=_get(modes, "common"),
@@ -247,7 +243,6 @@ def _port(
         xdp=link.xdp is not None if link.index is not None else None,
         xdp_mode=link.xdp,
         xdp_program=None if link.xdp_program is None else str(link.xdp_program),
-        sriov_vfs=_get(row, "sriov_vfs"),
         rdma=_get(many["rdma"][0], "device") if many["rdma"] else None,
         module_power=_get(one["module"], "rx_power"),
         module_temperature=_get(one["module"], "temperature"),

@@ -50,12 +50,12 @@ def maybe(help: str, unit: str = "") -> Any:  # noqa: A002
 class Repeated:
     """The fields of a row as those of a fact: its attribute of a name is that field, as a gauge.
 
-    So help and unit are said once, by the table; `of` in the metadata is the field of the row.
+    So help and unit are said once, by the table; `of` in the metadata is the field of `row`.
     """
 
     def __init__(self, row: type[DataclassInstance], *, rates: bool = False) -> None:
         """With `rates` a counter is repeated per second."""
-        self._fields = {one.name: one for one in fields(row)}
+        self._row, self._fields = row, {one.name: one for one in fields(row)}
         self._rates = rates
 
     def __getattr__(self, name: str) -> Any:
@@ -66,8 +66,15 @@ class Repeated:
         unit = of.metadata["unit"]
         if self._rates and of.metadata["kind"] == "counter":
             unit += "/s"
-        metadata = {"kind": "gauge", "help": of.metadata["help"], "unit": unit, "of": of}
+        metadata = {
+            "kind": "gauge", "help": of.metadata["help"], "unit": unit, "of": of, "row": self._row
+        }  # fmt: skip
         return field(default=None, metadata=metadata)
+
+
+def repeated(fact: type[DataclassInstance], row: type[DataclassInstance]) -> tuple[str, ...]:
+    """The fields of a fact that are those of the row."""
+    return tuple(one.name for one in fields(fact) if one.metadata.get("row") is row)
 
 
 def light(kind: type[_Row]) -> type[_Row]:

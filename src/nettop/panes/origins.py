@@ -75,7 +75,7 @@ def of_stage(facts: Facts, limit: Limit, stage: str) -> Origin:
     known = declared()[stage]
     if known.setting:
         return Origin("nic", f"{known.setting}@{nic}", nic)
-    if known.pane == "cores":
+    if known.cores:
         queue = next((queue for queue in facts.queues if queue.nic == nic), None)
         return Origin("cores", f"{queue.nic}/{queue.name}" if queue is not None else "", "")
     of = flow_of(facts, limit)

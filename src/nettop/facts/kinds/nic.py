@@ -7,6 +7,8 @@ from typing import Final
 from ...collect.channels import Row as Channels
 from ...collect.coalesce import Row as Coalesce
 from ...collect.eee import Row as Eee
+from ...collect.links import Row as LinkRow
+from ...collect.netclass import Row as NetClassRow
 from ...collect.nicstats import Row as NicStats
 from ...collect.pause import Row as Pause
 from ...collect.pci import Row as Pcie
@@ -16,6 +18,8 @@ from ...terms.dataclass import dataclass
 from ..kind import Kind
 
 _DRIVER: Final = Repeated(NicStats)
+_LINK: Final = Repeated(LinkRow)
+_CLASS: Final = Repeated(NetClassRow)
 
 
 @light
@@ -101,13 +105,13 @@ class Nic:
     copper: bool | None = maybe("twisted pair, not fibre or a cable with modules")
     mtu: int | None = maybe("MTU", "bytes")
     peer_mtu: int | None = maybe("MTU of the other end of a veth", "bytes")
-    max_mtu: int | None = maybe("MTU maximum of the driver", "bytes")
+    max_mtu: int | None = _LINK.max_mtu
     txqueuelen: int | None = maybe("transmit queue length", "packets")
     promisc: bool | None = maybe("promiscuous mode")
     promisc_set: bool | None = maybe("promiscuous mode set by a program or administrator")
     promisc_users: int | None = maybe("users of promiscuous mode", "users")
     macvlans: int | None = maybe("macvlan and macvtap interfaces on it", "interfaces")
-    address: str | None = maybe("MAC address")
+    address: str | None = _LINK.address
     addresses: tuple[str, ...] = gauge("IP addresses", default=())
     master: str | None = maybe("bond or bridge of this port")
     lower: tuple[str, ...] = gauge("physical ports below a bond, bridge or VLAN", default=())
@@ -154,18 +158,18 @@ class Nic:
     rfs: bool | None = maybe("RFS")
     xps: bool | None = maybe("XPS")
     xps_one_to_one: bool | None = maybe("XPS one-to-one: each transmit queue has its own CPUs")
-    threaded: bool | None = maybe("threaded NAPI")
-    defer_hard_irqs: int | None = maybe("napi_defer_hard_irqs", "polls")
-    gro_flush_timeout: int | None = maybe("gro_flush_timeout", "ns")
-    gso_max_segs: int | None = maybe("segments per segmentation packet", "segments")
-    gso_max_size: int | None = maybe("segmentation packet size limit (GSO)", "bytes")
-    gro_max_size: int | None = maybe("merged packet size limit (GRO)", "bytes")
-    tso_max_size: int | None = maybe("segmentation packet size limit of the device (TSO)", "bytes")
+    threaded: bool | None = _CLASS.threaded
+    defer_hard_irqs: int | None = _CLASS.defer_hard_irqs
+    gro_flush_timeout: int | None = _CLASS.gro_flush_timeout
+    gso_max_segs: int | None = _LINK.gso_max_segs
+    gso_max_size: int | None = _LINK.gso_max_size
+    gro_max_size: int | None = _LINK.gro_max_size
+    tso_max_size: int | None = _LINK.tso_max_size
     fec: str | None = maybe("forward error correction in use")
     iommu: str | None = maybe("IOMMU domain type: DMA, DMA-FQ, identity")
     xdp: bool | None = maybe("XDP program attached")
     af_xdp: bool | None = maybe("AF_XDP socket bound")
-    sriov_vfs: int | None = maybe("virtual functions", "functions")
+    sriov_vfs: int | None = _CLASS.sriov_vfs
     rdma: str | None = maybe("RDMA device, e.g. mlx5_0")
     rdma_active: bool | None = maybe("RDMA traffic")
     module_power: float | None = maybe("optical receive power", "dBm")

@@ -26,7 +26,7 @@ class Stage:
     receiving: int = 0
     always: tuple[str, ...] = ()  # directions in which its bar is always shown
     setting: str = ""  # of the interface, that decides about it; the pane of the NIC shows it
-    pane: str = "flows"  # that shows it in full where it has no such setting
+    cores: bool = False  # the pane of cores shows it, else that of flows
     card: bool = False  # only a network card has it
     queue: bool = False  # packets wait in it: while it is full, windows and buffers fill as well
     cpu: bool = False  # a CPU does its work

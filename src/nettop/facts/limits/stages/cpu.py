@@ -27,10 +27,10 @@ STAGES: Final = (
           always=("rx", "tx"), cpu=True),
     Stage("core", "the interrupt core", "the core that serves the interrupts of the NIC", "CORE",
           "spread the interrupts (key 2)", precedence=140, sending=80, receiving=90, always=("rx",),
-          pane="cores", cpu=True, arrives=True),
+          cores=True, cpu=True, arrives=True),
     Stage("backlog", "the backlog", "the queue of a core, before the protocols", "BACKLOG",
           "raise net.core.netdev_max_backlog", precedence=90, receiving=100, always=("rx",),
-          pane="cores", queue=True, arrives=True, lost_here=("cpu_backlog_drops",),
+          cores=True, queue=True, arrives=True, lost_here=("cpu_backlog_drops",),
           why="backlog of a CPU full (used by RPS, tunnels and virtual devices)"),
 )  # fmt: skip
 STOPPED: Final = 0.3  # of the samples: it does not keep up
