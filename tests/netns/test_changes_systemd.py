@@ -98,7 +98,7 @@ def test_systemd_runs_at_boot_what_was_kept(machine: Machine) -> None:
     assert values() == before
     machine.run("systemctl", "daemon-reload")
     machine.run("systemctl", "start", "multi-user.target")
-    # systemctl answers early where its bus is slow
+    # systemctl may answer before the unit has run all its commands
     until(lambda: machine.run("systemctl", "is-active", "nettop-keep").stdout == "active\n")
     assert values() == dict(KEPT)
     machine.nettop("undo", "--all")
