@@ -59,6 +59,27 @@ def test_the_argument_that_decides_is_told(counter: calls.Counter) -> None:
     assert found["sendto", "EMSGSIZE"].argument == "bytes=69888"
 
 
+def in_use(times: int) -> None:
+    """Connect a socket whose port and destination are those of another one."""
+    with socket.create_server((NEAR, 0)) as server, socket.socket() as one, socket.socket() as same:
+        for each in (one, same):
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            each.bind((NEAR, 0) if each is one else one.getsockname())
+        one.connect(server.getsockname())
+        tried(*(times * [lambda: same.connect(server.getsockname())]))
+
+
+def test_an_attempt_that_sent_nothing_is_its_call_alone(counter: calls.Counter) -> None:
+    in_use(3)
+    counter._counting.drop(*counter._slows)  # as on a host that makes too many calls
+    in_use(2)
+    found = {(row.call, row.error): row.events for row in rows(counter)}
+    opened = sum(row.events for row in rows(counter) if row.error == "0")
+    assert found["connect", "EADDRNOTAVAIL"] == 3
+    assert {error for _, error in found} == {"0", "EADDRNOTAVAIL"}
+    assert opened == 2
+
+
 def test_a_connected_socket_has_its_other_end(counter: calls.Counter) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.connect((NEAR, 9))

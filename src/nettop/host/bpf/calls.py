@@ -154,8 +154,7 @@ class Counter:
             waited = one._replace(call=0, more="")
             if not rows[waited]:  # begun before by a thread with a name of its own
                 waited = waited._replace(name=names.get(one.pid, one.name))
-            twice = one if rows[waited] else waited._replace(error=GIVEN_UP)
-            rows[twice] -= min(rows[one], rows[waited] or rows[twice])
+            rows[one] -= min(rows[one], rows[waited])
         seen = {
             (one.error, one.address, one.port) for one in rows if CALLS[one.call] in _ON_SOCKETS
         }
@@ -367,7 +366,10 @@ def _attempts(types: btf.Types) -> a.Parts:
         "ends", *own_socket.destination(types, *_END),
         *a.when(a.R9, "!=", _CLOSE, "count"),
         *read(a.R7, a.R6, types.offset("sock", "sk_err"), 4),
-        *a.when(a.R7, "!=", 0, "failed"), *a.number(a.R7, GIVEN_UP),
+        *a.when(a.R7, "!=", 0, "failed"),
+        # without a timer no SYN was sent: the call fails that began it, and is counted itself
+        *read(a.R7, a.R6, types.offset("inet_connection_sock", "icsk_pending"), 1),
+        *a.when(a.R7, "==", 0, "out"), *a.number(a.R7, GIVEN_UP),
         "failed", *a.store(a.R10, _AT + _ERROR, a.R7, 2),
         *a.number(a.R7, 1), *_moment(),
         "count", *a.number(a.R7, 1), *counting.add(_AT, _SIZE, a.R7),

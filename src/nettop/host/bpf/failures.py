@@ -42,7 +42,7 @@ def once(moments: Sums[counting.Moment]) -> Sums[counting.Moment]:
             attempts.setdefault((one.part, error), []).append(one)
     for one, events in [*moments.items()]:
         number, error = _WHAT.unpack(one.what)
-        ended = attempts.get((one.part, error)) or attempts.get((one.part, GIVEN_UP), [])
+        ended = attempts.get((one.part, error), [])
         left = events if number == 1 else 0
         for twice in ended:
             same = min(left, moments[twice])
