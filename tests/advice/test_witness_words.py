@@ -20,7 +20,7 @@ from nettop.advice.language.result import Read
 from nettop.advice.rules.load import load
 from nettop.collect import drop_reasons, failed_calls, snmp
 from nettop.config import rules_folder
-from nettop.facts import accounting
+from nettop.facts import accounting, drop_causes
 from nettop.facts.kinds.nic import Counters
 from nettop.host.bpf import drops, failures
 
@@ -89,6 +89,16 @@ def test_each_advice_on_a_lost_or_refused_packet_names_a_command() -> None:
     for entry in _entries("drop-reasons.toml"):
         if entry["kind"] in {"loss", "refused"}:
             assert re.search(r"`[a-z]", entry["advice"]), entry
+
+
+def test_each_case_of_a_drop_is_looked_for_and_has_words() -> None:
+    table = tomllib.loads((rules_folder() / "drop-cases.toml").read_text("utf-8"))["case"]
+    looked_for = {case for cases in drop_causes.CAUSES.values() for case in cases}
+    plain = {"rules", "filters"}  # fields of the drop alone
+    assert {one["name"] for one in table} == looked_for - plain
+    rules = {rule.id for rule in load([rules_folder()])}
+    assert {one.get("rule", "") for one in table} <= rules | {""}
+    assert all(one.keys() <= {"name", "rule", *_WORDS} for one in table)
 
 
 def test_each_rule_that_explains_a_reason_better_exists() -> None:

@@ -10,9 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ..collect.failed_calls import PEER, SIZE
+from .drop_causes import FILTER, MOST, few, filters
 from .flow_words import owners
 from .group_programs import program, setting
-from .kinds.drop import FILTER, MOST, few, filters
 from .ports import holder
 
 if TYPE_CHECKING:

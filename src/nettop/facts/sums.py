@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
 from .counters import grown, largest, middle
+from .drop_causes import FILTER
 from .flow_words import EVERYWHERE, total
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
-from .kinds.drop import FILTER
 from .kinds.flow import Flow
 from .kinds.host import HostFact
 from .kinds.nic import Nic

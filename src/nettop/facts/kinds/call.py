@@ -16,9 +16,9 @@ from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..call_reasons import BINDS, DATAGRAM, exact
 from ..counters import grown
+from ..drop_causes import MOST, most
 from ..flow_words import total
 from ..kind import Kind
-from .drop import MOST, most
 
 if TYPE_CHECKING:
     from ...collect._words import Words

@@ -1,0 +1,235 @@
+"""What this host knows beyond the reason of a drop: who or what it is that drops.
+
+A rule or a program, a queue without a carrier, a reader, a socket that takes others only, a wrong
+hardware address. `CAUSES` says for which reasons each is looked for, and rules/drop-cases.toml
+in which words it is told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import ceil, inf
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..collect import drop_reasons
+from ..frame.rates import Entry
+from .flow_words import end, owners
+from .group_programs import program
+from .kinds.filter import dropping
+from .way.host import Host, address
+from .way.steps.listener import misses
+
+if TYPE_CHECKING:
+    from ..collect.drop_reasons import Row
+    from ..collect.nftables import Row as NftablesRow
+    from . import Facts
+
+MOST: Final = 3  # ports, destinations or rules that are named
+FILTER: Final = "NETFILTER_DROP"
+OTHER: Final = "OTHERHOST"
+COPY: Final = "PACKET_SOCK_ERROR"
+MEANT: Final = 0.5  # of the frames for others: if most are for an address of the interface
+HOOKS: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress"}
+FIELDS: Final = ("filters", "rules", "nic")  # of a drop
+NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
+
+
+class Seen(NamedTuple):
+    """A drop as the table of reasons tells it, and where its causes are looked for."""
+
+    drop: Any  # of kinds.drop
+    rows: Sequence[Row]  # of the packets
+    host: Host
+    facts: Facts
+
+
+Told = Mapping[str, Any]  # words of the case, and fields of the drop; empty: it is not the case
+NOT: Final[Told] = {}
+
+
+def refined(seen: Seen) -> Any:
+    """The drop with what is known beyond its reason."""
+    for case, find in CAUSES.get(seen.drop.reason, {}).items():
+        drop, told = seen.drop, find(seen)
+        if told:
+            own = {name: getattr(drop, name) for name in ("nic", "cause", "advice")}
+            words = drop_reasons.case(case, {**own, **told})
+            fields = {name: told[name] for name in FIELDS if name in told}
+            seen = seen._replace(drop=replace(drop, **words, **fields))
+    return seen.drop
+
+
+def _rules(seen: Seen) -> Told:
+    """The rules of nf_tables that drop."""
+    found = filters(seen.host.frame.tables.get("nftables", ()))
+    names = tuple(one.name for one in found[:MOST])
+    return {"filters": few([one.told for one in found]), "rules": names}
+
+
+def _untracked(seen: Seen) -> Told:
+    """Connection tracking, if that, and no rule, dropped the packets.
+
+    nf_conntrack_confirm() is called at a hook of the filter, and its NF_DROP has no reason of its
+    own. As many entries were not inserted.
+    """
+    entries = seen.host.frame.tables.get("conntrack", ())
+    failures = sum(one.rate("failures") or 0.0 for one in entries)
+    if seen.drop.filters or failures < NEARLY * (seen.drop.per_s or inf):
+        return NOT
+    return {"failures": failures}
+
+
+def _hooked(seen: Seen) -> Told:
+    """The BPF programs at hooks of netfilter, where no rule of nf_tables is known to drop."""
+    found = _programs(seen)
+    if not found or seen.drop.filters:
+        return NOT
+    first, _, place = found.most_common(1)[0][0].partition("@")
+    return {"first": first, "place": place, "programs": most(found)}
+
+
+def _grouped(seen: Seen) -> Told:
+    """The BPF programs of the receivers' control groups."""
+    found = _programs(seen)
+    if not found:
+        return NOT
+    first = found.most_common(1)[0][0]
+    named = most(Counter({program(one): count for one, count in found.items()}))
+    return {"name": first.partition("@")[0], "first": program(first), "programs": named}
+
+
+def _programs(seen: Seen) -> Counter[str]:
+    """The packets by BPF program that may have dropped them, as NAME@PLACE."""
+    found = Counter[str]()
+    for row in seen.rows:
+        for one in filter(None, row.by.split(",")):
+            found[one] += row.packets
+    return found
+
+
+def _filters(seen: Seen) -> Told:
+    """The filters of tc that drop at ingress, egress or a root; or programs that may."""
+    place, nics = HOOKS.get(seen.drop.reason, ""), seen.drop.nics.split(", ")
+    entries = seen.host.frame.tables.get("filters", ())
+    return {"filters": most(dropping(entries, place, nics))}
+
+
+def _dead(seen: Seen) -> Told:
+    """An interface without a carrier, which has no queue that is full.
+
+    The kernel gives such an interface a queue that drops all (noop_enqueue()).
+    """
+    nic, dead = seen.drop.nic, {one.name for one in seen.facts.nics if one.carrier is False}
+    return {"nic": nic} if nic and {*seen.drop.nics.split(", ")} <= dead else NOT
+
+
+def _misaddressed(seen: Seen) -> Told:
+    """A sender that has a wrong hardware address of this host.
+
+    Frames for others are no fault; those with an address of the very interface by which they come
+    are meant for this host. An address elsewhere, as on `lo`, may be that of many hosts.
+    """
+    host = seen.host
+    own = {(one.interface, address(one.address)) for one in host.addresses}
+    meant = [row for row in seen.rows
+             if row.to and (arrives(host, row), address(row.to)) in own]  # fmt: skip
+    if sum(row.packets for row in meant) < MEANT * seen.drop.packets:
+        return NOT
+    first = max(meant, key=lambda row: row.packets)
+    nic, wrong = arrives(host, first), first.hardware
+    link = host.links.get(nic)
+    return {
+        "nic": nic, "to": first.to, "source": first.source, "sent": wrong or "another address",
+        "wrong": f"the hardware address {wrong}" if wrong else "a hardware address",
+        "has": f", and {nic} has {link.address}" if link is not None and link.address else "",
+    }  # fmt: skip
+
+
+def _unread(seen: Seen) -> Told:
+    """The captures that read too slowly; the program at the port of the packet is none."""
+    names, losing = owners(seen.host.frame), Counter[str]()
+    for entry in seen.host.frame.tables.get("packet_sockets", ()):
+        if rate := entry.rate("drops"):
+            losing[names.get(entry.now.inode, "a program")] += ceil(rate)
+    return {"captures": most(losing)} if losing else NOT
+
+
+def _behind(seen: Seen) -> Told:
+    """The program behind a TUN or TAP interface."""
+    found = (row for row in seen.host.frame.rows("tun_readers") if row.interface == seen.drop.nic)
+    return next(({"reader": f"{row.name}[{row.pid}]"} for row in found), NOT)
+
+
+def _choosy(seen: Seen) -> Told:
+    """The sockets at its port, if each takes others only, and says which.
+
+    net/ipv4/udp.c, compute_score(): the device, the address and the connected peer must match.
+    """
+    host, known = seen.host, [row for row in seen.rows if row.to and row.port and row.to_port]
+    if not known:
+        return NOT
+    row = max(known, key=lambda one: one.packets)
+    names, said, cures = owners(host.frame), [], []
+    for one in host.frame.rows(f"sockets_{row.protocol}"):
+        if one.local_port != row.to_port or (row.protocol == "tcp" and one.state != "listen"):
+            continue
+        missed: tuple[str, str] | None
+        if row.protocol == "udp" and one.remote_port:
+            if (address(one.remote), one.remote_port) == (address(row.source), row.source_port):
+                return NOT
+            only = f"for {end(one.remote, one.remote_port)} only"
+            missed = only, "let the sender answer from that address and port"
+        else:
+            missed = misses(host, one, row.to, arrives(host, row))
+        if missed is None:
+            return NOT
+        only = f"at {one.local} only" if missed[0] == "only" else missed[0]
+        said.append(f"{names.get(one.inode, 'a program')} has it {only}")
+        cures.append(f"{missed[1][0].upper()}{missed[1][1:]}")
+    if not said:
+        return NOT
+    return {
+        "port": f"{row.protocol} port {row.to_port}", "first": said[0], "cure": cures[0],
+        "sockets": most(Counter(said)), "list": f"ss -anp{row.protocol[0]} sport = :{row.to_port}",
+    }  # fmt: skip
+
+
+# what is looked for by reason and case, in this order; each sees what those before it told
+CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
+    FILTER: {"rules": _rules, "untracked": _untracked, "hooked": _hooked},
+    "SOCKET_FILTER": {"grouped": _grouped},
+    "TC_INGRESS": {"filters": _filters},
+    "TC_EGRESS": {"filters": _filters},
+    "QDISC_DROP": {"filters": _filters, "dead": _dead},
+    OTHER: {"misaddressed": _misaddressed},
+    COPY: {"unread": _unread},
+    "FULL_RING": {"behind": _behind},
+    "NO_SOCKET": {"choosy": _choosy},
+}
+
+
+def filters(rules: Sequence[Entry[Any]]) -> list[NftablesRow]:
+    """Those whose counter rises most; without any, those that do not count and may be it."""
+    counting = [(rate, one.now) for one in rules if (rate := one.rate("packets"))]
+    counting.sort(key=lambda one: -one[0])
+    return [row for _, row in counting] or [one.now for one in rules if one.now.packets is None]
+
+
+def arrives(host: Host, row: Row) -> str:
+    """The interface by which the packet came, or was to leave; empty: it is not known."""
+    link = host.numbered.get(row.interface)
+    return link.interface if link is not None else ""
+
+
+def most(counts: Counter[str]) -> str:
+    """The names with the highest counts, and how many others there are."""
+    return few([name for name, _ in counts.most_common()])
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of these names, and how many others there are."""
+    named = [name for name in names if name]
+    others = len(named) - MOST
+    return ", ".join(named[:MOST]) + (f" and {others} more" if others > 0 else "")
