@@ -72,6 +72,19 @@ def test_a_verdict_map_may_drop() -> None:
     assert not row.maps
 
 
+@pytest.mark.parametrize(("place", "flags", "name", "told"), [
+    ((1, 12, 4), 0, "banned", "ip saddr @banned"), ((2, 2, 2), 1, "open", "dport != @open"),
+    ((1, 9, 1), 0, "others", "a value @others"), ((1, 12, 4), 0, "__set0", ""),
+])  # fmt: skip
+def test_the_set_that_a_rule_looks_up_is_named(
+    place: tuple[int, int, int], flags: int, name: str, told: str
+) -> None:
+    field = expression("payload", *(be32(2 + n, one) for n, one in enumerate(place)))
+    looked = expression("lookup", text(1, name), be32(2, 1), be32(5, flags))
+    (row,) = parsed(field, looked, counter(5), verdict(DROP))
+    assert row.tests == told
+
+
 @pytest.mark.parametrize(("used", "flags", "told"), [
     (50_000, 3, "quota over 50000 bytes: used up"), (49_999, 1, "quota over 50000 bytes"),
     (50_000, 2, "quota 50000 bytes: used up"),

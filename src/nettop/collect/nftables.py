@@ -9,7 +9,7 @@ packets. A rule with a verdict map (`ip saddr vmap @names`) drops what an elemen
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
@@ -34,8 +34,15 @@ _TESTED: Final[dict[str, codec.Table]] = {
     "bitwise": {4: Field("mask", "nest", {1: Field("value", "raw")})},
     "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
     "quota": QUOTA,
+    "payload": {2: Field("base", "raw"), 3: Field("offset", "raw"), 4: Field("length", "raw")},
 }
-_LOOKUP: Final = {1: Field("set", "text"), 3: Field("to", "raw")}
+# of a payload: base (network or transport header), offset and length
+_FIELDS: Final[Mapping[tuple[int | None, ...], str]] = {
+    (1, 12, 4): "ip saddr", (1, 16, 4): "ip daddr", (1, 8, 16): "ip6 saddr",
+    (1, 24, 16): "ip6 daddr", (2, 0, 2): "sport", (2, 2, 2): "dport",
+}  # fmt: skip
+_UNNAMED: Final = "__set"  # a set that nft made of a list in the rule
+_LOOKUP: Final = {1: Field("set", "text"), 3: Field("to", "raw"), 5: Field("flags", "raw")}
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
 
@@ -53,7 +60,7 @@ class Row:
         "packets dropped; unknown: it does not count them", "packets", default=None
     )
     tests: str = gauge(
-        "what it tests of connections, their state or number, and of its quota", default=""
+        "what it tests of connections, their state or number, of sets, and of its quota", default=""
     )
     maps: bool = gauge("a verdict map decides, so it may drop", default=False)
 
@@ -142,13 +149,13 @@ def mapped(expressions: Sequence[Attributes]) -> str:
 
 
 def tested(expressions: Sequence[Attributes]) -> str:
-    """What a rule tests of tracking and quotas: `ct state invalid`, `quota over 50000 bytes`.
+    """What a rule tests of tracking, sets and quotas: `ct state invalid`, `ip saddr @banned`.
 
     nft writes a state as ct, bitwise with the states as mask, and cmp (net/netfilter/nft_ct.c); a
     number of connections is connlimit (net/netfilter/nft_connlimit.c). A quota that is used up
     stays so (net/netfilter/nft_quota.c).
     """
-    found, state = [], False
+    found, state, field = [], False, ""
     for one in expressions:
         name = one.get("name", "")
         values = _values(one, _TESTED[name]) if name in _TESTED else {}
@@ -158,6 +165,11 @@ def tested(expressions: Sequence[Attributes]) -> str:
             bits = int.from_bytes(values.get("mask", {}).get("value", b""), sys.byteorder)
             states = ",".join(word for bit, word in _STATES.items() if bits & bit)
             found += [f"ct state {states}"] if states else []
+        elif name == "payload":
+            place = tuple(_number(values.get(key)) for key in ("base", "offset", "length"))
+            field = _FIELDS.get(place, "")
+        elif name == "lookup":
+            found += filter(None, [_listed(_values(one, _LOOKUP), field)])
         elif name == "connlimit" and "count" in values:
             over = "over " if _number(values.get("flags")) else ""
             found.append(f"ct count {over}{_number(values['count'])}")
@@ -167,6 +179,15 @@ def tested(expressions: Sequence[Attributes]) -> str:
             spent = ": used up" if used >= size else ""
             found.append(f"quota {over}{size} bytes{spent}")
     return ", ".join(found)
+
+
+def _listed(values: Attributes, field: str) -> str:
+    """The set in which a rule looks up a field; empty for a list of the rule, and for a map."""
+    name = values.get("set", "")
+    if not name or "to" in values or name.startswith(_UNNAMED):
+        return ""
+    other = "!= " if _number(values.get("flags")) else ""
+    return f"{field or 'a value'} {other}@{name}"
 
 
 def _values(expression: Attributes, table: codec.Table) -> Attributes:

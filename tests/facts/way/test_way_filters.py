@@ -11,6 +11,7 @@ from way_tables import FAR, NEAR, frame, switches, went
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
+from nettop.collect.nftables import Row as Nftables
 from nettop.collect.xfrm_policies import Row as Policy
 from nettop.facts.way import HIDDEN
 
@@ -110,6 +111,16 @@ def test_a_rule_that_may_drop_is_suspected_where_the_filter_did(
     assert (way.suspect is not None) is suspected
     if way.suspect is not None:
         assert "rule of handle 2 in chain c (hook output, inet t) may drop them" in way.suspect.saw
+
+
+def test_the_set_of_a_rule_that_may_drop_is_asked_for_the_address() -> None:
+    counted = [Drop("NETFILTER_DROP", "nft_do_chain", "here", "", "tcp", "80", 9)]
+    tested = [Nftables("inet", "t", "c", "2", "output", tests="ip daddr @banned")]
+    rules = ruled((*PORT80, ("lookup",), DROP), drop_reasons=counted, nftables=tested)
+    way = went(FAR, rules, port=80)
+    assert way.suspect is not None
+    assert "may drop them (ip daddr @banned), and the packet filter" in way.suspect.saw
+    assert way.suspect.command == f"nft get element inet t banned '{{ {FAR} }}'"
 
 
 @pytest.mark.parametrize(("quota", "drops"), [

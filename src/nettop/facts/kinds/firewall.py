@@ -27,7 +27,7 @@ class Firewall:
     share: float | None = maybe(
         "packets dropped / packets of the busiest interface and those dropped before one", "ratio"
     )
-    tests: str = gauge("what it tests of connections and of its quota", default="")
+    tests: str = gauge("what it tests of connections, of sets and of its quota", default="")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Firewall, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ....collect.nft_rules import Row as RuleRow
 
 PLACE: Final = 80
+_SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests
 MOST: Final = 3  # rules in turn that would drop the same packets
 _HOOKS: Final = {
     OUT: ("output", "postrouting"), IN: ("prerouting", "input"),
@@ -141,9 +143,10 @@ def _told(
                 "queue": "hands these packets to a program",
                 MAY_NOTRACK: "leaves these packets untracked"}  # fmt: skip
         if what == "drop" and (packets := _dropped(leg)):
+            tests, element = _tested(leg, rule)
             yield Step(
-                "hooks", SUSPECT, f"{named(rule, chain)} may drop them, and the packet filter "
-                f"dropped {packets} of this protocol and port", show,
+                "hooks", SUSPECT, f"{named(rule, chain)} may drop them{tests}, and the packet "
+                f"filter dropped {packets} of this protocol and port", element or show,
                 f"correct it, or nft delete rule {rule.family} {rule.table} {rule.chain} "
                 f"handle {rule.handle}",
             )  # fmt: skip
@@ -170,6 +173,22 @@ def _told(
                    "accepts these packets: its policy is drop", show)  # fmt: skip
     elif chain.kind == "filter" and not any(what == "drop" for _, what in doubts):
         yield Step("hooks", PASSES, f"chain {place} (hook {chain.hook}) lets {leg.what} pass", show)
+
+
+def _tested(leg: Leg, rule: RuleRow) -> tuple[str, str]:
+    """What a rule tests, in words, and how to ask whether its set has the address; or nothing."""
+    place, handle = (rule.family, rule.table, rule.chain), str(rule.handle)
+    rows = (one for one in leg.host.frame.rows("nftables")
+            if (one.family, one.table, one.chain, one.rule) == (*place, handle))  # fmt: skip
+    tests = next((one.tests for one in rows), "")
+    looked = _SET.search(tests)
+    one = leg.question.source if looked and looked[1] == "s" else leg.question.to
+    element = (
+        f"nft get element {rule.family} {rule.table} {looked[2]} '{{ {one} }}'"
+        if looked and one
+        else ""
+    )
+    return f" ({tests})" if tests else "", element
 
 
 def _called(leg: Leg, who: str, chain: HookRow, by: RuleRow | None) -> Step:
