@@ -48,6 +48,19 @@ def test_datagrams_that_all_come_back_fail_at_their_reader() -> None:
     assert "nettop why 640" in one.advice
 
 
+def test_the_value_of_a_setting_that_decides_stands_beside_its_name() -> None:
+    line, name = "setsockopt;{}; ENOBUFS 9 7 here - - app\n", "net.ipv4.igmp_max_memberships"
+    read = [sysctls.Row(name, "3"), sysctls.Row("net.ipv4.igmp_max_msf", "10")]
+    one = called(line.format("IP_ADD_MEMBERSHIP"), sysctls=read)
+    assert one is not None
+    assert one.advice.startswith(f"The most of one socket is {name} (3): raise it")
+    assert f"`sysctl -w {name}=NUMBER`" in one.advice
+    one = called(line.format("IP_ADD_SOURCE_MEMBERSHIP"), sysctls=read)
+    assert one is not None
+    assert f"{name} (3) allows" in one.cause
+    assert "net.ipv4.igmp_max_msf (10)" in one.cause
+
+
 def test_a_program_whose_datagrams_come_back_at_times_sends_well() -> None:
     line = "sendto EAGAIN 40 7 here 10.0.0.9 53 app\n"
     assert called(line + "sendto 0 100 7 here 10.0.0.9 53 app\n") is None

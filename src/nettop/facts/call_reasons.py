@@ -6,6 +6,7 @@ to the same end, a filter of system calls, BPF programs of the control group, an
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,7 @@ LARGEST: Final = 65_507  # bytes of a UDP datagram of IPv4
 _SECCOMP: Final = "seccomp"
 _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
 _RESERVED: Final = "net.ipv4.ip_unprivileged_port_start"
+_SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
 _PORTS: Final = 1024  # below this ports are reserved unless the setting says else
 _QUEUE: Final = "net.unix.max_dgram_qlen"
 
@@ -80,6 +82,17 @@ def _boxed(said: Words, call: str, address: str, port: str, frame: Frame) -> Wor
     )
 
 
+def valued(text: str, frame: Frame) -> str:
+    """The text with the value behind each setting of this host that it names, commands apart."""
+    known = {row.name: row.value for row in frame.rows("sysctls")}
+    parts = text.split("`")
+    parts[::2] = [
+        _SETTING.sub(lambda one: f"{one[0]} ({known[one[0]]})" if one[0] in known else one[0], part)
+        for part in parts[::2]
+    ]
+    return "`".join(parts)
+
+
 def _held(said: Words, port: int, frame: Frame) -> Words:
     """Who has the port that cannot be bound."""
     holds = holder(frame, "tcp", port) or holder(frame, "udp", port)
@@ -96,17 +109,15 @@ def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, tuple[str,
     if not (path or reader):
         return said, ()
     of = f" of {reader}" if reader else ""
-    most = next((row.value for row in frame.rows("sysctls") if row.name == _QUEUE), "")
     means = f"The queue of Unix socket {path or number}{of} is full"
-    cause = said.cause.replace(_QUEUE, f"{_QUEUE} ({most})", 1) if most else said.cause
     if not reader:
-        return said._replace(means=means, cause=cause), ()
+        return said._replace(means=means), ()
     pid = reader.rpartition("[")[2].rstrip("]")
     advice = (
         f"Let {reader} read its socket: `sudo nettop why {pid}` shows what holds it, or restart "
         f"it. A longer queue ({_QUEUE}) only fills later."
     )
-    return said._replace(means=means, cause=cause, advice=advice), (pid,)
+    return said._replace(means=means, advice=advice), (pid,)
 
 
 def _large(said: Words, size: int, address: str, frame: Frame) -> Words:

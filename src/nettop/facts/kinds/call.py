@@ -14,7 +14,7 @@ from ...collect.failed_calls import PEER, SIZE
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
-from ..call_reasons import BINDS, DATAGRAM, exact
+from ..call_reasons import BINDS, DATAGRAM, exact, valued
 from ..counters import grown
 from ..drop_causes import MOST, most
 from ..flow_words import total
@@ -153,6 +153,7 @@ def _call(
     events = sum(entry.now.events for entry in entries)
     first = max((entry.now for entry in entries), key=lambda row: row.events)
     said, by = exact(words(first, None), call, error, ends, first.argument, first.by, frame)
+    said = said._replace(cause=valued(said.cause, frame), advice=valued(said.advice, frame))
     answered = sum(opened[one] for one in {_tried(entry.now) for entry in entries})
     counted = call == "connection" or said.kind == RETURNED
     share = events / (events + answered) if counted else None
