@@ -82,3 +82,19 @@ def test_what_is_too_large_is_said_of_the_interface_by_which_it_leaves() -> None
     absent = told(seen("NEIGH_FAILED", "f", to="10.1.0.9"), links=links)
     assert (absent.nic, absent.of) == ("b0", "10.0.0.2 to 10.1.0.9:80 by b0")
     assert told(seen("PKT_TOO_BIG", "ip_forward", to="10.1.0.9"), fib=[]).nic == "a0"
+
+
+@pytest.mark.parametrize(("source", "more"), [
+    ("10.1.0.9", ", but the way back is route 10.1.0.0/24 dev b0"),
+    ("10.0.0.9", ""),  # by the interface by which it came
+])  # fmt: skip
+def test_the_route_by_which_a_source_is_rejected_is_named(source: str, more: str) -> None:
+    links = [link("lo", 1), link("a0", 2), link("b0", 3)]
+    one = told(seen("IP_RPFILTER", "ip_rcv_finish_core", source=source), links=links)
+    assert one.of == f"{source} to 10.0.0.1:80{more}"
+
+
+def test_a_source_without_a_route_is_said_to_have_none() -> None:
+    fib = [one for one in SOUND["fib"] if one.to != "0.0.0.0/0"]
+    one = told(seen("IP_RPFILTER", "ip_rcv_finish_core", source="192.0.2.9"), fib=fib)
+    assert one.of == "192.0.2.9 to 10.0.0.1:80, to whose source no route leads"

@@ -137,7 +137,7 @@ def test_a_strict_reverse_path_filter(error: str) -> None:
     assert way.decider is not None
     assert way.decider.saw == (
         "the reverse path filter of b0 drops packets from 10.0.0.2: the route back to 10.0.0.2 "
-        "leaves by a0"
+        "(10.0.0.0/24) leaves by a0"
     )
     assert "sysctl.net.ipv4.conf.all.rp_filter 2" in way.decider.change
     assert way.headline.startswith("10.1.0.9 from 10.0.0.2 on b0 cannot be reached")

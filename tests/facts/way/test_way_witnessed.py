@@ -187,7 +187,7 @@ def test_the_way_back_of_packets_that_the_reverse_path_filter_drops() -> None:
     (one,) = facts(row, ways=[refused], interface_sysctls=[switches("a0", 0, 1)])
     assert one.decider == (
         "the reverse path filter of a0 drops packets from 10.1.0.9: the route back to 10.1.0.9 "
-        "leaves by b0"
+        "(10.1.0.0/24) leaves by b0"
     )
     assert "reverse-path-filter-drops" in one.explains  # the counter of the host
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from .. import Facts
 
 HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
+BACK: Final = "IP_RPFILTER"
 # reasons that may come from a wrong hardware address or a second owner of an address
-FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", "IP_RPFILTER", "IP_INVALID_SOURCE", "IP_LOCALNET")
+FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", BACK, "IP_INVALID_SOURCE", "IP_LOCALNET")
 # reasons for which packets are dropped before they leave
 LEAVING: Final = ("PKT_TOO_BIG", "NEIGH_FAILED", "NEIGH_QUEUEFULL", "NEIGH_CREATEFAIL")
 
@@ -102,7 +103,7 @@ def _drop(
     places, nics, ends = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
         places[row.protocol, _port(host, row)] += row.packets
-        leaves, more = _leaves(host, row)
+        leaves, more = _back(host, row) if row.reason == BACK else _leaves(host, row)
         nics[leaves or arrives(host, row)] += row.packets
         ends[_ends(row) + more if row.source else ""] += row.packets
     nic = next((name for name, _ in nics.most_common() if name), None)
@@ -143,6 +144,24 @@ def _ends(row: DropReasonRow) -> str:
     if row.reason in FRAMES and row.hardware:
         return f"{source} (frame from {row.sender} to {row.hardware}) to {to}"
     return f"{source} to {to}"
+
+
+def _back(host: Host, row: DropReasonRow) -> tuple[str, str]:
+    """No interface by which it was to leave, and words about the way back that it lacks.
+
+    net/ipv4/fib_frontend.c, __fib_validate_source(): the route is looked up as for an answer.
+    """
+    if not row.source or host.unread("fib"):
+        return "", ""
+    hop = routed(host, Question(row.source, protocol=row.protocol))
+    if hop.found.doubt:
+        return "", ""
+    if not hop.goes:
+        return "", ", to whose source no route leads"
+    if hop.interface in (None, arrives(host, row)):
+        return "", ""
+    route = f"route {hop.network} dev" if hop.network else "dev"
+    return "", f", but the way back is {route} {hop.interface}"
 
 
 def _leaves(host: Host, row: DropReasonRow) -> tuple[str, str]:

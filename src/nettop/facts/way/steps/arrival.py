@@ -159,7 +159,8 @@ def _checked(leg: Leg, name: str) -> Iterator[Step]:
     loose = mode in (_STRICT, _LOOSE) and not back.goes and back.interface is None
     refused = error == "EINVAL" and leg.hop.found.kind not in REFUSALS  # of Linux 6.13 also EXDEV
     if error == "EXDEV" or ((refused or leg.hop.unasked) and (strict or loose)):
-        way = f"the route back to {source} leaves by {back.interface}"
+        by = f" ({back.network})" if back.network else ""
+        way = f"the route back to {source}{by} leaves by {back.interface}"
         if back.interface is None or back.interface == name:
             way = f"no route leads back to {source}"
         key = f"net.ipv4.conf.{key.replace('.', '/')}.rp_filter"
