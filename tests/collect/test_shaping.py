@@ -9,7 +9,7 @@ from folded import folded
 from netlink_bytes import message, nest, text
 
 from nettop.collect import classes, qdiscs
-from nettop.collect._shaping import hfsc, htb, largest, qdisc
+from nettop.collect._shaping import hfsc, htb, largest, qdisc, room
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import attribute
 from nettop.host.request import Request
@@ -50,6 +50,20 @@ def test_the_rate_of_a_qdisc(
     kind: str, options: bytes, rates: tuple[float | None, float | None]
 ) -> None:
     assert qdisc(kind, options) == rates
+
+
+@folded(
+    ("kind", "options", "most"),
+    [
+        ("pfifo", struct.pack("=I", 3), "3 packets"),
+        ("bfifo", struct.pack("=I", 9000), "9,000 bytes"),
+        ("fq_codel", u32(2, 10_240), "10,240 packets"), ("fq", u32(1, 10_000), "10,000 packets"),
+        ("netem", struct.pack("=6I", 0, 1000, 0, 0, 0, 0), "1,000 packets"),
+        ("pfifo", b"", ""), ("fq", bytes(8), ""), ("mq", b"", ""), ("pfifo_fast", bytes(20), ""),
+    ],
+)  # fmt: skip
+def test_the_most_that_a_qdisc_holds(kind: str, options: bytes, most: str) -> None:
+    assert room(kind, options) == most
 
 
 def test_the_rate_and_the_ceiling_of_a_class() -> None:

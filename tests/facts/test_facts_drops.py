@@ -15,6 +15,7 @@ from nettop.collect import (
     failures,
     nftables,
     packet_sockets,
+    qdiscs,
     socket_owners,
     sockets_udp,
     tun_readers,
@@ -269,3 +270,27 @@ def test_the_program_behind_a_tunnel_that_is_full_is_named() -> None:
         drop_reasons=moving(None, row), tun_readers=behind, links=[Entry(link("t0", 2))]
     ).more["drop"]
     assert found.means == "vpnd[9] takes nothing from t0, or too slowly"
+
+
+def queue(kind: str, parent: str, handle: str, drops: int, room: str = "") -> list[Any]:
+    past, now = (qdiscs.Row("eth0", parent, handle, kind, parent == "root", 0, 0, drops=count,
+                            room=room) for count in (0, drops))  # fmt: skip
+    return moving(past, now)
+
+
+@pytest.mark.parametrize(("queues", "named"), [
+    ([queue("htb", "root", "1:", 40), queue("pfifo", "1:10", "10:", 40, "3 packets"),
+      queue("pfifo", "1:20", "20:", 0)], "pfifo 10: of eth0, parent 1:10, limit 3 packets"),
+    ([queue("mq", "root", "0:", 40), queue("fq_codel", ":2", "0:", 40)],
+     "fq_codel 0: of eth0, parent :2"),
+    ([queue("fq_codel", "root", "0:", 40, "10,240 packets")],
+     "fq_codel 0: of eth0, limit 10,240 packets"),
+    ([queue("fq_codel", "root", "0:", 0)], ""),
+])  # fmt: skip
+def test_the_qdisc_that_drops_is_named(queues: list[Any], named: str) -> None:
+    (found,) = joined(
+        drop_reasons=drops("QDISC_DROP"), links=[Entry(link("eth0", 2))],
+        qdiscs=[one for each in queues for one in each],
+    ).more["drop"]  # fmt: skip
+    known = f" (dropping: {named})" if named else ""
+    assert found.means == f"The queueing discipline did not take the packet{known}"

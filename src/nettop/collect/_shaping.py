@@ -23,6 +23,13 @@ _TICK: Final = 64e-9  # seconds: PSCHED_SHIFT, include/net/pkt_sched.h
 _EACH: Final = 0xFFFFFFFF  # the share of packets that netem loses: all
 _NETEM_HEAD: Final = 24  # struct tc_netem_qopt stands before the attributes
 
+# by kind the attribute, or the place in a structure, that has the limit, and its unit
+_ROOM: Final[Mapping[str, tuple[int | slice, str]]] = {
+    "pfifo": (slice(4), "packets"), "bfifo": (slice(4), "bytes"), "netem": (slice(4, 8), "packets"),
+    "sfq": (slice(8, 12), "packets"), "fq": (1, "packets"), "fq_codel": (2, "packets"),
+    "codel": (2, "packets"), "pie": (2, "packets"),
+}  # fmt: skip
+
 Rates = tuple[float | None, float | None]
 
 
@@ -58,6 +65,20 @@ def largest(kind: str, options: bytes) -> int | None:
     except ValueError:
         pass
     return None
+
+
+def room(kind: str, options: bytes) -> str:
+    """The most that a qdisc holds, with its unit; empty: not known.
+
+    Of a class inside it, or of one flow, there may be less.
+    """
+    place, unit = _ROOM.get(kind, (0, ""))
+    try:
+        raw = _values(options).get(place, b"") if isinstance(place, int) else options[place]
+        (size,) = struct.unpack("=I", raw)
+    except (ValueError, struct.error):
+        return ""
+    return f"{size:,} {unit}" if size else ""
 
 
 def htb(options: bytes) -> Rates:

@@ -42,6 +42,7 @@ class Row:
     largest: int | None = maybe(
         "largest frame that it lets pass; 0: it drops all; None: any", "bytes"
     )
+    room: str = gauge("most that it holds, e.g. 1,000 packets; empty: not known", default="")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -88,6 +89,7 @@ def _row(interface: str, handle: int, parent: int, values: Attributes) -> Row:
         rate=rate,
         flow_rate=flow_rate,
         largest=_shaping.largest(values.get("kind", ""), values.get("options", b"")),
+        room=_shaping.room(values.get("kind", ""), values.get("options", b"")),
     )
 
 

@@ -32,6 +32,10 @@ OTHER: Final = "OTHERHOST"
 COPY: Final = "PACKET_SOCK_ERROR"
 MEANT: Final = 0.5  # of the frames for others: if most are for an address of the interface
 HOOKS: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress"}
+# a queue that is full, or its active queue management
+QUEUES: Final = (
+    "QDISC_OVERLIMIT", "QDISC_CONGESTED", "CAKE_FLOOD", "FQ_BAND_LIMIT", "FQ_FLOW_LIMIT",
+)  # fmt: skip
 FIELDS: Final = ("filters", "rules", "nic")  # of a drop
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 
@@ -54,7 +58,7 @@ def refined(seen: Seen) -> Any:
     for case, find in CAUSES.get(seen.drop.reason, {}).items():
         drop, told = seen.drop, find(seen)
         if told:
-            own = {name: getattr(drop, name) for name in ("nic", "cause", "advice")}
+            own = {name: getattr(drop, name) for name in ("nic", "means", "cause", "advice")}
             words = drop_reasons.case(case, {**own, **told})
             fields = {name: told[name] for name in FIELDS if name in told}
             seen = seen._replace(drop=replace(drop, **words, **fields))
@@ -114,6 +118,25 @@ def _filters(seen: Seen) -> Told:
     place, nics = HOOKS.get(seen.drop.reason, ""), seen.drop.nics.split(", ")
     entries = seen.host.frame.tables.get("filters", ())
     return {"filters": most(dropping(entries, place, nics))}
+
+
+def _queue(seen: Seen) -> Told:
+    """The qdiscs whose drops rise while none below theirs do.
+
+    A qdisc with classes counts what its leaves drop as well (net/sched/sch_htb.c, htb_enqueue()).
+    """
+    nics = seen.drop.nics.split(", ")
+    rising = {entry.now: rate for entry in seen.host.frame.tables.get("qdiscs", ())
+              if entry.now.interface in nics and (rate := entry.rate("drops"))}  # fmt: skip
+    above = {(row.interface, f"{row.parent.partition(':')[0] or 0}:") for row in rising}
+    leaves = Counter[str]()
+    for row, rate in rising.items():
+        alone = row.handle == "0:" and not row.root  # a leaf that mq made
+        if alone or (row.interface, row.handle) not in above:
+            under, most_of = f", parent {row.parent}", f", limit {row.room}"
+            name = f"{row.kind} {row.handle} of {row.interface}"
+            leaves[name + under * (not row.root) + most_of * bool(row.room)] += ceil(rate)
+    return {"qdisc": most(leaves)} if leaves else NOT
 
 
 def _dead(seen: Seen) -> Told:
@@ -202,7 +225,8 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "SOCKET_FILTER": {"grouped": _grouped},
     "TC_INGRESS": {"filters": _filters},
     "TC_EGRESS": {"filters": _filters},
-    "QDISC_DROP": {"filters": _filters, "dead": _dead},
+    "QDISC_DROP": {"filters": _filters, "queue": _queue, "dead": _dead},
+    **{reason: {"queue": _queue} for reason in QUEUES},
     OTHER: {"misaddressed": _misaddressed},
     COPY: {"unread": _unread},
     "FULL_RING": {"behind": _behind},
