@@ -237,6 +237,8 @@ def test_sockets_at_the_port_say_whom_they_take(
     ("SOCKET_FILTER", "cgin@/in,x@/", False, "BPF program cgin of control group /in may drop it"),
     ("NETFILTER_DROP", "nfdrop@ip/input", False,
      "BPF program nfdrop at the hook ip/input may drop it"),
+    ("TC_INGRESS", "tcdrop@tcx/ingress", False,
+     "BPF program tcdrop at tcx/ingress of eth0 may drop it"),
     ("NETFILTER_DROP", "nfdrop@ip/input", True, "The packet filter dropped the packet"),
     ("SOCKET_FILTER", "", False, "A filter of the socket rejected the packet"),
 ])  # fmt: skip
@@ -245,7 +247,9 @@ def test_programs_of_groups_and_hooks_are_named_where_no_rule_drops(
 ) -> None:
     row = drop_reasons.Row(reason, "nf_hook_slow", "here", "2", "udp", "53", 40, WIDTH, by=by)
     rules = rule("1", 40, 0) if filters else []
-    (found,) = joined(drop_reasons=moving(None, row), nftables=rules).more["drop"]
+    (found,) = joined(
+        drop_reasons=moving(None, row), nftables=rules, links=[Entry(link("eth0", 2))]
+    ).more["drop"]
     assert found.means == means
 
 

@@ -51,8 +51,10 @@ class Row:
     to_port: int = gauge("its destination port", default=0)
     hardware: str = gauge("hardware address that its frame is for; empty: not known", default="")
     sender: str = gauge("hardware address of who sent the frame here", default="")
-    by: str = gauge("BPF programs that may have dropped it, as NAME@GROUP or NAME@FAMILY/HOOK",
-                    default="")  # fmt: skip
+    by: str = gauge(
+        "BPF programs that may have dropped it, as NAME@GROUP, NAME@FAMILY/HOOK or NAME@tcx/HOOK",
+        default="",
+    )
 
 
 def read(source: Source) -> Sequence[Row]:

@@ -86,7 +86,7 @@ def _untracked(seen: Seen) -> Told:
 
 
 def _hooked(seen: Seen) -> Told:
-    """The BPF programs at hooks of netfilter, where no rule of nf_tables is known to drop."""
+    """The BPF programs at the hook or interface, where no rule or filter is known to drop."""
     found = _programs(seen)
     if not found or seen.drop.filters:
         return NOT
@@ -223,8 +223,8 @@ def _choosy(seen: Seen) -> Told:
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTER: {"rules": _rules, "untracked": _untracked, "hooked": _hooked},
     "SOCKET_FILTER": {"grouped": _grouped},
-    "TC_INGRESS": {"filters": _filters},
-    "TC_EGRESS": {"filters": _filters},
+    "TC_INGRESS": {"filters": _filters, "attached": _hooked},
+    "TC_EGRESS": {"filters": _filters, "attached": _hooked},
     "QDISC_DROP": {"filters": _filters, "queue": _queue, "dead": _dead},
     **{reason: {"queue": _queue} for reason in QUEUES},
     OTHER: {"misaddressed": _misaddressed},

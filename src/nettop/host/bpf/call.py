@@ -161,8 +161,9 @@ def attach(handle: int, tracepoint: str = "") -> int:
 
 
 def attached_to(handle: int, kind: int, most: int) -> list[int]:
-    """The numbers of the programs attached to a control group itself, at most so many.
+    """The numbers of the programs attached to a control group itself, or to an interface.
 
+    At most so many. `handle`: of the group, or the number of the interface.
     `kind`: of enum bpf_attach_type; one that this kernel does not have has none.
     """
     numbers = (ctypes.c_uint32 * most)()

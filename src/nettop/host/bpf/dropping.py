@@ -3,7 +3,8 @@
 A filter of a socket (`SOCKET_FILTER`) may be its own, or a program of its control group that sees
 what arrives (kernel/bpf/cgroup.c, __cgroup_bpf_run_filter_skb()). At a hook of netfilter
 (`NETFILTER_DROP`) a program may stand beside the rules (net/netfilter/nf_bpf_link.c, Linux 6.4);
-the kernel does not say in which network namespace.
+the kernel does not say in which network namespace. Programs of tcx (Linux 6.6) are attached to an
+interface (kernel/bpf/tcx.c, tcx_prog_query()), and no filter of tc shows them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from ..request import Request
 from . import attached, begun, call
 
 FILTERED, HOOKED = "SOCKET_FILTER", "NETFILTER_DROP"
+TCX: Final = {"TC_INGRESS": (46, "ingress"), "TC_EGRESS": (47, "egress")}  # enum bpf_attach_type
 ARRIVES: Final = "ingress"  # instead of a call: a packet that a socket receives
 _STATES: Final = {"udp": 1 << 1 | 1 << 7, "tcp": 1 << 1 | 1 << 10}  # open; not connected, listens
 _NUMBERS: Final = {"udp": socket.IPPROTO_UDP, "tcp": socket.IPPROTO_TCP}
 _INODE: Final = 68  # bytes from the begin of struct inet_diag_msg
 _MOST: Final = 4  # sockets of a port whose programs are looked for
+_ATTACHED: Final = 8  # programs of an interface that are looked at
 _LINK: Final = struct.Struct("=III4xIIi")  # struct bpf_link_info: kind, …, family, hook, priority
 _NETFILTER: Final = 10  # BPF_LINK_TYPE_NETFILTER
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
@@ -33,24 +36,36 @@ _FAMILIES: Final = {socket.AF_INET: "ip", socket.AF_INET6: "ip6"}
 
 
 class Dropping:
-    """What is looked for once: the programs by reason, protocol and port."""
+    """What is looked for once: the programs by reason, protocol, and port or interface."""
 
     def __init__(self) -> None:
         """Nothing is looked for before packets are dropped so."""
         self._known = dict[tuple[str, str, int], str]()
 
-    def programs(self, reason: str, protocol: str, port: int) -> str:
-        """`NAME@GROUP` or `NAME@FAMILY/HOOK` of each, with commas; empty: none is known."""
-        if reason == HOOKED:
-            protocol, port = "", 0
-        elif reason != FILTERED or protocol not in _NUMBERS or not port:
-            return ""
-        key = reason, protocol, port
+    def programs(self, reason: str, protocol: str, port: int, interface: int) -> str:
+        """`NAME@PLACE` of each, with commas; empty: none is known.
+
+        PLACE is a control group, `FAMILY/HOOK`, or `tcx/ingress` or `tcx/egress`.
+        """
+        key = (reason, "", interface) if reason in TCX else (reason, protocol, port)
+        key = (reason, "", 0) if reason == HOOKED else key
         if key not in self._known:
-            found = _hooked() if reason == HOOKED else _of_groups(protocol, port)
+            found = _found(*key)
             with suppress(OSError, ValueError):
                 self._known[key] = ",".join(dict.fromkeys(found))
         return self._known.get(key, "")
+
+
+def _found(reason: str, protocol: str, number: int) -> Iterator[str]:
+    """The programs of one key."""
+    if reason == HOOKED:
+        yield from _hooked()
+    elif reason in TCX and number:
+        kind, place = TCX[reason]
+        for one in call.attached_to(number, kind, _ATTACHED):
+            yield f"{attached.name_of(one)}@tcx/{place}"
+    elif reason == FILTERED and protocol in _NUMBERS and number:
+        yield from _of_groups(protocol, number)
 
 
 def _of_groups(protocol: str, port: int) -> Iterator[str]:

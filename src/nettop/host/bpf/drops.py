@@ -91,12 +91,12 @@ class Counter:
         sums, ends = Sums[str](), self._ends()
         told: dict[str, tuple[int, str]] = {}
         for raw, (place, reason, space, came_by, ether, transport, port, device) in keys.items():
-            name, word = self._name(reason), protocol(transport, ether)
-            by = self._dropping.programs(name, word, port) if space == own else ""
+            name, word, at = self._name(reason), protocol(transport, ether), came_by or device
+            by = self._dropping.programs(name, word, port, at) if space == own else ""
             more = f";{quote(by, safe=_PLAIN)}" if by else ""
             line = f"{name}{more} {{}} {self._symbols.name(place) or '-'}"
             if space == own:
-                line += f" here {came_by or device or '-'} {word} {port or '-'}"
+                line += f" here {at or '-'} {word} {port or '-'}"
                 told[line] = max(told.get(line, (0, "")), ends.get(raw, (0, "")))
             else:
                 line += f" {'elsewhere' if space else 'unknown'} - - -"
