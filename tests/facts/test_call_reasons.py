@@ -132,6 +132,11 @@ def test_datagrams_that_icmp_answers_are_of_a_program_that_asks_one_port_again()
         f"datagram ECONNREFUSED 1 0 here {TO} {port} a program\n" for port in range(33434, 33464)
     )
     assert called(probes) is None
+    tools = [f"datagram ECONNREFUSED 1 {pid} here {TO} 53 curl\n" for pid in (5, 6, 7)]
+    one = called("".join(tools))
+    assert one is not None
+    assert (one.who, one.events) == ("curl", 3)
+    assert called(tools[0]) is None
 
 
 def test_a_program_that_gained_no_rights_may_have_forbidden_it_itself() -> None:

@@ -176,3 +176,4 @@ def test_a_datagram_that_icmp_answers_is_told_though_no_call_fails(counter: call
     if found:  # Linux 5.15
         (row,) = (one for one in found if one.port == "7")
         assert (row.error, row.address, row.events) == ("ECONNREFUSED", NEAR, 3)
+        assert row.pid in (os.getpid(), 0)  # 0: it did not run when the answer came

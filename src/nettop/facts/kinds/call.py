@@ -29,7 +29,8 @@ ALL: Final = 0.9  # of the datagrams, from which on they are as good as all: the
 # calls that have no destination
 PLACELESS: Final = ("socket", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork")
 AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
-RESTARTS: Final = 3  # processes of one name: a service that is started again and again is one
+# processes of one name: a service that is started again and again, or a tool, is one
+RESTARTS: Final = 3
 GLOBAL: Final = IPv6Network("2000::/3")  # global unicast: RFC 4291 section 2.4, IANA
 
 
@@ -73,18 +74,21 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
     """One fact for each process, call and error of this namespace."""
     found: dict[tuple[str, int, str, str], list[Entry[Any]]] = {}
     once = Counter[tuple[str, str, str]]()
-    opened = Counter[tuple[str, ...]]()
+    opened, answered = Counter[tuple[str, ...]](), Counter[tuple[str, str]]()
+    for row in frame.rows("failed_calls"):
+        if row.call == DATAGRAM and row.where == "here":
+            answered[row.address, row.port] += row.events
     for entry in frame.tables.get("failed_calls", ()):
         row = entry.now
         if row.where != "here":
             continue
         if row.error == failed_calls.OPENED:
             opened[_tried(row)] += row.events
-        elif row.call == DATAGRAM and row.events < AGAIN:
+        elif row.call == DATAGRAM and answered[row.address, row.port] < AGAIN:
             continue  # of a program that looks for ports or routes
         elif (said := words(row, frame)).kind == RETURNED or not said.normal:
             found.setdefault((row.process, row.pid, row.call, row.error), []).append(entry)
-    for process, _, call, error in (key for key in found if key[2] in BINDS):
+    for process, _, call, error in (key for key in found if key[2] in (*BINDS, DATAGRAM)):
         once[process, call, error] += 1
     for key in [key for key in found if once[key[0], *key[2:]] >= RESTARTS]:
         found.setdefault((key[0], 0, *key[2:]), []).extend(found.pop(key))

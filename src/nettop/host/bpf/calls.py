@@ -134,7 +134,7 @@ class Counter:
             pid, space, number, code, family, port, where, name, given, mode = key
             here, more = space == own, ""
             if CALLS[number] == answered.CALL:
-                name = answered.SENDER.encode()
+                name = name if pid else answered.SENDER.encode()
             elif here and number:
                 local = family == socket.AF_UNIX
                 told = arguments.words(CALLS[number], code, given, where, local=local)
@@ -228,7 +228,9 @@ def _others(types: btf.Types) -> Mapping[str, a.Parts]:
         found[rings.TRACEPOINT] = rings.program(types, CALLS.index, _WAITING, key)
     with suppress(KeyError):
         begin = (*a.number(a.R9, CALLS.index(answered.CALL)), *begin)
-        found[answered.TRACEPOINT] = answered.program(types, begin, _AT + _SPACE, _END, add)
+        found[answered.TRACEPOINT] = answered.program(
+            types, begin, _owner(types), _AT + _SPACE, _END, add
+        )
     return found
 
 
