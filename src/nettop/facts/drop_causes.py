@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MOST: Final = 3  # ports, destinations or rules that are named
 FILTER: Final = "NETFILTER_DROP"
 OTHER: Final = "OTHERHOST"
+BACK: Final = "IP_RPFILTER"
 COPY: Final = "PACKET_SOCK_ERROR"
 MEANT: Final = 0.5  # of the frames for others: if most are for an address of the interface
 HOOKS: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress"}

@@ -229,3 +229,9 @@ def test_the_device_of_a_datagram_socket_is_asked_for_where_its_port_loses_packe
 
     assert Question("10.0.0.1") in asked(lost("53"), seen())
     assert Question("10.0.0.1") not in asked(lost("54"), seen())
+
+
+def test_the_way_back_is_asked_for_where_the_reverse_path_filter_rejects_an_answer() -> None:
+    row = Drop("IP_RPFILTER", "ip_rcv_finish_core", "here", "2", "udp", "40000", 9, 3.0,
+               "192.0.2.9", 53, "10.0.0.1", 40000)  # fmt: skip
+    assert Question("192.0.2.9", protocol="udp") in asked(frame(drop_reasons=[row]), seen())

@@ -13,7 +13,7 @@ from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown
-from ..drop_causes import COPY, MOST, OTHER, Seen, arrives, few, most, refined
+from ..drop_causes import BACK, COPY, MOST, OTHER, Seen, arrives, few, most, refined
 from ..flow_words import end, owners, total
 from ..kind import Kind
 from ..way.host import Host, address
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .. import Facts
 
 HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
-BACK: Final = "IP_RPFILTER"
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", BACK, "IP_INVALID_SOURCE", "IP_LOCALNET")
 # reasons for which packets are dropped before they leave

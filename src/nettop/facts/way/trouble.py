@@ -16,6 +16,7 @@ from ...collect.ways import Question
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..counters import grown
+from ..drop_causes import BACK
 from ..flow_words import EVERYWHERE
 from ..kinds.call import words
 from . import questions
@@ -130,14 +131,20 @@ def _asked(frame: Frame, found: Iterable[Trouble]) -> list[Question]:
     return [
         *(one for flow in asks for one in questions(flow, frame)),
         *(Question(one) for one in islice(sought_for(frame), MOST)),
-        *islice(_to_open_ports(frame), MOST),
+        *islice(_beside(frame), MOST),
     ]
 
 
-def _to_open_ports(frame: Frame) -> Iterator[Question]:
-    """Of datagrams that no socket took although one has the port: its device is read with these."""
+def _beside(frame: Frame) -> Iterator[Question]:
+    """About packets that are no flow in trouble, though their drop is told by what is read so.
+
+    The way back to sources that the reverse path filter rejects; and datagrams that no socket took
+    although one has the port, whose device is read with these.
+    """
     open_ = {str(row.local_port) for row in frame.rows("sockets_udp")}
     for row in frame.rows("drop_reasons"):
+        if (row.reason, row.where) == (BACK, "here") and row.source:
+            yield Question(row.source, protocol=row.protocol)
         missed = (row.reason, row.where, row.protocol) == (UNHEARD, "here", "udp")
         if missed and row.to and row.port in open_:
             yield Question(row.to)
