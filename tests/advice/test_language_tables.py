@@ -240,8 +240,9 @@ def test_templates_in_general_or_refused(update: bool) -> None:
     (1500, "bytes", "1500 bytes"), (1024, "bytes", "1 KiB"), (9999, "bytes", "9999 bytes"),
     (10_000, "bytes", "9.77 KiB"), (10_001, "bytes", "9.77 KiB"), (1, "queues", "1 queue"),
     (2, "queues", "2 queues"), (0, "queues", "0 queues"), (1, "packets/s", "1 packet/s"),
-    (1, "CPUs", "1 CPU"), (1, "bytes/s", "8 b/s"), (True, "queues", "1 queue"), (None, "s", "–"),
-    (1, "dB", "1 dB"), (1.0, "events/s", "1 event/s"), (2.0, "events/s", "2 events/s"),
+    (1, "CPUs", "1 CPU"), (1, "bytes/s", "8 b/s"), (True, "queues", "yes"), (None, "s", "–"),
+    (1, "dB", "1 dB"), (1, "entries", "1 entry"), (1, "processes", "1 process"),
+    (1, "calls", "1 call"), (1.0, "events/s", "1 event/s"), (2.0, "events/s", "2 events/s"),
 ])  # fmt: skip
 def test_a_value_is_shown_with_its_unit(value: Value | None, unit: str, text: str) -> None:
     assert shown(value, unit) == text

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
+from ..terms.units import many
 from . import print_lines
 
 if TYPE_CHECKING:  # each refused command line asks `wanted`
@@ -121,6 +122,6 @@ def _fitting(lines: Sequence[str]) -> list[str]:
     for number, text in enumerate(lines[1:], 1):
         room -= len(text.encode()) + 1
         if room < len("… and 100000 lines more"):
-            return [*out, f"… and {len(lines) - number} lines more"]
+            return [*out, f"… and {many(len(lines) - number, 'lines')} more"]
         out.append(text)
     return out

@@ -161,7 +161,7 @@ def text(source: Source, known: Samples, cost: Cost | None, target: int | None) 
             yield from _group(one, known)
     if quiet:
         numbers = ", ".join(str(one.number) for one in quiet)
-        yield from ("", f"{many(len(quiet), 'core')} had little to do: {numbers}")
+        yield from ("", f"{many(len(quiet), 'cores')} had little to do: {numbers}")
     yield ""
     yield _taken(known, cost)
 
@@ -175,7 +175,7 @@ def _event(known: Samples) -> str:
 
 
 def _taken(known: Samples, cost: Cost | None) -> str:
-    parts = [many(sum(known.stacks.values()), "sample")]
+    parts = [many(sum(known.stacks.values()), "samples")]
     if known.lost:
         parts.append(f"{known.lost:,} lost")
     if known.omitted:

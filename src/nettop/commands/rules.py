@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from ..terms.dataclass import picked
 from ..terms.errors import Refused, nearest
+from ..terms.units import many
 from . import emit, json_argument, print_lines, report_faults
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _check(args: argparse.Namespace) -> int:
             print(f"{one.rule}: test {one.number} ({one.name}): {one.why}")
         tests_text = f", {len(outcomes)} tests, {len(failed)} failed" if outcomes else ""
         tests_text += f", {absent} not run (recording not installed)" if absent else ""
-        print(f"{rules} rules, {len(faults)} wrong{tests_text}")
+        print(f"{many(rules, 'rules')}, {len(faults)} wrong{tests_text}")
     return 2 if faults else int(bool(failed))
 
 

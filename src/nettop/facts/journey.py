@@ -216,23 +216,23 @@ def _waited(stage: Stage, one: Whose) -> str:
     limit = seconds(LONG[stage.stage])
     longest = f"; the longest {seconds(one.longest)}"
     if stage.stage == "socket":
-        return f"{many(one.long, 'packet')} waited > {limit} for the reader {one.name}{longest}"
+        return f"{many(one.long, 'packets')} waited > {limit} for the reader {one.name}{longest}"
     if stage.stage == "woken":
         return (
             f"the reader {one.name} was woken and waited > {limit} for a core: "
-            f"{many(one.long, 'time')}{longest}"
+            f"{many(one.long, 'times')}{longest}"
         )
     if stage.stage == "queue":
-        return f"{many(one.long, 'packet')} waited > {limit} in the queue of {one.name}{longest}"
+        return f"{many(one.long, 'packets')} waited > {limit} in the queue of {one.name}{longest}"
     which = "receive" if stage.stage == "softirq-rx" else "transmit"
     return (
-        f"{one.name}: {many(one.long, f'{which} softirq')} ran > {limit} after "
+        f"{one.name}: {many(one.long, f'{which} softirqs')} ran > {limit} after "
         f"{'it was' if one.long == 1 else 'they were'} raised{longest}"
     )
 
 
 def _told(one: Lost) -> str:
-    text = f"{many(one.again, 'segment')} sent again by port {one.port or '?'}: "
+    text = f"{many(one.again, 'segments')} sent again by port {one.port or '?'}: "
     if one.here is None:
         return text + "whether this host dropped them was not counted"
     if not one.here:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from ..collect import drop_reasons
 from ..collect.snmp import Row as SnmpRow
 from ..terms.dataclass import dataclass
-from ..terms.units import seconds
+from ..terms.units import many, seconds
 from . import rhythm
 
 PROTOCOLS: Final = "protocols"  # instead of a stage: what IP, UDP and TCP refuse
@@ -74,7 +74,7 @@ def sentence(one: Accounting) -> str:
 
     Empty where nothing was lost.
     """
-    parts = [f"{one.counted:,} packets by counters"] if one.counted else []
+    parts = [f"{many(one.counted, 'packets')} by counters"] if one.counted else []
     rest = f"by stage: {', '.join(_rest(one))}"
     if one.counted and one.unread is not None:
         parts.append(rest)
@@ -87,7 +87,7 @@ def sentence(one: Accounting) -> str:
         parts += [f"{left:,} {rest}"] if left else []
         parts += [f"{one.uncertain:,} within the error of both readings"] if one.uncertain else []
     if one.alone:
-        packets = f"{sum(count for _, count in one.alone):,} {'more' if parts else 'packets'}"
+        packets = many(sum(count for _, count in one.alone), "more" if parts else "packets")
         parts.append(f"{packets} by the kernel's reasons alone ({_named(one.alone)})")
     return f"lost in {seconds(one.seconds)}: {'; '.join(parts)}" if parts else ""
 

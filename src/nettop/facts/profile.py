@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..terms.dataclass import dataclass
+from ..terms.units import many
 from . import Profile
 from .counters import middle
 from .kinds.capture import Capture
@@ -62,7 +63,7 @@ def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture
     if frame > BULK_FRAME and trip < LAN_RTT:
         return Guess("bulk-lan", seen_text)
     if small and trip < LATENCY_RTT and len(trips) <= FEW_FLOWS:
-        return Guess("latency", f"{seen_text}, {len(trips)} flows")
+        return Guess("latency", f"{seen_text}, {many(len(trips), 'flows')}")
     return Guess("server", seen_text)
 
 

@@ -27,9 +27,9 @@ def report(document: Document) -> Report:
     hosts, rules = document["hosts"], document["rules"]
     troubled = sum(bool(one["findings"]) for one in hosts)
     answer = (
-        f"{many(len(hosts), 'host')} in {many(len(document['groups']), 'group')}: "
-        f"{many(len(rules), 'rule')} with a finding on {many(troubled, 'host')}, "
-        f"{many(len(document['settings']), 'setting')} different from the group"
+        f"{many(len(hosts), 'hosts')} in {many(len(document['groups']), 'groups')}: "
+        f"{many(len(rules), 'rules')} with a finding on {many(troubled, 'hosts')}, "
+        f"{many(len(document['settings']), 'settings')} different from the group"
     )
     times = [one["at"] for one in hosts]
     return Report(

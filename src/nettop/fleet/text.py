@@ -58,7 +58,7 @@ def _head(document: Document) -> Iterator[str]:
     hosts = document["hosts"]
     times = [one["at"] for one in hosts]
     yield crop(
-        f"{many(len(hosts), 'host')} in {many(len(document['groups']), 'group')}, "
+        f"{many(len(hosts), 'hosts')} in {many(len(document['groups']), 'groups')}, "
         f"{when(min(times))} to {when(max(times))} UTC", WIDTH
     )  # fmt: skip
     unjudged = [one["host"] for one in hosts if one["shortfall"]]
@@ -66,7 +66,7 @@ def _head(document: Document) -> Iterator[str]:
         yield from _names(f"not judged: {len(unjudged)}:", unjudged, "")
     left = len(document["left_out"])
     if left:
-        yield f"{many(left, 'file')} left out"
+        yield f"{many(left, 'files')} left out"
 
 
 def _section(title: str, rows: Sequence[str], most: int) -> Iterator[str]:
@@ -76,11 +76,11 @@ def _section(title: str, rows: Sequence[str], most: int) -> Iterator[str]:
     yield title
     yield from (crop(row, WIDTH) for row in rows[:most])
     if len(rows) > most:
-        yield f"  … and {many(len(rows) - most, 'line')} more; --json and --format html have all"
+        yield f"  … and {many(len(rows) - most, 'lines')} more; --json and --format html have all"
 
 
 def _group(group: Document) -> Iterator[str]:
-    yield f"  {group['group']:<3}{many(len(group['hosts']), 'host'):>10}  {system(group)}"
+    yield f"  {group['group']:<3}{many(len(group['hosts']), 'hosts'):>10}  {system(group)}"
     if len(group["hosts"]) <= FEW:
         yield from _names(" " * 15, group["hosts"], "")
 
@@ -102,7 +102,7 @@ def _matrix(document: Document) -> Iterator[str]:
             yield from _names(" " * 7, sorted(hosts), "")
     rest = len(document["groups"]) - len(groups)
     if rest:
-        yield f"  {many(rest, 'smaller group')} without a column"
+        yield f"  {many(rest, 'smaller groups')} without a column"
 
 
 def _settings(document: Document) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _settings(document: Document) -> Iterator[str]:
         rules = sorted({one.partition("@")[0] for row in rows for one in row["explains"]})
         if rules:
             count = len({row["host"] for row in rows if row["explains"]})
-            yield from _names("     explains", rules, f" on {many(count, 'host')}")
+            yield from _names("     explains", rules, f" on {many(count, 'hosts')}")
 
 
 def _changed(row: Document) -> Iterator[str]:

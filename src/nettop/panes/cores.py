@@ -17,7 +17,7 @@ from ..facts import Facts
 from ..files import own
 from ..terms import cpulist
 from ..terms.text import Line, clauses, fit_line, line, text_of
-from ..terms.units import percent
+from ..terms.units import many, percent
 from ..views.ask import Hint, Next, Pointer
 from ..views.scene import Scene, only
 from ..views.view import Spot, View, under
@@ -306,18 +306,24 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     rest = ""
     if view.fold_idle and len(facts.queues) > MANY:
         idle = len(rows_of(scene, replace(view, fold_idle=False))) - len(rows)
-        rest = f"{idle} queues at rest not shown (z), " if idle else ""
+        rest = f"{many(idle, 'queues')} at rest not shown (z), " if idle else ""
     title, down = by = order(view.spot)
     rates = spread(scene)
     left_titles = titles(label, by, with_packets=with_packets)
     if view.fold_idle and len(cores) > room and one_each(drawn, rates):
-        name, remark = "QUEUES AND THEIR CORES", f"{rest}{len(rows)} queues (z: as a matrix)"
+        name, remark = (
+            "QUEUES AND THEIR CORES",
+            f"{rest}{many(len(rows), 'queues')} (z: as a matrix)",
+        )
         head, table = queue_table(
             drawn, facts, left_titles, by, (label, width), with_packets=with_packets
         )
         above = [head]
     else:
-        name, remark = "QUEUES × CORES", f"{rest}{len(rows)} queues × {len(facts.cores)} cores"
+        name, remark = (
+            "QUEUES × CORES",
+            f"{rest}{many(len(rows), 'queues')} × {many(len(facts.cores), 'cores')}",
+        )
         if len(shown) < len(facts.cores):
             how = "z unfolds, ← →" if view.fold_idle else "← →, z folds"
             remark += f", {len(facts.cores) - len(shown)} not shown ({how})"

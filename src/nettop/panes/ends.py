@@ -11,6 +11,7 @@ from ..facts.limits import words
 from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses
 from ..facts.pair import words as both
 from ..terms.text import Line, fit_line, line, line_cells, wrap
+from ..terms.units import many
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
@@ -105,7 +106,7 @@ def lost(one: Joined, peer: Peer) -> Line:
         most = losses.between[1]
         bound = f" (at most {most:,.0f} of {losses.sent:,})" if most >= 1 else ""
         return line((f"   no segment is known to be lost between the stacks{bound}", "dim"))
-    text = f"   lost {both.span(losses.between)} of {losses.sent:,} segments"
+    text = f"   lost {both.span(losses.between)} of {many(losses.sent, 'segments')}"
     if losses.refused >= 1:
         text += f", {losses.refused:,.0f} refused by the sender's queues"
     place = losses.place

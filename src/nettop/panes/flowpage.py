@@ -139,11 +139,12 @@ def figures(flow: Flow, scene: Scene) -> list[Line]:
         ("rate", f"{scene.units.rate(flow.rx_per_s)} in, {scene.units.rate(flow.tx_per_s)} out"),
         ("rtt", f"{seconds(flow.rtt)}, least {seconds(flow.min_rtt)}, ± {seconds(flow.rtt_var)}"),
         ("window",
-         f"{amount(flow.cwnd)} segments of {amount(flow.mss)}, ssthresh {amount(flow.ssthresh)}"),
+         "{} of {}, ssthresh {}".format(amount(flow.cwnd, "segments"), *map(amount, (
+             flow.mss, flow.ssthresh)))),
         ("retransmits",
          f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of segments"
          + (f", {share(flow.needless)} spurious" if flow.needless else "")),
-        ("in flight", f"{amount(flow.unacked)} segments, {size(flow.notsent)} not sent yet"),
+        ("in flight", f"{amount(flow.unacked, 'segments')}, {size(flow.notsent)} not sent yet"),
         ("BDP", f"{size(flow.bdp)}; windows allow {scene.units.speed(flow.window_cap)}"),
         ("buffers",
          f"receive {size(flow.rcvbuf)} ({size(flow.recv_q)} unread), send {size(flow.sndbuf)}"),

@@ -9,7 +9,7 @@ from typing import Final
 
 from ..terms import braille
 from ..terms.text import Line, cells, fit, line, repeats, resample
-from ..terms.units import count, scaled, seconds, size
+from ..terms.units import many, scaled, seconds, size
 from ..views.altered import changes
 from ..views.ask import Hint, Key, Next, Pointer
 from ..views.past import Summary
@@ -135,10 +135,10 @@ def between(moments: Sequence[Summary], nic: str, marks: Sequence[float]) -> tup
         peak = f", peak {scaled(max(rates) * 8, 'b/s')}" if rates else ""
         packets = ""
         if before_p is not None and after_p is not None:
-            packets = f", {count(after_p - before_p)} packets"
+            packets = f", {many(after_p - before_p, 'packets')}"
         texts.append(
             f"{name} average {scaled((after - before) * 8 / duration, 'b/s')}{peak}, "
-            f"{count(after - before)} bytes ({size(after - before)}){packets}"
+            f"{many(after - before, 'bytes')} ({size(after - before)}){packets}"
         )
     return tuple(texts)
 

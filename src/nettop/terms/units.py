@@ -5,6 +5,7 @@ Unknown (None) prints as `–`, never as zero. Numbers have about three signific
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -146,7 +147,7 @@ def amount(value: object, unit: str = "") -> str:
     number = (
         count(value) if value == int(value) else digits(value) if value < 1000 else count(value)
     )
-    return f"{number} {unit}".rstrip()
+    return f"{number} {_agreed(number, unit)}".rstrip()
 
 
 _AMOUNTS: Final[dict[str, Callable[[float], str]]] = {
@@ -162,6 +163,22 @@ _AMOUNTS: Final[dict[str, Callable[[float], str]]] = {
 }
 
 
-def many(count: int, what: str) -> str:
-    """`1 host`, `2,000 hosts`."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
+def many(number: float, what: str) -> str:
+    """A count with its noun, whose plural is given: `1 host`, `2,000 hosts`, `1 smaller entry`."""
+    text = count(number)
+    return f"{text} {_agreed(text, what)}"
+
+
+def _agreed(number: str, plural: str) -> str:
+    """The noun, or the unit, that a number has: `packet` or `packets/s`."""
+    if number != "1":
+        return plural
+    words, each = plural.removesuffix("/s"), "/s" * plural.endswith("/s")
+    return f"{_PLURAL.sub(_singular, words)}{each}"
+
+
+_PLURAL: Final = re.compile(r"(?<=\w\w)(?:(ies)|(?<=ss|ch|sh)es|(?<=x)es|(?<!s)s)$")
+
+
+def _singular(ending: re.Match[str]) -> str:
+    return "y" if ending[1] else ""

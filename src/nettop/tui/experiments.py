@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from .. import settings
 from ..files import own
 from ..terms.text import Line, line
+from ..terms.units import many
 from ..views.ask import Ask
 from ..views.form import values
 from ..views.scene import Question, Scene
@@ -118,7 +119,7 @@ class Experiments:
             return
         if self.refused_test(form, ["tune"]):
             return
-        known = f"{len(tested)} findings" if len(tested) > 1 else "1 finding"
+        known = many(len(tested), "findings")
         body = (
             *self.planning.lines(changes),
             *runs(form, f"Each of {known} is" if len(tested) > 1 else "Its fix is"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ..collect import collector, needed, table, title
 from ..frame.rates import Entry, Frame
 from ..host.source import UNRECORDED
+from ..terms.units import many
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -107,7 +108,7 @@ def all_clear(
     """
     seen = [words for frame in frames for words in _below(frame)]
     if not seen and losses is not None and losses.counted:
-        seen = [f"{losses.counted:,} packets lost"]
+        seen = [f"{many(losses.counted, 'packets')} lost"]
     parts = [f"seen: {', '.join(seen[:MOST])}{' …' if len(seen) > MOST else ''}"] if seen else []
     parts += not_looked_at(*frames)
     parts += [words for frame in frames for words in _rings(frame)]

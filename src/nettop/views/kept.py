@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..terms.units import portion
+from ..terms.units import many, portion
 from .scene import IN_FORCE, JournalEntry, Paper, Pending, StoredResult
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def result_of(document: Document) -> StoredResult:
     elif kind == "tune":
         steps = [step for step in document.get("steps") or () if isinstance(step, dict)]
         kept = sum(step.get("state") == "kept" for step in steps)
-        tool, title = "tune", f"{kept} of {len(steps)} findings kept"
+        tool, title = "tune", f"{kept} of {many(len(steps), 'findings')} kept"
         figures.append(("undo", str(document["undo"]))) if document.get("undo") else None
     else:
         tool = str(document.get("tool", kind))

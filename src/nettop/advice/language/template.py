@@ -116,17 +116,10 @@ def shown(value: Value | None, unit: str = "") -> str:
         return "; ".join(map(str, value))
     if unit == "bytes" and isinstance(value, int | float) and value < _EXACT and value % 1024:
         return f"{value:.0f} bytes"
-    each = "/s" * unit.endswith("/s")
-    if value == 1 and unit.removesuffix("/s") in COUNTED:
-        return f"1 {unit.removesuffix(each).removesuffix('s')}{each}"
     return amount(value, unit)
 
 
 _EXACT: Final = 10_000
-COUNTED: Final = frozenset(
-    "channels connections cores descriptors events flows frames interrupts lanes lines nodes "
-    "packets pages polls queues segments sockets threads CPUs".split()
-)
 
 
 def template(

@@ -14,7 +14,7 @@ from ...terms.text import listed
 from .expression import Expression
 from .functions import FUNCTIONS
 from .syntax import Limit, Limits, called, literal, path_of
-from .template import COUNTED, shown, spoken
+from .template import shown, spoken
 from .values import Value
 from .vocabulary import KINDS, NUMBER, SWITCH, Word, find
 
@@ -72,7 +72,7 @@ def value_text(field: str, value: Value | None, measure: str) -> str:
 
 def _unit(measure: str, name: str) -> str:
     """No unit where the name counts it: `packet sockets` is 2, not `2 sockets`."""
-    return "" if measure in COUNTED and measure in name.split() else measure
+    return "" if measure in name.split() else measure
 
 
 def _word(path: tuple[str, ...]) -> Word | None:

@@ -176,7 +176,7 @@ def _places(
         found.append((weight, Place(BETWEEN, "path", _way(sends=sends), network, why)))
     drops = _grown(first.receiver, last.receiver, "drops") or 0.0
     if drops - spurious >= max(1.0, FEW * drops):  # it also drops segments that it has already
-        why = f"{units.count(drops)} packets dropped at the socket, after they were counted"
+        why = f"{units.many(drops, 'packets')} dropped at the socket, after they were counted"
         place = Place(receiver, "rcvbuf", SOCKET, (drops - spurious, drops), why)
         found.append((drops - spurious, place))
 
@@ -199,7 +199,7 @@ def _grew(was: Counts, now: Counts) -> Iterator[tuple[str, float]]:
 
 
 def _words(count: float) -> str:
-    return f"{units.count(count)} packets of all flows"
+    return f"{units.many(count, 'packets')} of all flows"
 
 
 def _ordered(sizes: Interval) -> Interval:

@@ -54,7 +54,7 @@ def gone(sides: Sides) -> Iterator[str]:
         yield ""
         yield from wrap(safe(f"{target} ended while it was watched"), WIDE, subsequent_indent="  ")
     if len(sides.ended) > MANY:
-        yield f"and {len(sides.ended) - MANY:,} flows more that ended"
+        yield f"and {units.many(len(sides.ended) - MANY, 'flows')} more that ended"
 
 
 def headline(sides: Sides, hosts: tuple[str, str]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def lost(
     losses: Losses, width: int = WIDE, labels: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """What was lost between the stacks, with its bound, and where; `labels` name the hosts."""
-    sent = f"{losses.sent:,} segments sent in {units.seconds(losses.seconds)}"
+    sent = f"{units.many(losses.sent, 'segments')} sent in {units.seconds(losses.seconds)}"
     merges = " (in bytes: the receiver merges segments)" if losses.merged else ""
     text = f"lost between the stacks: {span(losses.between)} of {sent}{merges}"
     if losses.between[1] >= 1 or losses.retransmitted:
@@ -192,4 +192,4 @@ def unmatched(sides: Matched, hosts: tuple[str, str]) -> Iterator[str]:
                 f"same port and about the same rate there, not joined: {', '.join(one.candidates)}"
             )
     if len(missing) > MANY:
-        yield f"and {len(missing) - MANY:,} flows more"
+        yield f"and {units.many(len(missing) - MANY, 'flows')} more"

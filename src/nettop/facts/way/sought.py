@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ...frame.rates import Frame
+from ...terms.units import many
 from ..counters import grown
 from .flow import Flow, Trouble
 from .host import Host
@@ -36,7 +37,8 @@ def sought(host: Host) -> Iterator[Trouble]:
             continue
         arrives = row.interface if ours else _port(host, row)
         if arrives:
-            said = f"{row.source} asked {row.requests} times for {row.target} by ARP, and asks on"
+            asked = f"asked {many(row.requests, 'times')} for {row.target} by ARP"
+            said = f"{row.source} {asked}, and asks on"
             yield Trouble(
                 Flow(row.target, origin=row.source, arrives=arrives), (said,), (), answered=None,
                 packets=row.requests, per_s=grown(entry, "requests"),

@@ -15,6 +15,7 @@ from ...collect import failed_calls
 from ...collect.ways import Question
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from ...terms.units import many
 from ..counters import grown
 from ..drop_causes import BACK
 from ..flow_words import EVERYWHERE
@@ -312,7 +313,9 @@ def _unheard(host: Host, row: DropReasonRow, link: LinkRow) -> Iterator[Trouble]
     open_ = any(one.local_port == port and one.state != "listen"
                 for one in host.frame.rows("sockets_tcp"))  # fmt: skip
     if rows and missed and (missed == own or not open_) and not (bound and open_):
-        said = f"{row.packets} packets to {row.protocol} port {port} on {on} find no socket"
+        said = (
+            f"{many(row.packets, 'packets')} to {row.protocol} port {port} on {on} find no socket"
+        )
         yield Trouble(
             Flow(missed[0], port, arrives=on, protocol=row.protocol), (said,),
             (f"{row.reason}/{row.place}",), packets=row.packets, places=("listener",),
@@ -325,7 +328,8 @@ def _unfound(host: Host, row: DropReasonRow, link: LinkRow) -> Iterator[Trouble]
     own = [one.address for one in host.addresses if one.interface == link.interface
            and one.family == family and one.scope == "global"]  # fmt: skip
     if own:
-        said = f"the packet filter drops {row.packets} {row.protocol} packets on {link.interface}"
+        packets = many(row.packets, f"{row.protocol} packets")
+        said = f"the packet filter drops {packets} on {link.interface}"
         yield Trouble(
             Flow(own[0], arrives=link.interface), (said,), (f"{row.reason}/{row.place}",),
             packets=row.packets, places=("discovery",),

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ...collect.ways import Question
+from ...terms.units import many
 from ..flow_words import end
 from .flow import Flow, Trouble
 from .host import Host, address
@@ -34,8 +35,8 @@ def unheard(host: Host) -> Iterator[Trouble]:
             continue
         client, name = str(address(row.client)), end(local, row.local_port)
         flow = Flow(local, row.local_port, client, _place(host, local))
-        said = (f"the SYN-ACKs of {row.unheard} connections to {name}, most from {client}, are "
-                "repeated without an answer")  # fmt: skip
+        of = many(row.unheard, "connections")
+        said = f"the SYN-ACKs of {of} to {name}, most from {client}, are repeated without an answer"
         yield Trouble(
             flow, (said,), (), sockets=row.unheard, answered=_answered(host, row, local, client),
             places=places,

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ...collect import drop_reasons
+from ...terms.units import many
 from ..counters import grown
 from .flow import Flow, Trouble
 from .host import Host, address
@@ -42,7 +43,9 @@ def witnessed(host: Host) -> Iterator[Trouble]:
             if not listeners(host, flow.protocol, flow.port):
                 continue
             whole = flow.protocol == "tcp" and not _served(host, flow.port)
-        said = f"{row.packets} packets to {flow.name} are dropped, such as from {flow.origin}"
+        said = (
+            f"{many(row.packets, 'packets')} to {flow.name} are dropped, such as from {flow.origin}"
+        )
         most = row.packets >= MOST * sums[row.reason, row.place]
         known = f"{row.reason}/{row.place}", drop_reasons.words(row.reason, row.place).rule
         yield Trouble(

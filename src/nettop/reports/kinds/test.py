@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ...terms.units import scaled
+from ...terms.units import many, scaled
 from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, pair, rows, sequence, unit_of, when
@@ -40,7 +40,7 @@ def _answer(document: Document, failed: list[Document]) -> str:
     if loss := mapping(document.get("loss")):
         parts.append(f"{number(loss['percent']):.3f} % of {number(loss['sent']):,.0f} lost")
     if document.get("retransmits") is not None:
-        parts.append(f"{number(document['retransmits']):,.0f} segments sent again")
+        parts.append(f"{many(number(document['retransmits']), 'segments')} sent again")
     parts += [f"not plausible: {check['because']}" for check in failed]
     return "; ".join(parts) or "no figure"
 

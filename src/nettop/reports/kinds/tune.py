@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...terms.units import many
 from ...trials.tune import NO_STEPS
 from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
@@ -13,7 +14,7 @@ def report(document: Document) -> Report:
     steps = rows(document["steps"])
     total = mapping(document.get("total"))
     kept = sum(step["state"] == "kept" for step in steps)
-    answer = f"{kept} of {len(steps)} findings kept in {number(document['seconds']):.0f} s"
+    answer = f"{kept} of {many(len(steps), 'findings')} kept in {number(document['seconds']):.0f} s"
     if not steps:
         answer = NO_STEPS
     if total:

@@ -246,7 +246,8 @@ def _congestion(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
     filled = share(_filled(entry.now) for entry in look.tcp)
     allowed = formulas.window_cap(cwnd * mss, rtt / 1e6)
     held = filled if allowed <= SLACK * look.rate and not slow_reader else 0.0
-    why = f"{cwnd} segments in flight at most, full in {units.share(filled)} of the samples"
+    most = f"{units.many(cwnd, 'segments')} in flight at most"
+    why = f"{most}, full in {units.share(filled)} of the samples"
     used = min(1.0, look.rate / allowed) if allowed else None
     capacity = (0.75 * allowed, 1.25 * allowed) if used is not None and used >= HALF else None
     name = f"congestion window ({look.now('congestion') or 'TCP'})"

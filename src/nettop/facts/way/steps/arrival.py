@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ....collect.ways import Question
+from ....terms.units import many
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, inside
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
@@ -44,7 +45,7 @@ def look(leg: Leg) -> Iterator[Step]:
         told = f"the XDP program of {name} takes packets before all else"
         show, change = f"ip link show {name}", ""
         if dropped:
-            told = f"the XDP program of {name} dropped {dropped} packets"
+            told = f"the XDP program of {name} dropped {many(dropped, 'packets')}"
             change = f"correct it, or ip link set {name} xdp off"
         yield Step("arrival", SUSPECT if dropped else HIDDEN, told, show, change)
     if leg.role == THROUGH:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from ....terms.units import many
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import OUT, Leg
 
@@ -55,7 +56,7 @@ def _drops(leg: Leg, row: QdiscRow) -> Step | None:
         index, flow.protocol, str(flow.port)))  # fmt: skip
     if not most and not (down and ours):
         return None
-    what = f"dropped {ours} packets to {flow.protocol} port {flow.port}"
+    what = f"dropped {many(ours, 'packets')} to {flow.protocol} port {flow.port}"
     what = what if ours else "drop most of what it receives"
     why, change = "", f"correct them, or tc qdisc del dev {name} {row.kind}"
     if down:
