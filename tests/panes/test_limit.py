@@ -129,7 +129,8 @@ def test_a_measurement_without_room_goes_on_in_the_next_line(width: int, height:
     assert scene.facts is not None
     why = "voip[3] waits 95% of the time in preadv2() of /srv/file (ext4, past the page cache)"
     one = replace(
-        RX, stage=replace(RX.stage, because=f"{why}, and the device is busy for all of it")
+        RX,
+        stage=replace(RX.stage, because=f"{why}, and the device is busy for all of it", cause=""),
     )
     limits = tuple(one if known is RX else known for known in scene.facts.limits)
     shown = replace(scene, facts=replace(scene.facts, limits=(one, *limits)))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import peer, rate
 from ..facts.limits.stages import declared
-from ..facts.limits.words import averaged
 from ..terms import braille
 from ..terms.text import Line, fit_line, text_of
 from ..terms.units import UNKNOWN, per_second, seconds, share
@@ -125,7 +124,7 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
         (f"{cores[0]} ← {cores[1]}", "bad" if bad else ""),
         ((flow.distance or UNKNOWN).upper() if bad else flow.distance or UNKNOWN,
          "bad" if bad else "dim"),
-        (averaged(flow.limit_why or ""), "dim"),
+        (flow.limit_why or "", "dim"),
     )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def verdict(flow: Flow, limit: Limit | None, width: int, units: Units) -> list[L
     text = f"limited by {known.words}" if known is not None else "not limited"
     if limit is not None:
         text = words.verdict(limit, shown=units)
-    why = words.averaged(flow.limit_why or "")
+    why = flow.limit_why or ""
     role = "dim" if flow.limit in CALM else "warn"
     both = line((f" {text}", role), f"  {why}")
     if line_cells(both) <= width:
@@ -96,7 +96,7 @@ def _stage(one: Reading, limit: Limit, width: int, wide: int, units: Units) -> L
         (fit(f"  {capacity}", wide), "dim"),
     )  # fmt: skip
     room = max(8, width - line_cells(head) - 1)
-    return fit_line((*head, (clauses(words.averaged(one.because or one.name), room), "")), width)
+    return fit_line((*head, (clauses(one.because or one.name, room), "")), width)
 
 
 def process(flow: Flow, scene: Scene, width: int) -> list[Line]:

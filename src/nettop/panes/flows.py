@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ..facts import Facts
 from ..facts.flow_words import peer, rate, together
-from ..facts.limits.words import averaged
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from ..terms.text import Line, line
@@ -199,7 +198,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         (flow.nic or (f"@{flow.namespace}" if flow.namespace is not None else ""), "dim"),
         (share(flow.retransmit_ratio), "bad" if (flow.loss_ratio or 0) > 0.001 else "dim"),
         (flow.congestion or "", "dim"),
-        (averaged(flow.limit_why or ""), "dim"),
+        (flow.limit_why or "", "dim"),
         (UNKNOWN if rate(flow) is None else f"{arrow}{scene.units.rate(rate(flow))}", "strong"),
     )
 

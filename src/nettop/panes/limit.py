@@ -79,8 +79,7 @@ def verdict(
     at = f", at {peer.hosts[1]}" if peer is not None and words.away(limit.stage) else None
     text = words.limited(limit, at)
     head = line((f" {glyph} {text[0].upper()}{text[1:]}", role if role == "bad" else "strong"))
-    because = _because(limit)
-    because = words.uncounted(because) if counted else words.averaged(because)
+    because = (limit.stage.cause if counted else "") or _because(limit)
     rest = f": {because}" if because else ""
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
     if room < 12:

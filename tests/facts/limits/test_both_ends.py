@@ -91,12 +91,12 @@ FILTER, FULL = ("SOCKET_FILTER", 90), ("SOCKET_RCVBUFF", 10)
 
 
 @pytest.mark.parametrize(("reasons", "errors", "stage", "because"), [
-    ([FILTER], 300.0, "refused", "300 datagrams/s refused: A filter of the socket rejected"),
-    ([FILTER, FULL], 300.0, "refused", "270 datagrams/s refused: A filter of the socket"),
-    ([FULL], 0.0, "rcvbuf", "300 datagrams/s dropped, the buffer full"),
-    ([("NO_SOCKET", 90)], 300.0, "rcvbuf", "300 datagrams/s dropped, the buffer full"),
-    ([], 300.0, "rcvbuf", "300 datagrams/s dropped, the buffer full"),
-    ([], 0.0, "refused", "300 datagrams/s refused: a filter of the socket, a policy of IPsec"),
+    ([FILTER], 300.0, "refused", "mean 300 datagrams/s refused: A filter of the socket rejected"),
+    ([FILTER, FULL], 300.0, "refused", "mean 270 datagrams/s refused: A filter of the socket"),
+    ([FULL], 0.0, "rcvbuf", "mean 300 datagrams/s dropped, the buffer full"),
+    ([("NO_SOCKET", 90)], 300.0, "rcvbuf", "mean 300 datagrams/s dropped, the buffer full"),
+    ([], 300.0, "rcvbuf", "mean 300 datagrams/s dropped, the buffer full"),
+    ([], 0.0, "refused", "mean 300 datagrams/s refused: a filter of the socket, a policy of IPsec"),
 ])  # fmt: skip
 def test_why_a_udp_socket_drops_the_kernel_knows(
     reasons: list[tuple[str, int]], errors: float, stage: str, because: str

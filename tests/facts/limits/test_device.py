@@ -187,7 +187,7 @@ def test_a_ring_that_nobody_empties_is_told_from_a_full_one(passed: int, why: st
         one for one in joined(*map(at, range(4))).limits
         if one.over == "nic" and one.direction == "rx"
     ]  # fmt: skip
-    assert received.stage.because == f"730 packets/s lost: {why}"
+    assert received.stage.because == f"mean 730 packets/s lost: {why}"
 
 
 @pytest.mark.parametrize(("notsent", "again", "stage"), [

@@ -220,6 +220,6 @@ def test_an_interface_of_a_pod_that_loses_packets_is_listed_however_little_it_mo
     (one,) = [one for one in found if one.over == "nic" and one.namespace]
     assert one.direction == "rx"
     ring = next(step for step in one.ladder if step.stage == "ring")
-    assert (ring.name, ring.because) == ("eth0@web-7f", "40 packets/s dropped on receive")
+    assert (ring.name, ring.because) == ("eth0@web-7f", "mean 40 packets/s dropped on receive")
     still = limits(lambda s: device(s, tx_bytes=0))
     assert not [one for one in still if one.over == "nic" and one.namespace]

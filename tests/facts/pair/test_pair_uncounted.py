@@ -67,9 +67,11 @@ def test_a_joined_flow_without_its_connection_has_ended_for_ten_seconds() -> Non
     assert known._ended(moment(0.0, 1000), (one,)) == ()
     gone = replace(moment(1.0, 1000), near={})
     assert known._ended(gone, ()) == (FLOW,)
-    assert known._ended(moment(2.0, 1000, near={"state": "fin-wait-2"}), ()) == (FLOW,)
+    half = moment(2.0, 1000, near={"state": "fin-wait-2"})
+    assert known._ended(half, ()) == (FLOW,)
+    assert known._ended(half, (one,)) == ()  # the other direction goes on
     assert known._ended(moment(2.0, 1000), ()) == ()  # it rests
-    assert known._ended(replace(gone, at=11.0), ()) == ()
+    assert known._ended(replace(gone, at=12.5), ()) == ()
 
 
 def test_the_sentences() -> None:

@@ -10,7 +10,8 @@ from .found import WALL
 
 RING = Reading(
     "ring", "here", "receive ring of eth0", "reported",
-    "1,204 packets/s lost: no receive descriptor free", 1.0, None, 0.8,
+    "mean 1,204 packets/s lost: no receive descriptor free", 1.0, None, 0.8,
+    cause="no receive descriptor free",
 )  # fmt: skip
 WIRE = Reading(
     "wire", "here", "link of eth0, 1 Gb/s", "computed",

@@ -38,8 +38,12 @@ class Reading:
     held: float = gauge("share of wall time limited by it", "ratio", default=0.0)
     reach: Interval | None = maybe("rough capacity: a wide interval", "bit/s")
     number: int | None = maybe("number of its core or thread")
-    how: str = gauge("how a device is used: throttled synced direct cached", default="")
+    how: str = gauge(
+        "how a device is used: throttled synced direct cached; of a thread: throttled locked",
+        default="",
+    )  # fmt: skip
     piece: float | None = maybe("data that passes at a time, at most", "bytes")
+    cause: str = gauge("the measurement without the rate of losses that it has", default="")
 
 
 @dataclass(frozen=True, slots=True)

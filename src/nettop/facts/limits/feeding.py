@@ -14,6 +14,8 @@ from typing import Final
 
 from ...terms import units
 from ...terms.dataclass import dataclass
+from ..flow_words import end
+from ..kinds.flow import Flow
 from . import Interval, sampled, waiting
 from .looks import Look
 from .sampled import (
@@ -37,6 +39,7 @@ from .window import mean
 RESTS: Final = 0.2  # of wall time: a relay that runs in the rest; less may be chance
 DEEP: Final = 8  # programs that are followed, one behind the other
 WRITES: Final = 0.1  # of wall time in a call that sends: less is nothing that stops it
+ALIKE: Final = 0.25  # of the larger rate: the difference of two flows that carry the same data
 COUNTED: Final = 0.5  # of the rate of the flow, moved by a device for requests in the background
 # what a program at the other end of a pipe does if it limits one that waits for several things: who
 # reads messages of a receiver sleeps as well, by a timer too
@@ -89,7 +92,10 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
     if stage == RUNS and len(seen) > 1:
         return _of_core(look, pids[0], name, thread)
     if stage == SOCKET:
-        found = _asked(look, name, thread) if len(seen) == 1 else None
+        found = _relays(look, name, thread, SOCKET)
+        if found is not None or len(seen) > 1:
+            return found
+        found = _asked(look, name, thread)
         idle = max(one.parts.get(GIVES, 0.0) for one in threads) < WRITES
         return replace(found, reads=idle) if found is not None else None
     if stage in ("", OTHER):
@@ -204,7 +210,9 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
     row = thread.rows[EVENTS]
     if row.call.startswith("io_") and (moved := _moved(look, name, thread)) is not None:
         return moved
-    asked = _asked(look, name, thread) if len(seen) == 1 else None
+    asked = _relays(look, name, thread, EVENTS)
+    if asked is None and len(seen) == 1:
+        asked = _asked(look, name, thread)
     if asked is not None or len(seen) > 1 or not row.ends:
         return asked
     why = f"{name} sleeps {units.share(share)} of the time until a time is over ({row.call})"
@@ -235,6 +243,42 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
     return Cause("disk-read" if look.sends else "disk-write", name, share, why,
                  _carried(look.rate, share, direct=False),
                  how=waiting.how(held) if held is not None else "")  # fmt: skip
+
+
+def _relays(look: Look, name: str, thread: Shares, kind: str) -> Cause | None:
+    """A program that passes data on, and waits for its other connection.
+
+    The call tells the socket. Of one that waits for events it is the only flow to another host that
+    carries about as much the other way, and to which more waits to be sent.
+    """
+    row, share = thread.rows[kind], units.share(thread.parts[kind])
+    others = [
+        one for one in look.facts.flows
+        if one.pid == row.pid and one.protocol == "tcp" and look.flow is not None
+        and one.inode != look.flow.inode
+        and (row.object == f"socket:[{one.inode}]" if kind == SOCKET else _pair(look, one))
+    ]  # fmt: skip
+    if len(others) != 1:
+        return None
+    remote = end(others[0].remote, others[0].remote_port)
+    if kind == SOCKET:
+        does = "for data of" if look.sends else "until it can send to"
+        why = f"{name} waits {share} of the time {does} {remote}"
+    else:
+        why = f"{name} waits {share} of the time for events, and "
+        why += f"sends on what {remote} sends" if look.sends else f"{remote} takes no more"
+    return Cause("relay", name, thread.parts[kind], why)
+
+
+def _pair(look: Look, other: Flow) -> bool:
+    """Whether a flow of the same program may be the one that goes on with this one."""
+    flow = look.flow
+    if flow is None or other.remote == flow.remote:
+        return False
+    rates = (flow.tx_per_s, other.rx_per_s) if look.sends else (flow.rx_per_s, other.tx_per_s)
+    here, there = (one or 0.0 for one in rates)
+    alike = min(here, there) > 0.0 and abs(here - there) <= ALIKE * max(here, there)
+    return alike and bool(look.sends or other.notsent)
 
 
 def _asked(look: Look, name: str, thread: Shares) -> Cause | None:

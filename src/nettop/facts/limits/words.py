@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +18,6 @@ _LEADS: Final = ("application", "pipe")  # on the way to what the program waits 
 
 NOT_HERE: Final = "no stage of this end"  # the beginning of such a measurement
 UNREAD: Final = "no TCP flow was read: what waits at the sockets is not known"
-_LOSSES: Final = re.compile(r"[\d.,]+k? (?:packets|datagrams)/s (?:lost|dropped|refused)([:,] )?")
 BITS: Final = units.Units()  # as commands print rates
 
 
@@ -110,17 +108,6 @@ def doing(limit: Limit) -> str:
 
 def _worker(limit: Limit) -> str:
     return stage(limit.stage).removeprefix("the ").removeprefix("CPU time of ")
-
-
-def averaged(because: str) -> str:
-    """`mean 1,204 packets/s lost: …`: a rate of losses is that of the time that is judged."""
-    return f"mean {because}" if _LOSSES.match(because) else because
-
-
-def uncounted(because: str) -> str:
-    """The same without the figure, where the losses of now are shown beside it."""
-    found = _LOSSES.match(because)
-    return because[found.end() :] if found and found[1] else averaged(because)
 
 
 def rate(limit: Limit) -> str:

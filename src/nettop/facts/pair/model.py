@@ -91,8 +91,9 @@ class Model:
                 del self._seen[name]
         return tuple(
             target
-            for name, (target, _) in self._seen.items()
-            if name not in moment.near or moment.near[name][1].state != "established"
+            for name, (target, at) in self._seen.items()
+            if at < moment.at  # one that is half closed is joined while it moves
+            and (name not in moment.near or moment.near[name][1].state != "established")
         )
 
     def _joined(self, moment: _Moment, here: Facts, there: Facts) -> Iterator[Joined]:

@@ -7,7 +7,7 @@ counts too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ....collect.threads import Row as ThreadRow
@@ -40,6 +40,9 @@ BEHIND: Final = 0.1  # of the receive buffer unread in a sample: its reader was 
 DELAYED: Final = 0.05  # of the receive buffer unread, in `OFTEN` of the samples: it waits too long
 OFTEN: Final = 0.2
 USED_UP: Final = 0.25  # of the periods in which a quota is used up: it limits
+WORKS: Final = (
+    0.02  # of wall time that a thread runs, or wants to: one that is only parked does not
+)
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
 
 
@@ -105,7 +108,7 @@ def readings(look: Look) -> Iterator[Reading]:
         known = threads(look, pid) or _process(look, pid)
         busiest = max(known, key=lambda one: one.used, default=None)
         if busiest is not None:
-            yield _thread(look, busiest)
+            yield _thread(look, busiest, _held_up(look, known, busiest))
         else:
             yield from _core_of_process(look)
     nic = look.nic
@@ -211,7 +214,26 @@ def _below(group: str, name: str) -> bool:
     return group == name or group.startswith(f"{name}/")
 
 
-def _thread(look: Look, one: Thread) -> Reading:
+def _held_up(look: Look, known: Sequence[Thread], busiest: Thread) -> str:
+    """The working thread that waits most for another one, or for its lock; empty: none does.
+
+    One that hardly runs has no work, and waits for some.
+    """
+    rows = look.window.samples(look.flow.pid) if look.flow is not None and look.flow.pid else {}
+    waits = [
+        (share(e.now.kind == "lock" and not e.now.object for e in entries), one.name)
+        for one in known
+        if one is not busiest
+        and one.ran + one.waited >= WORKS
+        and (entries := rows.get(one.tid or 0))
+    ]
+    part, name = max(waits, default=(0.0, ""))
+    if part < HALF:
+        return ""
+    return f"{name} waits {units.share(part)} of the time for another thread (futex)"
+
+
+def _thread(look: Look, one: Thread, held_up: str = "") -> Reading:
     parts = [f"ran {units.share(one.ran)} of the time"]
     if one.throttled >= HALF and one.quota is not None:
         group = (one.group or "").rpartition(":")[2]
@@ -231,6 +253,8 @@ def _thread(look: Look, one: Thread) -> Reading:
         parts.append(f"interrupts took {units.share(one.interrupts)} of core {one.cpu}")
     if one.stolen >= 0.05:
         parts.append(f"the hypervisor took {units.share(one.stolen)} of core {one.cpu}")
+    if held_up:
+        parts.append(held_up)
     used = one.used
     # a quota that is seldom used up has room, though much of it is used
     full = used >= BUSY and (one.throttled >= USED_UP or one.allowed <= one.wanted)
@@ -242,7 +266,7 @@ def _thread(look: Look, one: Thread) -> Reading:
         held, capacity, reach = 0.0, None, (look.rate, look.rate / HALF)
     return Reading(
         "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach,
-        one.tid, "throttled" if one.throttled >= USED_UP else "",
+        one.tid, "throttled" if one.throttled >= USED_UP else "locked" if held_up else "",
     )  # fmt: skip
 
 
@@ -288,6 +312,8 @@ def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
 def _backlog(look: Look) -> Iterator[Reading]:
     lost = look.facts.host.cpu_backlog_drops or 0.0
     if lost >= COUNTED and (look.over != "nic" or look.rate > 0):
-        why = f"{units.per_second(lost, 'packets')} dropped, the backlog full (net.core."
-        why += "netdev_max_backlog)"
-        yield Reading("backlog", "here", "backlog of the CPUs", "reported", why, 1.0, None, 0.9)
+        why = "the backlog full (net.core.netdev_max_backlog)"
+        yield Reading(
+            "backlog", "here", "backlog of the CPUs", "reported",
+            f"mean {units.per_second(lost, 'packets')} dropped, {why}", 1.0, None, 0.9, cause=why,
+        )  # fmt: skip

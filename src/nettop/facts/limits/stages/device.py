@@ -80,7 +80,7 @@ def _elsewhere(look: Look) -> Iterator[Reading]:
     lost = look.counted(f"{look.direction}_dropped")
     if lost:
         stage, way = ("tx-ring", "transmit") if look.sends else ("ring", "receive")
-        why = f"{units.per_second(lost, 'packets')} dropped on {way}"
+        why = f"mean {units.per_second(lost, 'packets')} dropped on {way}"
         yield Reading(stage, "here", look.target, "reported", why)
 
 
@@ -175,6 +175,6 @@ def _lost(look: Look, stage: str, name: str) -> Iterator[Reading]:
     full = lost >= COUNTED
     moved = _moved(look, "packets")
     cause = "nobody empties it" if moved is not None and moved <= SERVED * lost else known.why
-    why = f"{units.per_second(lost, 'packets')} lost: {cause}"
+    why = f"mean {units.per_second(lost, 'packets')} lost: {cause}"
     yield Reading(stage, "here", name, "reported", why, 1.0 if full else None, None,
-                  0.8 if full else 0.0)  # fmt: skip
+                  0.8 if full else 0.0, cause=cause)  # fmt: skip

@@ -41,6 +41,10 @@ STAGES: Final = (
     Stage("request", "the wait between requests", "an end waits for what the other asks or answers",
           "PROCESS", "ask for more at once, or in parallel", precedence=178, sending=8,
           fault=False, feeds=True),
+    Stage("relay", "another connection",
+          "the program passes data on, and waits for the connection from which it comes or to "
+          "which it goes", "PROCESS", "look at that connection", precedence=174, sending=11,
+          receiving=138, feeds=True),
     Stage("stopped", "the stop", "a signal or a freezer stops the program", "PROCESS",
           "find out who stops it", precedence=149, sending=9, receiving=132, feeds=True,
           sure=True),

@@ -139,9 +139,10 @@ def _shapers(look: Look) -> Iterator[Reading]:
         elif row.parent != "ingress" and _queued(entries) >= 0.5:
             lost = mean(entry.rate("drops") for entry in entries) or 0.0
             if lost >= COUNTED and row.kind not in ("htb", "hfsc", "noqueue"):
-                why = f"{units.per_second(lost, 'packets')} dropped, its queue full"
+                why = f"mean {units.per_second(lost, 'packets')} dropped, its queue full"
                 name = f"{row.kind} {row.handle} of {row.interface}"
-                yield Reading("qdisc", "here", name, "reported", why, 1.0, None, _queued(entries))
+                yield Reading("qdisc", "here", name, "reported", why, 1.0, None, _queued(entries),
+                              cause="its queue full")  # fmt: skip
     for rate, entries in _classes(look):
         row = entries[-1].now
         if rate:
@@ -279,9 +280,10 @@ def _filters(look: Look) -> Iterator[Reading]:
         lost = mean(entry.rate("drops") for entry in entries) or 0.0
         if row.kind == "clsact" and lost >= COUNTED:
             name = f"filters of clsact {row.handle} of {row.interface}"
-            why = f"{units.per_second(lost, 'packets')} dropped, while data waits to be sent"
+            cause = "while data waits to be sent"
+            why = f"mean {units.per_second(lost, 'packets')} dropped, {cause}"
             yield Reading("qdisc", "here", name, "inferred", why, None, None,
-                          look.often("notsent"))  # fmt: skip
+                          look.often("notsent"), cause=cause)  # fmt: skip
 
 
 def _paces_late(look: Look, rate: float, used: float) -> bool:
@@ -313,7 +315,7 @@ def _ring(look: Look) -> Iterator[Reading]:
         return
     if look.counted("tx_dropped") is None:
         return
-    why = f"{units.per_second(lost, 'packets')} dropped on transmit"
+    why = f"mean {units.per_second(lost, 'packets')} dropped on transmit"
     yield Reading("tx-ring", "here", f"transmit ring of {nic.name}", "reported", why,
                   1.0 if full else None, None, 0.8 if full else 0.0)  # fmt: skip
 

@@ -49,6 +49,13 @@ SLICE: Final = 0.7e-3
 _FULL: Final = "SOCKET_RCVBUFF"
 TYPED: Final = 400_000  # bit/s: someone who types gets less
 PIECES: Final = (0.4, 1.1)  # of the time is the wait for the first byte of a piece
+# of requests in two parts, as in the rule: answers a second, segments of a request, and
+# acknowledgements for each answer; a round trip in seconds, and the least delay of the timer
+ANSWERS: Final = (4.0, 27.0)
+PARTS: Final = 1.5
+ALIKE: Final = 0.75
+NEAR: Final = 0.005
+DELAY: Final = 0.04
 _WAITS: Final = ("established", "close-wait")  # states of a connection that was not accepted
 
 
@@ -104,6 +111,7 @@ def _stream(look: Look) -> Iterator[Reading]:
     asks = _asks_late(look, unread)
     if asks > held:
         held, why = asks, "it asks for more only after it waited for something else"
+    yield from _halves(look)
     pieces = _pieces(look)
     if pieces > held:
         held = pieces
@@ -123,6 +131,26 @@ def _stream(look: Look) -> Iterator[Reading]:
         "no data waits at this end: look at the sender", None, None,
         1.0 - max(stands, unread / 2, asks, pieces),
     )  # fmt: skip
+
+
+def _halves(look: Look) -> Iterator[Reading]:
+    """Requests of the other end whose second part waits for a delayed acknowledgement of this one.
+
+    As the rule requests-arrive-in-two-parts: two segments for each answer, with an acknowledgement
+    by the timer (net/ipv4/tcp_timer.c, tcp_delack_timer_handler()) between them.
+    """
+    answers, came = look.rated("data_segs_out") or 0.0, look.rated("data_segs_in") or 0.0
+    alone = (look.rated("segs_out") or 0.0) - answers
+    late = (look.facts.host.delayed_acks or 0.0) if look.namespace is None else 0.0
+    if not ANSWERS[0] < answers < ANSWERS[1] or came <= PARTS * answers:
+        return
+    if min(alone, late) <= ALIKE * answers or (look.now("min_rtt") or 0) / 1e6 >= NEAR:
+        return
+    held = min(1.0, answers * DELAY)
+    why = f"{units.per_second(came, 'segments')} arrive for {units.per_second(answers, 'answers')},"
+    why += f" and {units.per_second(late, 'acknowledgements')} are delayed: the rest of a request"
+    why += " waits for that of its beginning"
+    yield Reading("nagle", "there", "writes of the other end", "measured", why, held, None, held)
 
 
 def _short(look: Look) -> str:
@@ -233,13 +261,13 @@ def _datagrams(look: Look) -> Iterator[Reading]:
     name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
     room, means = _for_want_of_room(look)
     if room > 0.0:
-        why = f"{units.per_second(room * lost, 'datagrams')} dropped, the buffer full"
+        why = f"mean {units.per_second(room * lost, 'datagrams')} dropped, the buffer full"
         yield Reading("rcvbuf", "here", "receive buffer of the socket", "reported", why, 1.0, None,
-                      room * (1.0 - waits / 2))  # fmt: skip
+                      room * (1.0 - waits / 2), cause="the buffer full")  # fmt: skip
     if room < 1.0:
-        why = f"{units.per_second((1.0 - room) * lost, 'datagrams')} refused: {means}"
+        why = f"mean {units.per_second((1.0 - room) * lost, 'datagrams')} refused: {means}"
         yield Reading("refused", "here", "what keeps datagrams from the socket", "reported", why,
-                      None, None, 1.0 - room)  # fmt: skip
+                      None, None, 1.0 - room, cause=means)  # fmt: skip
     yield Reading("application", "here", name, "measured",
                   f"datagrams wait to be read in {units.share(waits)} of the samples", waits, None,
                   waits if waits >= 0.8 else waits / 2)  # fmt: skip
