@@ -72,7 +72,7 @@ def _check_counted(checker: TypeCheck, node: ast.Call) -> None:
 
 
 def _counted(walk: Evaluation, node: ast.Call) -> Evaluated:
-    """The reads are the fields with their mean rates."""
+    """The reads are the fields with their mean rates; only where that is asked for, they say so."""
     moment, target, sums, reads = walk.scope.moment, walk.scope.target, [], []
     for one in node.args:
         parts = []
@@ -82,7 +82,8 @@ def _counted(walk: Evaluation, node: ast.Call) -> Evaluated:
             name = key(walk.over, text)
             parts.append((sign, name, rate))
             mean = moment.mean(target, ((1.0, name, rate),))
-            reads.append(walk.read(text, mean, walk.word(field)))
+            told = f"mean({text})" if ast.unparse(node.func) == "mean" else text
+            reads.append(walk.read(told, mean, walk.word(field)))
         sums.append(tuple(parts))
     return Evaluated(getattr(moment, ast.unparse(node.func))(target, *sums), reads_of(*reads))
 

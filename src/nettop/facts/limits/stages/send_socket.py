@@ -30,7 +30,7 @@ STAGES: Final = (
     Stage("nagle", "the small writes",
           "a part smaller than a segment waits for a delayed acknowledgement", "SOCKET",
           "one write a request, or TCP_NODELAY", precedence=165, sending=35,
-          receiving=25),
+          receiving=109),
     Stage("refused", "a drop on this host",
           "the packet filter or a queue of this host, which drops what the socket sends, or what "
           "keeps datagrams from a socket that has room", "SOCKET",
