@@ -70,6 +70,9 @@ def difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return out
 
 
+PART = ".cause"  # of the measurement of a stage: a part of `because`
+
+
 def names(was: Known, now: Known) -> set[str]:
     """The fields that differ, and the targets that are gone or new."""
     found = set()
@@ -80,7 +83,10 @@ def names(was: Known, now: Known) -> set[str]:
             found.add(f"{kind} {'-' if right is None else '+'}{target}")
         elif left != right:
             fields = set(flat("", left)) ^ set(flat("", right))
-            parts = (re.sub(r"\[\d+\]", "", name).strip(".").split(".") for name, _ in fields)
+            parts = (
+                re.sub(r"\[\d+\]", "", name).strip(".").split(".") for name, _ in fields
+                if not name.endswith(PART)
+            )  # fmt: skip
             found |= {".".join([kind, *one[:2]]).rstrip(".") for one in parts}
     return found
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from flow_tables import Tables, socket, task
+from flow_tables import Tables, task
 from folded import folded
-from limit_frames import AWAY, GAUGES, RECEIVES, flow, limits, moment
+from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
-from nettop.collect import socket_owners, threads, waits
+from nettop.collect import threads, waits
 from nettop.facts.limits import Limit, words
 
 ROOM = {**AWAY, "wmem_queued": 0}
@@ -366,54 +366,3 @@ def test_a_working_thread_that_waits_for_the_busy_one_is_told_beside_it() -> Non
         found = flow(limits(at)).stage
         assert (found.stage, found.how) == ("thread", "locked" if told else "")
         assert ("sender[70] waits 100% of the time for another thread" in found.because) is told
-
-
-@folded(("call", "of", "other", "stage"), [
-    ("recvfrom", "socket:[99]", {"bytes_received": 1e6}, "relay"),
-    ("recvfrom", "socket:[101]", {"bytes_received": 1e6}, "application"),
-    ("epoll_wait", "", {"bytes_received": 1.2e8}, "relay"),
-    ("epoll_wait", "", {"bytes_received": 1e6}, "application"),  # too little for what it sends
-])  # fmt: skip
-def test_a_program_that_sends_on_waits_for_its_other_connection(
-    call: str,
-    of: str,
-    other: dict[str, float],
-    stage: str,
-) -> None:
-    one = row(call, "input" if of else "events", object=of)
-    found = flow(limits(lambda s: relayed(s, one, {**IDLE}, ROOM, other, {})))
-    assert found.stage.stage == stage
-    if stage == "relay":
-        assert "10.0.0.9:80" in found.stage.because
-
-
-@folded(("call", "of", "unsent", "stage"), [
-    ("sendto", "socket:[99]", 0, "relay"),
-    ("epoll_wait", "", 90_000, "relay"),
-    ("epoll_wait", "", 0, "application"),  # the other connection takes what there is
-])  # fmt: skip
-def test_a_program_that_passes_on_what_it_reads_waits_for_its_other_connection(
-    call: str,
-    of: str,
-    unsent: int,
-    stage: str,
-) -> None:
-    one = row(call, "output" if of else "events", object=of)
-    other = {"bytes_acked": 1.2e8}
-    found = flow(limits(lambda s: relayed(s, one, RECEIVES, UNREAD, other, {"notsent": unsent})))
-    assert found.stage.stage == stage
-
-
-def relayed(
-    s: float, one: waits.Row, rates: Any, gauges: Any, other: dict[str, float], more: dict[str, Any]
-) -> Tables:
-    """A program with the flow of the tests and a second one, with 10.0.0.9."""
-    tables = moment(s, rates=rates, gauges=gauges, ran=0.05, more={"waits": [one]})
-    counts = {name: int(rate * s) for name, rate in other.items()}
-    second = socket(inode=99, cookie=99, local_port=5002, remote="10.0.0.9", remote_port=80,
-                    **{**GAUGES, **ROOM, **counts, **more})  # fmt: skip
-    return {
-        **tables,
-        "sockets_tcp": [*tables["sockets_tcp"], second],
-        "socket_owners": [*tables["socket_owners"], socket_owners.Row(99, 7, "iperf3")],
-    }

@@ -333,9 +333,10 @@ def _severity(rule: Rule, scope: Scope) -> str:
 def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:
     lines: dict[str, Evidence] = {}
     for read in reads:
-        lines.setdefault(
-            read.field, Evidence(field=read.field, value=read.value, unit=read.measure)
-        )
+        if f"mean({read.field})" not in lines:  # one rate of a thing is enough
+            lines.setdefault(
+                read.field, Evidence(field=read.field, value=read.value, unit=read.measure)
+            )
     return lines.values()
 
 
