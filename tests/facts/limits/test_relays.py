@@ -62,10 +62,18 @@ def relayed(
     """A program with the flow of the tests and a second one, with 10.0.0.9."""
     tables = moment(s, rates=rates, gauges=gauges, ran=0.05, more={"waits": [one]})
     counts = {name: int(rate * s) for name, rate in other.items()}
-    second = socket(inode=99, cookie=99, local_port=5002, remote="10.0.0.9", remote_port=80,
-                    **{**GAUGES, **ROOM, **counts, **more})  # fmt: skip
+    second = socket(inode=99, cookie=99, local_port=5002, remote_port=80,
+                    **{"remote": "10.0.0.9", **GAUGES, **ROOM, **counts, **more})  # fmt: skip
     return {
         **tables,
         "sockets_tcp": [*tables["sockets_tcp"], second],
         "socket_owners": [*tables["socket_owners"], socket_owners.Row(99, 7, "iperf3")],
     }
+
+
+def test_both_connections_of_a_proxy_may_lead_to_one_host() -> None:
+    """Of two flows with one host the outgoing one is known by what waits in it."""
+    one = row("poll", "events", "")
+    more = {"notsent": 90_000, "remote": "10.0.0.2"}
+    found = flow(limits(lambda s: relayed(s, one, RECEIVES, UNREAD, {"bytes_acked": 1.2e8}, more)))
+    assert (found.stage.stage, found.direction) == ("relay", "rx")

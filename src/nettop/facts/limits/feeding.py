@@ -248,8 +248,8 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
 def _relays(look: Look, name: str, thread: Shares, kind: str) -> Cause | None:
     """A program that passes data on, and waits for its other connection.
 
-    The call tells the socket. Of one that waits for events it is the only flow to another host that
-    carries about as much the other way, and to which more waits to be sent.
+    The call tells the socket. Of one that waits for events it is the only flow that carries about
+    as much the other way: one into which more waits to be sent, or one from another host.
     """
     row, share = thread.rows[kind], units.share(thread.parts[kind])
     others = [
@@ -273,7 +273,7 @@ def _relays(look: Look, name: str, thread: Shares, kind: str) -> Cause | None:
 def _pair(look: Look, other: Flow) -> bool:
     """Whether a flow of the same program may be the one that goes on with this one."""
     flow = look.flow
-    if flow is None or other.remote == flow.remote:
+    if flow is None or (look.sends and other.remote == flow.remote):
         return False
     rates = (flow.tx_per_s, other.rx_per_s) if look.sends else (flow.rx_per_s, other.tx_per_s)
     here, there = (one or 0.0 for one in rates)
