@@ -124,7 +124,7 @@ class Flow:
     limit_doing: str | None = maybe("what the core or thread that limits does")
     limit_relief: str | None = maybe("what relieves it of that work")
     limit_how: str | None = maybe(
-        "how the device that limits is used: throttled synced direct cached; or the thread: "
+        "how that which limits is used: throttled synced direct cached; or the thread: "
         "throttled locked"
     )
 
