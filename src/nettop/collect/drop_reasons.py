@@ -74,7 +74,7 @@ def _row(line: str, seconds: float) -> Row:
         raise ValueError(f"not a reason with its count: {line[:60]!r}")
     place, where, *rest = [_counted.told(word) for word in more] or ["", "unknown", "", "", ""]
     interface, protocol, port, *ends = rest
-    if reason == NO_REASON:
+    if reason in (NO_REASON, "NOT_SPECIFIED"):
         reason = _by_place().get(place, reason)
     packets = _counted.number(number)
     row = Row(reason, place, where, interface, protocol, port, packets, seconds, *_ends(*ends))

@@ -45,6 +45,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--udp", action="store_true", help="with --to: datagrams, not TCP connections"
     )
+    parser.add_argument(
+        "--oif", metavar="IF", type=_argument.word, default="",
+        help="with --to: the interface to which the socket is bound",
+    )  # fmt: skip
 
 
 def run(source: Source, args: argparse.Namespace) -> int:
@@ -113,7 +117,7 @@ def asked(args: argparse.Namespace) -> Flow:
         if origin and (":" in origin) != (":" in to):
             raise Refused(f"{origin} and {to} are of two address families", 2)
     protocol = "udp" if args.udp else "tcp"
-    return Flow(to, port, origin, arrives, args.mark, protocol, args.user)
+    return Flow(to, port, origin, arrives, args.mark, protocol, args.user, leaves=args.oif)
 
 
 def document(source: Source, way: Way, frame: Frame) -> dict[str, object]:

@@ -94,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
     source = open_source(args)
     if args.to is not None:
         return _way.run(source, args)
-    if args.origin is not None or args.mark or args.user or args.udp:
-        raise Refused("--from, --mark, --user and --udp belong to --to ADDRESS", 2)
+    if args.origin is not None or args.mark or args.user or args.udp or args.oif:
+        raise Refused("--from, --mark, --user, --udp and --oif belong to --to ADDRESS", 2)
     peer = open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)

@@ -139,6 +139,7 @@ def _nic(frame: Frame, way: Way) -> str | None:
 def _asks(flow: Flow) -> str:
     mark = f" --mark {flow.mark:#x}" if flow.mark else ""
     mark += f" --user {flow.user}" if flow.user else ""
+    mark += f" --oif {flow.leaves}" if flow.leaves else ""
     udp = " --udp" if flow.arrives and flow.protocol == "udp" else ""
     ends = () if flow.source_port else (flow.origin, flow.arrives)
     place = "%".join(one for one in ends if one)

@@ -27,6 +27,7 @@ class Flow:
     user: int = 0  # who sends
     source_port: int = 0  # of a connection that is open; 0: a new one
     hardware: str = ""  # hardware address that the frame is for; empty: not known
+    leaves: str = ""  # interface to which the socket is bound (SO_BINDTODEVICE)
 
     @property
     def name(self) -> str:

@@ -85,8 +85,8 @@ def _sent(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
     """What this host sends, to another host or to itself."""
 
     def sends(flow: Flow, source: str) -> Leg:
-        question = Question(flow.to, source, mark=flow.mark, protocol=flow.protocol,
-                            port=flow.port, user=flow.user)  # fmt: skip
+        question = Question(flow.to, source, leaves=flow.leaves, mark=flow.mark,
+                            protocol=flow.protocol, port=flow.port, user=flow.user)  # fmt: skip
         return _leg(OUT, question, flow, host, asked)
 
     sent = sends(flow, flow.origin)

@@ -86,6 +86,8 @@ def best(host: Host, question: Question, table: int) -> tuple[FibRow, ...]:
     wanted = address(question.to)
     groups: dict[tuple[int, int, str], list[FibRow]] = {}
     for row in host.fib:
+        if question.leaves and row.interface not in (None, question.leaves):
+            continue  # fib_lookup_good_nhc()
         if row.table == table and row.family == wanted.version and inside(question.to, row.to):
             key = -network(row.to).prefixlen, row.metric, row.kind
             groups.setdefault(key, []).append(row)
@@ -148,6 +150,9 @@ def routed(host: Host, question: Question) -> Hop:
         return Hop(kind, error=answer.error, found=found)
     why = "not asked yet" if answer is None else answer.why
     if not found.routes:
+        if question.leaves and not found.kind and ":" not in question.to:  # as a neighbour there
+            own = host.first(question.leaves, 4)
+            return Hop("unicast", None, None, question.leaves, None, own, unasked=why, found=found)
         return Hop(found.kind, unasked=why, found=found)
     first = next((row for row in found.routes if not row.dead), found.routes[0])
     interface = "lo" if first.kind == "local" else first.interface

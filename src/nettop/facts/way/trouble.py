@@ -65,13 +65,19 @@ class _Part:
     answered: int = 0
     opened_by: str = ""  # process of connections that were answered
     local: tuple[str, int] = "", 0  # address and port of a connection that is open
+    bound: str = ""  # interface to which its socket is bound
 
 
 def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
     """The destinations in trouble, those with most failures first, then those of drops."""
     found: dict[tuple[str, int], list[_Part]] = {}
+    bound = {
+        (row.remote.removeprefix("::ffff:"), row.remote_port): row.interface
+        for row in frame.rows("sockets_tcp") if row.interface and row.state == "syn-sent"
+    }  # fmt: skip
     for part in (*_calls(frame), *_attempts(facts), *_flows(facts)):
-        found.setdefault((part.to, part.port), []).append(part)
+        place = part.to, part.port
+        found.setdefault(place, []).append(replace(part, bound=bound.get(place, "")))
     _gather(found)
     host = Host.of(frame)
     every = [_trouble(*place, parts) for place, parts in found.items()] + list(_arrivals(host))
@@ -232,6 +238,8 @@ def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
     if all(part.local[1] for part in parts):  # a new connection may take another way
         origin, source_port = parts[0].local
         flow = replace(flow, origin=origin, source_port=source_port)
+    elif parts[0].bound:
+        flow = replace(flow, leaves=parts[0].bound)
     return Trouble(
         flow, tuple(said), tuple(ids),
         sum(part.events for part in parts), sum(part.sockets for part in parts),

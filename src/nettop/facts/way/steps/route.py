@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, inside
 from ..legs import BRIDGED, IN, OUT, Leg
-from ..lookup import LOCAL, MAIN, REFUSALS, dead, matches
+from ..lookup import LOCAL, MAIN, REFUSALS, dead, lookup, matches
 from .neighbour import ABSENT
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def _passed(leg: Leg) -> Iterator[Step]:
     if hop.redirected and hop.gateway:
         yield _redirected(leg)
         return
+    if (bound := _bound(leg)) is not None:
+        yield bound
+        return
     yield Step("route", PASSES, f"{kind}route {network}{table}{via} dev {hop.interface}{mtu}",
                _get(leg))  # fmt: skip
     if hop.mtu and hop.locked and not hop.learnt:
@@ -93,6 +96,29 @@ def _passed(leg: Leg) -> Iterator[Step]:
             f"ip route replace {network} with the other next hops only, or bring up {names}",
             tuple(f"{row.gateway or row.to}@{row.interface}" for row in lost),
         )  # fmt: skip
+
+
+def _bound(leg: Leg) -> Step | None:
+    """A socket that is bound to an interface by which no route leads there.
+
+    The kernel then takes the destination for a neighbour on it (ip_route_output_key_hash_rcu()).
+    """
+    to, name = leg.question.to, leg.question.leaves
+    if not name or leg.hop.found.routes or leg.hop.found.doubt:
+        return None
+    by = lookup(leg.host, replace(leg.question, leaves="")).routes
+    if not by or by[0].interface in (None, name):
+        return None
+    entry = leg.host.neighbours.get((name, to))
+    silent = entry is not None and entry.state in ABSENT
+    return Step(
+        "route", STOPS if silent else SUSPECT, f"the socket is bound to {name} (SO_BINDTODEVICE), "
+        f"and no route there leads to {to}: it is asked for as a neighbour on {name}"
+        f"{', in vain' * silent}; the route to it leads by {by[0].interface}", _get(leg),
+        f"let the program bind its socket to {by[0].interface}, or to none; or ip "
+        f"{'-6 ' * (':' in to)}route add {to} via GATEWAY dev {name}",
+        (leg.next_hop,) * silent,
+    )  # fmt: skip
 
 
 def _redirected(leg: Leg) -> Step:
