@@ -72,6 +72,15 @@ def test_a_break_starts_the_time_again(rule: Any) -> None:
     assert seen == [0, 0, 1, 0, 0, 1, 1]
 
 
+def test_what_comes_and_goes_holds_on_for_the_seconds_of_keep(rule: Any) -> None:
+    judge = Judge([rule(f"{WHEN}\nhold = 2\nkeep = 3")])
+    seen = []
+    for second, drops in enumerate([1, 0, 1, 0, 0, 0, 0, 1, 1]):
+        moment = at(float(second), nic={"per_s": {"ring_drops": drops}})
+        seen.append(len(judge.judge(moment).findings))
+    assert seen == [0, 0, 1, 1, 1, 1, 0, 0, 1]
+
+
 def test_a_headless_window_shortens_the_wait(rule: Any) -> None:
     judge = Judge([rule(f"{WHEN}\nhold = 30")], window=2.0)
     judge.judge(at(0.0, nic={}))  # no rates yet

@@ -81,7 +81,7 @@ def test_a_process_whose_socket_holds_data_is_read(name: str) -> None:
 
 @pytest.mark.parametrize(("client", "read"), [
     ({}, 2), ({"bytes_acked": 9, "last_sent": 9000}, 2), ({"local_port": 40001}, 0),
-    ({"bytes_acked": 9, "last_sent": 4000}, 0), ({"last_received": 400}, 0),
+    ({"bytes_acked": 9, "last_sent": 4000}, 0), ({"last_received": 200}, 0),
     ({"bytes_received": 0}, 0),
 ])  # fmt: skip
 def test_a_process_that_owes_a_client_an_answer_is_read(client: Any, read: int) -> None:
@@ -90,6 +90,17 @@ def test_a_process_that_owes_a_client_an_answer_is_read(client: Any, read: int) 
     door = socket(2, state="listen", local_port=80)
     memory[sockets_tcp.Known].seen[b"door"] = (0, 0, door)  # type: ignore[attr-defined]
     assert len(threads.update(host(FILES), memory)) == read
+
+
+def test_a_connection_younger_than_the_list_of_descriptors_is_of_who_listens() -> None:
+    asked = {"bytes_received": 18, "last_sent": 5000, "last_received": 5000, "local_port": 80}
+    memory = seen(**asked, inode=103)  # nobody is known to hold it
+    listens = sockets_tcp.Known({
+        **memory[sockets_tcp.Known].seen,  # type: ignore[attr-defined]
+        b"door": (0, 0, socket(2, state="listen", local_port=80, inode=101)),
+    }, listening=frozenset((101,)))  # fmt: skip
+    memory[sockets_tcp.Known] = listens
+    assert {row.pid for row in threads.update(host(FILES), memory)} == {7}
 
 
 def test_a_process_that_moves_nothing_any_more_is_read_for_some_time() -> None:

@@ -203,7 +203,7 @@ SHUT = {**OURS, "send_q": 9000, "snd_wnd": 0}
 
 
 def stands(
-    waiting: waits.Row, *sockets: Any, moved: int = 0, ran: float = 0.0,
+    waiting: waits.Row, *sockets: Any, moved: int = 0, ran: float = 0.0, new: Any = (),
     other: waits.Row = thread(12, call="futex", kind="lock"),  # noqa: B008
 ) -> Program:  # fmt: skip
     """The program app[9], with connections that moved so many bytes since the reading before."""
@@ -215,7 +215,7 @@ def stands(
     past = [one._replace(bytes_acked=(one.bytes_acked or 0) - moved) for one in tcp]
     frame = Frame(0.0, 0.0, {
         "sockets_tcp": tuple(Entry(one, before=old, seconds=1.0)
-                             for one, old in zip(tcp, past, strict=True)),
+                             for one, old in zip(tcp, past, strict=True)) + new,
         "program_states": (Entry(program()), Entry(program(12, "db"))),
         "socket_owners": tuple(Entry(socket_owners.Row(inode, pid, name)) for inode, pid, name
                                in ((7, 9, "app"), (4, 9, "app"), (6, 9, "app"), (8, 9, "app"),
@@ -265,7 +265,7 @@ FLOCK = thread(call="flock", kind="lock", object="/run/lock", holders=(12,))
     (FLOCK, [{**CLIENT, "recv_q": 18}], 1),
     (FLOCK, [CLIENT, {**CLIENT, "inode": 8}], 1),  # one thread waits: the other may only send
     (FLOCK, [{**CLIENT, "bytes_acked": 90, "last_sent": 4000}], 0),  # it was answered
-    (FLOCK, [{**CLIENT, "last_received": 400}], 0),  # a moment ago
+    (FLOCK, [{**CLIENT, "last_received": 200}], 0),  # a moment ago
     (FLOCK, [{**CLIENT, "bytes_received": 0}], 0),  # it asked nothing
     (thread(state="T"), [CLIENT, {**CLIENT, "inode": 8}], 2),
     (READS, [CLIENT, {**GONE, "inode": 8}], 0),  # the server may answer late by design
@@ -275,6 +275,16 @@ def test_clients_without_an_answer_wait_for_a_program_that_is_held_up(
     waiting: waits.Row, clients: list[dict[str, Any]], connections: int
 ) -> None:
     assert stands(waiting, FIRST, *clients).connections == connections
+
+
+@pytest.mark.parametrize(("client", "connections"), [
+    ({}, 1), ({"last_received": 200, "last_sent": 200}, 0), ({"local_port": 81}, 0),
+])  # fmt: skip
+def test_a_client_that_came_since_the_last_reading_waits_for_who_listens(
+    client: dict[str, Any], connections: int
+) -> None:
+    new = socket(9, **{**CLIENT, "inode": 99, **client})  # its descriptor is not listed yet
+    assert stands(FLOCK, FIRST, new=(Entry(new),)).connections == connections
 
 
 @pytest.mark.parametrize(("waiting", "other", "connections"), [

@@ -36,8 +36,11 @@ TABLE: Final = Table(every=0.45, optional=True, memory="sockets")
 PROCESSES: Final = 32  # processes that are read
 THREADS: Final = 256  # threads that are read, of all processes together
 MOVED: Final = 2_000  # bytes that a socket moves between two readings: less is no traffic
-LATE: Final = 1000  # ms without an answer to a client
+LATE: Final = 300  # ms without an answer to a client: a person notices it
 _ROUNDS: Final = 30  # readings for which a process is read after it moved data
+LATER: Final = (
+    6  # readings for which a process is read after it owed an answer: it may owe again soon
+)
 
 
 Sockets = Mapping[bytes, sockets_tcp.Seen]
@@ -143,7 +146,8 @@ def _moving(memory: Memory) -> list[int]:
     for space, seen in ({0: sockets.seen} | others.seen).items():
         part = known.parts.get(space)
         if renewed or part is None or part.seen is not seen:
-            part, moved = _part(seen, part.seen if part is not None else {}, holders)
+            past = part.seen if part is not None else {}
+            part, moved = _part(seen, past, holders, known.doors)
             left |= dict.fromkeys(moved, _ROUNDS)
         left |= dict.fromkeys(part.waiting, _ROUNDS)
         parts[space] = part
@@ -159,17 +163,22 @@ def _moving(memory: Memory) -> list[int]:
             left[holders[udp.inode]] = _ROUNDS
     known.drops = {udp.inode: udp.drops for udp in datagrams}
     owing = (pid for part in parts.values() for pid in part.owing)
-    left = dict.fromkeys((*known.readers, *owing), 1) | left
+    left = dict.fromkeys(known.readers, 1) | dict.fromkeys(owing, LATER) | left
     chosen = sorted((pid for pid in left if str(pid) in held), key=lambda pid: -left[pid])
     known.rounds = {pid: left[pid] for pid in chosen[:PROCESSES]}
     return list(known.rounds)
 
 
-def _part(seen: Sockets, past: Sockets, holders: Mapping[int, int]) -> tuple[_Part, list[int]]:
-    """The sockets after a reading, and the processes that moved data since the one before."""
+def _part(
+    seen: Sockets, past: Sockets, holders: Mapping[int, int], opened: Mapping[int, list[int]]
+) -> tuple[_Part, list[int]]:  # fmt: skip
+    """The sockets after a reading, and the processes that moved data since the one before.
+
+    A connection that is younger than the list of descriptors is held by who listens at its port.
+    """
     waiting: dict[int, None] = {}
     owing: dict[int, None] = {}
-    doors = {row.local_port for *_, row in seen.values() if row.state == "listen"}
+    doors = {row.local_port: row.inode for *_, row in seen.values() if row.state == "listen"}
     moved = []
     for cookie, (*_, row) in seen.items():
         before = past.get(cookie)
@@ -177,12 +186,15 @@ def _part(seen: Sockets, past: Sockets, holders: Mapping[int, int]) -> tuple[_Pa
         if isinstance(row, PackedRow) and before is not None and _calm(row, before[2]):
             continue  # most sockets of a large host
         holder = holders.get(row.inode)
-        if holder is None or row.state == "listen":
+        if row.state == "listen":
+            continue
+        if not isinstance(row, PackedRow) and row.local_port in doors and _owes(row):
+            found = opened.get(doors[row.local_port], ()) if holder is None else (holder,)
+            owing |= dict.fromkeys(found)
+        if holder is None:
             continue
         if row.notsent or row.recv_q:
             waiting[holder] = None
-        if not isinstance(row, PackedRow) and row.local_port in doors and _owes(row):
-            owing[holder] = None
         if before is not None and not same and _amount(row) - _amount(before[2]) >= MOVED:
             moved.append(holder)
     return _Part(seen, tuple(waiting), tuple(owing)), moved

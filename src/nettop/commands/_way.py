@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--udp", action="store_true", help="with --to: datagrams, not TCP connections"
     )
     parser.add_argument(
-        "--oif", metavar="IF", type=_argument.word, default="",
+        "--oif", metavar="IF", type=_argument.word,
         help="with --to: the interface to which the socket is bound",
     )  # fmt: skip
 
@@ -117,7 +117,7 @@ def asked(args: argparse.Namespace) -> Flow:
         if origin and (":" in origin) != (":" in to):
             raise Refused(f"{origin} and {to} are of two address families", 2)
     protocol = "udp" if args.udp else "tcp"
-    return Flow(to, port, origin, arrives, args.mark, protocol, args.user, leaves=args.oif)
+    return Flow(to, port, origin, arrives, args.mark, protocol, args.user, leaves=args.oif or "")
 
 
 def document(source: Source, way: Way, frame: Frame) -> dict[str, object]:

@@ -39,20 +39,25 @@ class Connection(NamedTuple):
 
 
 def connections(frame: Frame, pids: Collection[int]) -> Mapping[int, Connection]:
-    """Those of these processes in this namespace, by inode."""
-    holders = {
-        row.inode: row.pid
-        for row in frame.rows("socket_owners") if row.pid is not None and row.pid in pids
-    }  # fmt: skip
+    """Those of these processes in this namespace, by inode.
+
+    One that is younger than the list of descriptors is held by who listens at its port.
+    """
+    known = {row.inode: row.pid for row in frame.rows("socket_owners")}
+    holders = {inode: pid for inode, pid in known.items() if pid is not None and pid in pids}
     if not holders:
         return {}
-    doors: set[int] = set()
-    own: list[Entry[TcpRow]] = []
-    for entry in frame.tables.get("sockets_tcp", ()):
-        if entry.now.state == "listen":
-            doors.add(entry.now.local_port)
-        elif entry.now.inode in holders and entry.now.state in _OPEN:
-            own.append(entry)
+    entries = frame.tables.get("sockets_tcp", ())
+    doors = {one.now.local_port: one.now.inode for one in entries if one.now.state == "listen"}
+    open_ = [one for one in entries if one.now.state in _OPEN]
+    for row in (one.now for one in open_):
+        if (
+            row.inode
+            and row.inode not in known
+            and (by := holders.get(doors.get(row.local_port, 0)))
+        ):
+            holders[row.inode] = by
+    own = [one for one in open_ if one.now.inode in holders]
     others = _others(frame, own)
     return {
         one.now.inode: _connection(one, holders[one.now.inode], doors, others) for one in own
@@ -101,6 +106,7 @@ def _connection(
     sent, received = row.last_sent, row.last_received
     opened = row.local_port not in doors
     rests = entry.rate("bytes_acked") == 0 == entry.rate("bytes_received")
+    rests = rests or (not entry.rated and min(sent or 0, received or 0) >= LATE)  # a new one
     asked = None if sent is None or received is None else sent < received
     if not row.bytes_received and (row.bytes_sent or (row.bytes_acked or 0) > SYN):
         asked = True  # both times are that of the handshake where the first question follows it

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from ...facts import Facts
 from ...facts.kinds import kinds
@@ -55,6 +55,14 @@ class Judgement:
         return self._silent()
 
 
+class _Kept(NamedTuple):
+    """When a rule with `keep` held at last, and its finding of that moment."""
+
+    at: float
+    keep: float
+    found: Found | None = None
+
+
 class Judge:
     """Judges frame after frame; keeps since when rules hold, and values of earlier moments."""
 
@@ -78,6 +86,7 @@ class Judge:
         self._earlier = _earlier(self._judged)
         self._before = frozenset(name for rule in self.rules for name in rule.yields)
         self._since: dict[On, float] = {}
+        self._kept: dict[On, _Kept] = {}
         self._at: float | None = None
         self._past = Past()
         self._rested = Rested()
@@ -97,6 +106,7 @@ class Judge:
         began = facts.at if self._at is None else self._at  # rates cover the time since then
         rows = _Rows(moment, fresh)
         since: dict[On, float] = {}
+        true: list[tuple[Judged, str]] = []
         held: list[tuple[Judged, object, str, bool]] = []
         yields = Yields(self._before)
         for alike in self._alike:
@@ -104,6 +114,7 @@ class Judge:
                 rule = judged.rule
                 target = alike.label(row[0])
                 since[rule.id, target] = self._since.get((rule.id, target), began)
+                true.append((judged, target))
                 wait = rule.hold if self.window is None else min(rule.hold, self.window)
                 if facts.at - since[rule.id, target] + slack < wait:
                     continue
@@ -111,8 +122,13 @@ class Judge:
                 if not mutes:
                     yields.add(rule, target, row[0])
                 held.append((judged, row[0], target, mutes))
+        kept = {key: one for key, one in self._kept.items()
+                if key not in since and facts.at - one.at <= one.keep}  # fmt: skip
+        since |= {key: self._since[key] for key in kept}
+        found = [one.found for one in kept.values() if one.found is not None]
+        self._kept = kept | {(one.rule.id, target): _Kept(facts.at, one.rule.keep)
+                             for one, target in true if one.rule.keep}  # fmt: skip
         self._since, self._at = since, facts.at
-        found: list[Found] = []
         muted: list[Found] = []
         instead: dict[On, str] = {}
         for judged, fact, target, mutes in held:
@@ -124,6 +140,8 @@ class Judge:
                 finding = _finding(judged, moment, fact, target, seconds)
                 finding = self._weighed(finding, rule, fact, facts)
                 group.append(Found(rule, fact, finding))
+                if rule.keep and not mutes:
+                    self._kept[rule.id, target] = _Kept(facts.at, rule.keep, group[-1])
             else:
                 instead[rule.id, target] = other
         below = _below(facts.nics)

@@ -25,8 +25,8 @@ from .written import RuleError, Table, Written, written
 T = TypeVar("T")
 _KEYS: Final = (
     "title", "severity", "critical", "harmless", "over", "when", "why", "source", "links",
-    "profiles", "hold", "unless", "yields", "after", "show", "relieves", "expected", "gain",
-    "limits", "fix", "test",
+    "profiles", "hold", "keep", "unless", "yields", "after", "show", "relieves", "expected",
+    "gain", "limits", "fix", "test",
 )  # fmt: skip
 _OLDER: Final = ("encodes", "competing", "safety")  # no longer written, and still read
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note", "because", "if")
@@ -71,6 +71,7 @@ class _Builder:
         self.one_of("over", self.over, kinds())
         self.limits = self.thresholds()
         self.within("hold", 0.0, 86400.0)
+        self.within("keep", 0.0, 86400.0)
         self.within("gain", 0.0, 1e6)
         return Rule(
             id=self.id,
@@ -85,6 +86,7 @@ class _Builder:
             links=self.links(),
             profiles=self.names("profiles", PROFILES),
             hold=float(self.data.get("hold", 0)),
+            keep=float(self.data.get("keep", 0)),
             unless=tuple(self.each("unless", self.unless)),
             yields=tuple(self.list_of("yields")),
             after=tuple(self.list_of("after")),

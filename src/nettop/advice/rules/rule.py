@@ -18,6 +18,8 @@ of one file (at the end). Keys (* marks required keys):
     profiles  bulk-lan bulk-wan latency capture server; default all
     hold      seconds for which `when` must be true (default 0); 3 or more for a rate of the last
               second; 0 where `events` counts
+    keep      seconds for which what held counts as if it held on (default 0): of a state that
+              comes and goes, as a lock that others hold for most of the time
     unless    [{ when = "…", say = "why there is no finding" }]; an unknown condition also prevents
               the finding: write known(x) and … to avoid this
     yields    ids of more specific rules: no finding where one of them holds on the same target,
@@ -194,6 +196,7 @@ class Rule:
     links: frozenset[str] | None = None  # None: every kind
     profiles: frozenset[str] | None = None  # None: every profile
     hold: float = 0.0
+    keep: float = 0.0
     unless: tuple[Unless, ...] = ()
     yields: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
