@@ -11,7 +11,7 @@ import pytest
 from nettop.collect import namespaces, netns_children
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import attribute
-from nettop.host.request import Request, Space
+from nettop.host.request import Request
 
 
 def message(kind: int, body: bytes) -> bytes:
@@ -47,8 +47,7 @@ class Host:
 
 def test_what_rides_on_an_interface_of_another_namespace_is_listed_with_its_addresses() -> None:
     known = namespaces.Known(read=True)
-    known.rows = {n: namespaces.Row(n, f"c{n}", 70 + n, 1) for n in (7, 8)}
-    known.spaces = [Space(f"/proc/{70 + n}/ns/net", n) for n in (7, 8)]
+    known.others = {n: namespaces.Row(n, f"c{n}", 70 + n, 1) for n in (7, 8)}
     host: Any = Host()
     assert netns_children.update(host, {namespaces.Known: known}) == [
         netns_children.Row(7, "eth0", "macvlan", 2, "c7", 77, ("10.0.0.50",))

@@ -51,6 +51,7 @@ class Known:
     by_pid: dict[str, int] = field(default_factory=dict)  # inode; _CLOSED: not to be read
     spaces: list[Space] = field(default_factory=list)
     rows: dict[int, Row] = field(default_factory=dict)  # by inode
+    others: dict[int, Row] = field(default_factory=dict)  # the same where this one is not the first
 
 
 def known_of(memory: Memory) -> Known:
@@ -83,26 +84,33 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     for pid, inode in known.by_pid.items():
         spaces.setdefault(inode, []).append(int(pid))
     closed = len(spaces.pop(_CLOSED, ()))
-    if not _outermost(own, spaces, closed, known.by_pid.get("1", _CLOSED)):
-        known.spaces, known.rows = [], {}
-        return []
+    first = _outermost(own, spaces, closed, known.by_pid.get("1", _CLOSED))
     spaces.pop(own, None)
     most = sorted(spaces.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST]
     mounts = mounted_names(_sysfs.word(source, "/proc/self/mountinfo")) if most else {}
     rows = []
     for inode, members in most:
-        old, first = known.rows.get(inode), min(members)
-        same = old is not None and old.pid == first
+        old, pid = known.others.get(inode), min(members)
+        same = old is not None and old.pid == pid
         mount = mounts.get(inode)
-        name = old.name if old is not None and same else name_of(source, first, mount)
+        name = old.name if old is not None and same else name_of(source, pid, mount)
         mounted = bool(name) and name == mount
-        rows.append(Row(inode, name or f"net:[{inode}]", first, len(members), mounted))
-    known.rows = {row.inode: row for row in rows}
-    known.spaces = [Space(f"/proc/{row.pid}/ns/net", row.inode) for row in rows]
+        rows.append(Row(inode, name or f"net:[{inode}]", pid, len(members), mounted))
+    known.others = {row.inode: row for row in rows}
+    if not first:
+        known.spaces, known.rows = [], {}
+        return []
+    known.rows = known.others
+    known.spaces = [space_of(row) for row in rows]
     why = _unseen(closed, len(spaces) - len(rows), sum(map(len, spaces.values())), rows)
     if later:
         return Unfinished(rows, _pids.left(len(later), len(pids), "network namespaces"))
     return Partly(rows, why) if why else rows
+
+
+def space_of(row: Row) -> Space:
+    """The namespace, to be asked."""
+    return Space(f"/proc/{row.pid}/ns/net", row.inode)
 
 
 def _unseen(closed: int, left: int, members: int, rows: Sequence[Row]) -> str:

@@ -8,6 +8,7 @@ What the host itself sends by the lower interface leaves by the wire, and none o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from ..frame.fields import gauge, label
@@ -38,13 +39,15 @@ class Row:
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """The rows of each namespace that may be entered; OSError if they are not known."""
+    """The rows of each namespace that may be entered; OSError if they are not known.
+
+    This one may be that of a container too, whose interface others ride on.
+    """
     rows: list[Row] = []
-    known = namespaces.known_of(memory)
-    for space in known.spaces[:MOST]:
+    for place in islice(namespaces.known_of(memory).others.values(), MOST):
         try:
-            rows += _read(Inside(source, space), known.rows[space.inode])
-        except (OSError, ValueError, KeyError):  # it ended, or may not be entered
+            rows += _read(Inside(source, namespaces.space_of(place)), place)
+        except (OSError, ValueError):  # it ended, or may not be entered
             continue
     return rows
 
