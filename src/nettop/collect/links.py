@@ -23,7 +23,9 @@ _UP, _LOOPBACK, _RUNNING, _NOARP, _PROMISC = 0x1, 0x8, 0x40, 0x80, 0x100
 _OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 _XDP: Final = {1: "driver", 2: "generic", 3: "offload", 4: "multi"}
 _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
-_PORT: Final = {1: Field("state", "B"), 33: Field("isolated", "B")}  # IFLA_BRPORT_*
+_PORT: Final = {  # IFLA_BRPORT_*
+    1: Field("state", "B"), 9: Field("floods", "B"), 33: Field("isolated", "B"),
+}  # fmt: skip
 _STATES: Final = ("disabled", "listening", "learning", "forwarding", "blocking")  # BR_STATE_*
 
 
@@ -52,6 +54,9 @@ class Row:
     port_state: str | None = maybe("state of a bridge port: forwarding blocking listening …")
     isolated: bool | None = maybe(
         "a bridge port that exchanges no frames with other isolated ports"
+    )
+    floods: bool | None = maybe(
+        "a bridge port that sends frames to addresses of which the bridge has no entry"
     )
     link: str | None = maybe("lower interface (VLAN) or peer (veth), if in this namespace")
     peer: int | None = maybe("index of the peer, in another namespace")
@@ -122,6 +127,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
     port = info.get("slave_data", b"") if info.get("slave_kind") == "bridge" else b""
     bridged = decode(port, 0, len(port), _PORT)
     forwards, apart = bridged.get("state"), bridged.get("isolated")
+    floods = bridged.get("floods")
     state = values.get("operstate")
     xdp = values.get("xdp", {})
     carrier = values.get("carrier")
@@ -150,6 +156,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         slave_kind=info.get("slave_kind"),
         port_state=_STATES[forwards] if forwards is not None and forwards < 5 else None,
         isolated=bool(apart) if apart is not None else None,
+        floods=bool(floods) if floods is not None else None,
         link=below if below != values["name"] else None,
         peer=values.get("link") if elsewhere is not None else None,
         link_netns=elsewhere,

@@ -90,12 +90,12 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     mounts = mounted_names(_sysfs.word(source, "/proc/self/mountinfo")) if most else {}
     rows = []
     for inode, members in most:
-        old, pid = known.others.get(inode), min(members)
-        same = old is not None and old.pid == pid
+        old, leader = known.others.get(inode), min(members)
+        same = old is not None and old.pid == leader
         mount = mounts.get(inode)
-        name = old.name if old is not None and same else name_of(source, pid, mount)
+        name = old.name if old is not None and same else name_of(source, leader, mount)
         mounted = bool(name) and name == mount
-        rows.append(Row(inode, name or f"net:[{inode}]", pid, len(members), mounted))
+        rows.append(Row(inode, name or f"net:[{inode}]", leader, len(members), mounted))
     known.others = {row.inode: row for row in rows}
     if not first:
         known.spaces, known.rows = [], {}

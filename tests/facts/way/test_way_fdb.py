@@ -49,6 +49,22 @@ def test_an_entry_that_was_set_by_hand_is_trusted_unseen(row: Row, says: str) ->
         assert any(one.saw.endswith("leave by b0, a port of x0") for one in way.of(PASSES))
 
 
+@pytest.mark.parametrize(("floods", "known", "stops"), [
+    (False, (), True), (True, (), False), (None, (), False), (False, (entry(),), False),
+])  # fmt: skip
+def test_a_bridge_that_does_not_flood_needs_an_entry(
+    floods: bool | None, known: Any, stops: bool
+) -> None:
+    way = walked("bridge", *known, floods=floods)
+    assert (way.decider is not None) is stops
+    if way.decider is not None:
+        assert way.decider.saw == (
+            f"the bridge x0 has no entry for {MAC}, with which {TO} answers, and sends frames to "
+            "unknown addresses not to b0 (flood off)"
+        )
+        assert way.decider.change.startswith("bridge link set dev b0 learning on flood on; or ")
+
+
 def test_an_entry_of_a_port_that_is_down() -> None:
     other = link("c0", 4, master="x0", slave_kind="bridge", port_state="forwarding")
     seen = frame(

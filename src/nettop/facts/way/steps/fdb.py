@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ....collect.links import Row as LinkRow
 
 PLACE: Final = 75
+MOST: Final = 3  # ports that are named
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -24,6 +25,7 @@ def look(leg: Leg) -> Iterator[Step]:
     hop, host = leg.hop, leg.host
     if leg.role == BRIDGED:
         yield from _returned(leg)
+        yield from _unknown(leg, hop.interface or "", leg.flow.hardware)
         return
     link = host.links.get(hop.interface or "")
     if hop.kind != "unicast" or link is None:
@@ -39,9 +41,36 @@ def look(leg: Leg) -> Iterator[Step]:
     if link.kind == "vxlan":
         yield from _tunnelled(leg, link, entry.hardware)
         return
+    yield from _unknown(leg, link.interface, entry.hardware)
     for row in host.frame.rows("fdb"):
         if row.hardware == entry.hardware and row.master == link.interface and not row.remote:
             yield from _bridged(leg, row)
+
+
+def _unknown(leg: Leg, bridge: str, hardware: str) -> Iterator[Step]:
+    """A bridge without an entry for the address: its ports that flood get the frame (br_flood()).
+
+    One that learns has an entry while the host sends.
+    """
+    host = leg.host
+    if (
+        not hardware
+        or host.unread("fdb")
+        or any(row.hardware == hardware and row.master == bridge for row in host.frame.rows("fdb"))
+    ):
+        return
+    links = host.links.values()
+    ports = [one for one in links if one.master == bridge and one.interface != leg.question.arrives]
+    shut = [one.interface for one in ports if one.floods is False]
+    if shut:
+        to = leg.hop.gateway or leg.question.to
+        yield Step(
+            "fdb", STOPS if len(shut) == len(ports) else SUSPECT, f"the bridge {bridge} has no "
+            f"entry for {hardware}, with which {to} answers, and sends frames to unknown addresses "
+            f"not to {' and '.join(shut[:MOST])} (flood off)", f"bridge -d link show dev {shut[0]}",
+            f"bridge link set dev {shut[0]} learning on flood on; or bridge fdb add {hardware} dev "
+            f"{shut[0]} master static",
+        )  # fmt: skip
 
 
 def _returned(leg: Leg) -> Iterator[Step]:
