@@ -17,18 +17,21 @@ ONE, TWO, THREE = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
 
 
 def entry(
-    hardware: str, address: str = "10.0.0.7", state: int = REACHABLE, index: int = 2
-) -> bytes:
+    hardware: str, address: str = "10.0.0.7", state: int = REACHABLE, index: int = 2,
+    updated: int = 10_000,
+) -> bytes:  # fmt: skip
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     head = struct.pack("=BxxxiHBB", family, index, state, 0, 1)
     body = attribute(1, socket.inet_pton(family, address))
-    return message(28, head + body + attribute(2, bytes.fromhex(hardware.replace(":", ""))))
+    times = attribute(3, struct.pack("=IIII", 0, 0, updated, 1))
+    return message(28, head + body + attribute(2, bytes.fromhex(hardware.replace(":", ""))) + times)
 
 
 def seen(*answers: bytes) -> list[list[rivals.Row]]:
     memory, rows = Memory(), []
-    for answer in answers:
+    for second, answer in enumerate(answers):
         source = Fake({"route/links": link(2, "eth0"), "route/neighbours": answer})
+        source.at = float(second)
         rows.append(list(rivals.update(source, memory)))
     return rows
 
@@ -38,6 +41,19 @@ def test_an_address_that_comes_back_has_a_rival() -> None:
     assert seen(entry(ONE), entry(TWO, state=STALE), entry(ONE), entry(ONE)) == [
         [], [], [row], [row],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ages", "found"), [
+    ((20, 40, 60, 30), [0, 0, 0, 1]),  # changed between each two readings
+    ((20, 40, 140, 30), [0, 0, 0, 0]),
+    ((20, 40, 60, 130), [0, 0, 0, 0]),
+])  # fmt: skip
+def test_two_that_announce_themselves_in_step_with_the_readings(
+    ages: tuple[int, ...], found: list[int]
+) -> None:
+    rows = seen(*(entry(ONE, updated=age) for age in ages))
+    assert [len(one) for one in rows] == found
+    assert all(row.hardware == f"{ONE} and another" for one in rows for row in one)
 
 
 def test_a_standby_that_takes_over_is_no_rival() -> None:
