@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rule_shares
 from sentences import no_fault
 
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.judge.judge import Judge
 from nettop.advice.language.syntax import path_of
 from nettop.advice.language.words import Phraser
 from nettop.advice.rules.load import load
@@ -93,3 +96,27 @@ def test_every_rate_beside_a_fixed_number_has_a_reason() -> None:
     found = {rule.id for rule in RULES if _fixed(rule)}
     no_fault(f"{name}: judge it by share(lost, through)" for name in sorted(found - known))
     no_fault(f"{name}: it has no fixed rate now" for name in sorted(known - found))
+
+
+GROUP = {"id": "NOT_SPECIFIED/ip_rcv_finish_core", "reason": "NOT_SPECIFIED", "packets": 1200,
+         "kind": "turned away", "means": "Nobody", "advice": "a", "per_s": 300.0}  # fmt: skip
+INVALID = {"id": "ip/filter/forward/2", "limited": False, "drops": 50.0, "share": 0.47,
+           "tests": "ct state invalid"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "severity"), [
+    ({"drop": {**GROUP, "wanted": True}, "host": {"udp_in": 0.2}}, "critical"),
+    ({"drop": {**GROUP, "wanted": True}, "host": {"udp_in": 300.0}}, "advice"),
+    ({"drop": GROUP, "host": {"udp_in": 0.2}}, "advice"),
+    ({"firewall": INVALID}, "critical"),
+    ({"firewall": {**INVALID, "share": 0.02}}, "info"),
+    ({"firewall": {**INVALID, "tests": ""}}, "info"),
+])  # fmt: skip
+def test_where_nothing_gets_through_it_is_critical(table: dict[str, Any], severity: str) -> None:
+    judge = Judge([one for one in RULES if one.id in ("packets-turned-away", "firewall-drops")])
+    found = [
+        one
+        for second in range(3)
+        for one in judge.judge(facts(table, "server", float(second))).findings
+    ]
+    assert {one.severity for one in found} == {severity}

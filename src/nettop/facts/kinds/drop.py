@@ -50,6 +50,7 @@ class Drop:
     nic: str | None = maybe("the interface where most are dropped")
     filters: str = gauge("rules of nf_tables, or filters of tc, that drop", default="")
     rules: tuple[str, ...] = gauge("their names", default=())
+    wanted: bool = gauge("to a group, and a program of this host has the port", default=False)
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = maybe("packets dropped", "packets/s")
 
@@ -98,7 +99,8 @@ def _drop(
     reason: str, place: str, entries: list[Entry[Any]], host: Host,
     programs: Mapping[tuple[str, str], str],
 ) -> Drop:  # fmt: skip
-    words = drop_reasons.words(reason, place, _to([entry.now for entry in entries]))
+    group = _to([entry.now for entry in entries])
+    words = drop_reasons.words(reason, place, group)
     places, nics, ends = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     for row in (entry.now for entry in entries):
         places[row.protocol, _port(host, row)] += row.packets
@@ -116,6 +118,7 @@ def _drop(
         advice=_ETH0.sub(nic or "eth0", words.advice),
         rule=words.rule, whose=few(whose), ports=tuple(ports[:MOST]), of=most(ends) or None,
         nics=most(nics), nic=nic,
+        wanted=group == "multicast" and any(place in programs for place in foremost[:1]),
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
     )  # fmt: skip
