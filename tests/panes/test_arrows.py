@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from scenes import big, storied
+from dataclasses import replace
 
+import pytest
+from folded import folded
+from scenes import RING, SACK, big, storied
+
+from nettop.advice.rules.rule import Finding
 from nettop.panes import page
 from nettop.tui.keys import press
+from nettop.tui.mouse import selected
+from nettop.views.past import History
 from nettop.views.scene import Scene
 from nettop.views.view import View
 
@@ -93,3 +99,41 @@ def order(scene: Scene, size: tuple[int, int]) -> tuple[str, ...]:
     from nettop.panes import overviewrows
 
     return overviewrows.items(scene, page.painted(scene, View(), *size))
+
+
+def seen_for(seconds: int, *found: Finding) -> Scene:
+    """A host whose receive ring limits since it is looked at."""
+    begun = storied()
+    past = History(tuple(one for one in begun.past.fine if one.wall >= begun.wall - seconds))
+    return replace(begun, findings=found, ended=(), past=past)
+
+
+MILDER = replace(RING, id="milder@eth0", severity="warning")
+
+
+@folded(
+    "seconds, found, first",
+    [
+        (3, (SACK,), ""),  # the finding of what limits does not hold yet
+        (3, (MILDER, SACK), ""),  # a more severe one may come
+        (5, (MILDER, SACK), MILDER.id),
+        (3, (RING, SACK), RING.id),
+        (12, (SACK,), SACK.id),  # it has none
+    ],
+)
+def test_the_cursor_waits_for_the_finding_of_what_limits(
+    seconds: int, found: tuple[Finding, ...], first: str
+) -> None:
+    scene = seen_for(seconds, *found)
+    for size in SIZES:
+        view = page.painted(scene, View(), *size)
+        assert view.spot.on == first
+        chosen = [row for row in page.compose(scene, View(), *size)[:-1] if selected(row)]
+        assert bool(chosen) is bool(first)
+        assert page.compose(scene, View(), *size) == page.compose(scene, view, *size)
+        assert press("down", None, view, scene)[0].spot.on
+
+
+def test_the_cursor_stays_where_it_is_when_that_finding_comes() -> None:
+    view = page.painted(seen_for(12, SACK), View(), 120, 40)
+    assert page.painted(seen_for(14, RING, SACK), view, 120, 40).spot.on == SACK.id

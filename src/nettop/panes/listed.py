@@ -20,7 +20,7 @@ from ..views.build import may_mute, mutes
 from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene, once
 from ..views.stages import foremost, moves
-from ..views.view import View, under
+from ..views.view import View
 from .frame import filled, inside, part
 from .parts import clock, listing, section, severity
 
@@ -204,7 +204,7 @@ def finding_lines(
     """
     every = standing(scene)
     inner = inside(width, framed=framed)
-    cursor = under(tuple(one.id for one in every), view.spot)
+    cursor = next((at for at, one in enumerate(every) if one.id == view.spot.on), -1)
     longest = max((len(one.id) for one in every), default=0)
     shared = alike(every)
     rows = [

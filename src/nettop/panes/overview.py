@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from ..advice.rules.severity import CRITICAL
 from ..facts.flow_words import rate, together
 from ..facts.limits import SECONDS, Limit
 from ..terms.text import Line, cells, crop, fit, fit_line, line, text_of
@@ -12,8 +13,8 @@ from ..terms.units import per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.past import lost
 from ..views.scene import IN_FORCE, Scene, nic_of
-from ..views.stages import foremost, moves
-from ..views.view import View, under
+from ..views.stages import at_fault, foremost, moves
+from ..views.view import View
 from . import corelist, ends, flowlist, graph, grid, interfaces, limit, listed, loads, overviewrows
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
@@ -36,13 +37,26 @@ MOST_LOADS: Final = 13  # lines of the load over time
 TELLS: Final = 20  # lines from which the measurement of the limit is told whole, if it fits in
 MORE: Final = 2  # further lines, which the graph has else
 SHORT: Final = 3  # lines of a list at the least
+SETTLED: Final = 4.0  # seconds after which the first finding of what limits is the one
 AXIS: Final = re.compile("now|┴")  # in the time axis of the graph
 
 
 def start(scene: Scene, view: View) -> str:
-    """The finding of what limits, which the headline names; else the first one."""
+    """The finding of what limits, which the headline names; else the first one.
+
+    The cursor stays where it is once it is there. So in the first seconds it waits for the finding
+    of what this host limits, which must have held for some time, and for a more severe one.
+    """
     found = foremost(scene, view)
     named = limit.related(scene, found) if found is not None else None
+    measured = limit.unknown(scene) is None
+    if named is not None or (measured and (found is None or not at_fault(found))):
+        wait = 0.0 if named is None or named.severity == CRITICAL else SETTLED
+    else:
+        wait = SECONDS
+    seen = scene.past.fine
+    if seen and scene.wall - seen[0].wall < wait:
+        return ""
     return named.id if named is not None else next(iter(finding_ids(scene)), "")
 
 
@@ -176,11 +190,10 @@ def answer(
         return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)
-    every = listed.standing(scene)
-    at = under(tuple(one.id for one in every), view.spot)
+    one = next((one for one in listed.standing(scene) if one.id == view.spot.on), None)
     keys: Line = ()
-    if finding is not None and 0 <= at < len(every) and every[at].id == finding.id:
-        keys = line((listed.keys_of(scene, every[at]), "key"))
+    if finding is not None and one is not None and one.id == finding.id:
+        keys = line((listed.keys_of(scene, one), "key"))
     counted = tall and limit.counts(scene, found)
     words = [
         *limit.verdict(found, width, keys, scene.peer, counted=counted, more=more),

@@ -291,6 +291,8 @@ def compose(
 ) -> list[Line]:
     """The screen: exactly `height` lines of exactly `width` cells; `guide` has the help's rows."""
     width, height = max(1, width), max(1, height)
+    if not view.spot.on:  # the row to which `painted` binds it has the cursor in this frame
+        view = cursor.bound(view, scene)
     framed = _framed(width, height)
     extra, body_rows, question_rows = _rooms(scene, view, width, height)
     question: list[Line] = []
