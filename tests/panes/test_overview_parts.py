@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from pane_text import words
-from scenes import big, lossy, storied
+from scenes import RING, big, lossy, storied
 
 from nettop.advice.rules.rule import Silent
 from nettop.facts.kinds.nic import Counters
@@ -25,7 +25,7 @@ from nettop.panes import (
 )
 from nettop.terms.text import text_of
 from nettop.views.past import History
-from nettop.views.scene import Ended, Note, SceneOrigin
+from nettop.views.scene import Ended, JournalEntry, Note, RunningTest, SceneOrigin
 from nettop.views.view import View
 
 RECORDING = SceneOrigin("recording", "web1")
@@ -204,3 +204,24 @@ def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:
     assert f"; {len(ended)} ended" in words(
         listed.finding_lines(calm, View(), 100, 2, framed=False)
     )
+
+
+def test_a_finding_that_is_over_is_told_in_the_past() -> None:
+    scene = lossy()
+    ended = replace(scene, findings=(), ended=(Ended(RING, (), scene.wall),), journal=())
+    made = JournalEntry("1", scene.wall, "ring.rx@eth0", "256", "512", "applied", RING.id)
+    done = replace(ended, journal=(made,))
+    view = View(pane="advisor", fold_idle=False).at(on=RING.id)
+    for one, over in ((scene, False), (ended, True), (done, True)):
+        told = [text_of(row) for row in page.compose(one, view, 120, 60)]
+        assert any(f"was: {RING.title[:12]}" in row for row in told) is over
+        assert any("WAS SEEN HERE" in row for row in told) is over
+        assert any("WHAT TO DO" in row for row in told) is not over
+    assert "was: " in "\n".join(map(text_of, page.compose(done, View(), 120, 40)))
+
+
+def test_while_the_first_test_runs_the_results_say_so() -> None:
+    now = RunningTest("prove ring.rx@eth0", 3.0, 60.0)
+    scene = replace(lossy(), results=(), progress=now)
+    shown = "\n".join(map(text_of, page.compose(scene, View(pane="tests"), 120, 40)))
+    assert "none yet: prove ring.rx@eth0 is being measured" in shown

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 from scenes import RING, storied
 
 from nettop import panes
+from nettop.panes.hints import READING
+from nettop.terms.text import text_of
 from nettop.tui import keys
 from nettop.tui.keys import Ask
 from nettop.tui.notes import HARMLESS, REFUSED
@@ -129,6 +132,35 @@ async def test_the_form_of_a_test_cannot_be_filled_in() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("enter", *"id", "enter")
         assert app.view.form == {}
+
+
+# fmt: off
+CHANGING = re.compile(r"[aupsmexSwc] (apply|prove|undo|persist|mute|unmute|export|write|move)"
+                      r"|Enter (set|sets|start|edit|repeat)\b|[uc] undoes it|m unmutes it")
+# fmt: on
+
+
+def test_no_key_is_offered_that_such_a_screen_refuses() -> None:
+    usual, barred = storied(), replace(storied(), barred=READING)
+    offered = []
+    for name in panes.names():
+        for row in panes.pane(name).items(usual, View(pane=name)) or ("",):
+            for size in ((80, 24), (120, 40)):
+                view = View(pane=name).at(on=row)
+                offered += [text for one in panes.page.compose(usual, view, *size)
+                            if (text := CHANGING.search(text_of(one)))]  # fmt: skip
+                for one in panes.page.compose(barred, view, *size):
+                    assert not CHANGING.search(text_of(one)), f"{name} {row}: {text_of(one)}"
+    assert len(offered) > 99
+
+
+def test_in_a_namespace_nothing_is_offered_to_be_persisted() -> None:
+    for bars, told in ((frozenset[str](), True), (frozenset(("persist",)), False)):
+        scene = replace(storied(), barred=bars)
+        view = View(pane="advisor").at(on=RING.id)
+        shown = "\n".join(text_of(row) for row in panes.page.compose(scene, view, 120, 40))
+        assert ("s persist" in shown) is told
+        assert "a apply" in shown
 
 
 def test_copying_and_the_screen_itself_are_left() -> None:

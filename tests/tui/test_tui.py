@@ -64,6 +64,7 @@ async def test_a_paste_fills_an_open_field_and_presses_no_key() -> None:
         await pilot.pause()
         assert app.view.typing
         assert app.view.spot.filter == "iperf3 q"
+        assert app.scene.notes == ()  # what was refused before is over
 
 
 async def test_control_c_quits() -> None:

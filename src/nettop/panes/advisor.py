@@ -108,7 +108,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
             Hint("Enter", "source", "enter"), Hint("n", "next", "next_detail"),
             Hint("Esc", "back", "escape"),
         )  # fmt: skip
-    mute = () if scene.origin and not scene.distant else (Hint("m", "mute", "mute"),)
+    mute = () if scene.fixed or scene.plays else (Hint("m", "mute", "mute"),)
     known = (Hint("Enter", "read", "enter"), *mute) if here else ()
     return (*known, Hint("/", "filter", "filter"))
 
@@ -133,12 +133,12 @@ def cite(source: Cite, width: int, role: str) -> list[Line]:
     return paragraph(citation(source) + because, width, role, 4)
 
 
-def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
+def remedy(finding: Finding, scene: Scene, width: int, title: str) -> list[Line]:
     """The fix: commands, what they change, their risk; advice in words."""
     out: list[Line] = []
     steps = scene.steps(finding.id)
     if steps or finding.advice:
-        out.append(section("WHAT TO DO", keys_of(finding, scene) if steps else "", width))
+        out.append(section(title, keys_of(finding, scene) if steps else "", width))
     for step in steps:
         out.append(
             line(("  # " if not step.because else "  ", "dim"), (step.shell or step.setting, "key"))
@@ -168,33 +168,21 @@ def keys_of(finding: Finding, scene: Scene) -> str:
     if finding.host:
         there = f"y copy, for {finding.host}"
         return f"a apply there  p prove  {there}" if sure else f"an experiment: p prove  {there}"
-    return "a apply  p prove  y copy  s persist" if sure else "an experiment: p prove  y copy"
+    lasts = "  s persist" * ("persist" not in scene.barred)
+    return f"a apply  p prove  y copy{lasts}" if sure else "an experiment: p prove  y copy"
 
 
-def likelihood(finding: Finding, scene: Scene) -> str:
-    """What proofs on this host say about the fix of a rule; "" where it has nothing to prove."""
-    proofs = [
-        one for one in scene.results
-        if one.tool == "prove" and one.title.partition("@")[0] == finding.rule and one.verdict
-    ]  # fmt: skip
-    if proofs:
-        better = sum(one.verdict == "better" for one in proofs)
-        last = max(proofs, key=lambda one: one.wall)
-        many = "s" * (len(proofs) > 1)
-        return f"better in {better} of {len(proofs)} proof{many} here; the last {last.middle:+.0%}"
-    return "not yet tested here: p" if finding.wanted else ""
-
-
-def state(one: Listed, width: int) -> list[Line]:
+def state(one: Listed, width: int, *, fixed: bool = False) -> list[Line]:
     """The state of a finding that is done, ended or muted, and what can be done."""
     mark, role = listed.MARKS[one.state]
     if one.state == "muted":
-        text = "muted: still evaluated. m unmutes it"
+        text = "muted: still evaluated" + ". m unmutes it" * (not fixed)
         return [fit_line(line((f" {mark} {text}", role)), width)]
     ended = f"{mark} over since {clock(one.wall)}"
     out = [line((f" {ended}", role if one.state == "done" else "warn"))]
     for entry in one.changes:
-        text = f"{entry.setting}: {entry.before} → {entry.after}, journal {entry.id}; u undoes it"
+        text = f"{entry.setting}: {entry.before} → {entry.after}, journal {entry.id}"
+        text += "; u undoes it" * (not fixed)
         out += paragraph(text, width, "good", 3)
     return out
 
@@ -223,13 +211,13 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
     `on` is the number of the figure under the cursor.
     """
     finding = one.finding
-    out: list[Line] = state(one, width) if one.state else []
+    out: list[Line] = state(one, width, fixed=scene.fixed) if one.state else []
     if finding is None:
         return [*out, line(f"   {one.id}", ("   does not hold now", "dim"))]
     mark, role = severity(finding)
-    over = one.state in ("done", "ended")
+    over = one.state in listed.OVER
     since = "" if over else f"  for {seconds(round(finding.held))} "
-    texts = wrap(finding.title, max(20, width - 3 - cells(since)))
+    texts = wrap(listed.titled(one), max(20, width - 3 - cells(since)))
     head, *more = [line((f" {mark if not at else ' '} {text}", "" if over else role))
                    for at, text in enumerate(texts)]  # fmt: skip
     out += [ends(head, line((since, "dim")), width), *more]
@@ -237,19 +225,23 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
         cause = line((f"   explained by {finding.cause}: fix that first", "warn"))
         out.append(fit_line(cause, width))
     if finding.evidence:
-        out.append(section("SEEN HERE", finding.id, width))
+        out.append(section("WAS SEEN HERE" if over else "SEEN HERE", finding.id, width))
         out += figures(finding, scene, width, min(on, len(finding.evidence) - 1))
-    return out + argued(finding, scene, width)
+    return out + argued(finding, scene, width, over=over)
 
 
-def argued(finding: Finding, scene: Scene, width: int) -> list[Line]:
-    """What to do about a finding, what that will bring, why, and who has measured it."""
-    out = remedy(finding, scene, width)
+def argued(finding: Finding, scene: Scene, width: int, *, over: bool = False) -> list[Line]:
+    """What to do about a finding, what that will bring, why, and who has measured it.
+
+    Of one that is over: what was advised; nothing is predicted.
+    """
+    out = remedy(finding, scene, width, "WAS ADVISED" if over else "WHAT TO DO")
     from ..advice.rules.explain import prediction
+    from .outcome import likelihood
 
-    if text := prediction(finding):
+    if not over and (text := prediction(finding)):
         out += paragraph(f"Predicted from the mean of {SECONDS:g} s: {text}", width, "strong")
-    if text := likelihood(finding, scene):
+    if not over and (text := likelihood(finding, scene)):
         out += paragraph(f"Likelihood: {text}", width)
     if finding.expected:
         out += paragraph(f"Expected: {finding.expected}", width, "good")
@@ -347,7 +339,8 @@ def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: i
     shared = listed.alike(rows)
     right = [f"{listed.keys_of(scene, one, 0)}{held(one):>7}" for one in rows]
     table = [
-        listed.row(one, width, keys, longest, shared) for one, keys in zip(rows, right, strict=True)
+        listed.row(one, width, keys, longest, shared, fixed=scene.fixed)
+        for one, keys in zip(rows, right, strict=True)
     ]
     head = section("FINDINGS", listed.count(rows), width)
     folded = _folded(scene, view)

@@ -184,7 +184,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
         return Hint("n", "next", "next_detail"), Hint("Esc", "back", "escape"), copy
     moving = (Hint("e", "move", "edit"), Hint("S", "spread", "spread"))
     queue = here and corelist.core_of(here) is None
-    known = moving if queue and not fixed(scene, here) and not scene.origin else ()
+    known = moving if queue and not fixed(scene, here) and not (scene.origin or scene.fixed) else ()
     opens = (Hint("Enter", "core", "enter"),) if here else ()
     many = len(scene.facts.cores) > MANY or len(scene.facts.queues) > MANY if scene.facts else False
     fold = (Hint("z", "fold", "fold"),) * many
@@ -334,11 +334,11 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     out = [section(name, remark, width), *above]
     at = cursor - visible.start if here is not None else -1
     out += listing(table, at, width, len(table))
-    out.append(explain(here, facts, width) if here is not None else ())
+    out.append(explain(here, facts, width, fixed=scene.fixed) if here is not None else ())
     return out[:height]
 
 
-def explain(row: Row, facts: Facts, width: int) -> Line:
+def explain(row: Row, facts: Facts, width: int, *, fixed: bool) -> Line:
     """The queue under the cursor: its core, the cores that may serve it, the keys."""
     name, group = row
     queue = group[0]
@@ -359,7 +359,7 @@ def explain(row: Row, facts: Facts, width: int) -> Line:
         )
     if queue.off_node:
         parts.append("NOT ON THE NIC'S NODE")
-    keys = "   e move  S spread "
+    keys = "   e move  S spread " * (not fixed)
     if queue.irq is None:
         parts, keys = [*parts, "no interrupt of its own"], ""
     text = clauses(" · ".join(parts), width - len(keys))

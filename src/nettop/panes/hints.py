@@ -11,6 +11,7 @@ from ..views.view import View
 from . import listed, pane
 
 CHANGES: Final = frozenset("apply prove undo persist export mute edit spread".split())  # of a host
+READING: Final = CHANGES | {"confirm", "write", "test"}  # barred on a screen for reading only
 PLAYED: Final = frozenset(("apply", "prove", "undo"))  # in the demo
 PAST: Final = (
     Hint("End", "present", "end"),
@@ -43,7 +44,8 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     known = () if own is None else own(scene, view, here)
     running = (STOP,) if scene.progress is not None else ()
     every = (*running, *of_row(scene, here), *known)
-    barred = CHANGES if scene.fixed else CHANGES - PLAYED if scene.plays else ()
+    fixed = CHANGES if scene.fixed else CHANGES - PLAYED if scene.plays else frozenset()
+    barred = fixed | scene.barred
     return tuple(one for one in every if one.action not in barred)
 
 

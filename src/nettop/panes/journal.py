@@ -152,7 +152,14 @@ def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     in_force = sum(e.state in IN_FORCE - {"begun"} and not e.since for e in shown)
     remark = f"{in_force} in force of {len(shown)}"
     if width >= KEYS_FROM:
-        remark += "   u undo  c confirm  s persist  x export"
+        keys = {
+            "undo": "u undo",
+            "confirm": "c confirm",
+            "persist": "s persist",
+            "export": "x export",
+        }
+        able = [text for action, text in keys.items() if action not in scene.barred]
+        remark += "   " * bool(able) + "  ".join(able)
     if recorded(scene):
         remark = f"{len(shown)} seen in the recording"
     out = [section("JOURNAL", remark, width)]

@@ -35,6 +35,7 @@ NARROW: Final = 70  # columns below which the keys of a finding have no words
 FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
 COPY: Final = Hint("y", "copy", "copy")
 TARGET: Final = 8  # columns for a target at the least
+OVER: Final = ("done", "ended")  # states in which a finding does not hold
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
 
 
@@ -141,20 +142,21 @@ def alike(rows: Sequence[Listed]) -> frozenset[str]:
 
 
 def row(
-    one: Listed, width: int, keys: str, longest: int = 34, shared: Collection[str] = ()
-) -> Line:
+    one: Listed, width: int, keys: str, longest: int = 34, shared: Collection[str] = (), *,
+    fixed: bool = False,
+) -> Line:  # fmt: skip
     """One finding in one line: mark and title; at the right its keys, or its state.
 
     The title says what is wrong; the id of its rule is in its text. A title that is `shared` with
-    another row is followed by the target, as far as there is room.
+    another row is followed by the target, as far as there is room. `fixed`: nothing is changed.
     """
     mark, role = MARKS.get(one.state, severity(one.finding))
     name = min(longest, max(20, width // 4)) if one.finding is None else -2
     head = line((f" {mark} ", role))
     if name > 0:
         head += line((fit(one.id, name), role if role != "dim" else ""), "  ")
-    tail = keys if not one.state else f"{state_text(one)} "
-    title = one.finding.title if one.finding is not None else "does not hold now"
+    tail = keys if not one.state else f"{state_text(one, fixed=fixed)} "
+    title = titled(one) if one.finding is not None else "does not hold now"
     room = width - name - 6 - cells(tail)
     if one.state and room < 1:  # the state is more important than the title
         return line(*head, (crop(tail, max(0, width - name - 5)), "dim"))
@@ -166,13 +168,18 @@ def row(
     return ends(head + body, line((tail, "key" if not one.state else "dim")), width)
 
 
-def state_text(one: Listed) -> str:
+def titled(one: Listed) -> str:
+    """The title of its finding, which says what is so; of one that is over, that it was."""
+    title = one.finding.title if one.finding is not None else ""
+    return f"was: {title}" if one.state in OVER else title
+
+
+def state_text(one: Listed, *, fixed: bool = False) -> str:
     """The state of a finding that is done, ended or muted, with the key that changes it."""
-    if one.state == "done":
-        return "done  u undoes it"
     if one.state == "ended":
         return f"ended {clock(one.wall)}"
-    return "muted  m unmutes it"
+    key = {"done": "  u undoes it", "muted": "  m unmutes it"}[one.state]
+    return one.state + key * (not fixed)
 
 
 def count(rows: list[Listed]) -> str:
@@ -208,7 +215,14 @@ def finding_lines(
     longest = max((len(one.id) for one in every), default=0)
     shared = alike(every)
     rows = [
-        row(one, inner, keys_of(scene, one, inner if at == cursor else 0), longest, shared)
+        row(
+            one,
+            inner,
+            keys_of(scene, one, inner if at == cursor else 0),
+            longest,
+            shared,
+            fixed=scene.fixed,
+        )
         for at, one in enumerate(every)
     ]
     if not rows:

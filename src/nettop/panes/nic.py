@@ -176,8 +176,8 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
 
 
 def may_set(scene: Scene) -> bool:
-    """Whether a value can be set: not in a recording."""
-    return scene.distant or not scene.origin
+    """Whether a value can be set: not in a recording, nor in the demo."""
+    return not scene.fixed and not scene.plays
 
 
 def setting(here: str) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..terms import braille
-from ..terms.text import Line, bar, cells, fit, fit_line, line
+from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line
 from ..terms.units import scaled
 from ..terms.units import seconds as duration
+from ..views.form import provable
 from ..views.kept import BITS
-from ..views.scene import Paper, StoredResult
-from .parts import Column, flow_words, heading, row, section, when, widths
+from ..views.scene import Paper, Scene, StoredResult
+from .parts import Column, flow_words, heading, row, section, severity, when, widths
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
 
 
 def figure(value: float, unit: str) -> str:
@@ -245,4 +249,35 @@ def curve(points: Sequence[tuple[str, float, str]], unit: str, width: int, rows:
         )  # fmt: skip
     if len(points) > rows:
         out[-1] = line((f" … {len(points) - rows + 1} more points", "dim"))
+    return out
+
+
+def likelihood(finding: Finding, scene: Scene) -> str:
+    """What proofs on this host say about the fix of a rule; "" where it has nothing to prove."""
+    proofs = [
+        one for one in scene.results
+        if one.tool == "prove" and one.title.partition("@")[0] == finding.rule and one.verdict
+    ]  # fmt: skip
+    if proofs:
+        better = sum(one.verdict == "better" for one in proofs)
+        last = max(proofs, key=lambda one: one.wall)
+        many = "s" * (len(proofs) > 1)
+        return f"better in {better} of {len(proofs)} proof{many} here; the last {last.middle:+.0%}"
+    return "not yet tested here: p" if finding.wanted else ""
+
+
+def proposed(scene: Scene, width: int) -> list[Line]:
+    """Before there is a result: the findings that a test can prove, with their first change."""
+    out = [section("A TEST CAN PROVE", "run: prove, or p on the finding", width)]
+    for name in provable(scene):
+        finding, steps = scene.finding(name), scene.steps(name)
+        if finding is None or not steps:
+            continue
+        mark, role = severity(finding)
+        change = f"{steps[0].setting}: {steps[0].before} → {steps[0].after}"
+        more = f", {len(steps) - 1} more" if len(steps) > 1 else ""
+        out.append(line((f" {mark} ", role), clauses(finding.title, max(8, width - 4))))
+        out.append(line((f"   {change}{more}", "dim")))
+    if len(out) == 1:
+        out.append(line((" no finding has a change; a test shows what the path carries", "dim")))
     return out

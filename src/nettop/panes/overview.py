@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ..advice.rules.severity import CRITICAL
 from ..facts.flow_words import rate, together
 from ..facts.limits import SECONDS, Limit
 from ..terms.text import Line, cells, crop, fit, fit_line, line, text_of
@@ -13,7 +12,7 @@ from ..terms.units import per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.past import lost
 from ..views.scene import IN_FORCE, Scene, nic_of
-from ..views.stages import at_fault, foremost, moves
+from ..views.stages import foremost, moves
 from ..views.view import View
 from . import corelist, ends, flowlist, graph, grid, interfaces, limit, listed, loads, overviewrows
 from .cursor import among
@@ -37,36 +36,16 @@ MOST_LOADS: Final = 13  # lines of the load over time
 TELLS: Final = 20  # lines from which the measurement of the limit is told whole, if it fits in
 MORE: Final = 2  # further lines, which the graph has else
 SHORT: Final = 3  # lines of a list at the least
-SETTLED: Final = 4.0  # seconds after which the first finding of what limits is the one
 AXIS: Final = re.compile("now|┴")  # in the time axis of the graph
-
-
-def start(scene: Scene, view: View) -> str:
-    """The finding of what limits, which the headline names; else the first one.
-
-    The cursor stays where it is once it is there. So in the first seconds it waits for the finding
-    of what this host limits, which must have held for some time, and for a more severe one.
-    """
-    found = foremost(scene, view)
-    named = limit.related(scene, found) if found is not None else None
-    measured = limit.unknown(scene) is None
-    if named is not None or (measured and (found is None or not at_fault(found))):
-        wait = 0.0 if named is None or named.severity == CRITICAL else SETTLED
-    else:
-        wait = SECONDS
-    seen = scene.past.fine
-    if seen and scene.wall - seen[0].wall < wait:
-        return ""
-    return named.id if named is not None else next(iter(finding_ids(scene)), "")
 
 
 def updown(view: View, scene: Scene, by: int) -> View:
     """Move the cursor as the rows are drawn; the first key leads to what limits."""
-    on = view.spot.on or start(scene, view)
+    on = view.spot.on or overviewrows.start(scene, view)
     return overviewrows.updown(view.at(on=on), scene, by, on)
 
 
-undoes = listed.undoes
+undoes, start = listed.undoes, overviewrows.start
 boxes, enter, sideways = overviewrows.boxes, overviewrows.enter, overviewrows.sideways
 
 

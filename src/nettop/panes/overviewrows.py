@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import chain
 from typing import Final
 
+from ..advice.rules.severity import CRITICAL
+from ..facts.limits import SECONDS
 from ..terms.text import text_of
 from ..views.ask import Next, Pointer
 from ..views.scene import Scene
-from ..views.stages import foremost
+from ..views.stages import at_fault, foremost
 from ..views.view import View
 from . import corelist, flowlist, graph, grid, interfaces, limit, listed, origins
 from .frame import FRAMED
@@ -20,6 +22,7 @@ MARK: Final = "mark:"
 FLOW: Final = "flow:"
 NIC: Final = "nic:"
 CORE: Final = corelist.CORE
+SETTLED: Final = 4.0  # seconds after which the first finding of what limits is the one
 
 
 def finding_ids(scene: Scene) -> tuple[str, ...]:
@@ -43,6 +46,25 @@ def boxes(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """What the cursor can be on."""
     return tuple(chain.from_iterable(boxes(scene, view)))
+
+
+def start(scene: Scene, view: View) -> str:
+    """The finding of what limits, which the headline names; else the first one.
+
+    The cursor stays where it is once it is there. So in the first seconds it waits for the finding
+    of what this host limits, which must have held for some time, and for a more severe one.
+    """
+    found = foremost(scene, view)
+    named = limit.related(scene, found) if found is not None else None
+    measured = limit.unknown(scene) is None
+    if named is not None or (measured and (found is None or not at_fault(found))):
+        wait = 0.0 if named is None or named.severity == CRITICAL else SETTLED
+    else:
+        wait = SECONDS
+    seen = scene.past.fine
+    if seen and scene.wall - seen[0].wall < wait:
+        return ""
+    return named.id if named is not None else next(iter(finding_ids(scene)), "")
 
 
 def _below(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:

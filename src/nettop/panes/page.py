@@ -240,13 +240,14 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
                 line(
                     (f" {left:>3.0f} s ", "alarm"),
                     (f" {_pending(scene, pending.setting, width)}: ", "warn"),
-                    *(TO_KEYS if view.moment else _keys_of_pending(many)),
+                    *_keys_of_pending(scene, view, many),
                 ),
                 width,
             )
         )
     if many > 2:
-        rest = f"       {many - 1} more changes are pending: c keeps all, u undoes all"
+        rest = f"       {many - 1} more changes are pending"
+        rest += ": c keeps all, u undoes all" * (not scene.fixed)
         out.append(fit_line(line((rest, "warn")), width))
     now = scene.progress
     if now is not None and not pane(view.pane).PROGRESS:
@@ -273,8 +274,12 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
     return out
 
 
-def _keys_of_pending(many: int) -> Line:
+def _keys_of_pending(scene: Scene, view: View, many: int) -> Line:
     """The keys for changes that are not confirmed: c confirms all that are shown."""
+    if scene.fixed:
+        return ()
+    if view.moment:
+        return TO_KEYS
     return line(("c", "key"), (KEEP[many == 2], "warn"), ("u", "key"), (" undo now", "warn"))
 
 

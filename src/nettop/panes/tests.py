@@ -9,7 +9,18 @@ from typing import Final
 from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells
 from ..terms.units import percent, portion, scaled, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
-from ..views.form import CHOICES, KINDS, fields, kind, offered, peers, provable, values, wrong
+from ..views.form import (
+    CHOICES,
+    KINDS,
+    elsewhere,
+    fields,
+    kind,
+    offered,
+    peers,
+    provable,
+    values,
+    wrong,
+)
 from ..views.scene import Paper, RunningTest, Scene, StoredResult
 from ..views.view import View, under
 from . import outcome
@@ -27,7 +38,6 @@ from .parts import (
     ordered,
     row,
     section,
-    severity,
     typed,
     when,
     widths,
@@ -133,7 +143,9 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG
     """What Enter does with the row; nothing is run from another host or a recording."""
     group, _, name = here.partition(".")
     text = {"result": "compare", "study": "repeat"}.get(group, "edit")
-    if scene.origin is not None and not scene.distant and (name == START or group == "study"):
+    if elsewhere(scene) and not scene.distant and (name == START or group == "study"):
+        return ()
+    if "test" in scene.barred and group != "result":
         return ()
     return (Hint("Enter", "start" if name == START else text, "enter"),)
 
@@ -154,13 +166,6 @@ def launch(view: View, scene: Scene) -> Next:
     if field := wrong(view)[0]:  # its hint says why
         return view.at(on=f"form.{field}"), None
     return view, Ask(kind(view), now["finding"] if kind(view) == "prove" else "")
-
-
-def elsewhere(scene: Scene) -> str:
-    """Why no test can start from here; empty on this host."""
-    if scene.origin is None:
-        return ""
-    return "from a nettop there" if scene.distant else f"not in a {scene.origin.kind}"
 
 
 def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
@@ -264,25 +269,8 @@ def side(scene: Scene, view: View, cursor: str, width: int, height: int) -> list
         return outcome.paper(study, last, width, height)
     shown = here or max(rows_of(scene, view), key=lambda r: r.wall, default=None)
     if shown is None:
-        return proposed(scene, width)[: max(0, height)]
+        return outcome.proposed(scene, width)[: max(0, height)]
     return outcome.result(shown, width, height)
-
-
-def proposed(scene: Scene, width: int) -> list[Line]:
-    """Before there is a result: the findings that a test can prove, with their first change."""
-    out = [section("A TEST CAN PROVE", "run: prove, or p on the finding", width)]
-    for name in provable(scene):
-        finding, steps = scene.finding(name), scene.steps(name)
-        if finding is None or not steps:
-            continue
-        mark, role = severity(finding)
-        change = f"{steps[0].setting}: {steps[0].before} → {steps[0].after}"
-        more = f", {len(steps) - 1} more" if len(steps) > 1 else ""
-        out.append(line((f" {mark} ", role), clauses(finding.title, max(8, width - 4))))
-        out.append(line((f"   {change}{more}", "dim")))
-    if len(out) == 1:
-        out.append(line((" no finding has a change; a test shows what the path carries", "dim")))
-    return out
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -348,6 +336,8 @@ def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> lis
     rows: list[Line] = []
     if not shown:
         text = "none yet: enter an address and start a test"
+        if scene.progress is not None:
+            text = f"none yet: {scene.progress.title} is being measured"
         if scene.origin is not None:
             text = f"none of this machine; those of that host are not in a {scene.origin.kind}"
         if scene.distant:

@@ -69,6 +69,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         origin=origin_of(source),
         mutes=tuple(muted()),
         ordinary=ordinary,
+        barred=_barred(options, source),
         notes=tuple(Note(text, "bad", time.time()) for text in notices),
     )
 
@@ -121,6 +122,16 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         for text in leaving.in_force(actions.changes_made(), started):
             print(text, file=sys.stderr)
     return int(code or 0)
+
+
+def _barred(options: argparse.Namespace, source: Source) -> frozenset[str]:
+    """What keys do not do here; the files that persist a setting are read for the whole host."""
+    from ..changes.context import first_netns
+    from ..panes.hints import READING
+
+    if getattr(options, "read_only", False):
+        return READING
+    return frozenset(("persist",) if source.live and not first_netns() else ())
 
 
 def _not_root_there(source: Source) -> list[str]:

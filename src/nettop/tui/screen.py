@@ -245,6 +245,7 @@ class Nettop(App[int]):
         """See `answers.pasted`."""
         event.stop()
         view, words = answers.pasted(event.text, self.view, self.target_scene())
+        self.scene = unread(self.scene, READ * bool(words))  # of a field that took it: all
         self.add_note(words, "dim")
         self.step(view, None)
 

@@ -109,3 +109,12 @@ def course(scene: Scene) -> tuple[str, bool]:
     if busiest is None:
         return "", False
     return parts(busiest.limit.target)[2], busiest.limit.direction == "rx"
+
+
+def elsewhere(scene: Scene) -> str:
+    """Why no test can start from here; empty on this host."""
+    if "test" in scene.barred:
+        return "not on a screen for reading only"
+    if scene.origin is None:
+        return ""
+    return "from a nettop there" if scene.distant else f"not in a {scene.origin.kind}"

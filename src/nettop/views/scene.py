@@ -261,6 +261,9 @@ class Scene:
     origin: SceneOrigin | None = field(default=None, metadata=_KEPT)  # None: this host
     units: Units = field(default_factory=Units, metadata=_KEPT)
     ordinary: bool = field(default=False, metadata=_KEPT)  # nettop runs here without root
+    barred: frozenset[str] = field(
+        default=frozenset(), metadata=_KEPT
+    )  # what this screen does not do: changes, if it is for reading only; to persist, in a netns
     absent: frozenset[str] = field(
         default=frozenset(), metadata=_KEPT
     )  # hosts where no nettop can make changes: "" that of --host, else the name of the peer
@@ -282,8 +285,9 @@ class Scene:
 
     @property
     def fixed(self) -> bool:
-        """Whether nothing can be changed, not even played: a recording or a directory."""
-        return self.origin is not None and not self.distant and not self.plays
+        """Whether nothing can be changed, not even played: a recording, or for reading only."""
+        only = self.origin is not None and not self.distant and not self.plays
+        return only or "apply" in self.barred
 
     def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""
