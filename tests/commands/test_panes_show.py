@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 import pytest
+from folded import folded
 
 from nettop import cli, panes
 from nettop.commands import serve
@@ -111,3 +112,16 @@ def test_serve_quotes_what_it_runs() -> None:
 def test_serve_refuses_an_odd_port(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["serve", "--port", "99999"]) == 2
     assert "--port" in capsys.readouterr().err
+
+
+@folded("name", ("feed-read-direct", "feed-read-mapped"))
+def test_the_overview_of_a_recording_names_what_why_names(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = f"tests/live/recordings/{name}.host.gz"
+    said = []
+    for words in (["show", "overview", "--once"], ["why"]):
+        assert cli.main([*words, "--replay", path]) == 0
+        said.append(capsys.readouterr().out)
+    for text in said:
+        assert "imited by the disk reads of python" in text

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest, sentence
@@ -55,7 +56,9 @@ SGR = {
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("pane", metavar="PANE", help="overview, cores, nic, flows, advisor …")
-    parser.add_argument("--once", action="store_true", help="print once and exit")
+    parser.add_argument(
+        "--once", action="store_true", help="print once and exit; a recording: its last moment"
+    )
     parser.add_argument(
         "--width",
         type=whole(10, 2000),
@@ -127,7 +130,8 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
 
     settings = load()
     columns, faults = chosen_columns(settings.get("columns", {}))
-    observer = Observer(host, profile=args.profile, interface=args.interface)
+    whole = inf if args.once and host.ends else None  # its rules hold within its length
+    observer = Observer(host, profile=args.profile, interface=args.interface, window=whole)
     report_faults((*observer.faults, *faults))
     if args.drop_reasons:
         observer.deep = True
@@ -154,6 +158,9 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
                 said = "drop reasons" if partly else "cannot count drop reasons"
                 print_lines(f"nettop: {said}: {uncounted}", to=sys.stderr)
         past = past.add(observation.facts, observation.frame.wall)
+        if args.once and host.ends and host.wait(args.interval):
+            first = False
+            continue  # a recording is judged as a whole, as by `why` and `advise`
         if not first:
             changes, pending = _journal() if host.live else ((), ())
             scene = replace(
