@@ -334,7 +334,9 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     out = [section(name, remark, width), *above]
     at = cursor - visible.start if here is not None else -1
     out += listing(table, at, width, len(table))
-    out.append(explain(here, facts, width, fixed=scene.fixed) if here is not None else ())
+    out.append(
+        explain(here, facts, width, fixed=scene.fixed or scene.plays) if here is not None else ()
+    )
     return out[:height]
 
 

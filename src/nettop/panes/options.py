@@ -13,6 +13,7 @@ from ..views.ask import Ask, Hint, Key, Next
 from ..views.scene import Scene, changed, document
 from ..views.view import INTERVALS, THEMES, Options, View, next_interval, under
 from . import cores, flows, nic, overview
+from .cursor import bound
 from .frame import enclosed, inside, roomy
 from .parts import listing, names_of, section
 
@@ -243,7 +244,7 @@ def preview(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     here = _here(scene, view)
     name = here.split(".")[1] if here.startswith("columns.") else "overview"
     draw = TABLES[name].lines if name in TABLES else overview.lines
-    return draw(scene, replace(view, pane=name), width, height)
+    return draw(scene, bound(replace(view, pane=name), scene), width, height)
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
