@@ -105,9 +105,9 @@ def test_unknown_rules_are_refused_with_the_nearest(capsys: pytest.CaptureFixtur
 def test_check_and_test_of_own_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "time-stands-still.toml"
     path.write_text(MINE)
-    assert run(capsys, "rules", "check", str(path))[:2] == (0, "1 rules, 0 wrong\n")
+    assert run(capsys, "rules", "check", str(path))[:2] == (0, "1 rule, 0 wrong\n")
     code, out, _ = run(capsys, "rules", "test", str(path))
-    assert (code, out) == (0, "1 rules, 0 wrong, 2 tests, 0 failed\n")
+    assert (code, out) == (0, "1 rule, 0 wrong, 2 tests, 0 failed\n")
     path.write_text(MINE.replace("finds   = false", 'finds   = false\nsilent = "asleep"'))
     code, out, _ = run(capsys, "rules", "test", str(tmp_path))
     assert code == 1

@@ -22,7 +22,7 @@ from limit_situations import COUNTS, PARTS, QUEUES, SHARES, SITUATIONS, device, 
 from nettop.collect import sockets_udp
 
 GOLDEN = Path(__file__).parents[2] / "golden/limits/boundaries.txt"
-FIGURE = re.compile(r"<?[0-9.]+ ?([KMGT]i?B|B|[KMG]?b/s|ms|us|s|%)?")
+FIGURE = re.compile(r"<?[0-9.]+(,[0-9]{3})*(%| ?([KMGT]i?B|B|[KMG]?b/s|ms|us|s)\b)?( segments?)?")
 
 
 def shape(at: Any) -> list[str]:

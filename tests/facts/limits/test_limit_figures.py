@@ -22,7 +22,7 @@ from limit_situations import QUEUES, SHARES, SITUATIONS, device, figure, line, s
 from nettop.facts.limits import Reading
 
 GOLDEN = Path(__file__).parents[2] / "golden/limits/figures.txt"
-FIGURE = re.compile(r"[0-9.]+(%| ?([KMGT]i?B|B|[KMG]?b/s|ms|us|s)\b)?")
+FIGURE = re.compile(r"[0-9.]+(,[0-9]{3})*(%| ?([KMGT]i?B|B|[KMG]?b/s|ms|us|s)\b)?")
 PARTS = (0, 5, 30, 50, 75, 90, 100)
 COUNTS = (0, 1, 20, 500, 10_000, 200_000, 5_000_000, 50_000_000)
 AWAY = {True: {}, False: SITUATIONS["receiver"][0]}
