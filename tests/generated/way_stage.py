@@ -210,6 +210,7 @@ class Rule(NamedTuple):
     match: str
     does: str  # drop accept dnat redirect masquerade
     to: str = ""
+    form: str = "cmp"  # how a port is compared: `FORMS`
 
 
 def filtered(rules: Sequence[Rule]) -> bool:
@@ -226,9 +227,11 @@ def filtered(rules: Sequence[Rule]) -> bool:
             parts += _translation(rule)
         elif rule.match != "policy":
             code = nft.DROP if rule.does == "drop" else nft.ACCEPT
-            parts.append(
-                nft.rule(rule.hook, 0, _match(rule.match), nft.counter(), nft.verdict(code))
-            )
+            form = rule.form if rule.match.isdigit() else "cmp"
+            name = f"s{len(parts)}"
+            parts += _set(name, int(rule.match), form, code) if form in _SETS else []
+            ends = b"" if form == "map" else nft.counter() + nft.verdict(code)
+            parts.append(nft.rule(rule.hook, 0, _match(rule.match, form, name), ends))
     batch = struct.pack(">BBH", 0, 0, 10)
     begin, end = message(0x10, batch), message(0x11, batch)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as door:
@@ -251,10 +254,44 @@ def _same(name: str, first: int, value: bytes, *more: bytes) -> bytes:
     )
 
 
-def _match(what: str) -> bytes:
+FORMS: Final = ("cmp", "range", "set", "interval", "map")
+_SETS: Final = {"set": 0, "interval": 4, "map": 8}  # NFT_SET_INTERVAL, NFT_SET_MAP
+_SERVICE, _VERDICTS = 13, 0xFFFFFF00  # inet_service of nft, NFT_DATA_VERDICT
+
+
+def _set(name: str, port: int, form: str, code: int) -> list[bytes]:
+    """A set or map with a port; the interval has the port before as well."""
+    head = struct.pack(">BBH", nft.INET, 0, 0) + nft.text(1, "t") + nft.text(2, name)
+    kind = nft.be32(3, _SETS[form]) + nft.be32(4, _SERVICE) + nft.be32(5, 2)
+    data = nft.be32(6, _VERDICTS) + nft.be32(7, 16) if form == "map" else b""
+
+    def element(port: int, *more: bytes) -> bytes:
+        return nft.nest(1, nft.nest(1, attribute(1, port.to_bytes(2, "big"))), *more)
+
+    verdict = nft.nest(2, nft.nest(2, nft.be32(1, code)))
+    elements = {
+        "set": element(port),
+        "interval": element(port - 1) + element(port + 1, nft.be32(3, 1)),
+        "map": element(port, verdict),
+    }
+    return [
+        message(0xA09, head + kind + data + nft.be32(10, 1)),
+        message(0xA0C, head + nft.nest(3, elements[form])),
+    ]
+
+
+def _match(what: str, form: str = "cmp", name: str = "") -> bytes:
     if what.isdigit():  # the destination port: two bytes at two of the transport header
         place = nft.be32(2, 2), nft.be32(3, 2), nft.be32(4, 2)
-        return _same("payload", 1, int(what).to_bytes(2, "big"), *place)
+        port = int(what).to_bytes(2, "big")
+        if form == "cmp":
+            return _same("payload", 1, port, *place)
+        load = nft.expression("payload", nft.be32(1, 1), *place)
+        if form == "range":
+            ends = (nft.nest(number, attribute(1, port)) for number in (3, 4))
+            return load + nft.expression("range", nft.be32(1, 1), nft.be32(2, 0), *ends)
+        to = (nft.be32(3, 0),) if form == "map" else ()
+        return load + nft.expression("lookup", nft.text(1, name), nft.be32(2, 1), *to)
     protocols = {"tcp": 6, "udp": 17}
     return _same("meta", 16, bytes([protocols[what]])) if what in protocols else b""
 

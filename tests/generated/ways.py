@@ -29,6 +29,7 @@ from generated.way_stage import (
     BEYOND,
     CLIENT,
     CLIENTS,
+    FORMS,
     HOST,
     INSIDE,
     LONG,
@@ -176,7 +177,8 @@ def _rules(draw: Random, family: int) -> list[Rule]:
     hooks = ("prerouting", "input", "forward", "output", "postrouting")
     if draw.random() < 0.3:
         hook, match = draw.choice(hooks), draw.choice(("7000", "7001", "any", "udp", "tcp"))
-        rules.append(Rule(hook, match, draw.choice(("drop", "drop", "accept"))))
+        does, form = draw.choice(("drop", "drop", "accept")), draw.choice(FORMS)
+        rules.append(Rule(hook, match, does, form=form))
         if rules[0].does == "accept" and draw.random() < 0.5:
             rules.append(Rule(hook, "policy", "drop"))
     if draw.random() < 0.2:

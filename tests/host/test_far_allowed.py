@@ -107,6 +107,8 @@ def test_only_netlink_messages_that_read_are_sent() -> None:
 
 HERE_ONLY = {
     ("route", str(route.GETRULE)),
+    ("netfilter", str(netfilter.GETSET)),
+    ("netfilter", str(netfilter.GETSETELEM)),
     ("xfrm", str(xfrm.GETPOLICY)),
 }  # of a way: said to be unread
 

@@ -1,7 +1,8 @@
 """Rules of nf_tables as their expressions, for the way of one packet: NFT_MSG_GETRULE.
 
 An expression is a tuple of words: its name and what `facts.way` evaluates of it
-(include/uapi/linux/netfilter/nf_tables.h). One that is not listed here has its name only.
+(include/uapi/linux/netfilter/nf_tables.h). One that is not listed here has its name only. Those of
+iptables are in `_xtables`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from ..host.netlink import codec, netfilter
 from ..host.netlink.codec import Attributes, Field, decode
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import nftables
+from . import _xtables, nftables
 from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
-Words = tuple[str | int, ...]
+Words = _xtables.Words
 _VALUE: Final = {1: Field("value", "raw")}
 _VERDICT: Final = {
     2: Field("verdict", "nest", {1: Field("code", "raw"), 2: Field("chain", "text")})
@@ -36,10 +37,20 @@ _KNOWN: Final[dict[str, codec.Table]] = {
     "bitwise": {1: Field("from", _RAW), 2: Field("register", _RAW),
                 4: Field("mask", "nest", _VALUE), 5: Field("xor", "nest", _VALUE)},
     "immediate": {1: Field("register", _RAW), 2: Field("data", "nest", {**_VALUE, **_VERDICT})},
-    "queue": {1: Field("number", _RAW), 3: Field("flags", _RAW)},
+    "range": {1: Field("register", _RAW), 2: Field("operator", _RAW),
+              3: Field("from", "nest", _VALUE), 4: Field("to", "nest", _VALUE)},
+    "lookup": {1: Field("set", "text"), 2: Field("register", _RAW), 3: Field("to", _RAW),
+               5: Field("flags", _RAW)},
+    "queue": {1: Field("number", _RAW), 2: Field("many", _RAW), 3: Field("flags", _RAW)},
     "nat": {1: Field("kind", _RAW), 3: Field("address", _RAW), 5: Field("port", _RAW)},
     "redir": {1: Field("port", _RAW)},
     "quota": nftables.QUOTA,
+}  # fmt: skip
+
+
+# NFTA_MATCH_* and NFTA_TARGET_*
+_OLD: Final[codec.Table] = {
+    1: Field("name", "text"), 2: Field("revision", _RAW), 3: Field("info", _RAW),
 }  # fmt: skip
 
 
@@ -67,29 +78,36 @@ def parse(reply: bytes) -> list[Row]:
         Row(
             family, values.get("table", ""), values.get("chain", ""),
             int.from_bytes(values.get("handle", b""), "big"),
-            tuple(_words(one) for one in values.get("expressions", {}).get("list", ())),
+            tuple(
+                words for one in values.get("expressions", {}).get("list", ())
+                for words in _words(one, six=family == "ip6")
+            ),
         )
         for family, values in nftables.entries(reply, netfilter.NEWRULE, netfilter.RULE)
     ]  # fmt: skip
 
 
-def _words(expression: Attributes) -> Words:
+def _words(expression: Attributes, *, six: bool) -> tuple[Words, ...]:
     """Name and values; the name alone where they are not understood."""
     name, data = expression.get("name", ""), expression.get("data", b"")
-    known = _KNOWN.get(name)
+    known = _OLD if name in ("match", "target") else _KNOWN.get(name)
     if known is None:
-        return (name,)
+        return ((name,),)
     try:
         values = decode(data, 0, len(data), known)
-        return name, *(
-            _word(values[field.name]) for field in known.values() if field.name in values
-        )
-    except ValueError:  # a scrubbed recording has zeros
-        return (name, "?")
+        if known is _OLD:
+            revision = int.from_bytes(values.get("revision", b""), "big")
+            return _xtables.words(name, values["name"], revision, values.get("info", b""), six=six)
+        words = [_word(values[field.name]) for field in known.values() if field.name in values]
+    except (KeyError, ValueError):  # a scrubbed recording has zeros
+        return ((name, "?"),)
+    return ((name, *words),)
 
 
-def _word(value: bytes | Attributes) -> str | int:
+def _word(value: bytes | str | Attributes) -> str | int:
     """A number, the hexadecimal bytes of a value, or a verdict as CODE:CHAIN."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, bytes):
         return int.from_bytes(value, "big")
     if "verdict" in value:

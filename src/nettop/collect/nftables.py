@@ -21,7 +21,6 @@ from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=2.0, optional=True)
 
-_FAMILIES: Final = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: "ip6"}
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
 _OF_ARP: Final = ("input", "output", "forward")  # NF_ARP_IN, NF_ARP_OUT, NF_ARP_FORWARD
 DROP: Final = b"\0\0\0\0"  # NFDROP
@@ -43,6 +42,7 @@ _FIELDS: Final[Mapping[tuple[int | None, ...], str]] = {
 }  # fmt: skip
 _UNNAMED: Final = "__set"  # a set that nft made of a list in the rule
 _LOOKUP: Final = {1: Field("set", "text"), 3: Field("to", "raw"), 5: Field("flags", "raw")}
+_NAMED: Final = {1: Field("name", "text")}  # of a target of iptables
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
 
@@ -131,7 +131,8 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int | None, bool] | None
             ends = values.get("verdict", {}).get("code") == DROP
         elif name not in _AFTER:
             packets = None  # a match follows: not all that was counted is dropped
-        ends = ends or name == "reject"
+        old = decoded(one, _NAMED).get("name") if name == "target" else ""
+        ends = ends or "reject" in (name, str(old).lower())
     return (packets, limited) if ends else None
 
 
@@ -142,7 +143,7 @@ def mapped(expressions: Sequence[Attributes]) -> str:
     elements are not read.
     """
     for one in expressions:
-        values = _values(one, _LOOKUP) if one.get("name", "") == "lookup" else {}
+        values = decoded(one, _LOOKUP) if one.get("name", "") == "lookup" else {}
         if "to" in values and not any(values["to"]):
             return f"vmap @{values.get('set', '')}: an element may drop"
     return ""
@@ -158,7 +159,7 @@ def tested(expressions: Sequence[Attributes]) -> str:
     found, state, field = [], False, ""
     for one in expressions:
         name = one.get("name", "")
-        values = _values(one, _TESTED[name]) if name in _TESTED else {}
+        values = decoded(one, _TESTED[name]) if name in _TESTED else {}
         if name == "ct":
             state = _number(values.get("key")) == 0
         elif name == "bitwise" and state:
@@ -169,7 +170,7 @@ def tested(expressions: Sequence[Attributes]) -> str:
             place = tuple(_number(values.get(key)) for key in ("base", "offset", "length"))
             field = _FIELDS.get(place, "")
         elif name == "lookup":
-            found += filter(None, [_listed(_values(one, _LOOKUP), field)])
+            found += filter(None, [_listed(decoded(one, _LOOKUP), field)])
         elif name == "connlimit" and "count" in values:
             over = "over " if _number(values.get("flags")) else ""
             found.append(f"ct count {over}{_number(values['count'])}")
@@ -190,7 +191,7 @@ def _listed(values: Attributes, field: str) -> str:
     return f"{field or 'a value'} {other}@{name}"
 
 
-def _values(expression: Attributes, table: codec.Table) -> Attributes:
+def decoded(expression: Attributes, table: codec.Table) -> Attributes:
     """The attributes of an expression; none of one that is damaged: a scrubbed one has zeros."""
     data = expression.get("data", b"")
     try:
@@ -205,7 +206,7 @@ def entries(reply: bytes, wanted: int, table: codec.Table) -> Iterator[tuple[str
         if kind == wanted:
             if end - start < netfilter.HEAD:
                 raise ValueError("an answer of nf_tables is cut off")
-            family = _FAMILIES.get(reply[start], str(reply[start]))
+            family = netfilter.FAMILIES.get(reply[start], str(reply[start]))
             yield family, decode(reply, start + netfilter.HEAD, end, table)
 
 

@@ -127,10 +127,12 @@ def _word(value: bytes, names: Names) -> bytes:
     return names.word(text) + bytes(len(value) - len(text))
 
 
-# NFT_MSG_NEWCHAIN, NFT_MSG_NEWRULE: include/uapi/linux/netfilter/nf_tables.h
+# NFT_MSG_NEWCHAIN, NEWRULE, NEWSET, NEWSETELEM: include/uapi/linux/netfilter/nf_tables.h
 _NETFILTER: Final = {
     0xA03: (4, {1: _word, 3: _word, 12: _blank}),
     0xA06: (4, {1: _word, 2: _word, 4: _expressions, 5: _blank, 7: _blank}),
+    0xA09: (4, {1: _word, 2: _word, 13: _blank}),
+    0xA0C: (4, {1: _word, 2: _word, 3: _blank}),
 }
 _DIAG: Final[Rules] = {12: _blank, 13: _blank, 18: _blank}  # SCTP's addresses, keys of TCP MD5
 _SOCK_DIAG = (18, 20)  # both families in one answer, and one

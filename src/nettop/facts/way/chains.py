@@ -1,26 +1,27 @@
 """Base chains of nf_tables, their rules and policies, and how each ends for a packet.
 
-net/netfilter/nf_tables_core.c, nft_do_chain(). A rule that depends on what is not known here (sets,
-limits, connection marks …) is evaluated as "may": what it may do is not visible, never a stop.
+net/netfilter/nf_tables_core.c, nft_do_chain(). A rule that depends on what is not known here
+(limits, connection marks …) is evaluated as "may": what it may do is not visible, never a stop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...terms import units
 from ...terms.dataclass import dataclass
-from .packet import NEW, OVER, UNTRACKED, Packet
+from .packet import MAY_DROP, NEW, NO_SETS, OVER, UNTRACKED, Packet
 
 if TYPE_CHECKING:
     from ...collect.nft_hooks import Row as HookRow
     from ...collect.nft_rules import Row as RuleRow
+    from ...collect.nft_sets import Row as SetRow
     from .host import Host
 
 _DEEPEST: Final = 16  # jumps: NFT_JUMP_STACK_SIZE
-_DROP, _ACCEPT, _QUEUE, _JUMP, _GOTO, _RETURN = 0, 1, 3, -3, -4, -5
+_DROP, _ACCEPT, _JUMP, _GOTO, _RETURN = 0, 1, -3, -4, -5
 _NAT: Final = frozenset(("nat", "redir", "tproxy"))
 NOTRACK: Final = "notrack"
 MAY_NOTRACK: Final = "may notrack"
@@ -82,6 +83,9 @@ def passed(
     for rule in host.frame.rows("nft_rules"):
         if rule not in without:
             rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
+    sets: dict[tuple[str, str], dict[str, SetRow]] = {}
+    for row in host.frame.rows("nft_sets"):
+        sets.setdefault((row.family, row.table), {})[row.set] = row
     chains = [
         one for one in host.frame.rows("nft_hooks")
         if one.family in families and one.hook == hook
@@ -89,7 +93,8 @@ def passed(
     ]  # fmt: skip
     for chain in sorted(chains, key=lambda c: c.priority):
         doubts: list[tuple[RuleRow, str]] = []
-        yield chain, _run(rules, (chain.family, chain.table, chain.chain), packet, doubts), doubts
+        seen = _Seen(rules, sets.get((chain.family, chain.table), NO_SETS), packet, doubts)
+        yield chain, _run(seen, (chain.family, chain.table, chain.chain)), doubts
         if untracking(chain, doubts) is not None:
             packet = replace(packet, state=UNTRACKED)
 
@@ -100,35 +105,46 @@ def untracking(chain: HookRow, does: Sequence[tuple[RuleRow, str]]) -> RuleRow |
     return next((rule for rule, what in does if early and what == NOTRACK), None)
 
 
-def _run(
-    rules: dict[tuple[str, str, str], list[RuleRow]], place: tuple[str, str, str], packet: Packet,
-    doubts: list[tuple[RuleRow, str]], depth: int = 0,
-) -> End:  # fmt: skip
-    """Pass a chain; what rules may do is added to `doubts`."""
-    sure = True
-    for rule in rules.get(place, ()):
-        matches = packet.matches(rule.does)
+class _Seen(NamedTuple):
+    """What a packet meets."""
+
+    rules: Mapping[tuple[str, str, str], Sequence[RuleRow]]  # by chain
+    sets: Mapping[str, SetRow]
+    packet: Packet
+    doubts: list[tuple[RuleRow, str]]  # what rules may do
+
+
+def _run(seen: _Seen, place: tuple[str, str, str], depth: int = 0) -> End:
+    """Pass a chain; what rules may do is added to the doubts."""
+    sure, doubts = True, seen.doubts
+    for rule in seen.rules.get(place, ()):
+        matches, mapped = seen.packet.matches(rule.does, seen.sets)
         if matches is False:
             continue
-        verdict, target = _verdict(rule)
+        verdict, target = _coded(mapped) if mapped else _verdict(rule)
         certain = sure and matches is True
         if any(words[0] == NOTRACK for words in rule.does):
             doubts.append((rule, NOTRACK if certain else MAY_NOTRACK))
         if verdict in ("jump", "goto") and depth < _DEEPEST:
-            inner = _run(rules, (*place[:2], target), packet, doubts, depth + 1)
+            inner = _run(seen, (*place[:2], target), depth + 1)
             verdict = inner.verdict or ("return" if verdict == "goto" else "")
             certain = certain and inner.sure
-            if verdict in ("drop", "nat") and certain:
+            if verdict in ("drop", "nat", "queue") and certain:
                 return inner
         if verdict in ("drop", "accept", "return") and certain:
             return End("" if verdict == "return" else verdict, rule)
         if certain and (verdict == "masq" or (verdict == "nat" and _understood(rule))):
             return End("nat", rule)
+        if certain and verdict == "queue":
+            return End(verdict, rule)
         if verdict in ("drop", "nat", "queue"):
             doubts.append((rule, verdict))
+        if mapped == MAY_DROP:
+            doubts.append((rule, "drop"))
         if verdict == "masq" or any(words[0] == "target" for words in rule.does):
             doubts.append((rule, MASKS))
-        sure = sure and (matches is True or verdict in ("", "drop", "nat", "masq", "queue"))
+        passes = verdict in ("", "drop", "nat", "masq", "queue") and not mapped
+        sure = sure and (matches is True or passes)
     return End("", sure=sure)
 
 
@@ -144,11 +160,15 @@ def _verdict(rule: RuleRow) -> tuple[str, str]:
         if name == "masq":
             return "masq", ""
         if name == "immediate" and len(values) > 1 and ":" in str(values[1]):
-            code, _, target = str(values[1]).partition(":")
-            known = {_DROP: "drop", _ACCEPT: "accept", _JUMP: "jump", _GOTO: "goto",
-                     _RETURN: "return"}  # fmt: skip
-            return known.get(int(code), ""), target
+            return _coded(str(values[1]))
     return "", ""
+
+
+def _coded(text: str) -> tuple[str, str]:
+    """A verdict as CODE:CHAIN in words."""
+    code, _, target = text.partition(":")
+    known = {_DROP: "drop", _ACCEPT: "accept", _JUMP: "jump", _GOTO: "goto", _RETURN: "return"}
+    return known.get(int(code), "") if code.lstrip("-").isdigit() else "", target
 
 
 def _understood(rule: RuleRow) -> bool:

@@ -1,23 +1,26 @@
 """One packet before rules of nf_tables: what each expression sees of it, where that is known.
 
-net/netfilter/nft_{meta,payload,ct,cmp,bitwise}.c. A rule matches (True), does not (False), or
-depends on what is not known here (None).
+net/netfilter/nft_{meta,payload,ct,cmp,bitwise,range,lookup}.c. A rule matches (True), does not
+(False), or depends on what is not known here (None).
 """
 
 from __future__ import annotations
 
+import operator
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...terms.dataclass import dataclass
 from .host import address
 
 if TYPE_CHECKING:
     from ...collect.nft_rules import Words
+    from ...collect.nft_sets import Row as SetRow
 
 _PROTOCOLS: Final = {"tcp": 6, "udp": 17, "icmp6": 58}
 ARP: Final = "arp"  # instead of a protocol of IP
-_EQUAL, _DIFFERS = 0, 1  # NFT_CMP_EQ, NFT_CMP_NEQ
+_SLOT: Final = 4  # bytes of a 32-bit register; the first four names are of 128 bits
 _NETWORK, _TRANSPORT = 1, 2  # NFT_PAYLOAD_*_HEADER
 _STATE: Final = 0  # NFT_CT_STATE
 # NF_CT_STATE_BIT: the first packet of a flow, an answer, what is not tracked (notrack, neighbour
@@ -25,7 +28,18 @@ _STATE: Final = 0  # NFT_CT_STATE
 NEW, ESTABLISHED, UNTRACKED, INVALID = 8, 2, 64, 1
 # what lets a packet pass by without a change that matters here
 OVER: Final = 1  # NFT_QUOTA_F_INV: it matches once the quota is used up
+_ENDS: Final = frozenset(("immediate", "queue", "reject", "nat", "redir", "masq"))  # of a rule
 _HARMLESS: Final = frozenset(("counter", "log", "notrack", "objref", "last", "comment"))
+# a map may have a verdict for the packet, and it is not known which; it may drop
+UNKNOWN, MAY_DROP = "?", "?0"
+NO_SETS: Final[Mapping[str, SetRow]] = {}
+
+
+class Match(NamedTuple):
+    """Whether a rule matches; and the verdict that a map has for the packet, as CODE:CHAIN."""
+
+    said: bool | None
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +57,52 @@ class Packet:
     state: int = NEW
     kind: int = 0  # type of ICMPv6, operation of ARP
 
-    def matches(self, does: tuple[Words, ...]) -> bool | None:
-        """Whether the expressions before a verdict match."""
-        registers: dict[int, bytes | None] = {}
+    def matches(self, does: tuple[Words, ...], sets: Mapping[str, SetRow] = NO_SETS) -> Match:
+        """Whether the expressions match, with the verdict that a map has for the packet.
+
+        `sets`: those of the table by name; one that is not among them may have any element.
+        """
+        memory = _Memory()
         known: bool | None = True
+        verdict = ""
         for name, *values in does:
+            said: bool | None = True
             match name, values:
-                case "meta", [int(key), int(register)]:
-                    registers[register] = self._meta(key)
-                case "ct", [int(key), int(register)]:
-                    state = self.state.to_bytes(4, sys.byteorder)
-                    registers[register] = state if key == _STATE else None
-                case "payload", [int(register), int(base), int(offset), int(length)]:
-                    registers[register] = self._header(base, offset, length)
-                case "bitwise", [int(first), int(register), str(mask), str(xor)]:
-                    registers[register] = _masked(registers.get(first), mask, xor)
-                case "cmp", [int(register), int(operator), str(data)]:
-                    said = _compared(registers.get(register), operator, bytes.fromhex(data))
-                    if said is False:
-                        return False
-                    known = known if said else None
+                case "cmp", [int(register), int(by), str(data)]:
+                    value = memory.value(register, len(data) // 2)
+                    said = _compared(value, by, bytes.fromhex(data))
+                case "range", [int(register), int(by), str(first), *others]:
+                    value = memory.value(register, len(first) // 2)
+                    said = _ranged(value, [first, *map(str, others)], inverted=bool(by))
+                case "lookup", [str(one), int(register), *rest] if rest:
+                    said, verdict = _looked_up(memory, sets.get(one), register, rest)
                 case "quota", [int(size), int(flags), int(used)]:  # nft_quota_do_eval()
-                    if (used >= size) is not bool(flags & OVER):
-                        return False
-                case (("immediate" | "queue" | "reject" | "nat" | "redir" | "masq"), _):
-                    pass
-                case _:
-                    known = known if name in _HARMLESS else None
-        return known
+                    said = (used >= size) is bool(flags & OVER)
+                case _ if not self._loads(memory, name, values) and name not in _ENDS:
+                    said = True if name in _HARMLESS else None
+            if said is False:
+                return Match(said, "")
+            known = known if said else None
+        return Match(known, verdict)
+
+    def _loads(self, memory: _Memory, name: str | int, values: list[str | int]) -> bool:
+        """Whether the expression writes a register, and so tests nothing."""
+        match name, values:
+            case "meta", [int(key), int(register)]:
+                memory.load(register, self._meta(key))
+            case "ct", [int(key), int(register)]:
+                state = self.state.to_bytes(4, sys.byteorder)
+                memory.load(register, state if key == _STATE else None)
+            case "payload", [int(register), int(base), int(offset), int(length)]:
+                memory.load(register, self._header(base, offset, length))
+            case "bitwise", [int(first), int(register), str(mask), str(xor)]:
+                value = memory.value(first, len(mask) // 2)
+                memory.load(register, _masked(value, mask, xor))
+            case "immediate", [int(register), str(data)] if register and ":" not in data:
+                memory.load(register, bytes.fromhex(data))
+            case _:
+                return False
+        return True
 
     def _meta(self, key: int) -> bytes | None:
         """NFT_META_*."""
@@ -127,6 +159,71 @@ def ports(does: tuple[Words, ...]) -> list[int]:
     return found
 
 
+class _Memory:
+    """The registers while a rule is evaluated, 4 bytes each (nft_parse_register())."""
+
+    def __init__(self) -> None:
+        self._slots: dict[int, bytes | None] = {}
+
+    def load(self, register: int, value: bytes | None) -> None:
+        """Store a value, whose last slot is filled with zeros; None: it is not known."""
+        at = _slot(register)
+        self._slots[at] = None
+        for start in range(0, len(value or b""), _SLOT):
+            part = (value or b"")[start : start + _SLOT]
+            self._slots[at + start // _SLOT] = part.ljust(_SLOT, b"\0")
+
+    def value(self, register: int, size: int) -> bytes | None:
+        """The value of `size` bytes; None if a part is not known."""
+        at = _slot(register)
+        parts = [self._slots.get(one) for one in range(at, at + -(-size // _SLOT))]
+        return None if None in parts else b"".join(filter(None, parts))[:size]
+
+
+def _slot(register: int) -> int:
+    return register * _SLOT if register <= _SLOT else register - _SLOT
+
+
+def _looked_up(
+    memory: _Memory, row: SetRow | None, register: int, rest: list[str | int]
+) -> tuple[bool | None, str]:  # fmt: skip
+    """Whether a set has the value, and what a map of verdicts has for it.
+
+    `rest`: the register to which a map writes, and flags: a set that must not have it.
+    """
+    *to, flags = rest
+    verdicts = to == [0]
+    if row is None:
+        return None, MAY_DROP if verdicts else ""
+    size = len(row.elements[0][0]) // 2 if row.elements else 0
+    value = memory.value(register, size)
+    if value is None:
+        may = (
+            MAY_DROP if any(map(_ends, (*(has for *_, has in row.elements), row.rest))) else UNKNOWN
+        )
+        return None, may if verdicts else ""
+    raw = value.hex()
+    has = next((has for first, last, has in row.elements if first <= raw <= last), None)
+    has = has if has is not None else row.rest or None
+    if to and has is not None and not verdicts:
+        memory.load(int(to[0]), bytes.fromhex(has))
+    return (has is not None) is not bool(flags), has or "" if verdicts else ""
+
+
+def _ends(verdict: str) -> bool:
+    """Whether the verdict of a map may end a packet: it drops, or leads to another chain."""
+    return verdict.partition(":")[0] in ("0", "-3", "-4")
+
+
+def _ranged(value: bytes | None, bounds: list[str], *, inverted: bool) -> bool | None:
+    """Whether a value is within one of the pairs of bounds, or inverted within none."""
+    if value is None:
+        return None
+    raw = value.hex()
+    pairs = zip(bounds[::2], bounds[1::2], strict=False)
+    return any(first <= raw <= last for first, last in pairs) is not inverted
+
+
 def _masked(value: bytes | None, mask: str, xor: str) -> bytes | None:
     if value is None:
         return None
@@ -134,7 +231,13 @@ def _masked(value: bytes | None, mask: str, xor: str) -> bytes | None:
     return bytes(byte & m ^ x for byte, m, x in pairs)
 
 
-def _compared(value: bytes | None, operator: int, data: bytes) -> bool | None:
-    if value is None or not data or operator not in (_EQUAL, _DIFFERS):
+# NFT_CMP_*; what is compared by its size is in the order of the network
+_COMPARISONS: Final = (
+    operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge,
+)  # fmt: skip
+
+
+def _compared(value: bytes | None, by: int, data: bytes) -> bool | None:
+    if value is None or not data or by >= len(_COMPARISONS):
         return None
-    return (value[: len(data)] == data) == (operator == _EQUAL)
+    return bool(_COMPARISONS[by](value, data))

@@ -1,6 +1,6 @@
-"""Rules and chains of nf_tables: NFT_MSG_GETCHAIN and NFT_MSG_GETRULE.
+"""Rules, chains and sets of nf_tables: NFT_MSG_GETCHAIN, _GETRULE, _GETSET and _GETSETELEM.
 
-Numbers: include/uapi/linux/netfilter/nf_tables.h, in network byte order. Both requests need
+Numbers: include/uapi/linux/netfilter/nf_tables.h, in network byte order. The requests need
 CAP_NET_ADMIN. The rules of iptables-nft are among them, those of the older xtables are not.
 """
 
@@ -10,11 +10,15 @@ from typing import Final
 
 from ..request import Request
 from ..source import Source
-from .codec import Field, Table
+from .codec import Field, Table, attribute
 
 _SUBSYSTEM: Final = 10 << 8  # NFNL_SUBSYS_NFTABLES
-NEWCHAIN, GETCHAIN, NEWRULE, GETRULE = (_SUBSYSTEM | number for number in (3, 4, 6, 7))
+NEWCHAIN, GETCHAIN, NEWRULE, GETRULE, NEWSET, GETSET, NEWSETELEM, GETSETELEM = (
+    _SUBSYSTEM | number for number in (3, 4, 6, 7, 9, 10, 12, 13)
+)
 HEAD: Final = 4  # struct nfgenmsg: family, version, resource
+FAMILIES: Final = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: "ip6"}
+_NUMBERS: Final = {name: number for number, name in FAMILIES.items()}
 
 _COUNTED: Final = {1: Field("bytes", "raw"), 2: Field("packets", "raw")}
 CHAIN: Final[Table] = {
@@ -72,3 +76,16 @@ def ruleset(source: Source) -> tuple[bytes, bytes]:
     chains = Request("netfilter", GETCHAIN, bytes(HEAD), "netfilter/chains", dump=True)
     rules = Request("netfilter", GETRULE, bytes(HEAD), "netfilter/rules", dump=True)
     return source.netlink(chains), source.netlink(rules)
+
+
+def sets(source: Source) -> bytes:
+    """All sets and maps of all families, without their elements. OSError."""
+    return source.netlink(Request("netfilter", GETSET, bytes(HEAD), "netfilter/sets", dump=True))
+
+
+def elements(source: Source, family: str, table: str, name: str) -> bytes:
+    """The elements of a set. OSError, FileNotFoundError if it is gone."""
+    head = bytes((_NUMBERS[family], 0, 0, 0))
+    body = head + attribute(1, table.encode() + b"\0") + attribute(2, name.encode() + b"\0")
+    known = f"netfilter/elements/{family}/{table}/{name}"
+    return source.netlink(Request("netfilter", GETSETELEM, body, known, dump=True))

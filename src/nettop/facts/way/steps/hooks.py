@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PLACE: Final = 80
 _SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests
+BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
 MOST: Final = 3  # rules in turn that would drop the same packets
 _HOOKS: Final = {
     OUT: ("output", "postrouting"), IN: ("prerouting", "input"),
@@ -168,11 +169,35 @@ def _told(
             show, _accepts(leg, chain, left) + (", or delete the rules with notrack for "
             "this flow (nft -a list ruleset | grep notrack)" if left else ""),
         )  # fmt: skip
+    elif ended.verdict == "queue" and by is not None:
+        yield _handed(leg, chain, by, show)
     elif not ended.verdict and chain.drops:
         yield Step("hooks", HIDDEN, f"whether a rule of chain {chain.chain} (hook {chain.hook}) "
                    "accepts these packets: its policy is drop", show)  # fmt: skip
     elif chain.kind == "filter" and not any(what == "drop" for _, what in doubts):
         yield Step("hooks", PASSES, f"chain {place} (hook {chain.hook}) lets {leg.what} pass", show)
+
+
+def _handed(leg: Leg, chain: HookRow, by: RuleRow, show: str) -> Step:
+    """A rule that hands the packets to a program: without one they are dropped.
+
+    Except with NFT_QUEUE_FLAG_BYPASS (net/netfilter/nf_queue.c, __nf_queue()).
+    """
+    words = next(words for words in by.does if words[0] == "queue")
+    number, many, flags = [*(one for one in words if isinstance(one, int)), -1, 1, 0][:3]
+    queues = range(number, number + many)
+    rows = leg.host.frame.rows("program_queues")
+    read = any(row.type == "nfqueue" and row.number in queues for row in rows)
+    name = f"NFQUEUE {number}" + (f" to {queues[-1]}" if len(queues) > 1 else "")
+    hands = f"{named(by, chain)} hands {leg.what} to {name}"
+    if read or number < 0 or flags & BYPASS or leg.host.unread("program_queues"):
+        return Step("hooks", HIDDEN, f"whether the program behind it lets {leg.what} pass: {hands}",
+                    show)  # fmt: skip
+    return Step(
+        "handed", STOPS, f"{hands}, which no program reads, so they are dropped",
+        f"cat /proc/net/netfilter/nfnetlink_queue; {show}",
+        f"start the program that reads {name}, or {cure(by)}",
+    )  # fmt: skip
 
 
 def _tested(leg: Leg, rule: RuleRow) -> tuple[str, str]:
