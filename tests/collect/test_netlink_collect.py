@@ -235,3 +235,22 @@ def test_features_that_many_interfaces_have_alike_are_computed_once() -> None:
         ("tx-tso", False, True, False),
     }
     assert features._states.cache_info().misses == 1
+
+
+@pytest.mark.parametrize(("kind", "data", "ends"), [
+    ("vxlan", ((1, struct.pack("=I", 7)), (4, bytes((10, 0, 0, 1))), (2, bytes((10, 0, 0, 2))),
+               (15, b"\x12\xb5")), ("10.0.0.1", "10.0.0.2", 4789, 7)),
+    ("vxlan", ((1, struct.pack("=I", 7)), (17, bytes(15) + b"\1")),
+     ("::1", None, None, 7)),
+    ("geneve", ((1, struct.pack("=I", 9)), (2, bytes((10, 0, 0, 2))), (5, b"\x17\xc1")),
+     (None, "10.0.0.2", 6081, 9)),
+    ("gre", ((6, bytes((10, 0, 0, 1))), (7, bytes((10, 0, 0, 2)))),
+     ("10.0.0.1", "10.0.0.2", None, None)),
+    ("ipip", ((2, bytes((10, 0, 0, 1))), (3, bytes(4))), ("10.0.0.1", None, None, None)),
+    ("veth", ((1, bytes(4)), (2, bytes(4))), (None, None, None, None)),
+])  # fmt: skip
+def test_both_ends_of_a_tunnel(kind: str, data: Any, ends: tuple[Any, ...]) -> None:
+    inner = b"".join(attribute(number, raw) for number, raw in data)
+    info = attribute(18, attribute(1, kind.encode() + b"\0") + attribute(2, inner))
+    (row,) = links.parse(link(7, "t0", info))
+    assert (row.tunnel_local, row.tunnel_remote, row.tunnel_port, row.tunnel_id) == ends

@@ -26,6 +26,23 @@ _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
 _PORT: Final = {  # IFLA_BRPORT_*
     1: Field("state", "B"), 9: Field("floods", "B"), 33: Field("isolated", "B"),
 }  # fmt: skip
+# IFLA_VXLAN_*, IFLA_GENEVE_*, IFLA_GRE_*, IFLA_IPTUN_*, IFLA_VTI_* (include/uapi/linux/if_link.h,
+# if_tunnel.h): both ends of the packets that carry a tunnel, and their destination port
+_VXLAN: Final = {
+    1: Field("id"), 4: Field("local", "raw"), 17: Field("local", "raw"), 2: Field("remote", "raw"),
+    16: Field("remote", "raw"), 15: Field("port", "raw"),
+}  # fmt: skip
+_GENEVE: Final = {
+    1: Field("id"), 2: Field("remote", "raw"), 7: Field("remote", "raw"), 5: Field("port", "raw"),
+}  # fmt: skip
+_GRE: Final = {6: Field("local", "raw"), 7: Field("remote", "raw")}
+_IPTUN: Final = {2: Field("local", "raw"), 3: Field("remote", "raw")}
+_VTI: Final = {4: Field("local", "raw"), 5: Field("remote", "raw")}
+_TUNNELS: Final = {
+    "vxlan": _VXLAN, "geneve": _GENEVE,
+    **dict.fromkeys("gre gretap erspan ip6gre ip6gretap ip6erspan".split(), _GRE),
+    **dict.fromkeys("ipip sit ip6tnl".split(), _IPTUN), **dict.fromkeys("vti vti6".split(), _VTI),
+}  # fmt: skip
 _STATES: Final = ("disabled", "listening", "learning", "forwarding", "blocking")  # BR_STATE_*
 
 
@@ -62,6 +79,10 @@ class Row:
     peer: int | None = maybe("index of the peer, in another namespace")
     link_netns: int | None = maybe("namespace id of the lower interface or peer")
     vlan: int | None = maybe("VLAN number")
+    tunnel_local: str | None = maybe("address from which a tunnel sends, if it is set")
+    tunnel_remote: str | None = maybe("address of the other end of a tunnel, if it is one")
+    tunnel_port: int | None = maybe("UDP port to which a tunnel sends")
+    tunnel_id: int | None = maybe("network identifier (VNI) of a VXLAN or Geneve tunnel")
     rx_queues: int | None = maybe("receive queues allocated", "queues")
     tx_queues: int | None = maybe("transmit queues allocated", "queues")
     gso_max_segs: int | None = maybe("segments per segmentation packet", "segments")
@@ -124,6 +145,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
     info = values.get("info", {})
     data = info.get("data", b"")
     vlan = decode(data, 0, len(data), _VLAN).get("id") if info.get("kind") == "vlan" else None
+    tunnel = decode(data, 0, len(data), _TUNNELS.get(info.get("kind", ""), {}))
     port = info.get("slave_data", b"") if info.get("slave_kind") == "bridge" else b""
     bridged = decode(port, 0, len(port), _PORT)
     forwards, apart = bridged.get("state"), bridged.get("isolated")
@@ -161,6 +183,10 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         peer=values.get("link") if elsewhere is not None else None,
         link_netns=elsewhere,
         vlan=vlan,
+        tunnel_local=_end(tunnel.get("local", b"")),
+        tunnel_remote=_end(tunnel.get("remote", b"")),
+        tunnel_port=int.from_bytes(tunnel.get("port", b""), "big") or None,
+        tunnel_id=tunnel.get("id"),
         rx_queues=values.get("rx_queues"),
         tx_queues=values.get("tx_queues"),
         gso_max_segs=values.get("gso_max_segs"),
@@ -176,3 +202,8 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         alias=values.get("alias"),
         carrier_changes=values.get("carrier_changes"),
     )
+
+
+def _end(raw: bytes) -> str | None:
+    """An address; None for one that is not set."""
+    return route.ip(raw) if any(raw) else None

@@ -18,6 +18,7 @@ from .packet import Packet, ports
 from .tracked import entries
 
 if TYPE_CHECKING:
+    from ...collect.links import Row as LinkRow
     from ...collect.nft_rules import Row as RuleRow
 
 
@@ -39,6 +40,7 @@ class Leg:
     back: bool = False  # the way of the answers
     was: Flow | None = None  # the flow before its destination was replaced
     by: Translation | None = None  # that replaced it
+    above: str = ""  # tunnel whose packets these are
 
     @property
     def what(self) -> str:
@@ -57,6 +59,7 @@ class Legs:
 
     case: str
     legs: tuple[Leg, ...]
+    outer: tuple[Leg, ...]  # what carries a tunnel on the way
     questions: tuple[Question, ...]
 
 
@@ -70,7 +73,8 @@ def legs(flow: Flow, host: Host) -> Legs:
     name = {OUT: "output", IN: "input"}.get(found[0].role, "forward")
     if not foreign and (host.local(flow.to) or found[0].hop.kind == "local"):
         name = "local"
-    return Legs(name, found, tuple(dict.fromkeys(asked)))
+    outer = tuple(_outer(found, host, asked))
+    return Legs(name, found, outer, tuple(dict.fromkeys(asked)))
 
 
 def _leg(
@@ -143,6 +147,36 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
         returns = Question(origin, goes.to, there.hop.interface, protocol=flow.protocol)
         back = _leg(THROUGH, returns, goes, host, asked, back=True)
         yield back if by is None else replace(back, was=flow, by=by)
+
+
+CARRIED: Final = {  # by kind of tunnel: the protocol of the packets that carry it
+    "vxlan": "udp", "geneve": "udp", "ipip": "ipip", "sit": "sit",
+    **dict.fromkeys(("gre", "gretap", "erspan", "ip6gre", "ip6gretap", "ip6erspan"), "gre"),
+}  # fmt: skip
+
+
+def tunnel(leg: Leg) -> LinkRow | None:
+    """The tunnel by which the packets leave: the interface, or a port of the bridge that it is."""
+    if leg.back or leg.above or leg.role not in (OUT, THROUGH) or leg.hop.kind != "unicast":
+        return None
+    host, name = leg.host, leg.hop.interface or ""
+    link = host.links.get(name)
+    if link is not None and link.kind == "bridge":
+        entry = host.neighbours.get((name, leg.hop.gateway or leg.question.to))
+        link = host.links.get(host.port(name, entry.hardware)) if entry is not None else None
+    return link if link is not None and link.kind in CARRIED else None
+
+
+def _outer(found: tuple[Leg, ...], host: Host, asked: list[Question]) -> Iterator[Leg]:
+    """The packets that carry those of a tunnel, which this host sends to its other end."""
+    for link in filter(None, map(tunnel, found)):
+        local, to = link.tunnel_local or "", link.tunnel_remote
+        if to is None or address(to).is_multicast or (local and not host.local(local)):
+            continue
+        protocol, port = CARRIED[link.kind], link.tunnel_port or 0
+        flow = Flow(to, port, local, protocol=protocol)
+        question = Question(to, local, protocol=protocol)
+        yield replace(_leg(OUT, question, flow, host, asked), above=link.interface)
 
 
 def _to(flow: Flow, by: Translation) -> Flow:

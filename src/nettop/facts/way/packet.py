@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...collect.nft_rules import Words
     from ...collect.nft_sets import Row as SetRow
 
-_PROTOCOLS: Final = {"tcp": 6, "udp": 17, "icmp6": 58}
+_PROTOCOLS: Final = {"ipip": 4, "tcp": 6, "udp": 17, "sit": 41, "gre": 47, "icmp6": 58}
 ARP: Final = "arp"  # instead of a protocol of IP
 _SLOT: Final = 4  # bytes of a 32-bit register; the first four names are of 128 bits
 _NETWORK, _TRANSPORT = 1, 2  # NFT_PAYLOAD_*_HEADER
