@@ -21,6 +21,8 @@ from nettop.collect import (
     tun_readers,
     udp_bound,
 )
+from nettop.collect.nft_hooks import Row as Hook
+from nettop.collect.nft_rules import Row as Rule
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.drop import Drop, build
 from nettop.facts.kinds.failure import Failure
@@ -116,6 +118,34 @@ def test_what_connection_tracking_drops_is_not_said_of_a_rule(
     ).more["drop"]  # fmt: skip
     assert ("could not insert" in found.means) is told
     assert (found.rule == "connection-entries-collide") is told
+
+
+FIRST, LAST = ("immediate", 1, "c350"), ("immediate", 2, "c363")  # 50000 and 50019
+
+
+@pytest.mark.parametrize(("does", "tracked", "ports"), [
+    ((FIRST, LAST, ("nat", 0, 1, 2)), 20, True), ((FIRST, LAST, ("masq", 1, 2)), 20, True),
+    ((FIRST, LAST, ("nat", 0, 1, 2)), 19, False),
+    ((FIRST, LAST, ("nat", 1, 1, 2)), 20, False),  # the destination
+    ((FIRST, ("immediate", 3, "0a000001"), ("nat", 0, 1, 2)), 20, True), (("masq",), 20, False),
+])  # fmt: skip
+def test_a_rule_that_gives_few_source_ports_is_known(
+    does: tuple[Any, ...], tracked: int, *, ports: bool
+) -> None:
+    past, now = (conntrack.Row(tracked, 262144, 262144, 0, 0, count) for count in (0, 20))
+    does = does if isinstance(does[0], tuple) else (does,)
+    facts = joined(
+        drop_reasons=drops("NETFILTER_DROP"), conntrack=moving(past, now),
+        nft_hooks=[Entry(Hook("ip", "nat", "post", "postrouting", 100, "nat", drops=False))],
+        nft_rules=[Entry(Rule("ip", "nat", "post", 2, does))],
+    )  # fmt: skip
+    assert (facts.host.few_ports is not None) is ports
+    if ports and LAST in does:
+        assert facts.host.few_ports == (
+            "rule of handle 2 in chain post (hook postrouting, ip nat) gives 20 ports (50000-50019)"
+        )
+    (found,) = facts.more["drop"]
+    assert (found.rule == "translation-has-no-port-left") is ports
 
 
 def test_the_rule_whose_counter_rises_dropped_them() -> None:

@@ -18,6 +18,7 @@ from ..frame.rates import Entry
 from .flow_words import end, owners
 from .group_programs import program
 from .kinds.filter import dropping
+from .way.chains import few_ports
 from .way.host import Host, address
 from .way.steps.listener import misses
 
@@ -84,6 +85,12 @@ def _untracked(seen: Seen) -> Told:
     if seen.drop.filters or failures < NEARLY * (seen.drop.per_s or inf):
         return NOT
     return {"failures": failures}
+
+
+def _unported(seen: Seen) -> Told:
+    """Such a packet for which a rule that translates has no port left."""
+    rule = few_ports(seen.host.frame)
+    return {"by": rule} if rule is not None and _untracked(seen) else NOT
 
 
 def _hooked(seen: Seen) -> Told:
@@ -222,7 +229,7 @@ def _choosy(seen: Seen) -> Told:
 
 # what is looked for by reason and case, in this order; each sees what those before it told
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
-    FILTER: {"rules": _rules, "untracked": _untracked, "hooked": _hooked},
+    FILTER: {"rules": _rules, "untracked": _untracked, "unported": _unported, "hooked": _hooked},
     "SOCKET_FILTER": {"grouped": _grouped},
     "TC_INGRESS": {"filters": _filters, "attached": _hooked},
     "TC_EGRESS": {"filters": _filters, "attached": _hooked},

@@ -20,6 +20,7 @@ from .kinds.host import HostFact
 from .kinds.nic import Nic
 from .place import OnlineCpus
 from .single import triple
+from .way.chains import few_ports
 
 if TYPE_CHECKING:
     from ..collect.conntrack import Row as ConntrackRow
@@ -149,6 +150,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_drops=track.rate("drops") if track is not None else None,
         mean_packet=_mean_packet(sums.nics),
         conntrack_failures=track.rate("failures") if track is not None else None,
+        few_ports=few_ports(frame),
         conntrack_invalid=track.rate("invalid") if track is not None else None,
         firewall=_firewall(frame, track),
         balanced=balancer.rate("connections") if balancer is not None else None,

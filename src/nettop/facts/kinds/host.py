@@ -174,6 +174,9 @@ class HostFact:
     conntrack_failures: float | None = maybe(
         "connection tracking entries not inserted", "entries/s"
     )
+    few_ports: str | None = maybe(
+        "rule that translates source addresses to no more ports than connections are tracked"
+    )
     frames_too_long: float | None = maybe(
         "frames dropped at the end of a veth pair, longer than its MTU, in all namespaces",
         "packets/s",
