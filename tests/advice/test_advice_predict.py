@@ -146,6 +146,13 @@ def test_the_busiest_flow_or_interface_counts(rule: Make) -> None:
     assert finding.predicted.limit.over == "nic"
 
 
+def test_a_program_that_reads_late_does_not_hold_what_it_sends(rule: Make) -> None:
+    made = rule("host", ["application", "rcvbuf"])
+    for direction, told in (("rx", True), ("tx", False)):
+        (finding,) = found(made, moment(limit("application", direction=direction)))
+        assert (finding.predicted is not None) is told
+
+
 def test_a_rule_that_relieves_nothing_predicts_nothing(rule: Make) -> None:
     (finding,) = found(rule("nic", []), moment(limit(), **NIC))
     assert finding.predicted is None

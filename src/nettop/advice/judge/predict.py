@@ -36,7 +36,7 @@ def prediction(
     kinds = {nic.name: nic.kind for nic in facts.nics}
     unseen = {nic.name for nic in facts.nics if passed_by(nic.per_s)}  # the rate is the kernel's
     known = (
-        predict(limit, relieves)
+        predict(limit, _on_its_way(relieves, limit))
         for limit in facts.limits
         if (limit.over != "nic" or limit.nic not in unseen)
         and limit.namespace is None  # the settings of others are not those of the finding
@@ -81,6 +81,12 @@ def _about(rule: Rule, relieves: Collection[str], fact: object, limit: Limit) ->
     if isinstance(fact, Queue | Path) and limit.direction != fact.direction:
         return False
     return rule.over == "host" or (limit.nic or "") in nics_of(rule.over, fact)
+
+
+def _on_its_way(relieves: Collection[str], limit: Limit) -> Collection[str]:
+    """The stages; a program that a rule names beside its receive buffer limits as a reader only."""
+    reader = "rcvbuf" in relieves and limit.direction == "tx"
+    return [name for name in relieves if name != "application"] if reader else relieves
 
 
 def _judged(rule: Rule, kind: str | None) -> bool:

@@ -70,7 +70,7 @@ class Ends:
     """The stages behind the NIC: its cores, the busiest process, and the losses of the host.
 
     The kernel counts losses of backlogs and sockets for the whole host, so only the path with the
-    most traffic (`host` is known) shows them.
+    most traffic (`host` is known) shows them, and none where most traffic is on no card.
     """
 
     cores: Sequence[Core] = ()
@@ -91,12 +91,14 @@ def build(
     """
     ports = [nic for nic in nics if nic.kind == "nic" and nic.up is not False]
     main = max(ports, key=_moved, default=None)
+    most = max(map(_moved, nics), default=0.0)  # of what is forwarded the card counts as much
+    whole = host if main is not None and BESIDE * _moved(main) >= most else None
     found = []
     for nic in ports:
         above = {nic.name} | {other.name for other in nics if nic.name in other.lower}
         busiest = next((p for p in processes if p.networked and p.nic in above), None)
         served = [cores[cpu] for cpu in nic.irq_cpus if cpu in cores]
-        ends = Ends(served, backlog, busiest, host if nic is main else None,
+        ends = Ends(served, backlog, busiest, whole if nic is main else None,
                     reasons if nic is main else None)  # fmt: skip
         found += [through(nic, ends, direction, way) for direction, way in ways.items()]
     return tuple(found)
@@ -158,9 +160,7 @@ def _of_host(
 ) -> PathStage:  # fmt: skip
     """A stage whose losses the kernel counts for the whole host."""
     if ends.host is None:
-        return PathStage(
-            stage.name, detail, rate, unit, None, f"{_WHOLE}: see the path with most traffic"
-        )
+        return PathStage(stage.name, detail, rate, unit, None, f"{_WHOLE}: {_ELSEWHERE}")
     return PathStage(stage.name, detail, rate, unit, gone(ends.host), f"{stage.why}; {_WHOLE}")
 
 
@@ -208,7 +208,9 @@ def _process(process: Process | None, way: str) -> PathStage:
     return PathStage("thread", detail, None if rate is None else 8 * rate, "bit/s")
 
 
+BESIDE: Final = 2.0  # times the bytes of the busiest card on another interface: they are its own
 _WHOLE: Final = "counted for the whole host"
+_ELSEWHERE: Final = "see the path with most traffic, if that is of a card"
 LINK_ONLY: Final = "this driver's drops are not known by kind: link statistics only"
 
 
