@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,14 @@ GROUP = {"id": "NOT_SPECIFIED/ip_rcv_finish_core", "reason": "NOT_SPECIFIED", "p
          "kind": "turned away", "means": "Nobody", "advice": "a", "per_s": 300.0}  # fmt: skip
 INVALID = {"id": "ip/filter/forward/2", "limited": False, "drops": 50.0, "share": 0.47,
            "tests": "ct state invalid"}  # fmt: skip
+UNTRANSLATED: Mapping[str, Any] = {
+    "host": {"forwarding": True, "conntrack_invalid": 40.0, "ip_forwarded": 9000.0,
+             "tcp_resets": 0.4},
+    "sysctls": {"net.netfilter.nf_conntrack_tcp_be_liberal": 0},
+}  # fmt: skip
+
+
+ANSWERED = ("packets-turned-away", "firewall-drops", "invalid-segments-are-not-translated")
 
 
 @pytest.mark.parametrize(("table", "severity"), [
@@ -111,9 +120,11 @@ INVALID = {"id": "ip/filter/forward/2", "limited": False, "drops": 50.0, "share"
     ({"firewall": INVALID}, "critical"),
     ({"firewall": {**INVALID, "share": 0.02}}, "info"),
     ({"firewall": {**INVALID, "tests": ""}}, "info"),
+    (UNTRANSLATED, "advice"),
+    ({**UNTRANSLATED, "host": {**UNTRANSLATED["host"], "tcp_resets": 30.0}}, "critical"),
 ])  # fmt: skip
 def test_where_nothing_gets_through_it_is_critical(table: dict[str, Any], severity: str) -> None:
-    judge = Judge([one for one in RULES if one.id in ("packets-turned-away", "firewall-drops")])
+    judge = Judge([one for one in RULES if one.id in ANSWERED])
     found = [
         one
         for second in range(3)

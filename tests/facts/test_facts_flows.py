@@ -114,6 +114,15 @@ def test_what_the_peer_had_already_was_not_lost(
     assert (flow.retransmit_ratio, flow.reorderings_per_s) == (0.001, 5)
 
 
+def test_no_more_than_all_segments_are_lost_whatever_the_counters_say() -> None:
+    start, end = moving()
+    (now,) = end["sockets_tcp"]
+    again = replace(now, total_retrans=2 * now.segs_out)
+    facts = joined(start, {**end, "sockets_tcp": [again]})
+    (flow,) = facts.flows
+    assert (flow.retransmit_ratio, flow.loss_ratio) == (1.0, 1.0)
+
+
 def test_a_process_with_datagrams_is_not_at_the_end_of_a_path_with_no_bytes() -> None:
     (process,) = joined(*moving()).processes
     silent = replace(process, tx_per_s=0.0)

@@ -25,6 +25,11 @@ def total(values: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
+def part(some: float | None, whole: float | None) -> float | None:
+    """The share of a whole, 1 at most: counters that are read one after the other may disagree."""
+    return min(1.0, some / whole) if some is not None and whole else None
+
+
 def joined(entry: Entry[Any]) -> bool:
     """Whether a TCP socket is a flow: established, or half closed while a program moves bytes."""
     row = entry.now

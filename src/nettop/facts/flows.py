@@ -15,7 +15,7 @@ from ..frame.rates import Entry
 from ..terms import formulas
 from ..terms.dataclass import dataclass
 from . import crowd, place
-from .flow_words import joined
+from .flow_words import joined, part
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.nic import Nic
@@ -224,9 +224,9 @@ def _tcp(
         owner[0] if owner is not None else None, owner[1] if owner is not None else None,
         site.nic, rx, tx, rtt, min_rtt, _seconds(row.rttvar), row.cwnd, row.ssthresh, row.mss,
         _bits(row.delivery_rate), _bits(row.pacing_rate), again,
-        again / sent if again is not None and sent else None,
-        row.lost, row.unacked, row.notsent, _part(rwnd, busy), _part(sndbuf, busy),
-        min(1.0, busy / 1e6) if busy is not None else None, row.app_limited, row.rcv_space,
+        part(again, sent),
+        row.lost, row.unacked, row.notsent, part(rwnd, busy), part(sndbuf, busy),
+        part(busy, 1e6), row.app_limited, row.rcv_space,
         row.rcvbuf, row.sndbuf, _fixed(row.rcvbuf, around.rmem), row.recv_q, row.send_q, drops,
         row.congestion, row.timestamps, row.sack, row.wscale,
         _bdp(8 * max(rx or 0.0, tx or 0.0), share, min_rtt if min_rtt is not None else trip),
@@ -237,7 +237,7 @@ def _tcp(
     )  # fmt: skip
     last = (
         _full(row, tx, rtt), *_lost(sent, again, had), reordered, site.namespace,
-        gaps / came if gaps is not None and came else None,
+        part(gaps, came),
         row.rmem_alloc if row.rcv_ooopack and not row.recv_q else 0,
         row.bytes_received, came, carried,
         max(0.0, sent - carried) if sent is not None and carried is not None else None,
@@ -263,8 +263,7 @@ def _lost(
     """
     if again is None:
         return None, None
-    ratio = max(0.0, again - (had or 0.0)) / sent if sent else None
-    return ratio, min(1.0, had / again) if again and had is not None else None
+    return part(max(0.0, again - (had or 0.0)), sent), part(had, again)
 
 
 def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
@@ -392,7 +391,3 @@ def _seconds(microseconds: float | None) -> float | None:
 
 def _bits(size: float | None) -> float | None:
     return None if size is None else 8.0 * size
-
-
-def _part(some: float | None, whole: float | None) -> float | None:
-    return min(1.0, some / whole) if some is not None and whole else None

@@ -12,7 +12,7 @@ from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
 from .counters import grown, largest, middle
 from .drop_causes import FILTER
-from .flow_words import EVERYWHERE, total
+from .flow_words import EVERYWHERE, part, total
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
 from .kinds.flow import Flow
@@ -137,7 +137,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         **values,  # type: ignore[arg-type]
         **_flows(sums, still.sysctls),  # type: ignore[arg-type]
         **_nettop(frame, sums.nics),  # type: ignore[arg-type]
-        retransmit_ratio=again / sent if again is not None and sent else None,
+        retransmit_ratio=part(again, sent),
         busiest_cpu=list(load)[idle.index(min(idle))] if load else None,
         idle=sum(idle) / len(load) if load else None,
         ring_drops=total(nic.per_s.ring_drops for nic in sums.nics),

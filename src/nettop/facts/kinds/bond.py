@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from ..flow_words import total
+from ..flow_words import part, total
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Bond, ...]:
             Bond(
                 row.interface, row.mode, row.policy, row.partner, row.ports, row.outside,
                 top.name if top is not None else None,
-                (top.per_s.tx_bytes or 0.0) / sent if top is not None and sent else None,
+                part(top.per_s.tx_bytes or 0.0, sent) if top is not None else None,
                 top.tx_load if top is not None else None,
             )
         )  # fmt: skip

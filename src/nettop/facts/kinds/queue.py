@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...frame.fields import gauge, label, light, maybe
 from ...terms.dataclass import dataclass
+from ..flow_words import part
 from ..kind import Kind
 from ..lines import IrqLine, Lines
 
@@ -151,7 +152,7 @@ def make(
         node != slot.node if known else None,
         interrupts, packets, counted.bytes, counted.drops,
         # the two counters are not read at the same instant
-        min(1.0, packets / whole) if packets is not None and whole else None,
+        part(packets, whole),
         slot.cpus, slot.flow_cnt, core_si, slot.steered,
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from ...collect import throttling
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ..flow_words import part
 from ..kind import Kind
 
 if TYPE_CHECKING:
@@ -42,10 +43,7 @@ def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
         Quota(
             entry.now.cgroup.rpartition(":")[2],
             entry.now.quota,
-            throttled / periods
-            if (periods := entry.rate("periods"))
-            and (throttled := entry.rate("throttled")) is not None
-            else None,
+            part(entry.rate("throttled"), entry.rate("periods")),
             below(entry.now.cgroup, names),
             throttling.file(entry.now.cgroup),
         )

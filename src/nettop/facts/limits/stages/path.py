@@ -66,7 +66,7 @@ def _modelled(look: Look) -> Iterator[Reading]:
     mss = look.now("mss")
     if not sent or not rtt or not mss:
         return
-    ratio = lost / sent
+    ratio = min(1.0, lost / sent)
     bbr = str(look.now("congestion")).startswith("bbr")
     lossy = ratio >= LOSSY and lost >= 0.05
     if not lossy and not (bbr and rtt >= LONG):
