@@ -82,6 +82,7 @@ def test_a_field_of_evidence_has_a_name() -> None:
 def test_a_unit_that_the_name_contains_is_left_out() -> None:
     assert words("process.packet_sockets > 0", "process") == "packet sockets > 0"
     assert spoken.value_text("process.packet_sockets", 2, "sockets") == "2"
+    assert spoken.value_text("flow.loss_ratio", 0.67, "ratio") == "67%"
     assert spoken.value_text("nic.ring.rx", 256, "descriptors") == "256 descriptors"
 
 

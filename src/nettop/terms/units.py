@@ -141,7 +141,7 @@ def amount(value: object, unit: str = "") -> str:
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return " ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-    known = _AMOUNTS.get(unit)
+    known = AMOUNTS.get(unit)
     if known is not None:
         return known(value)
     number = (
@@ -150,7 +150,7 @@ def amount(value: object, unit: str = "") -> str:
     return f"{number} {_agreed(number, unit)}".rstrip()
 
 
-_AMOUNTS: Final[dict[str, Callable[[float], str]]] = {
+AMOUNTS: Final[dict[str, Callable[[float], str]]] = {
     "bit/s": lambda v: scaled(v, "b/s"),
     "bytes/s": lambda v: scaled(v * 8, "b/s"),
     "bytes": size,

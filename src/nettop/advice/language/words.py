@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final
 
 from ...terms.text import listed
+from ...terms.units import AMOUNTS
 from .expression import Expression
 from .functions import FUNCTIONS
 from .syntax import Limit, Limits, called, literal, path_of
@@ -71,8 +72,11 @@ def value_text(field: str, value: Value | None, measure: str) -> str:
 
 
 def _unit(measure: str, name: str) -> str:
-    """No unit where the name counts it: `packet sockets` is 2, not `2 sockets`."""
-    return "" if measure in name.split() else measure
+    """No unit where the name counts it: `packet sockets` is 2, not `2 sockets`.
+
+    A unit that decides how the number is written stays: a loss ratio is 67%.
+    """
+    return "" if measure in name.split() and measure not in AMOUNTS else measure
 
 
 def _word(path: tuple[str, ...]) -> Word | None:
