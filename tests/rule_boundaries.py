@@ -71,7 +71,7 @@ _JUDGES: dict[int, tuple[Rule, Judge]] = {}
 
 def _judge(rule: Rule) -> Judge:
     """A judge of this rule only; made anew where it remembers earlier moments."""
-    if any(True for name in EARLIER for _ in rule.when.calls(name)):
+    if rule.keep or any(True for name in EARLIER for _ in rule.when.calls(name)):
         return Judge((rule,), window=0.0)
     if id(rule) not in _JUDGES:
         _JUDGES.clear()
