@@ -105,6 +105,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("datagrams-not-sent", "veth-refuses-what-it-is-sent"),
         # counted by the host, dropped at sockets of a cgroup
         ("received-segments-dropped", "cgroup-refuses-socket-memory"),
+        ("invalid-segments-are-not-translated", "idle-connections-forgotten"),  # the same
         ("packets-vanish", "firewall-drops"),  # counted by the host, dropped by a chain
         ("packets-vanish", "firewall-rate-limit-drops"),
         ("packets-vanish", "program-takes-its-queue-too-slowly"),  # dropped before a full NFQUEUE
