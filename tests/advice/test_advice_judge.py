@@ -116,6 +116,17 @@ def test_evidence_has_fields_values_and_units(rule: Any) -> None:
     assert found.id == "a-rule@eth0"
 
 
+def test_counters_of_one_finding_are_of_the_same_seconds(rule: Any) -> None:
+    """What the condition sums is shown as its mean, though this branch of it decided nothing."""
+    when = "events(host.syn_cookies) > 3 or events(host.listen_drops) > 1000"
+    judge = Judge([rule(f'when = "{when}"\nshow = ["host.listen_drops"]', over="host")])
+    for second, rate in ((0, 0), (4, 50), (8, 0)):
+        moment = at(float(second), host={"syn_cookies": rate, "listen_drops": rate})
+        found = judge.judge(moment).findings
+    values = {line["field"]: line["value"] for line in found[0].evidence}
+    assert values["host.listen_drops"] == values["host.syn_cookies"] == pytest.approx(200 / 9)
+
+
 def test_the_growth_of_a_count(rule: Any) -> None:
     """A count that begins anew (a driver that was loaded again) has grown from there."""
     judge = Judge([rule('when = "increase(nic.total.carrier_changes, 10) > 2"')])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -12,6 +13,7 @@ from ..language.evaluate import evaluate
 from ..language.expression import Expression
 from ..language.functions.history import COUNTED, EARLIER, key, terms
 from ..language.moment import LOOK, Moment, Scope
+from ..language.result import Read
 from ..language.syntax import literal, path_of
 from ..language.vocabulary import SWITCH
 from ..rules.rule import Rule
@@ -45,6 +47,14 @@ class Judged:
         every = (condition, *filter(None, (rule.critical, rule.harmless)))
         earlier = dict.fromkeys(call for one in every for call in _earlier(one))
         return cls(rule, condition, tuple(earlier))
+
+    def averaged(self, read: Read, moment: Moment, target: str) -> Read:
+        """The read; of a rate that the condition sums, its mean in the same seconds."""
+        name = key(self.rule.over, read.field)
+        if not any(one.text == name and not one.sign for one in self.earlier):
+            return read
+        now = read.value if isinstance(read.value, int | float) else None
+        return replace(read, value=moment.mean(target, ((1.0, name, now),)))
 
     def holds(self, row: Row, moment: Moment, label: Label) -> bool:
         """Whether it is for this profile and holds on a row, by the three-valued walk."""

@@ -312,7 +312,11 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
     rule = judged.rule
     scope = Scope(moment.scope(rule.over, fact), moment, rule.limits, target)
     result = evaluate(whole(rule), scope)
-    extra = (read for shown in rule.words.show for read in evaluate(shown, scope).reads)
+    extra = (
+        judged.averaged(read, moment, target)
+        for shown in rule.words.show
+        for read in evaluate(shown, scope).reads
+    )
     reads = [read for read in dict.fromkeys((*result.reads, *extra)) if read.value is not None]
     cure = remedy(rule, scope)
     return Finding(
