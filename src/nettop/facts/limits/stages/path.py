@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....terms import formulas, units
+from ...flow_words import QUIET
 from .. import Reading
 from ..following import BINDS
 from ..looks import Look
@@ -47,6 +48,8 @@ LONG: Final = 1000  # us; on shorter round trips the CPU may limit the rate that
 OWN: Final = 0.5  # of the lost segments: a queue of this host drops as many packets
 STANDING: Final = 0.9  # of the samples with packets below TCP; a sender without limit has fewer
 STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on packets wait in a queue
+NEAR: Final = 10_000  # us of the shortest round trip: the other end is in the own network, or near
+SLOW: Final = 300_000  # us of the round trip to there; a delayed acknowledgement comes sooner
 COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
 
 
@@ -55,7 +58,7 @@ def readings(look: Look) -> Iterator[Reading]:
     if look.over != "flow" or not look.sends or not look.tcp:
         return
     known = list(_modelled(look))
-    beyond = None if any(one.held >= BINDS for one in known) else _beyond(look)
+    beyond = None if any(one.held >= BINDS for one in known) else _beyond(look) or _late(look)
     yield from known if beyond is None else (beyond,)
 
 
@@ -121,6 +124,29 @@ def _beyond(look: Look) -> Reading | None:
     why += units.seconds(least / 1e6)
     around = (0.9 * look.rate, 1.1 * look.rate)
     return Reading("path", "there", "queue beyond this end", "measured", why, held, around, held)
+
+
+def _late(look: Look) -> Reading | None:
+    """What holds the few bytes of a conversation on a short path; None: its answers come in time.
+
+    The other end acknowledges at once, or after a timer of at most 200 ms (TCP_DELACK_MAX); a radio
+    that sleeps, or a host that does, takes longer, and the timeouts of this end show it.
+    """
+    rtt, least, busy = look.now("rtt"), look.now("min_rtt"), look.part("busy_time")
+    if not rtt or not least or least > NEAR or rtt < SLOW:
+        return None
+    if busy < BINDS or look.rate >= QUIET or not look.now("total_retrans"):
+        return None
+    radio = look.nic is not None and look.nic.kind == "wireless"
+    name = (
+        f"radio of {look.nic.name}, or the other end"
+        if look.nic and radio
+        else "way to the other end, or that end"
+    )
+    why = f"what it sends waits for an acknowledgement in {units.share(busy)} of the time: that "
+    why += f"takes {units.seconds(rtt / 1e6)}, where the shortest round trip is "
+    why += units.seconds(least / 1e6)
+    return Reading("path", "there", name, "measured", why, busy, None, busy)
 
 
 def _paced(look: Look, speed: float) -> bool:
