@@ -54,6 +54,8 @@ def test_ports_are_counted_by_local_address_and_server() -> None:
     assert time_wait.read(host) == [  # type: ignore[arg-type]
         time_wait.Row("10.0.0.1", "10.0.0.2", 443, 300),
         time_wait.Row("fd00::1", "fd00::2", 5432, 150),
+        time_wait.Row("10.0.0.1", "", 0, 300),
+        time_wait.Row("fd00::1", "", 0, 150),
     ]
 
 
@@ -71,20 +73,29 @@ def test_the_kernel_gives_only_closed_sockets_with_a_port_of_the_range() -> None
 def test_what_the_server_has_not_closed_is_counted_apart() -> None:
     host = Host(300, b"".join([*map(waits, range(40)), *(waits(n, state=5) for n in range(260))]))
     assert time_wait.read(host) == [  # type: ignore[arg-type]
-        time_wait.Row("10.0.0.1", "10.0.0.2", 443, 40, 260)
+        time_wait.Row("10.0.0.1", "10.0.0.2", 443, 40, 260),
+        time_wait.Row("10.0.0.1", "", 0, 0, 260),  # each port once
     ]
 
 
 def test_of_a_short_range_of_ports_a_quarter_is_many() -> None:
     host = Host(30, b"".join(map(waits, range(30))), ports="50000\t50099\n")
     assert time_wait.read(host) == [  # type: ignore[arg-type]
-        time_wait.Row("10.0.0.1", "10.0.0.2", 443, 30)
+        time_wait.Row("10.0.0.1", "10.0.0.2", 443, 30),
+        time_wait.Row("10.0.0.1", "", 0, 30),
     ]
 
 
 def test_reserved_ports_shorten_the_range() -> None:
     host = Host(30, b"".join(map(waits, range(30))), reserved="32768-60949,8080\n")
-    assert [one.ports for one in time_wait.read(host)] == [30]  # type: ignore[arg-type]
+    assert [one.ports for one in time_wait.read(host)] == [30, 30]  # type: ignore[arg-type]
+
+
+def test_the_ports_that_few_servers_hold_each_are_counted_together() -> None:
+    host = Host(300, b"".join(waits(n, f"10.9.{n % 50}.1", state=5 + n % 2) for n in range(300)))
+    assert time_wait.read(host) == [time_wait.Row("10.0.0.1", "", 0, 150, 150)]  # type: ignore[arg-type]
+    shared = Host(300, b"".join(waits(n % 30, f"10.9.{n % 50}.1") for n in range(300)))
+    assert time_wait.read(shared) == []  # type: ignore[arg-type]
 
 
 def test_nothing_is_asked_while_there_are_few() -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from flow_tables import socket
+
 from nettop.collect import (
+    addresses,
     drop_reasons,
     failed_calls,
     links,
     nftables,
     socket_owners,
     sysctls,
+    time_wait,
     ways,
 )
 from nettop.facts import Facts
@@ -182,3 +186,69 @@ def test_a_path_is_kept_as_far_as_it_fits() -> None:
     assert own_socket.path(b"/run/a/long/name") == "/run/a/long/name…"
     assert own_socket.path(b"\0name".ljust(16, b"\0")) == "@name"
     assert own_socket.path(bytes(16)) == ""
+
+
+OWN = "10.60.0.1"
+RANGE = sysctls.Row("net.ipv4.ip_local_port_range", "40000 40099")
+
+
+def connected(ports: range, local: str = OWN, **more: Any) -> list[Any]:
+    return [socket(port, inode=port, local=local, local_port=port,
+                   **{"remote": f"10.60.{port % 50}.2", "remote_port": 80, **more})
+            for port in ports]  # fmt: skip
+
+
+def test_a_bind_that_finds_no_port_names_the_ports_in_use_not_port_0() -> None:
+    line = f"bind EADDRINUSE 9 7 here {OWN} 0 app\n"
+    held = [time_wait.Row(OWN, TO, 80, 30), time_wait.Row(OWN, "", 0, 80)]
+    one = called(line, sysctls=[RANGE], sockets_tcp=connected(range(40000, 40020)), time_wait=held)
+    assert one is not None
+    assert one.means == f"All 100 local ports of {OWN} are in use"
+    assert "20 by open sockets and 80 by connections that this host closed" in one.cause
+    assert "IP_BIND_ADDRESS_NO_PORT" in one.advice
+    assert "sport = :0" not in one.advice
+    one = called(line, sysctls=[RANGE], sockets_tcp=connected(range(40000, 40020)), time_wait=[])
+    assert one is not None
+    assert one.means == f"No local port of {OWN} is free"
+    assert "20 of 100 ports" in one.cause
+    assert "IP_LOCAL_PORT_RANGE" in one.cause
+    others = connected(range(40000, 40100), local="10.60.0.9")
+    one = called(line, sysctls=[RANGE], sockets_tcp=others)
+    assert one is not None
+    assert "0 of 100" in one.cause
+    one = called(line.replace(OWN, "0.0.0.0"), sysctls=[RANGE], sockets_tcp=others)
+    assert one is not None
+    assert one.means == "All 100 local ports are in use"
+
+
+def test_a_connect_without_a_port_is_told_by_the_destination_or_by_what_is_bound() -> None:
+    line = f"connect EADDRNOTAVAIL 9 7 here {TO} 80 app\n"
+    same = connected(range(40000, 40095), remote=TO)
+    one = called(line, sysctls=[RANGE], sockets_tcp=same)
+    assert one is not None
+    assert one.means == f"No local port is free for connections to {TO} port 80"
+    assert "95 of 100" in one.cause
+    one = called(line, sysctls=[RANGE], sockets_tcp=connected(range(40000, 40100)))
+    assert one is not None
+    assert one.means == "No local port is free: sockets with a bound port have them"
+    one = called(line, sysctls=[RANGE], sockets_tcp=connected(range(40000, 40010)))
+    assert one is not None
+    assert one.means == "No local port is free for the connection"
+
+
+def test_a_host_without_an_address_of_ipv6_lacks_no_port() -> None:
+    line = "connect EADDRNOTAVAIL 9 7 here {} 80 app\n"
+    four = addresses.Row("lo", "127.0.0.1", 8, 4, "host")
+    for to in ("::1", "2001:db8::1"):
+        one = called(line.format(to), sysctls=[RANGE], addresses=[four])
+        assert one is not None
+        assert one.means == "The host has no address of IPv6 to connect from"
+    own = addresses.Row("lo", "::1", 128, 6, "host")
+    one = called(line.format("::1"), sysctls=[RANGE], addresses=[four, own])
+    assert one is not None
+    assert one.means == "No local port is free for the connection"
+    tries = line.format("::1") + "connection 0 9 7 here 127.0.0.1 80 app\n"
+    assert called(tries, sysctls=[RANGE], addresses=[four]) is None
+    one = called(tries, sysctls=[RANGE], addresses=[four, own])
+    assert one is not None
+    assert one.means == "No local port is free for the connection"

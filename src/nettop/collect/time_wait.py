@@ -4,7 +4,8 @@ They are in TIME_WAIT, or in FIN_WAIT2 as long as the server has not closed too.
 
 The kernel lists only sockets whose local port is of net.ipv4.ip_local_port_range. The local port of
 an accepted connection is the port of the server, which is below the range on most hosts. If it is
-not, each such connection is a group of one and has no row.
+not, each such connection is a group of one and has no row. The last row of a local address has no
+server: it counts the different ports of all of them.
 """
 
 from __future__ import annotations
@@ -29,17 +30,18 @@ SHARE: Final = 4  # … unless they hold 1/SHARE of the available ports
 _RANGE, _RESERVED = (f"/proc/sys/{name.replace('.', '/')}" for name in (RANGE, RESERVED))
 _SOCKETS: Final = "/proc/net/sockstat"
 _SERVER: Final = Struct(">H16s16s")  # remote port, local address, remote address
-_SERVER_AT: Final = 6  # in struct inet_diag_msg
+_SERVER_AT: Final = 6  # in struct inet_diag_msg; the local port lies before it
+_LOCAL: Final = slice(2, 18)  # of these the local address
 _CUT: Final = 72  # bytes of that structure: a shorter message is cut off
 _FIN_WAIT2: Final = 5  # idiag_state, its second byte
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Many closed connections from one local address to one remote address and port."""
+    """Many closed connections from one local address to one remote address and port, or to all."""
 
     local: str = label("local address")
-    remote: str = label("remote address")
+    remote: str = label("remote address; empty: all")
     remote_port: int = label("remote port")
     ports: int = gauge("local ports held in TIME_WAIT", "ports")
     half: int = gauge("local ports held in FIN_WAIT2: the server did not close", "ports", default=0)
@@ -73,21 +75,30 @@ def parse(reply: bytes, least: int = LEAST) -> list[Row]:
     """The rows of an answer; ValueError if it is cut off."""
     groups: Counter[tuple[int, bytes]] = Counter()
     half: Counter[tuple[int, bytes]] = Counter()
+    different: dict[tuple[int, bytes], dict[bytes, bool]] = {}
     for kind, start, end in messages(reply):
         if kind in (diag.BY_FAMILY, diag.EVERY_FAMILY):
             if end - start < _CUT:
                 raise ValueError("a socket is cut off")
             at = start + _SERVER_AT
             server = reply[start], reply[at : at + _SERVER.size]
+            closing = reply[start + 1] == _FIN_WAIT2
             groups[server] += 1
-            half[server] += reply[start + 1] == _FIN_WAIT2
+            half[server] += closing
+            local = server[0], server[1][_LOCAL]
+            different.setdefault(local, {})[reply[at - 2 : at]] = closing
     rows = []
     for one, count in groups.most_common():
         family, ends = one
         if count < least:
             break
-        port, local, remote = _SERVER.unpack(ends)
+        port, local_ip, remote = _SERVER.unpack(ends)
         size = 4 if family == diag.IPV4 else 16
-        rows.append(Row(route.ip(local[:size]), route.ip(remote[:size]), port, count - half[one],
-                        half[one]))  # fmt: skip
+        rows.append(Row(route.ip(local_ip[:size]), route.ip(remote[:size]), port,
+                        count - half[one], half[one]))  # fmt: skip
+    for (family, raw), ports in different.items():
+        if len(ports) >= least:
+            unclosed = sum(ports.values())
+            address = route.ip(raw[: 4 if family == diag.IPV4 else 16])
+            rows.append(Row(address, "", 0, len(ports) - unclosed, unclosed))
     return rows

@@ -15,6 +15,7 @@ from .drop_causes import FILTER, MOST, few, filters
 from .flow_words import owners
 from .group_programs import program, setting
 from .ports import holder
+from .used_ports import none_left
 
 if TYPE_CHECKING:
     from ..collect._words import Words
@@ -44,6 +45,8 @@ def exact(
 ) -> tuple[Words, tuple[str, ...]]:  # fmt: skip
     """The words with what is known beyond them; and the rules that refuse, or the reader's pid."""
     address, port = ends.most_common(1)[0][0]
+    if (none := none_left(said, call, error, (address, port), frame)) is not None:
+        return none, ()
     if call in BINDS and error == "EADDRINUSE" and port.isdecimal():
         return _held(said, int(port), frame), ()
     if call == DATAGRAM and port == _DNS:

@@ -19,6 +19,7 @@ from ..counters import grown
 from ..drop_causes import MOST, most
 from ..flow_words import total
 from ..kind import Kind
+from ..used_ports import NO_ADDRESS, no_source
 
 if TYPE_CHECKING:
     from ...collect._words import Words
@@ -109,7 +110,8 @@ def words(row: failed_calls.Row, frame: Frame | None) -> Words:
     if frame is None or both.normal or _four(row.address) or with_ipv6(frame):
         return both
     six = failed_calls.words(row.call, row.error, row.address)
-    return six if six.normal and _otherwise(row, frame) else both
+    normal = six.normal and (row.error != NO_ADDRESS or no_source(row.address, frame))
+    return six if normal and _otherwise(row, frame) else both
 
 
 def _four(address: str) -> bool:

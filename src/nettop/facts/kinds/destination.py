@@ -8,23 +8,21 @@ destination (net/ipv4/udp.c, udp_lib_get_port()).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from ipaddress import ip_address
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from ...collect._local_ports import RANGE, RESERVED
+from ...collect._local_ports import RESERVED
 from ...collect._local_ports import available as free
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
-from ..single import triple
+from ..used_ports import chosen as local_ports
 
 if TYPE_CHECKING:
     from .. import Facts
 
-LAST_PORT: Final = 65_535
 LEAST: Final = 500  # ports for one address and port: fewer are not listed
 SHARE: Final = 4  # … unless they are 1/SHARE of the available ports
 
@@ -51,8 +49,8 @@ class Destination:
 def build(frame: Frame, facts: Facts) -> tuple[Destination, ...]:
     """The destinations that take many local ports, the most first."""
     entries = frame.tables.get("sockets_tcp", ())
-    held = frame.rows("time_wait")
-    chosen = _range(facts.sysctls)
+    held = [row for row in frame.rows("time_wait") if row.remote]
+    chosen = local_ports(facts.sysctls)
     listed = facts.sysctls.get(RESERVED, "")
     available = None if chosen is None else free(chosen, listed)
     reserved = len(chosen) - available if chosen and available is not None else None
@@ -102,13 +100,6 @@ def _datagrams(
                 )
             )  # fmt: skip
     return tuple(found)
-
-
-def _range(sysctls: Mapping[str, str]) -> range | None:
-    low_high = triple(sysctls.get(RANGE))
-    if len(low_high) != 2 or not 0 <= low_high[0] <= low_high[1] <= LAST_PORT:
-        return None
-    return range(low_high[0], low_high[1] + 1)
 
 
 KIND = Kind(

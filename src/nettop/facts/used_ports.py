@@ -1,0 +1,187 @@
+"""Local ports that the kernel could not choose, because all are in use.
+
+bind() to port 0 needs a port that no socket of the address has, whatever its destination
+(net/ipv4/inet_connection_sock.c, inet_csk_find_open_port()); it fails with EADDRINUSE only if it
+has tried all. connect() needs one that is free towards one address and port, and takes none that a
+program has bound (net/ipv4/inet_hashtables.c, __inet_hash_connect()).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..collect import failed_calls
+from ..collect._local_ports import RANGE, RESERVED, available
+from .single import triple
+
+if TYPE_CHECKING:
+    from ..collect._words import Words
+    from ..frame.rates import Frame
+
+LAST_PORT: Final = 65_535
+OWN_RANGE: Final = "IP_LOCAL_PORT_RANGE"
+FULL: Final = 0.8  # of the available ports: fewer in use do not explain that none is free
+NO_ADDRESS: Final = "EADDRNOTAVAIL"
+LOOPBACK: Final = "::1"
+FIN_WAIT2: Final = "fin-wait-2"
+ANY: Final = ("0.0.0.0", "::", "")  # noqa: S104
+
+
+class Used(NamedTuple):
+    """The ports in use at one local address."""
+
+    taken: int
+    of: int  # ports that the kernel may choose
+    holds: str  # in words: by what
+
+    @property
+    def full(self) -> bool:
+        """Whether they explain that no port is free."""
+        return self.taken >= FULL * self.of
+
+    @property
+    def told(self) -> str:
+        """How many of how many."""
+        return f"All {self.of:,}" if self.taken == self.of else f"{self.taken:,} of {self.of:,}"
+
+
+def chosen(sysctls: Mapping[str, str]) -> range | None:
+    """The ports of net.ipv4.ip_local_port_range; None where it is not known or not valid."""
+    low_high = triple(sysctls.get(RANGE))
+    if len(low_high) != 2 or not 0 <= low_high[0] <= low_high[1] <= LAST_PORT:
+        return None
+    return range(low_high[0], low_high[1] + 1)
+
+
+def used(frame: Frame, local: str, to: tuple[str, str] | None = None) -> Used | None:
+    """At a local address (any: at all), towards one address and port or to all; None: not known.
+
+    Of TCP or of UDP, whichever has more in use.
+    """
+    sysctls = {row.name: row.value for row in frame.rows("sysctls")}
+    ports = chosen(sysctls)
+    if ports is None:
+        return None
+    of = available(ports, sysctls.get(RESERVED, ""))
+    found = (_tcp(frame, ports, local, to), _udp(frame, ports, local))
+    count, holds = max(found)
+    return Used(min(count, of), of, holds)
+
+
+def _tcp(
+    frame: Frame, ports: range, local: str, to: tuple[str, str] | None
+) -> tuple[int, str]:  # fmt: skip
+    """The ports of open sockets, and those that closed connections still hold."""
+    open_ports, ends, closed = set[int](), Counter[str](), Counter[str]()
+    waits = "time_wait" in frame.tables  # which has those in FIN_WAIT2 too
+    for row in frame.rows("sockets_tcp"):
+        held = row.local_port in ports and not (waits and row.state == FIN_WAIT2)
+        if held and not row.namespace and _at(row.local, local) and _is(row, to):
+            open_ports.add(row.local_port)
+            ends[f"{row.remote} port {row.remote_port}"] += row.remote_port > 0
+    for row in frame.rows("time_wait"):
+        if _at(row.local, local) and _is(row, to):
+            count = row.ports + row.half
+            closed[row.local] = max(closed[row.local], count)
+            ends[f"{row.remote} port {row.remote_port}"] += count * (row.remote_port > 0)
+    waiting = max(closed.values(), default=0)
+    parts = [f"{len(open_ports):,} by open sockets"] * bool(open_ports)
+    parts += [f"{waiting:,} by connections that this host closed (TIME_WAIT)"] * bool(waiting)
+    ((most, count),) = ends.most_common(1) or [("", 0)]
+    return len(open_ports) + waiting, " and ".join(parts) + (f", most towards {most}" * bool(count))
+
+
+def _udp(frame: Frame, ports: range, local: str) -> tuple[int, str]:
+    rows = (row for row in frame.rows("sockets_udp") if _at(row.local, local))
+    count = len({row.local_port for row in rows if row.local_port in ports})
+    return count, f"{count:,} by datagram sockets"
+
+
+def _at(own: str, local: str) -> bool:
+    """Whether a socket with that address takes a port from it: both do where one is any."""
+    return own == local or own in ANY or local in ANY
+
+
+def _is(row: Any, to: tuple[str, str] | None) -> bool:
+    return to is None or (row.remote, str(row.remote_port)) == to
+
+
+def none_left(
+    said: Words, call: str, error: str, end: tuple[str, str], frame: Frame
+) -> Words | None:
+    """What a call says that finds no local port: the ports, and who has them; None: it is another.
+
+    `end` is the address and port that the program gave.
+    """
+    if call in ("bind", "listen") and error == "EADDRINUSE" and end[1] == "0" and end[0]:
+        return _for_all(said, call, end[0], frame)
+    if call == "connect" and error in (NO_ADDRESS, "EAGAIN") and end[1].isdecimal():
+        if no_source(end[0], frame):
+            return failed_calls.words(call, error, end[0])
+        return _for_one(said, (end[0].removeprefix("::ffff:"), end[1]), frame)
+    return None
+
+
+def no_source(address: str, frame: Frame) -> bool:
+    """Whether it is one of IPv6, and the host has none to connect from."""
+    own = {row.address for row in frame.rows("addresses") if row.family == 6}
+    six = ":" in address and not address.startswith("::ffff:") and "addresses" in frame.tables
+    return six and (LOOPBACK not in own if address == LOOPBACK else own <= {LOOPBACK})
+
+
+def _for_all(said: Words, call: str, address: str, frame: Frame) -> Words:
+    address = address.removeprefix("::ffff:")
+    at = "" if address in ANY else f" of {address}"
+    seen = used(frame, address)
+    have = f"{_told(seen)}" if seen else ""
+    full = seen is not None and seen.full
+    narrow = "" if full else f" Or the program has set a range of its own ({OWN_RANGE})."
+    return said._replace(
+        means=f"{seen.told} local ports{at} are in use"
+        if seen and full
+        else f"No local port{at} is free",
+        cause=f"{call}() of port 0 lets the kernel choose a port that no other socket{at} has, "
+        f"whatever its destination, and none is left. {have}{narrow}",
+        advice="A program that binds its source address before it connects sets "
+        "IP_BIND_ADDRESS_NO_PORT first (Linux 4.2): connect() then chooses the port, and one port "
+        "serves every destination. Else keep connections open and use them again, bind more "
+        f"source addresses, or widen `sysctl {RANGE}`. `ss -tan{_source(address)}` shows what "
+        "holds the ports.",
+        rests="net/ipv4/inet_connection_sock.c, inet_csk_find_open_port()",
+    )
+
+
+def _for_one(said: Words, to: tuple[str, str], frame: Frame) -> Words | None:
+    """Towards one address and port, or for all where programs have bound what there is."""
+    counts = Counter(row.local for table in ("sockets_tcp", "time_wait")
+                     for row in frame.rows(table) if _is(row, to))  # fmt: skip
+    ((local, _),) = counts.most_common(1) or [("", 0)]
+    one, whole = used(frame, local, to), used(frame, "")
+    if one is None or whole is None:
+        return None
+    if one.full:
+        return said._replace(
+            means=f"No local port is free for connections to {to[0]} port {to[1]}",
+            cause=f"Each connection from one address to this one needs a port of its own. "
+            f"{_told(one)}",
+        )
+    if whole.full:
+        return said._replace(
+            means="No local port is free: sockets with a bound port have them",
+            cause="connect() takes no port that a program has bound before, whatever the "
+            f"destination. {_told(whole)}",
+            advice="The program that binds its source address before it connects sets "
+            "IP_BIND_ADDRESS_NO_PORT first (Linux 4.2): such ports serve every destination. "
+            f"Or widen `sysctl {RANGE}`. `ss -tan` shows what holds the ports.",
+        )
+    return None
+
+
+def _told(seen: Used) -> str:
+    return f"{seen.told} ports of {RANGE} are seen in use: {seen.holds}."
+
+
+def _source(address: str) -> str:
+    return "" if address in ANY else f" src {address}"
