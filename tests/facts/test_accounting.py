@@ -101,6 +101,19 @@ def test_a_reason_of_two_protocols_explains_the_counter_of_its_own(
     assert one.stages == {"rcvbuf": 70}
 
 
+def test_what_the_host_answers_is_refused_and_no_loss() -> None:
+    why = {"drop_reasons": "counting in the kernel needs root"}
+    scanned = look(udp_no_ports=1, missing=why)
+    assert (scanned.counted, scanned.places) == (0, ())
+    assert sentence(scanned) == "refused in 5 s: 1 packet that no socket takes"
+    both = look(told("NO_SOCKET", 9), told("NO_SOCKET", 4, "tcp"), told("SOCKET_RCVBUFF", 20),
+                udp_no_ports=9, udp_rcvbuf_errors=20)  # fmt: skip
+    assert (both.counted, both.explained, both.alone) == (20, 20, ())
+    assert sentence(both).endswith("(SOCKET_RCVBUFF); refused: 13 packets that no socket takes")
+    full = look(told("NO_SOCKET", 5, "tcp", place="cookie_v4_check"))
+    assert (full.refused, full.alone) == (0, (("NO_SOCKET", 5),))
+
+
 def test_without_the_reasons_all_is_the_rest_and_why_is_said() -> None:
     why = {"drop_reasons": "counting in the kernel needs root"}
     assert sentence(look(udp_rcvbuf_errors=9, missing=why)) == (

@@ -63,7 +63,7 @@ def test_the_losses_of_a_ring_are_not_told() -> None:
 
 
 def test_what_is_lost_by_counters_alone_is_seen() -> None:
-    lost = Accounting(5.0, (Place("udp_no_ports", "protocols", 12, 0, 12),), unread="needs root")
+    lost = Accounting(5.0, (Place("ip_discards", "protocols", 12, 0, 12),), unread="needs root")
     assert all_clear(sound(), losses=lost) == "Nothing above its threshold; seen: 12 packets lost."
     one = Accounting(5.0, (Place("ring", "ring", 1, 0, 1),), unread="needs root")
     assert all_clear(sound(), losses=one) == "Nothing above its threshold; seen: 1 packet lost."

@@ -179,5 +179,5 @@ def test_what_is_too_small_to_report_is_said_instead_of_a_clean_bill() -> None:
     text = f"-- @0.000 --\n-- bpf/drops --\n{drops}-- bpf/calls --\n{calls}"
     frame = Sampler(Replay(text)).take(["drop_reasons", "failed_calls"])
     assert all_clear(frame) == (
-        "Nothing above its threshold; seen: 2 dropped (NO_SOCKET), 1 bind failed (EADDRINUSE, app)."
+        "Nothing above its threshold; seen: 2 refused (NO_SOCKET), 1 bind failed (EADDRINUSE, app)."
     )

@@ -132,6 +132,23 @@ def counted_by(reason: str, place: str, protocol: str) -> str:
     return found.get(protocol) or found.get("", "")
 
 
+def answered(reason: str, place: str) -> bool:
+    """Whether the sender of a packet dropped so is told: it is refused, not lost."""
+    return _answered().get((reason, place), _answered().get((reason, ""), False))
+
+
+@cache
+def refusals() -> frozenset[str]:
+    """The counters of such packets."""
+    found = (known.values() for one, known in _counters().items() if _answered()[one])
+    return frozenset(name for names in found for name in names)
+
+
+@cache
+def _answered() -> Mapping[tuple[str, str], bool]:
+    return {(one["name"], one.get("place", "")): "answered" in one for one in _places()}
+
+
 def counters() -> frozenset[str]:
     """Every such counter."""
     return frozenset(name for found in _counters().values() for name in found.values())

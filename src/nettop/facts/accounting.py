@@ -7,7 +7,8 @@ raises, so that none is counted twice: an interface that counts what a backlog o
 dropped (rx_dropped, tx_dropped of stacked and paired ones) has no part in it.
 
 A reason counts the segments of a packet and some counters count the packet, so what is explained
-is at most what is counted. Both are read one after the other: a difference that may come from that
+is at most what is counted. A packet that the host answers (no socket has its port) is refused, not
+lost. Both are read one after the other: a difference that may come from that
 is `uncertain`, no rest.
 """
 
@@ -60,7 +61,8 @@ def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting
         # what is new may bring old counts along: an interface of another namespace
         grown[counter] += max(0, round(count - before.get((counter, owner), count)))
     read = "drop_reasons" in frame.tables
-    told, reasons, alone = _told(first[0], frame, grown)
+    refused = sum(grown.pop(counter, 0) for counter in drop_reasons.refusals())
+    told, reasons, alone, answered = _told(first[0], frame, grown)
     for counter in SOFT:
         grown[counter] = min(grown[counter], told[counter])
     places = [
@@ -70,7 +72,7 @@ def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting
     why = None if read else frame.missing.get("drop_reasons", "")
     passed = _passed(first[0], frame)
     named, others = tuple(reasons.most_common()), tuple(alone.most_common())
-    return Accounting(passed, tuple(places), named, others, why)
+    return Accounting(passed, tuple(places), named, others, why, refused + answered)
 
 
 def _passed(first: Frame, last: Frame) -> float:
@@ -168,13 +170,15 @@ def _of_host() -> tuple[str, ...]:
 
 def _told(
     first: Frame, last: Frame, grown: Mapping[str, int]
-) -> tuple[Counter[str], Counter[str], Counter[str]]:
+) -> tuple[Counter[str], Counter[str], Counter[str], int]:
     """Packets with a reason: by counter; by reason those of counters; by reason all others.
 
-    A reason that says nothing is none, and what no counter has is told of this namespace alone.
+    And the number of those that are answered and have no counter. A reason that says nothing is
+    none, and what no counter has is told of this namespace alone.
     """
     was = {_key(row): row.packets for row in first.rows("drop_reasons")}
     told, reasons, alone = Counter[str](), Counter[str](), Counter[str]()
+    answered = 0
     for row in last.rows("drop_reasons"):
         before = was.get(_key(row), 0) if _earlier(row.seconds, first, last) else 0
         packets = row.packets - before
@@ -182,12 +186,14 @@ def _told(
         counter = drop_reasons.counted_by(row.reason, row.place, row.protocol)
         if packets <= 0 or words.normal or (row.where != "here" and counter != BACKLOG):
             continue
-        if grown.get(counter):
+        if drop_reasons.answered(row.reason, row.place):
+            answered += packets if counter not in drop_reasons.refusals() else 0
+        elif grown.get(counter):
             told[counter] += packets
             reasons[row.reason] += packets
         elif words.kind != UNKNOWN and row.where == "here":
             alone[row.place if row.reason in _SILENT else row.reason] += packets
-    return told, reasons, alone
+    return told, reasons, alone, answered
 
 
 def _key(row: drop_reasons.Row) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ class Accounting:
     reasons: tuple[tuple[str, int], ...] = ()  # of what counters have, in segments
     alone: tuple[tuple[str, int], ...] = ()  # of what no counter has
     unread: str | None = None  # why the reasons are not known; empty: nobody asked for them
+    refused: int = 0  # packets that no socket takes, whose sender is told so
 
     @property
     def counted(self) -> int:
@@ -72,7 +73,7 @@ def sentences(one: Accounting | None, rhythms: Iterable[rhythm.Rhythm]) -> list[
 def sentence(one: Accounting) -> str:
     """`lost in 5 s: 80 packets by counters; 50 explained …; 30 by stage: ring 30`.
 
-    Empty where nothing was lost.
+    Empty where nothing was lost or refused.
     """
     parts = [f"{many(one.counted, 'packets')} by counters"] if one.counted else []
     rest = f"by stage: {', '.join(_rest(one))}"
@@ -89,7 +90,10 @@ def sentence(one: Accounting) -> str:
     if one.alone:
         packets = many(sum(count for _, count in one.alone), "more" if parts else "packets")
         parts.append(f"{packets} by the kernel's reasons alone ({_named(one.alone)})")
-    return f"lost in {seconds(one.seconds)}: {'; '.join(parts)}" if parts else ""
+    refused = f"{many(one.refused, 'packets')} that no socket takes" if one.refused else ""
+    said = [f"lost in {seconds(one.seconds)}: {'; '.join(parts)}"] * bool(parts)
+    said += [f"refused{'' if parts else f' in {seconds(one.seconds)}'}: {refused}"] * bool(refused)
+    return "; ".join(said)
 
 
 def _rest(one: Accounting) -> Iterator[str]:

@@ -150,7 +150,8 @@ def _below(frame: Frame) -> Iterator[str]:
     for row in frame.rows("drop_reasons"):
         words = drops.words(row.reason, row.place)
         if row.where == "here" and row.packets and not words.normal:
-            yield f"{row.packets} dropped ({row.reason})"
+            done = "refused" if drops.answered(row.reason, row.place) else "dropped"
+            yield f"{row.packets} {done} ({row.reason})"
     for row in frame.rows("failed_calls"):
         # programs ask local services that need not run, such as nscd, once each
         failed = row.where == "here" and row.error != calls.OPENED and row.address != calls.UNIX
