@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flow_tables import link
+from flow_tables import link, socket
 
 from nettop.advice.judge.inline_facts import facts
-from nettop.facts.kinds import tunnel
+from nettop.collect import routes, translated
+from nettop.facts.kinds import attempt, tunnel
 from nettop.frame.rates import Entry, Frame
 
 FLOW = {
@@ -59,3 +60,33 @@ def test_a_pod_is_in_the_tunnel_of_its_host_unless_it_speaks_to_the_internet() -
 def test_full_segments_are_stuck_after_two_losses_in_turn() -> None:
     assert seen(tun(), backoff=1).stuck == 0
     assert seen(tun(), mss=1200).stuck == 0
+
+
+def tracked(*rows: tuple[str, bool]) -> Frame:
+    """A host that sends to pods behind vx0, and translates connections to these."""
+    entries = [translated.Row("tcp", "10.0.0.1", 41000 + at, "10.233.0.1", 443, to, 8443,
+                              "10.42.0.0", answered)
+               for at, (to, answered) in enumerate(rows)]  # fmt: skip
+    ways = [routes.Row("10.42.7.0/24", "vx0", 0, 254, gateway="10.42.7.0"),
+            routes.Row("0.0.0.0/0", "eth0", 0, 254, gateway="10.0.0.254")]  # fmt: skip
+    waits = socket(1, state="syn-sent", remote="10.233.0.1", remote_port=443, total_retrans=3)
+    tables: dict[str, list[Any]] = {
+              "links": [link("vx0", 7, kind="vxlan")], "translated": entries, "routes": ways,
+              "sockets_tcp": [waits]}  # fmt: skip
+    return Frame(1.0, 1.0, {name: tuple(map(Entry, some)) for name, some in tables.items()})
+
+
+def test_translated_connections_are_followed_into_the_tunnel() -> None:
+    whole = facts({"nics": [ETH, tun("vx0", 1450)]}, "server", 1.0)
+    dead = ("10.42.7.9", False), ("10.42.7.9", False), ("10.42.7.8", False), ("9.9.9.9", False)
+    (one,) = tunnel.build(tracked(*dead), whole)
+    assert (one.silent, one.replied) == (2, 0)
+    (one,) = tunnel.build(tracked(*dead, ("10.42.7.8", True)), whole)
+    assert (one.silent, one.replied) == (1, 1)
+    frame = tracked(*dead)
+    (wait,) = attempt.build(frame, whole)
+    assert wait.leaves == "eth0", "the entry that is read last"
+    (wait,) = attempt.build(tracked(*dead[:3]), whole)
+    assert (wait.id, wait.leaves) == ("10.233.0.1:443", "vx0")
+    bare = replace(frame, tables={"links": frame.tables["links"]})
+    assert tunnel.build(bare, whole)[0].silent is None

@@ -37,6 +37,7 @@ from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
 from ...facts.kinds.rival import Rival
 from ...facts.kinds.tasklimit import TaskLimit
+from ...facts.kinds.tunnel import Tunnel
 from ...facts.kinds.way import WayFact
 from ...facts.limits.prediction import Prediction
 from ...terms.dataclass import dataclass
@@ -221,8 +222,8 @@ def _parties(over: str, fact: object) -> set[int | str]:
             return {*fact.addresses, *failed, *fact.by, *readers}
         case Destination():
             return {f"{fact.id.rpartition(':')[0]} {NO_PORT}"}
-        case Firewall():
-            return {fact.id}
+        case Firewall() | Tunnel():
+            return {kinds()[over].target(fact)}
         case Drop():
             short = fact.ports if fact.reason in SHORT else ()
             return {*fact.rules, *fact.ports, *(f"memory of {port}" for port in short)}
@@ -230,7 +231,7 @@ def _parties(over: str, fact: object) -> set[int | str]:
             return {f"@{fact.name}"}
         case Attempt():
             near = {fact.neighbour} if fact.neighbour is not None else set()
-            return {fact.id.rpartition(":")[0], *near}
+            return {fact.id.rpartition(":")[0], fact.leaves or "", *near}
     process = kinds()[over].parents.get("process")
     pid = process(fact) if process is not None else None
     port = {f"{fact.protocol} port {fact.local_port}"} if isinstance(fact, Flow) else set()

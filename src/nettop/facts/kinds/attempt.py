@@ -15,7 +15,7 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end, owners
 from ..kind import Kind
-from .metric import prefixes, route
+from .metric import main_routes, route
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -36,6 +36,7 @@ class Attempt:
     retries: int = gauge("largest number of SYNs sent again by one socket", "segments", default=0)
     open: int = gauge("open connections to the same address and port", "sockets", default=0)
     processes: tuple[str, ...] = gauge("processes, as name[pid]", default=())
+    leaves: str | None = maybe("interface by which they leave, where this host translates them")
     neighbour: str | None = maybe(
         "next hop that does not answer ARP or neighbour discovery, as address@interface"
     )
@@ -57,7 +58,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
         if (place := (entry.now.remote, entry.now.remote_port)) in waits:
             answered[place] += entry.now.state == "established"
     absent = {f"{row.address}@{row.interface}" for row in frame.rows("unresolved")}
-    networks = prefixes([row for row in frame.rows("routes") if row.table == 254]) if absent else ()
+    sent = {(row.to, row.port): row.sent_to for row in frame.rows("translated")}
+    networks = main_routes(frame) if absent or sent else ()
     found = [
         Attempt(
             end(remote, port),
@@ -65,11 +67,17 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
             max(row.total_retrans or 0 for row in rows),
             answered[remote, port],
             tuple(sorted({inodes[row.inode] for row in rows if row.inode in inodes})),
-            _neighbour(remote, networks, absent),
+            _leaves(sent.get((remote.removeprefix("::ffff:"), port)), networks),
+            _neighbour(sent.get((remote.removeprefix("::ffff:"), port), remote), networks, absent),
         )
         for (remote, port), rows in waits.items()
     ]
     return tuple(sorted(found, key=lambda one: (-one.sockets, one.id))[:MOST])
+
+
+def _leaves(sent_to: str | None, networks: Sequence[tuple[Network, RouteRow]]) -> str | None:
+    way = route(sent_to, networks) if sent_to else None
+    return None if way is None else way.interface
 
 
 def _neighbour(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .. import Facts
 
 Network: TypeAlias = IPv4Network | IPv6Network
+MAIN: Final = 254  # RT_TABLE_MAIN
 NEAR: Final = 0.4  # of the window: what is in flight of a window that limits, on average
 APART: Final = 2.0  # seconds between frames, at the most as a rule
 FIRST: Final = 10  # segments: TCP_INIT_CWND, include/net/tcp.h
@@ -58,7 +59,7 @@ class Metric:
 
 def build(frame: Frame, facts: Facts) -> tuple[Metric, ...]:
     """Routes of the main table whose limit a flow has reached."""
-    routes = [row for row in frame.rows("routes") if row.table == 254]
+    routes = [row for row in frame.rows("routes") if row.table == MAIN]
     if not any(row.window or row.clamp or row.advmss or row.initcwnd for row in routes):
         return ()
     networks = prefixes(routes)
@@ -112,6 +113,11 @@ def prefixes(routes: Sequence[RouteRow]) -> list[tuple[Network, RouteRow]]:
     """The networks of routes, the most specific first; of equal ones that of the lowest metric."""
     networks = [(net, row) for row in routes if (net := _network(row.to)) is not None]
     return sorted(networks, key=lambda one: (-one[0].prefixlen, one[1].metric or 0))
+
+
+def main_routes(frame: Frame) -> list[tuple[Network, RouteRow]]:
+    """The networks of the main table, as `prefixes`."""
+    return prefixes([row for row in frame.rows("routes") if row.table == MAIN])
 
 
 def route(remote: str, networks: Sequence[tuple[Network, RouteRow]]) -> RouteRow | None:

@@ -21,6 +21,7 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
 from .flow import Flow
+from .metric import main_routes, route
 from .nic import Nic
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ class Tunnel:
     stuck: int | None = maybe(
         "flows through it with full segments that were lost twice and more in turn", "flows"
     )
+    silent: int | None = maybe(
+        "destinations behind it to which this host translates connections, without any answer",
+        "addresses",
+    )
+    replied: int | None = maybe("those that answered", "addresses")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
@@ -70,6 +76,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
     links = [row for row in frame.rows("links") if row.kind in OVERHEAD or row.kind in ENCRYPTED]
     nics = {nic.name: nic for nic in facts.nics} if links else {}
     found, alike = [], Counter(one.mtu for one in nics.values() if one.kind == "tunnel")
+    tracked = _translated(frame) if links else None
     for link in links:
         name, nic = link.interface, nics.get(link.interface)
         if nic is None:
@@ -90,9 +97,23 @@ def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
                 next((one.on for one in nic.features if one.name == _LEFT), None),
                 worst.loss_ratio, worst.min_rtt, worst.remote or None, worst.process,
                 sum(map(_stuck, losing)),
+                *(None if tracked is None else tracked[name, said] for said in (False, True)),
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def _translated(frame: Frame) -> Counter[tuple[str, bool]] | None:
+    """The destinations of translated TCP connections by interface and whether any answered."""
+    if "translated" not in frame.tables:
+        return None
+    networks = main_routes(frame)
+    said: dict[str, bool] = {}
+    for row in frame.rows("translated"):
+        if row.protocol == "tcp":
+            said[row.sent_to] = said.get(row.sent_to, False) or row.answered
+    ways = ((route(to, networks), any_) for to, any_ in said.items())
+    return Counter((way.interface, any_) for way, any_ in ways if way is not None)
 
 
 def _through(
@@ -129,6 +150,7 @@ def _below(named: Nic | None, nics: Sequence[Nic]) -> list[Nic]:
 
 
 KIND = Kind(
-    Tunnel, "tunnels", needs=("links",), build=build, parents={"nic": attrgetter("nic")},
+    Tunnel, "tunnels", needs=("links", "translated", "routes"), build=build,
+    parents={"nic": attrgetter("nic")},
     example={"name": "vxlan0", "kind": "vxlan", "nic": "eth0", "mtu": 1450, "room": 1450},
 )  # fmt: skip
