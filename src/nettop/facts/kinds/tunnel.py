@@ -65,10 +65,9 @@ class Tunnel:
         "flows through it with full segments that were lost twice and more in turn", "flows"
     )
     silent: int | None = maybe(
-        "destinations behind it to which this host translates connections, without any answer",
-        "addresses",
+        "destinations behind it to which this host translates connections, without any answer"
     )
-    replied: int | None = maybe("those that answered", "addresses")
+    replied: int | None = maybe("those that answered")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
