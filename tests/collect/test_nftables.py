@@ -206,3 +206,25 @@ def test_a_rule_shows_its_verdict_and_the_address_to_which_it_translates() -> No
     address = expression("immediate", be32(1, 1), nest(2, attribute(1, bytes((10, 2, 0, 30)))))
     (row,) = nft_rules.parse(rule("pre", 7, address, expression("nat"), verdict(0)))
     assert row.does == (("immediate", 1, "0a02001e"), ("nat",), ("immediate", 0, "0:"))
+
+
+def test_a_jump_to_a_chain_that_rejects_all_is_what_drops() -> None:
+    chains = chain("forward", hook=2, policy=DROP) + chain("refuse")
+    reset = expression("reject", be32(1, 1))
+    door = rule("refuse", 7, MATCH, reset) + rule("refuse", 8, expression("reject", be32(1, 0)))
+    jump = verdict(-3, "refuse")
+    policy, row = nftables.parse(chains, rule("forward", 4, MATCH, counter(44), jump) + door)
+    assert (policy.rule, policy.packets) == ("policy", None)
+    assert (row.name, row.hook, row.packets) == ("inet/t/forward/4", "forward", 44)
+    assert row.rejects
+    bare = nftables.parse(chains, rule("forward", 4, MATCH, jump) + door)
+    assert [(one.rule, one.packets, one.rejects) for one in bare] == [
+        ("policy", None, False), ("7", None, True), ("8", None, True),
+    ]  # fmt: skip
+    open_ = rule("refuse", 7, MATCH, reset)  # what does not match goes on
+    rows = nftables.parse(chains, rule("forward", 4, counter(44), jump) + open_)
+    assert [one.rule for one in rows] == ["policy", "7"]
+    (row,) = nftables.parse(
+        b"", rule("in", 4, counter(3), verdict(-4, "none")) + rule("in", 5, verdict(DROP))
+    )
+    assert (row.rule, row.rejects) == ("5", False)

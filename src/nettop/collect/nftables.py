@@ -4,13 +4,15 @@ A rule counts what it drops if `counter` comes after its matches and only the ve
 (net/netfilter/nf_tables_core.c, nft_do_chain()). A policy counts if its base chain has counters.
 Rules of iptables-nft always count. A rule or policy that drops without a counter has no number of
 packets. A rule with a verdict map (`ip saddr vmap @names`) drops what an element of the map says.
+A rule that jumps to a chain which drops all and counts nothing itself is what drops (`counter jump
+handle_reject` of OpenWrt).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import codec, netfilter
@@ -46,6 +48,9 @@ _NAMED: Final = {1: Field("name", "text")}  # of a target of iptables
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
 
+_Place: TypeAlias = tuple[str, str, str]  # family, table and name of a chain
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One rule or policy that drops or rejects."""
@@ -63,6 +68,7 @@ class Row:
         "what it tests of connections, their state or number, of sets, and of its quota", default=""
     )
     maps: bool = gauge("a verdict map decides, so it may drop", default=False)
+    rejects: bool = gauge("it answers by ICMP or a reset", default=False)
 
     @property
     def name(self) -> str:
@@ -89,17 +95,62 @@ def parse(chains: bytes, rules: bytes) -> list[Row]:
         packets = _number(values.get("counters", {}).get("packets"))
         if place in known and values.get("policy") == DROP:
             rows.append(Row(*place, "policy", known[place], packets=packets))
-    for family, values in entries(rules, netfilter.NEWRULE, netfilter.RULE):
-        expressions = values.get("expressions", {}).get("list", ())
-        found, maps = dropped(expressions), mapped(expressions)
-        if found is not None or maps:
+    listed = list(entries(rules, netfilter.NEWRULE, netfilter.RULE))
+    ends = _ends(listed, known)
+    for family, values in listed:
+        expressions = _expressions(values)
+        place = family, values.get("table", ""), values.get("chain", "")
+        rejects = ends.get((*place[:2], _called(expressions)))
+        found, maps = dropped(expressions, jumps=rejects is not None), mapped(expressions)
+        if place not in ends and (found is not None or maps):
             packets, limited = found or (None, False)
-            place = family, values.get("table", ""), values.get("chain", "")
             handle = str(_number(values.get("handle")) or 0)
             hook = known.get(place, "")
             tests = ", ".join(filter(None, (tested(expressions), maps)))
-            rows.append(Row(*place, handle, hook, limited, packets, tests, found is None))
+            rejects = rejects or any(one.get("name") == "reject" for one in expressions)
+            rows.append(Row(*place, handle, hook, limited, packets, tests, found is None, rejects))
     return rows
+
+
+def _ends(
+    rules: Sequence[tuple[str, Attributes]], known: Mapping[_Place, str]
+) -> dict[_Place, bool]:
+    """The chains without a hook that drop all and count nothing, and whether they reject.
+
+    Only those of which each jump to them counts: of these it is known what they drop.
+    """
+    chains: dict[_Place, list[Sequence[Attributes]]] = {}
+    jumps: dict[_Place, list[Sequence[Attributes]]] = {}
+    for family, values in rules:
+        table, expressions = values.get("table", ""), _expressions(values)
+        chains.setdefault((family, table, values.get("chain", "")), []).append(expressions)
+        jumps.setdefault((family, table, _called(expressions)), []).append(expressions)
+    found = {}
+    for place, each in chains.items():
+        every = all(dropped(one) == (None, False) for one in each)
+        whole = all(one.get("name") in {"immediate", *_AFTER} for one in each[-1])
+        told = [(dropped(one, jumps=True) or (None,))[0] for one in jumps.get(place, ())]
+        if place not in known and every and whole and told and None not in told:
+            found[place] = any(one.get("name") == "reject" for rule in each for one in rule)
+    return found
+
+
+def _expressions(values: Attributes) -> Sequence[Attributes]:
+    found: Sequence[Attributes] = values.get("expressions", {}).get("list", ())
+    return found
+
+
+def _called(expressions: Sequence[Attributes]) -> str:
+    """The chain to which a rule jumps; empty: none."""
+    return next((name for one in expressions if (name := _verdict(one).get("chain"))), "")
+
+
+def _verdict(expression: Attributes) -> Attributes:
+    """The verdict of an expression; empty: it is none."""
+    if expression.get("name") != "immediate":
+        return {}
+    found: Attributes = _values(expression, netfilter.IMMEDIATE).get("data", {}).get("verdict", {})
+    return found
 
 
 def hooks(chains: bytes) -> dict[tuple[str, str, str], str]:
@@ -114,10 +165,13 @@ def hooks(chains: bytes) -> dict[tuple[str, str, str], str]:
     return found
 
 
-def dropped(expressions: Sequence[Attributes]) -> tuple[int | None, bool] | None:
+def dropped(
+    expressions: Sequence[Attributes], *, jumps: bool = False
+) -> tuple[int | None, bool] | None:
     """Packets that a rule dropped, and whether it limits a rate; None: it drops nothing.
 
-    The packets are None if it does not count what it drops.
+    `jumps`: it drops what it sends to another chain. The packets are None if it does not count what
+    it drops.
     In `limit rate over 100/second counter drop` the expressions are limit, counter, immediate.
     """
     packets, limited, ends = None, False, False
@@ -127,8 +181,8 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int | None, bool] | None
         if name == "counter":
             packets = _number(decode(data, 0, len(data), netfilter.COUNTER).get("packets"))
         elif name == "immediate":
-            values = decode(data, 0, len(data), netfilter.IMMEDIATE).get("data", {})
-            ends = values.get("verdict", {}).get("code") == DROP
+            verdict = _verdict(one)
+            ends = verdict.get("code") == DROP or (jumps and "chain" in verdict)
         elif name not in _AFTER:
             packets = None  # a match follows: not all that was counted is dropped
         old = decoded(one, _NAMED).get("name") if name == "target" else ""

@@ -27,6 +27,7 @@ class Firewall:
     share: float | None = maybe(
         "packets dropped / packets of the busiest interface and those dropped before one", "ratio"
     )
+    rejects: bool = gauge("it answers by ICMP or a reset", default=False)
     tests: str = gauge("what it tests of connections, of sets and of its quota", default="")
 
 
@@ -45,7 +46,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Firewall, ...]:
             # the interface counts what is dropped behind it, and not what it never was given
             whole = busiest + drops if row.hook in LEAVING else max(busiest, drops)
             share = drops / whole if busiest else None
-            found.append(Firewall(row.name, row.hook, row.limited, drops, share, row.tests))
+            found.append(
+                Firewall(row.name, row.hook, row.limited, drops, share, row.rejects, row.tests)
+            )
     return tuple(found)
 
 

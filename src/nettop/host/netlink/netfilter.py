@@ -29,7 +29,9 @@ CHAIN: Final[Table] = {
     7: Field("type", "text"),
     8: Field("counters", "nest", _COUNTED),
 }
-_VERDICT: Final = {2: Field("verdict", "nest", {1: Field("code", "raw")})}
+_VERDICT: Final = {
+    2: Field("verdict", "nest", {1: Field("code", "raw"), 2: Field("chain", "text")})
+}
 # what an expression may hold: a counter, or (immediate) the data of a register
 _EXPRESSION: Final = {1: Field("name", "text"), 2: Field("data", "raw")}
 RULE: Final[Table] = {
