@@ -41,6 +41,20 @@ def test_what_limits_it(case: dict[str, Any], stage: str, end: str) -> None:
     assert (found.direction, found.stage.stage, found.stage.end) == ("rx", stage, end), line(found)
 
 
+FAR = {**AWAY, "rtt": 9_000, "min_rtt": 8_800, "rcv_rtt": 9_400, "rcvbuf": 131_072, "recv_q": 0,
+       "rmem_alloc": 0}  # fmt: skip
+
+
+@pytest.mark.parametrize(("offered", "stage"), [(6_600, "rcvbuf"), (9_000, "rcvbuf"),
+                                                (20_000, "peer"), (65_536, "peer")])  # fmt: skip
+def test_a_window_that_does_not_grow_out_of_its_buffer_limits_if_it_is_full(
+    offered: int, stage: str
+) -> None:
+    rates, gauges = {"bytes_received": 650_000, "segs_in": 450}, {**FAR, "rcv_ssthresh": offered}
+    found = flow(limits(lambda second: moment(second, rates=rates, gauges=gauges)))
+    assert (found.direction, found.stage.stage) == ("rx", stage), line(found)
+
+
 # Both ends write and neither reads: the connection is dead, and no buffer limits it.
 
 

@@ -41,6 +41,7 @@ OFFERED: Final = (0.5, 0.7)
 FIXED: Final = 0.9  # of the largest buffer that autotuning makes
 KEPT: Final = 0.55  # of a buffer: autotuning makes it twice what arrives in a round trip, and more
 SCALED: Final = 0.6  # of the largest window that can be offered arrives in a round trip
+HELD: Final = 0.2  # of the buffer is offered: automatic tuning offers half, and a third as it grows
 LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is unreliable
 OFTEN: Final = 0.3  # of the samples the whole window is unread: the sender stands again and again
 # seconds; a thread that runs for less at a time has slept, since the scheduler leaves it so long
@@ -211,6 +212,9 @@ def _buffer(look: Look, size: int, unread: float, closed: float) -> Reading:
     final = most is None or size >= FIXED * most or size < triple[1] * 2
     scale = 0 if look.now("wscale") is False else look.now("rcv_wscale")
     window = float("inf") if scale is None else formulas.largest_window(scale)
+    offered = look.now("rcv_ssthresh") or size  # more is not offered, though the buffer has room
+    held = offered < min(HELD * size, window) and flying >= SCALED * offered
+    window = offered if held else window
     unscaled = window < OFFERED[0] * size  # the rest of the buffer cannot be offered
     kept = flying >= KEPT * size and all(entry.now.rcvbuf == size for entry in look.tcp)
     filled = kept or (final and flying >= FILLED * size)
@@ -220,7 +224,9 @@ def _buffer(look: Look, size: int, unread: float, closed: float) -> Reading:
     full = bool(closed) or (trip >= LONG and filled and unread < 0.5)
     owner = "net.ipv4.tcp_rmem" if most is not None and size >= FIXED * most else "SO_RCVBUF"
     name = f"receive buffer {units.size(size)}" + (f", {owner}" if full else "")
-    if unscaled:
+    if held:
+        name = f"receive window {units.size(window)} of a buffer of {units.size(size)}"
+    elif unscaled:
         name = f"receive window {units.size(window)} at the most, by {_scaled(look)}"
     why = f"{units.size(flying)} arrive in a round trip of {units.seconds(trip)}"
     if closed:
