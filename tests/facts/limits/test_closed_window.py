@@ -50,7 +50,8 @@ FAR = {**AWAY, "rtt": 9_000, "min_rtt": 8_800, "rcv_rtt": 9_400, "rcvbuf": 131_0
 def test_a_window_that_does_not_grow_out_of_its_buffer_limits_if_it_is_full(
     offered: int, stage: str
 ) -> None:
-    rates, gauges = {"bytes_received": 650_000, "segs_in": 450}, {**FAR, "rcv_ssthresh": offered}
+    rates = {**RECEIVES, "bytes_received": 650_000}
+    gauges = {**FAR, "rcv_ssthresh": offered}
     found = flow(limits(lambda second: moment(second, rates=rates, gauges=gauges)))
     assert (found.direction, found.stage.stage) == ("rx", stage), line(found)
 

@@ -244,3 +244,8 @@ def test_the_mtu_of_the_interface_by_which_packets_leave() -> None:
         "packets to 10.1.0.9 are larger than the MTU 1200 of b0, by which they leave, and may not "
         "be cut; a0, where they come in, has 1500"
     )
+    assert one.change.startswith("nettop set link.mtu@b0 MTU, if what is behind it takes as much")
+    links[2] = link("b0", 3, mtu=1200, kind="wireguard")
+    (one,) = facts(row, links=links, interface_sysctls=[switches("a0", 1), switches("all", 1)])
+    assert one.change.startswith("limit the MSS: nft add table inet mss")
+    assert one.change.index("maxseg") < one.change.index("nettop set link.mtu@b0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from ...wiring import kind_of
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, network
 from ..legs import BRIDGED, IN, THROUGH, Leg
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 PLACE: Final = 50
 TOO_BIG: Final = "PKT_TOO_BIG"
+_CLAMP: Final = (
+    "limit the MSS: nft add table inet mss; nft add chain inet mss forward '{ type filter hook "
+    "forward priority mangle; }'; nft add rule inet mss forward tcp flags syn tcp option maxseg "
+    "size set rt mtu (by iptables: -t mangle -A FORWARD -p tcp --tcp-flags SYN,RST SYN -j TCPMSS "
+    "--clamp-mss-to-pmtu), which new connections take"
+)
 _DEEPEST: Final = 8  # interfaces on each other
 
 
@@ -43,12 +50,15 @@ def _whole(leg: Leg, link: LinkRow) -> Iterator[Step]:
         return
     first = leg.host.links.get(leg.question.arrives or "")
     comes = f"; {first.interface}, where they come in, has {first.mtu}" if first else ""
+    larger = f"nettop set link.mtu@{name} MTU, if what is behind it takes as much"
+    smaller = _CLAMP if leg.flow.protocol == "tcp" else "let the sender send smaller datagrams"
+    # the headers of a tunnel take their part of what is below it
+    changes = (smaller, larger) if kind_of(link, None) == "tunnel" else (larger, smaller)
     yield Step(
         "mtu", SUSPECT, f"packets to {to} are larger than the MTU {mtu} of {name}, by which they "
         f"leave, and may not be cut{comes}", f"ip link show {name}; ip route get {to}",
-        f"nettop set link.mtu@{name} MTU, if what is behind it takes as much; else let the ICMP "
-        f"\"fragmentation needed\" of this host pass to {leg.question.source or 'the sender'}, or "
-        "limit the MSS there",
+        f'{changes[0]}; or let the ICMP "fragmentation needed" of this host pass to '
+        f"{leg.question.source or 'the sender'}; or {changes[1]}",
     )  # fmt: skip
 
 
