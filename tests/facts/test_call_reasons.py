@@ -252,3 +252,28 @@ def test_a_host_without_an_address_of_ipv6_lacks_no_port() -> None:
     one = called(tries, sysctls=[RANGE], addresses=[four, own])
     assert one is not None
     assert one.means == "No local port is free for the connection"
+
+
+def test_a_message_of_sctp_must_fit_the_send_buffer() -> None:
+    line = f"write;bytes=262144,sctp; EMSGSIZE 5 7 here {TO} 80 app\n"
+    one = called(line, sysctls=[sysctls.Row("net.core.wmem_default", "212992")])
+    assert one is not None
+    assert one.means == (
+        "Messages of 262,144 bytes or more exceed the send buffer of the SCTP socket"
+    )
+    assert "net.core.wmem_default (212992)" in one.cause
+    assert one.called == "write with 262144 bytes or more by sctp"
+
+
+def test_the_holder_of_a_port_is_one_of_the_same_protocol() -> None:
+    held = [socket(1, local="0.0.0.0", local_port=8080, remote_port=0, state="listen", inode=5)]
+    owners = [socket_owners.Row(5, 9, "web")]
+    for protocol, means in (
+        ("tcp", "The address and port are in use: web[9] has bound 0.0.0.0:8080"),
+        ("", "The address and port are in use: web[9] has bound 0.0.0.0:8080"),
+        ("udp", "The address and port are in use"), ("sctp", "The address and port are in use"),
+    ):  # fmt: skip
+        line = f"bind;{protocol}; EADDRINUSE 5 7 here 0.0.0.0 8080 app\n"
+        one = called(line, sockets_tcp=held, socket_owners=owners)
+        assert one is not None
+        assert one.means == means

@@ -50,13 +50,36 @@ def test_the_argument_that_decides_is_told(counter: calls.Counter) -> None:
             lambda: tcp.setsockopt(6, 13, b"no-such-one"), lambda: socket.socket(2, 1, 253),
             lambda: udp.sendmsg([b"x"], [(0, 2, struct.pack("i", 300))], 0, (NEAR, 5359)),
             lambda: udp.sendto(b"x" * 70_000, (NEAR, 9)),
+            lambda: udp.sendmsg([b"x" * 80_000, b"y"], [], 0, (NEAR, 9)),
         )  # fmt: skip
-    found = {(row.call, row.error): row for row in rows(counter)}
+        udp.connect((NEAR, 9))
+        tried(
+            lambda: os.write(udp.fileno(), b"x" * 90_000),
+            lambda: os.writev(udp.fileno(), [b"x" * 100_000, b"y"]),
+        )
+    with (
+        socket.socket() as door, socket.socket() as late,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+    ):  # fmt: skip
+        door.bind((NEAR, 0))
+        tried(lambda: late.bind(door.getsockname()))
+        udp.bind((NEAR, 0))
+        name = udp.getsockname()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            tried(lambda: other.bind(name))
+    every = rows(counter)
+    found = {(row.call, row.error): row for row in every}
     assert found["setsockopt", "ENOENT"].argument == "TCP_CONGESTION=no-such-one"
     assert found["socket", "EPROTONOSUPPORT"].argument == "AF_INET,SOCK_STREAM,253"
     message = found["sendmsg", "EINVAL"]
     assert (message.argument, message.address, message.port) == ("IP_TTL", NEAR, "5359")
     assert found["sendto", "EMSGSIZE"].argument == "bytes=69888"
+    assert found["sendmsg", "EMSGSIZE"].argument == "bytes=79872"
+    assert found["write", "EMSGSIZE"].argument == "bytes=89984"
+    assert found["writev", "EMSGSIZE"].argument == "bytes=99968"
+    assert {(found["write", "EMSGSIZE"].address, found["write", "EMSGSIZE"].port)} == {(NEAR, "9")}
+    held = [row for row in every if (row.call, row.error) == ("bind", "EADDRINUSE")]
+    assert sorted(row.argument for row in held) == ["tcp", "udp"]
 
 
 def in_use(times: int) -> None:

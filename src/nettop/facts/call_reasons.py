@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..frame.rates import Frame
 
 BINDS: Final = ("bind", "listen")  # what a service begins with
+TRANSPORTS: Final = ("tcp", "udp")  # whose sockets are read
 SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 DATAGRAM: Final = "datagram"  # one that ICMP answers, whose sender is not known
 _DNS: Final = "53"
@@ -35,6 +36,8 @@ _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox b
 _RESERVED: Final = "net.ipv4.ip_unprivileged_port_start"
 _SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
 _PORTS: Final = 1024  # below this ports are reserved unless the setting says else
+SCTP: Final = "sctp"
+_DEFAULT: Final = "net.core.wmem_default"  # bytes of the send buffer of a socket
 _QUEUE: Final = "net.unix.max_dgram_qlen"
 
 Ends = Counter[tuple[str, str]]  # address and port → calls
@@ -48,14 +51,17 @@ def exact(
     if (none := none_left(said, call, error, (address, port), frame)) is not None:
         return none, ()
     if call in BINDS and error == "EADDRINUSE" and port.isdecimal():
-        return _held(said, int(port), frame), ()
+        return _held(said, int(port), argument, frame), ()
     if call == DATAGRAM and port == _DNS:
         means = f"No name server answers at {address}: nothing reads its port {_DNS}"
         return said._replace(means=means), ()
     if error == "EAGAIN" and call in SENDS and argument.startswith(PEER):
         return _unread(said, argument, frame)
     if error == "EMSGSIZE" and argument.startswith(SIZE):
-        return _large(said, int(argument.removeprefix(SIZE)), address, frame), ()
+        size, _, protocol = argument.removeprefix(SIZE).partition(",")
+        if protocol == SCTP:
+            return _whole(said, int(size)), ()
+        return _large(said, int(size), address, frame), ()
     rules = _rules(address, port, frame) if error == "EPERM" and call in SENDS else []
     if rules:
         rule = few([one.told for one in rules])
@@ -96,9 +102,10 @@ def valued(text: str, frame: Frame) -> str:
     return "`".join(parts)
 
 
-def _held(said: Words, port: int, frame: Frame) -> Words:
-    """Who has the port that cannot be bound."""
-    holds = holder(frame, "tcp", port) or holder(frame, "udp", port)
+def _held(said: Words, port: int, protocol: str, frame: Frame) -> Words:
+    """Who has the port that cannot be bound; of either protocol where it is not known which."""
+    of = (protocol,) if protocol in TRANSPORTS else () if protocol else TRANSPORTS
+    holds = next(filter(None, (holder(frame, one, port) for one in of)), None)
     if holds is None:
         return said
     advice = f"{holds.change[0].upper()}{holds.change[1:]}."
@@ -121,6 +128,18 @@ def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, tuple[str,
         f"it. A longer queue ({_QUEUE}) only fills later."
     )
     return said._replace(means=means, advice=advice), (pid,)
+
+
+def _whole(said: Words, size: int) -> Words:
+    """A message of SCTP, of which the send buffer must have room for the whole."""
+    return said._replace(
+        means=f"Messages of {size:,} bytes or more exceed the send buffer of the SCTP socket",
+        cause=f"SCTP takes a message only if its send buffer holds the whole: {_DEFAULT} bytes, "
+        "unless the program sets SO_SNDBUF.",
+        advice=f"Let the program send smaller messages (iperf3 -l) or set SO_SNDBUF, or raise "
+        f"`sysctl {_DEFAULT}` above the size of a message; new sockets take it.",
+        rests="net/sctp/socket.c, sctp_sendmsg_to_asoc(): msg_len > sk_sndbuf",
+    )
 
 
 def _large(said: Words, size: int, address: str, frame: Frame) -> Words:

@@ -183,7 +183,8 @@ def _given(row: failed_calls.Row) -> str:
     if row.argument.startswith(PEER):
         return row.argument.partition(",")[2] or row.address
     if row.argument.startswith(SIZE):
-        return f"with {row.argument.removeprefix(SIZE)} bytes or more"
+        size, _, protocol = row.argument.removeprefix(SIZE).partition(",")
+        return f"with {size} bytes or more{protocol and ' by '}{protocol}"
     return row.argument.replace(",", ", ")
 
 

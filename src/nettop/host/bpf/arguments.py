@@ -2,7 +2,10 @@
 
     socket      family, type and protocol
     setsockopt  the option, and the name of TCP_CONGESTION and TCP_ULP
-    sendto      the size where it was too large (in steps of `STEP`), MSG_FASTOPEN
+    sendto      MSG_FASTOPEN
+    write …     the size where it was too large (in steps of `STEP`), of several parts the first;
+                and the protocol of the socket, unless it is UDP
+    bind        the protocol of the socket where the port is in use
     sendmsg     the first control message where one was refused
     any         of a TCP connection that timed out, its TCP_USER_TIMEOUT
     any         of a Unix datagram socket the reader's inode, as `peer=8213`
@@ -16,13 +19,16 @@ from __future__ import annotations
 import errno
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import PEER, SIZE
 from . import assembler as a
 from .counting import read
+
+if TYPE_CHECKING:
+    from .btf import Types
 
 STEP: Final = 128  # bytes: sizes are counted in steps, so that a program has few keys
 NAME: Final = 16  # bytes: TCP_CA_NAME_MAX, TCP_ULP_NAME_MAX
@@ -35,6 +41,8 @@ _OPTIONS: Final = {(0, 2): "IP_TTL", (6, 13): "TCP_CONGESTION", (6, 31): "TCP_UL
                    (17, 103): "UDP_SEGMENT", (1, 25): "SO_BINDTODEVICE"}  # fmt: skip
 MESSAGES: Final = ("sendmsg", "sendmmsg")  # their address and control message lie in a structure
 _CONTROL: Final = 32  # bytes from the begin of struct user_msghdr to msg_control
+_PARTS: Final = 16  # … to msg_iov
+Jumps: TypeAlias = Callable[[str, Collection[str]], a.Parts]
 
 
 def option(places: Mapping[int, int], argument: int, name: int) -> a.Parts:
@@ -61,15 +69,51 @@ def kind(places: Mapping[int, int], argument: int) -> a.Parts:
     )  # fmt: skip
 
 
-def size(places: Mapping[int, int], argument: int) -> a.Parts:
-    """Store the size or the flags of a datagram; R8 is the error."""
+def flags(places: Mapping[int, int], argument: int) -> a.Parts:
+    """Store the flags of a datagram; R8 is the error."""
     return (
-        *a.when(a.R8, "==", errno.EMSGSIZE, "size"),
-        *a.when(a.R8, "!=", errno.EOPNOTSUPP, "sized"),
-        *read(a.R7, a.R6, places[3]), *a.store(a.R10, argument, a.R7, 4), *a.go("sized"),
-        "size", *read(a.R7, a.R6, places[2]), *a.change(a.R7, "&", -STEP),
-        *a.store(a.R10, argument, a.R7, 4),
+        *a.when(a.R8, "!=", errno.EOPNOTSUPP, "told"),
+        *read(a.R7, a.R6, places[3]), *a.store(a.R10, argument, a.R7, 4), "told",
+    )  # fmt: skip
+
+
+def size(
+    places: Mapping[int, int], argument: int, error: int, scratch: int, jumps: Jumps
+) -> a.Parts:  # fmt: skip
+    """Store the size of a message; `error` and `scratch` (16 bytes) lie on the stack.
+
+    `jumps(label, calls)` goes to a label if the call is one of these.
+    """
+
+    def user(long: int, offset: int = 0) -> a.Parts:
+        return (
+            *a.stack(a.R1, scratch), *a.number(a.R2, long), *a.move(a.R3, a.R7),
+            *a.change(a.R3, "+", offset), *a.call(a.READ_USER),
+        )  # fmt: skip
+
+    return (
+        *a.load(a.R7, a.R10, error, 2), *a.when(a.R7, "!=", errno.EMSGSIZE, "sized"),
+        *read(a.R7, a.R6, places[1]),
+        *jumps("parts", ("writev",)), *jumps("message parts", MESSAGES),
+        *read(a.R7, a.R6, places[2]), *a.go("size"),
+        "message parts", *user(8, _PARTS), *a.load(a.R7, a.R10, scratch),
+        "parts", *a.put(a.R10, scratch + 8, 0), *user(16), *a.load(a.R7, a.R10, scratch + 8),
+        "size", *a.change(a.R7, "&", -STEP), *a.store(a.R10, argument, a.R7, 4),
         "sized",
+    )  # fmt: skip
+
+
+def protocol(types: Types, argument: int, error: int) -> a.Parts:
+    """Store the protocol of the socket R6 where it says more than the error, which is at `error`.
+
+    Before Linux 5.6 it is a byte, and the type follows it.
+    """
+    place, after = (types.offset("sock", f"sk_{name}") for name in ("protocol", "type"))
+    return (
+        *a.load(a.R7, a.R10, error, 2), *a.when(a.R7, "==", errno.EMSGSIZE, "protocol"),
+        *a.when(a.R7, "!=", errno.EADDRINUSE, "no protocol"), "protocol",
+        *read(a.R7, a.R6, place, 1 if after == place + 1 else 2),
+        *a.store(a.R10, argument + 4, a.R7, 2), "no protocol",
     )  # fmt: skip
 
 
@@ -105,6 +149,7 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
     if local and call not in ("socket", "setsockopt"):
         return f"{PEER}{argument}" if argument else ""
     low, high, rest = struct.unpack("=HHI", struct.pack("=Q", argument))
+    low_half, high_half = argument & 0xFFFFFFFF, rest & 0xFFFF
     if call == "socket":
         family = _named(socket.AddressFamily, "AF_", low)
         kind = _named(socket.SocketKind, "SOCK_", high & _TYPE)
@@ -115,8 +160,11 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
         return _option(low, high) + (f"={shown}" if (low, high) in _NAMED else "")
     if error == errno.ETIMEDOUT:
         return f"TCP_USER_TIMEOUT={argument}" if argument else ""
-    if call == "sendto" and error == errno.EMSGSIZE:
-        return f"{SIZE}{argument}"
+    if call == "bind":
+        return _transport(high_half)
+    if error == errno.EMSGSIZE:
+        other = _transport(high_half)
+        return f"{SIZE}{low_half}" + (f",{other}" if other != "udp" and other else "")
     if call == "sendto":
         return "MSG_FASTOPEN" if argument & _FASTOPEN else ""
     if call in MESSAGES and argument:
@@ -139,6 +187,13 @@ def _named(every: type[IntEnum], begin: str, number: int) -> str:
         return every(number).name
     except ValueError:
         return f"{begin}{number}"
+
+
+_TRANSPORTS: Final = {6: "tcp", 17: "udp", 132: "sctp", 136: "udplite"}
+
+
+def _transport(number: int) -> str:
+    return _TRANSPORTS.get(number, "")
 
 
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
