@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from flow_tables import socket
+from folded import folded
 
 from nettop.collect import (
     addresses,
+    conntrack,
     drop_reasons,
     failed_calls,
     links,
@@ -96,7 +98,7 @@ def test_a_message_that_udp_could_send_in_fragments_may_have_none() -> None:
     assert one.means.endswith("exceed the MTU, and the program forbids fragments (v0 1500)")
     one = called(line.replace("1920", "69888"))
     assert one is not None
-    assert one.means == "The message is too large to be sent at once"
+    assert one.means == "Messages of 69,888 bytes or more are longer than a datagram can be"
 
 
 def test_what_may_have_refused_it_is_named() -> None:
@@ -277,3 +279,97 @@ def test_the_holder_of_a_port_is_one_of_the_same_protocol() -> None:
         one = called(line, sockets_tcp=held, socket_owners=owners)
         assert one is not None
         assert one.means == means
+
+
+HERE = (addresses.Row("eth0", OWN, 24, 4, "global"), addresses.Row("lo", "127.0.0.1", 8, 4, "host"))
+LATE = addresses.Row("eth0", "2001:db8::7", 64, 6, "global", tentative=True)
+TWICE = addresses.Row("eth0", "2001:db8::8", 64, 6, "global", tentative=True, duplicate=True)
+LOCAL = addresses.Row("eth0", "fe80::1", 64, 6, "link")
+
+
+@folded(("line", "means"), [
+    # an address that is here, that is not, that IPv6 checks, that another host has
+    (f"bind EADDRNOTAVAIL 9 7 here {OWN} 80 app",
+     f"The address {OWN} is on eth0, and yet the socket cannot have it"),
+    ("bind EADDRNOTAVAIL 9 7 here 10.60.0.9 80 app", "The address to bind is not on this host"),
+    ("bind EADDRNOTAVAIL 9 7 here 2001:db8::7 80 app",
+     "IPv6 still checks 2001:db8::7 for duplicates: the service starts too soon"),
+    ("bind EADDRNOTAVAIL 9 7 here 2001:db8::8 80 app",
+     "Another host has the address 2001:db8::8 too: IPv6 does not let it be used"),
+    # a port that is reserved, and one that is not
+    ("bind EACCES 9 7 here 0.0.0.0 80 app", "The port to bind is reserved"),
+    ("bind EACCES 9 7 here 0.0.0.0 8080 app",
+     "A security module or a filter forbids to bind port 8080"),
+    # an address of one link, and a datagram without a port
+    ("connect EINVAL 9 7 here fe80::9 80 app",
+     "fe80::9 is of one link, and the program may name no interface"),
+    ("bind EINVAL 9 7 here fe80::1 80 app",
+     "fe80::1 is of one link, and the program may name no interface"),
+    (f"sendto EINVAL 9 7 here {TO} 0 app", f"The datagram to {TO} has no port"),
+    (f"sendto EINVAL 9 7 here {TO} 9 app", "The route is a blackhole, or an argument is not valid"),
+    # to all hosts of a network
+    ("sendto EACCES 9 7 here 10.60.0.255 9 app",
+     "10.60.0.255 is a broadcast address, and the socket does not allow that"),
+    ("connect EACCES 9 7 here 255.255.255.255 9 app",
+     "255.255.255.255 is a broadcast address, and the socket does not allow that"),
+    (f"sendto EACCES 9 7 here {TO} 9 app", "Sending to this address is not permitted"),
+    # to a group
+    ("sendto ENETUNREACH 9 7 here 239.1.2.3 9 app",
+     "No interface is chosen for the group 239.1.2.3, and no route leads there"),
+    (f"sendto ENETUNREACH 9 7 here {TO} 9 app", "No route leads to the destination"),
+    # to this host itself
+    ("connection ECONNREFUSED 9 7 here 127.0.0.1 80 app",
+     "This host itself refused the connection"),
+    (f"connection ECONNREFUSED 9 7 here {TO} 80 app", "The other end refused the connection"),
+    # Unix sockets
+    ("connect EACCES 9 7 here unix - app",
+     "The file of the Unix socket may not be opened by this program"),
+    ("bind EADDRINUSE 9 7 here unix - app", "The file of the Unix socket exists already"),
+    ("bind EACCES 9 7 here unix - app", "The directory of the Unix socket may not be written to"),
+    ("connect EAGAIN 9 7 here unix - app", "The backlog of the Unix socket is full"),
+    (f"connect EAGAIN 9 7 here {TO} 53 app", "No local port is free for the datagram socket"),
+    ("write EMSGSIZE 9 7 here unix - app",
+     "The message is larger than the send buffer of the Unix socket"),
+    # kinds of socket
+    ("socket;AF_INET,SOCK_DGRAM,IPPROTO_ICMP; EACCES 9 7 here - - app",
+     "The program may not ping: its group is not in net.ipv4.ping_group_range"),
+    ("socket;AF_INET,SOCK_STREAM,0; EACCES 9 7 here - - app",
+     "A filter or a security module forbids the program to open a socket"),
+    ("socket;AF_INET,SOCK_STREAM,0; EMFILE 9 7 here - - app",
+     "The process has no file descriptor left for a socket"),
+    ("socket;AF_INET,SOCK_RAW,IPPROTO_ICMP; EPERM 9 7 here - - app",
+     "A raw or packet socket needs a privilege"),
+])  # fmt: skip
+def test_an_error_means_what_its_arguments_leave(line: str, means: str) -> None:
+    one = called(f"{line}\n", addresses=[*HERE, LATE, TWICE, LOCAL])
+    assert one is not None
+    assert one.means == means
+
+
+def test_a_refusal_of_this_host_itself_is_looked_for_here() -> None:
+    one = called("connection ECONNREFUSED 9 7 here 10.60.0.1 80 app\n", addresses=[*HERE])
+    assert one is not None
+    assert one.advice.startswith("On this host, at the address of the call, `ss -lnt`")
+
+
+def test_a_full_table_of_connections_refuses_to_send() -> None:
+    line = f"sendto EPERM 9 7 here {TO} 9 app\n"
+    full = "The table of connection tracking is full (4,096 of 4,096)"
+    for count, means in ((4000, "A local rule forbids to send"), (4096, full)):
+        one = called(line, conntrack=[conntrack.Row(count, 4096)])
+        assert one is not None
+        assert one.means == means
+
+
+@folded(("own", "asked", "held"), [
+    ("127.0.0.53", "10.60.0.1", False), ("0.0.0.0", "10.60.0.1", True),
+    ("10.60.0.1", "10.60.0.1", True), ("127.0.0.53", "0.0.0.0", True), ("::", "10.60.0.1", True),
+    ("0.0.0.0", "2001:db8::1", False), ("10.60.0.1", "::", True), ("::1", "0.0.0.0", False),
+])  # fmt: skip
+def test_a_port_is_held_by_who_has_it_at_the_same_address(
+    own: str, asked: str, *, held: bool
+) -> None:
+    door = socket(1, local=own, local_port=53, remote_port=0, state="listen", inode=5)
+    one = called(f"bind;tcp; EADDRINUSE 9 7 here {asked} 53 app\n", sockets_tcp=[door])
+    assert one is not None
+    assert (" has bound " in one.means) is held

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ..collect.failed_calls import PEER, SIZE
+from .call_ends import LOW, RESERVED, SENDS, by_argument, by_end
 from .drop_causes import FILTER, MOST, few, filters
 from .flow_words import owners
 from .group_programs import program, setting
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 BINDS: Final = ("bind", "listen")  # what a service begins with
 TRANSPORTS: Final = ("tcp", "udp")  # whose sockets are read
-SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 DATAGRAM: Final = "datagram"  # one that ICMP answers, whose sender is not known
 _DNS: Final = "53"
 HEADERS: Final = 28  # bytes, of IPv4 and UDP
@@ -33,9 +33,7 @@ STEP: Final = 128  # bytes: sizes are counted in steps, as `bpf.arguments`
 LARGEST: Final = 65_507  # bytes of a UDP datagram of IPv4
 _SECCOMP: Final = "seccomp"
 _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
-_RESERVED: Final = "net.ipv4.ip_unprivileged_port_start"
 _SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
-_PORTS: Final = 1024  # below this ports are reserved unless the setting says else
 SCTP: Final = "sctp"
 _DEFAULT: Final = "net.core.wmem_default"  # bytes of the send buffer of a socket
 _QUEUE: Final = "net.unix.max_dgram_qlen"
@@ -51,7 +49,7 @@ def exact(
     if (none := none_left(said, call, error, (address, port), frame)) is not None:
         return none, ()
     if call in BINDS and error == "EADDRINUSE" and port.isdecimal():
-        return _held(said, int(port), argument, frame), ()
+        return _held(said, (address, int(port)), argument, frame), ()
     if call == DATAGRAM and port == _DNS:
         means = f"No name server answers at {address}: nothing reads its port {_DNS}"
         return said._replace(means=means), ()
@@ -70,14 +68,15 @@ def exact(
                              cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip
     if by == _CONFINED:
         return _boxed(said, call, address, port, frame), ()
-    by = by.removesuffix(f",{_CONFINED}")
-    return (_refused(said, by) if by else said), ()
+    if by := by.removesuffix(f",{_CONFINED}"):
+        return _refused(said, by), ()
+    return by_end(by_argument(said, call, error, argument), call, error, (address, port), frame), ()
 
 
 def _boxed(said: Words, call: str, address: str, port: str, frame: Frame) -> Words:
     """A program that began a sandbox may have forbidden itself what nothing here refuses."""
-    low = next((row.value for row in frame.rows("sysctls") if row.name == _RESERVED), "")
-    reserved = call in BINDS and port.isdecimal() and int(port) < int(low or _PORTS)
+    low = next((row.value for row in frame.rows("sysctls") if row.name == RESERVED), "")
+    reserved = call in BINDS and port.isdecimal() and int(port) < int(low or LOW)
     routed = any(row.error for row in frame.rows("ways") if row.to == address)
     if reserved or routed:
         return said
@@ -102,10 +101,10 @@ def valued(text: str, frame: Frame) -> str:
     return "`".join(parts)
 
 
-def _held(said: Words, port: int, protocol: str, frame: Frame) -> Words:
+def _held(said: Words, end: tuple[str, int], protocol: str, frame: Frame) -> Words:
     """Who has the port that cannot be bound; of either protocol where it is not known which."""
     of = (protocol,) if protocol in TRANSPORTS else () if protocol else TRANSPORTS
-    holds = next(filter(None, (holder(frame, one, port) for one in of)), None)
+    holds = next(filter(None, (holder(frame, one, end[1], end[0]) for one in of)), None)
     if holds is None:
         return said
     advice = f"{holds.change[0].upper()}{holds.change[1:]}."
@@ -145,7 +144,11 @@ def _whole(said: Words, size: int) -> Words:
 def _large(said: Words, size: int, address: str, frame: Frame) -> Words:
     """Why a message is too large: one that UDP could send in fragments may have none."""
     if size > LARGEST:
-        return said
+        return said._replace(
+            means=f"Messages of {size:,} bytes or more are longer than a datagram can be",
+            cause=f"A datagram of UDP holds at most {LARGEST:,} bytes.",
+            advice="Let the program send smaller messages, or use TCP.",
+        )
     mtu, most = _of_route(address, frame)
     if not mtu:
         links = [row for row in frame.rows("links") if row.mtu and row.mtu < size + HEADERS]

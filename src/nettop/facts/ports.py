@@ -7,9 +7,9 @@ net.ipv4.ip_local_reserved_ports are not chosen for connections.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .flow_words import end, owners
+from .flow_words import EVERYWHERE, end, owners
 
 if TYPE_CHECKING:
     from ..frame.rates import Frame
@@ -22,11 +22,11 @@ class Holder(NamedTuple):
     change: str
 
 
-def holder(frame: Frame, protocol: str, port: int) -> Holder | None:
-    """Of a port that is in use here; None if no socket of this namespace has it."""
+def holder(frame: Frame, protocol: str, port: int, address: str = "") -> Holder | None:
+    """Of a port that is in use here; None if no socket of this namespace has it at that address."""
     rows = [
         row for row in frame.rows(f"sockets_{protocol}")
-        if row.local_port == port and not getattr(row, "namespace", 0)
+        if row.local_port == port and not getattr(row, "namespace", 0) and _meets(row, address)
     ]  # fmt: skip
     if not rows:
         return None
@@ -44,3 +44,13 @@ def holder(frame: Frame, protocol: str, port: int) -> Holder | None:
         "that are there already, keeps outgoing connections from it; a program that binds the "
         "port itself must choose another",
     )
+
+
+def _meets(row: Any, address: str) -> bool:
+    """Whether a socket keeps others from binding an address; of IPv6 `::` is that of IPv4 too."""
+    own, asked = row.local, address.removeprefix("::ffff:")
+    if not asked or own == asked:
+        return True
+    if (":" in own) != (":" in asked):
+        return asked == "::" or (own == "::" and getattr(row, "v6only", None) is not True)
+    return own in EVERYWHERE or asked in EVERYWHERE

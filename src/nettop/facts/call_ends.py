@@ -1,0 +1,211 @@
+"""What an error means for what the program gave: an address, a port, a size, a kind of socket.
+
+One errno has several reasons, and the arguments of the call rule out most of them.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..collect import failed_calls
+from .used_ports import NO_ADDRESS, no_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..collect._words import Words
+    from ..frame.rates import Frame
+
+SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
+CONNECTS: Final = ("connect", "connection")
+RESERVED: Final = "net.ipv4.ip_unprivileged_port_start"
+WHOLE: Final = 31  # a prefix this long or longer has no address for all its hosts
+LOW: Final = 1024  # below this ports are reserved unless the setting says else
+_THERE: Final = re.compile(r"\b([Oo])n the other end\b")
+_PLAIN: Final = ("SOCK_STREAM", "SOCK_DGRAM")  # kinds of socket for which no privilege is needed
+_PING: Final = ("IPPROTO_ICMP", "IPPROTO_ICMPV6")
+
+
+class Given(NamedTuple):
+    """A call that failed, with what the program gave."""
+
+    said: Words
+    call: str
+    address: IPv4Address | IPv6Address
+    port: str
+    frame: Frame
+
+
+def by_argument(said: Words, call: str, error: str, argument: str) -> Words:
+    """The words for a socket of this kind: only raw sockets and those of ping need a privilege."""
+    family, _, rest = argument.partition(",")
+    kind, _, protocol = rest.partition(",")
+    internet = call == "socket" and family in ("AF_INET", "AF_INET6")
+    if not internet or error not in ("EACCES", "EPERM") or kind not in _PLAIN:
+        return said
+    if protocol in _PING:
+        return said._replace(
+            means="The program may not ping: its group is not in net.ipv4.ping_group_range",
+            advice='`sysctl -w net.ipv4.ping_group_range="0 2147483647"` lets every group ping; '
+            f"else give the program the capability: `setcap cap_net_raw=+ep FILE`. {said.advice}",
+        )
+    return said._replace(
+        means="A filter or a security module forbids the program to open a socket",
+        cause="The socket needs no privilege: seccomp, a BPF program of the control group, SELinux "
+        "or AppArmor denies it.",
+        advice="`grep Seccomp /proc/PID/status` shows 2: a filter of calls; `ausearch -m avc -ts "
+        "recent` and `dmesg` show a denial; `bpftool cgroup tree` the programs.",
+    )
+
+
+def by_end(
+    said: Words, call: str, error: str, end: tuple[str, str], frame: Frame
+) -> Words:  # fmt: skip
+    """The words for this end; the same where it rules nothing out."""
+    try:
+        address = ip_address(end[0].partition("%")[0].removeprefix("::ffff:"))
+    except ValueError:
+        return said  # a Unix socket, or no address
+    given = Given(said, call, address, end[1], frame)
+    kind = "send" if call in SENDS else "connect" if call in CONNECTS else call
+    find = _BY.get((kind, error))
+    return (find(given) if find else None) or _own(given) or said
+
+
+def _own(one: Given) -> Words | None:
+    """The other end is this host itself."""
+    own = {row.address for row in one.frame.rows("addresses")}
+    here = one.address.is_loopback or one.address.is_unspecified or str(one.address) in own
+    if one.call not in (*CONNECTS, *SENDS) or not here:
+        return None
+    name = "on this host, at the address of the call"
+    return one.said._replace(
+        means=one.said.means.replace("The other end", "This host itself"),
+        advice=_THERE.sub(lambda found: name if found[1] == "o" else name.capitalize(),
+                          one.said.advice),
+    )  # fmt: skip
+
+
+def _absent(one: Given) -> Words | None:
+    """bind() to an address: it is not here, or IPv6 does not let it be used."""
+    rows = [row for row in one.frame.rows("addresses") if row.address == str(one.address)]
+    if not rows:
+        return None
+    row = rows[0]
+    if row.duplicate:
+        return one.said._replace(
+            means=f"Another host has the address {row.address} too: IPv6 does not let it be used",
+            advice=f"`ip addr show {row.interface}` shows `dadfailed`. Give one of both hosts "
+            "another address.",
+        )
+    if row.tentative:
+        return one.said._replace(
+            means=f"IPv6 still checks {row.address} for duplicates: the service starts too soon",
+            advice=f"`ip addr show {row.interface}` shows `tentative`. Start the service later, or "
+            "let it try again; IPV6_FREEBIND, or net.ipv6.conf.IF.optimistic_dad, does not wait.",
+        )
+    return one.said._replace(
+        means=f"The address {row.address} is on {row.interface}, and yet the socket cannot have it",
+        cause="It came just now; or the socket belongs to a VRF or an interface (SO_BINDTODEVICE) "
+        "that does not have it.",
+        advice=f"`ip addr show {row.interface}` shows the address and its VRF (master), `strace -f "
+        "-e trace=setsockopt,bind -p PID` the interface of the socket.",
+    )
+
+
+def _forbidden(one: Given) -> Words | None:
+    """bind() to a port that is not reserved: something else denies it."""
+    low = next((row.value for row in one.frame.rows("sysctls") if row.name == RESERVED), "")
+    if not one.port.isdecimal() or 0 < int(one.port) < int(low or LOW):
+        return None
+    return one.said._replace(
+        means=f"A security module or a filter forbids to bind port {one.port}",
+        cause=f"The port is not reserved ({RESERVED}): SELinux (port types), AppArmor, seccomp or "
+        "a sandbox denies it.",
+        advice="`ausearch -m avc -ts recent` shows a denial; `semanage port -l | grep "
+        f"{one.port}` the type of the port, and `semanage port -a -t TYPE -p PROTOCOL {one.port}` "
+        "gives it the type of the service.",
+    )
+
+
+def _without_interface(one: Given) -> Words | None:
+    """An address of one link without the interface, or a port that no datagram can go to."""
+    if one.address.version == 6 and one.address.is_link_local:
+        return one.said._replace(
+            means=f"{one.address} is of one link, and the program may name no interface",
+            cause="Each interface has a network fe80::/64: the kernel needs the one that is meant, "
+            "and it must be that of the socket, if that has one.",
+            advice=f"Write it behind the address: {one.address}%IF; `ip -6 neigh` shows where it "
+            "is.",
+        )
+    if one.port == "0" and one.call in SENDS:
+        return one.said._replace(
+            means=f"The datagram to {one.address} has no port",
+            cause="The program gives port 0: no datagram can be sent there.",
+            advice="Look for the port in the configuration of the program.",
+        )
+    return None
+
+
+def _broadcast(one: Given) -> Words | None:
+    """To a broadcast address, which a socket must ask for."""
+    if one.address.version != 4:
+        return None
+    ends = {
+        ip_interface(f"{row.address}/{row.prefix}").network.broadcast_address
+        for row in one.frame.rows("addresses")
+        if row.family == 4 and row.prefix < WHOLE
+    }
+    if one.address not in ends and str(one.address) != "255.255.255.255":
+        return None
+    return one.said._replace(
+        means=f"{one.address} is a broadcast address, and the socket does not allow that",
+        cause="Only a socket with SO_BROADCAST sends to all hosts of a network.",
+        advice="If that is meant, let the program set SO_BROADCAST (ping -b). Else "
+        "correct the address or the prefix length of the interface: `ip addr`.",
+    )
+
+
+def _group(one: Given) -> Words | None:
+    """To a multicast group, which needs a route or an interface as well."""
+    if not one.address.is_multicast:
+        return None
+    net, six = ("224.0.0.0/4", "") if one.address.version == 4 else ("ff00::/8", "-6 ")
+    return one.said._replace(
+        means=f"No interface is chosen for the group {one.address}, and no route leads there",
+        cause="Without IP_MULTICAST_IF the interface of a group is that of the route; without a "
+        "default route there is none.",
+        advice=f"`ip {six}route add {net} dev IF`, or let the program choose its interface "
+        "(IP_MULTICAST_IF).",
+    )
+
+
+def _table_full(one: Given) -> Words | None:
+    """A rule of the filter may refuse it, or connection tracking has no room."""
+    rows = one.frame.rows("conntrack")
+    row = next((row for row in rows if row.most and row.count >= row.most), None)
+    return row and one.said._replace(
+        means=f"The table of connection tracking is full ({row.count:,} of {row.most:,})",
+        cause="The first packet of a connection finds no room, and is refused.",
+        advice="`conntrack -S` shows the drops. Raise `sysctl net.netfilter.nf_conntrack_max`, or "
+        "shorten the timeouts of connections that are gone.",
+    )
+
+
+def _no_address(one: Given) -> Words | None:
+    """To an address of IPv6 from a host that has none."""
+    if not no_source(str(one.address), one.frame):
+        return None
+    return failed_calls.words("connect", NO_ADDRESS, str(one.address))
+
+
+_BY: Final[Mapping[tuple[str, str], Callable[[Given], Words | None]]] = {
+    ("bind", NO_ADDRESS): _absent, ("bind", "EACCES"): _forbidden,
+    ("bind", "EINVAL"): _without_interface, ("connect", "EINVAL"): _without_interface,
+    ("send", "EINVAL"): _without_interface, ("connect", "EACCES"): _broadcast,
+    ("send", "EACCES"): _broadcast,
+    ("send", "ENETUNREACH"): _group, ("connect", "ENETUNREACH"): _group,
+    ("send", "EPERM"): _table_full, ("send", NO_ADDRESS): _no_address,
+}  # fmt: skip
