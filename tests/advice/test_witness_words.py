@@ -32,7 +32,7 @@ _FILES = {
     "drop-reasons.toml": (
         "reason",
         {"name"},
-        {"rule", "seen", "place", "to", "places", "counter", "way"},
+        {"rule", "seen", "place", "to", "places", "counter", "way", "answered"},
         ("loss", "refused", "turned away", "normal", "unknown"),
     ),
     "failed-calls.toml": (
