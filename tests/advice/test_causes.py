@@ -391,13 +391,3 @@ def test_what_the_packet_filter_drops_of_a_port_is_lost_on_no_path(
     )}  # fmt: skip
     cause = "packets-turned-away@NETFILTER_DROP/nft_do_chain" if explained else ""
     assert found["mtu-black-hole"].cause == cause
-
-
-@pytest.mark.parametrize(("error", "explained"), [("EADDRNOTAVAIL", True), ("ETIMEDOUT", False)])
-def test_used_up_ports_explain_the_calls_that_find_none(error: str, *, explained: bool) -> None:
-    call = {**REFUSED, "call": "connect", "error": error}
-    full = {"id": "10.0.0.5:80", "local": "10.0.0.1", "waiting": 50, "available": 50,
-            "reserved": 28182}  # fmt: skip
-    found = {one.rule: one for one in findings(calls=[call], destinations=[full])}
-    first = found["reserved-ports-leave-few"]
-    assert found["calls-fail"].cause == (first.id if explained else "")

@@ -68,3 +68,13 @@ def test_a_cgroup_without_room_explains_a_program_that_cannot_start_a_process() 
             task_limits=[group], programs=[server], processes=[{"pid": 9, "name": "ftpd"}]
         )
         assert named["program-held"].cause == cause
+
+
+@pytest.mark.parametrize(("error", "explained"), [("EADDRNOTAVAIL", True), ("ETIMEDOUT", False)])
+def test_used_up_ports_explain_the_calls_that_find_none(error: str, *, explained: bool) -> None:
+    call = {**CALL, "call": "connect", "error": error, "addresses": ["10.0.0.5"]}
+    full = {"id": "10.0.0.5:80", "local": "10.0.0.1", "waiting": 50, "available": 50,
+            "reserved": 28182}  # fmt: skip
+    named = found(calls=[call], destinations=[full])
+    first = named["reserved-ports-leave-few"]
+    assert named["calls-fail"].cause == (first.id if explained else "")
