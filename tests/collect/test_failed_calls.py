@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -93,16 +94,43 @@ def test_what_has_no_words_says_its_name() -> None:
     assert failed_calls.words("sendto", "EUCLEAN").means == "A call fails: sendto, EUCLEAN"
 
 
+LISTED = [
+    b"ffffffff81000010 T one\n", b"ffffffff81000020 t two.isra.0\n", b"0000000000000000 T hidden\n",
+    b"ffffffff81000030 T last\n", b"ffffffffc0000000 t three\t[module]\n",
+    b"ffffffffc0000010 t four\t[module]\n",
+]  # fmt: skip
+PLACES = {
+    0xFFFFFFFF81000010: "one", 0xFFFFFFFF8100001F: "one", 0xFFFFFFFF81000025: "two",
+    0xFFFFFFFF81000031: "last", 0xFFFFFFFFC0000001: "three", 0xFFFFFFFFC0000011: "four", 1: "",
+}  # fmt: skip
+
+
 def test_a_place_is_the_function_that_has_the_address() -> None:
-    lines = [
-        b"ffffffff81000010 T one\n", b"ffffffff81000020 t two\n", b"0000000000000000 T hidden\n",
-        b"ffffffffc0000000 t three\t[module]\n",
-    ]  # fmt: skip
-    asked = {0xFFFFFFFF81000010: "one", 0xFFFFFFFF8100001F: "one", 0xFFFFFFFF81000025: "two",
-             0xFFFFFFFFC0000001: "three", 1: ""}  # fmt: skip
-    assert symbols.names(asked, symbols.ordered(lines)) == asked
+    found = symbols.functions(PLACES, symbols.ordered(LISTED))
+    assert {place: one.name for place, one in found.items()} == PLACES
+    assert {one.name for one in found.values() if one.stays} == {"one", "two"}
     hidden = symbols.ordered([b"0000000000000000 T hidden\n"])
-    assert symbols.names([5], hidden) == {5: ""}
+    assert symbols.functions([5], hidden)[5].name == ""
+
+
+def test_a_function_of_the_kernel_itself_is_looked_up_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The next counter knows it; a module may have gone, and another be in its place."""
+    file = tmp_path / "kallsyms"
+    monkeypatch.setattr(symbols, "_FILE", str(file))
+    monkeypatch.setattr(symbols, "_FOUND", [])
+    file.write_bytes(b"".join(LISTED))
+    first = symbols.Symbols()
+    assert not first.hidden
+    first.learn(PLACES)
+    assert {place: first.name(place) for place in PLACES} == PLACES
+    file.write_bytes(b"0000000000000000 T hidden\n" * 2)
+    again = symbols.Symbols()
+    assert again.hidden
+    again.learn([0xFFFFFFFF81000018, 0xFFFFFFFF8100002F, 0xFFFFFFFFC0000001])
+    assert [again.name(0xFFFFFFFF81000018), again.name(0xFFFFFFFF8100002F)] == ["one", "two"]
+    assert again.name(0xFFFFFFFFC0000001) == ""
 
 
 def kernel(*, cut: int = 0) -> bytes:

@@ -29,6 +29,12 @@ def literal(node: ast.expr) -> float | str:
     return value
 
 
+@cache
+def text_of(node: ast.expr) -> str:
+    """The text of a part of a rule, worked out once: the rules are the same in each frame."""
+    return ast.unparse(node)
+
+
 def path_of(node: ast.expr) -> tuple[str, ...] | None:
     """`nic.ring.rx` as ("nic", "ring", "rx"); None for anything but names and dots."""
     parts: list[str] = []
@@ -40,4 +46,4 @@ def path_of(node: ast.expr) -> tuple[str, ...] | None:
 
 def called(node: ast.Call) -> str:
     """The name of the function that is called; for anything else in its place, the text."""
-    return node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+    return node.func.id if isinstance(node.func, ast.Name) else text_of(node.func)

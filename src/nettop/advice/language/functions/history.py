@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
 from ..moment import LOOK
 from ..result import Evaluated, reads_of
-from ..syntax import ExpressionError, path_of
+from ..syntax import ExpressionError, called, path_of, text_of
 from ..values import field_value
 from ..vocabulary import NUMBER, find, names
 
@@ -33,10 +34,10 @@ def _check_earlier(checker: TypeCheck, node: ast.Call) -> None:
 
 
 def _earlier(walk: Evaluation, node: ast.Call) -> Evaluated:
-    text, now = ast.unparse(node), walk.visit(node.args[0]).value
+    text, now = text_of(node), walk.visit(node.args[0]).value
     number = now if isinstance(now, int | float) else None
     moment = walk.scope.moment
-    compare = {"worst": moment.worst, "increase": moment.increase}[ast.unparse(node.func)]
+    compare = {"worst": moment.worst, "increase": moment.increase}[called(node)]
     value = compare(key(walk.over, text), walk.scope.target, number)
     return walk.read(text, value, walk.word(node.args[0]))
 
@@ -63,6 +64,12 @@ def terms(node: ast.expr, sign: float = 1.0) -> Iterator[tuple[float, ast.expr]]
         yield sign, node
 
 
+@cache
+def _fields(node: ast.expr) -> tuple[tuple[float, ast.expr], ...]:
+    """The same, found once for each sum of a rule: the rules are the same in each frame."""
+    return tuple(terms(node))
+
+
 def _check_counted(checker: TypeCheck, node: ast.Call) -> None:
     for one in node.args:
         for _, field in terms(one):
@@ -76,16 +83,16 @@ def _counted(walk: Evaluation, node: ast.Call) -> Evaluated:
     moment, target, sums, reads = walk.scope.moment, walk.scope.target, [], []
     for one in node.args:
         parts = []
-        for sign, field in terms(one):
-            text, now = ast.unparse(field), walk.visit(field).value
+        for sign, field in _fields(one):
+            text, now = text_of(field), walk.visit(field).value
             rate = now if isinstance(now, int | float) else None
             name = key(walk.over, text)
             parts.append((sign, name, rate))
             mean = moment.mean(target, ((1.0, name, rate),))
-            told = f"mean({text})" if ast.unparse(node.func) == "mean" else text
+            told = f"mean({text})" if called(node) == "mean" else text
             reads.append(walk.read(told, mean, walk.word(field)))
         sums.append(tuple(parts))
-    return Evaluated(getattr(moment, ast.unparse(node.func))(target, *sums), reads_of(*reads))
+    return Evaluated(getattr(moment, called(node))(target, *sums), reads_of(*reads))
 
 
 def _code_counted(writer: CodeWriter, node: ast.Call) -> Code:
