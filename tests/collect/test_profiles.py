@@ -117,16 +117,16 @@ def test_any_text_is_rows_or_a_value_error(text: str) -> None:
 def test_what_a_core_and_a_thread_do_is_said_from_twenty_samples_on() -> None:
     frame = Sampler(Replay(f"-- @0.000 --\n-- bpf/profile --\n{TEXT}")).take(["profiles"])
     assert not frame.missing
-    cores = work.cores(frame)
+    cores = work.cores(frame.tables["profiles"])
     assert {*cores} == {3}  # core 1 has five samples
     doing = cores[3]
     assert doing.text == "61 % netfilter (nft_meta_get_eval), 20 % copy, 10 % TCP, 9 % crypto"
     assert (doing.work, doing.share) == ("netfilter", 61.0)
     assert "flowtable" in (doing.relief or "")
-    assert work.threads(frame)[812].text == (
+    assert work.threads(frame.tables["profiles"])[812].text == (
         "51 % copy (rep_movs_alternative), 26 % TCP, 23 % crypto"
     )
-    assert 900 not in work.threads(frame)
+    assert 900 not in work.threads(frame.tables["profiles"])
 
 
 def test_a_function_belongs_to_one_class_and_a_class_is_complete() -> None:

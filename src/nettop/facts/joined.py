@@ -1,7 +1,7 @@
 """Facts from frames: all joins, in the order of their dependencies.
 
-A `Joiner` keeps results between frames: joins of tables that rarely change, the CPUs of each
-interface, the profile. It does not read the host and raises no exception for any frame.
+A `Joiner` keeps results between frames: of tables that rarely change, the CPUs of each interface,
+the profile. It does not read the host and raises no exception for any frame.
 """
 
 from __future__ import annotations
@@ -313,11 +313,11 @@ class Joiner:
         return {nic: verdict.why for nic, verdict in heard.items() if verdict.why}
 
     def _duty(self, frame: Frame, moment: traffic.Interfaces, tasks: Tasks) -> Duty:
-        tables = frame.tables
-        clocks = self.memo.get("clocks", (tables.get("cpufreq"),), lambda: _clocks(frame))
+        clocks = self.memo.get("clocks", (frame.tables.get("cpufreq"),), lambda: _clocks(frame))
+        doing = self._of_frame("profiles", work.cores, frame)
         deep = {
             e.now.cpu: min(100.0, 100.0 * e.per_s.deep)
-            for e in tables.get("cpuidle", ())
+            for e in frame.tables.get("cpuidle", ())
             if e.per_s is not None and e.per_s.deep is not None
         }
         names: dict[int, list[str]] = {}
@@ -332,7 +332,7 @@ class Joiner:
             moment.net_irqs, moment.all_irqs,
             {cpu: tuple(found) for cpu, found in nics.items()},
             {cpu: tuple(found) for cpu, found in names.items()},
-            tasks.on_cpu, tasks.ksoftirqd, clocks, deep, work.cores(frame), moment.counted,
+            tasks.on_cpu, tasks.ksoftirqd, clocks, deep, doing, moment.counted,
         )  # fmt: skip
 
 

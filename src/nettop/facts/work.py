@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ..collect import profiles
-from ..frame.rates import Frame
+from ..frame.rates import Entry
 
 LEAST: Final = 20  # samples: of fewer, shares are chance
 SHOWN: Final = 4  # classes that a sentence names
 SMALL: Final = 5.0  # percent: smaller shares are not named
 FOREMOST: Final = 25.0  # percent of one class, from which its advice is given
+
+Samples: TypeAlias = Sequence[Entry[profiles.Row]]  # the table `profiles`
 
 
 class Doing(NamedTuple):
@@ -85,14 +87,14 @@ def sentence(found: Iterable[Share], function: str) -> str:
     return ", ".join(parts)
 
 
-def cores(frame: Frame) -> dict[int, Doing]:
+def cores(samples: Samples) -> dict[int, Doing]:
     """What each core does that is busy enough to say it."""
-    return _doing((row.core, row) for row in frame.rows("profiles"))
+    return _doing((one.now.core, one.now) for one in samples)
 
 
-def threads(frame: Frame) -> dict[int, Doing]:
+def threads(samples: Samples) -> dict[int, Doing]:
     """What each thread does that ran enough to say it."""
-    return _doing((row.thread, row) for row in frame.rows("profiles"))
+    return _doing((one.now.thread, one.now) for one in samples)
 
 
 def _doing(rows: Iterable[tuple[int, profiles.Row]]) -> dict[int, Doing]:

@@ -136,16 +136,26 @@ def _tall(
     busy, kinds = _values(moments, index, room)
     drawn = braille.area([value for value in busy for _ in range(2)], deep, top)
     labels = [(f"core {cpus[index]}", "dim"), *[("", "")] * rows]  # its load now is in its row
-    columns = list(zip(busy, *kinds, strict=True))
+    columns = [_column(load, tuple(shares), deep, top)
+               for load, *shares in zip(busy, *kinds, strict=True)]  # fmt: skip
     out = []
     for (label, role), text, at in zip(labels, drawn, range(deep), strict=False):
-        low, high = (top * (deep - at - below) / deep for below in (1, 0))
         chars = [
-            (char, "" if char == " " else _at((low + min(high, load or 0.0)) / 2, shares, load))
-            for char, (load, *shares) in zip(text, columns, strict=True)
+            (char, "" if char == " " else roles[at])
+            for char, roles in zip(text, columns, strict=True)
         ]
         out.append(line((fit(label, LABEL + 3, ">") + " ", role), *merge(chars)))
     return [*out, ()]
+
+
+@lru_cache(maxsize=4096)  # nearly all columns were there in the last frame, one further right
+def _column(
+    load: float | None, shares: tuple[float | None, ...], rows: int, top: float
+) -> tuple[str, ...]:
+    """The role of each row of a column, the highest first."""
+    bounds = [top * (rows - at) / rows for at in range(rows + 1)]
+    rises = zip(bounds[1:], bounds, strict=False)
+    return tuple(_at((low + min(high, load or 0.0)) / 2, shares, load) for low, high in rises)
 
 
 def _at(percent: float, shares: Sequence[float | None], load: float | None) -> str:

@@ -37,10 +37,13 @@ class Thread:
 
 def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
     """One fact for each thread that was read."""
+    threads = frame.tables.get("threads")
+    if not threads:
+        return ()
     nics = {one.pid: one.nic for one in facts.processes}
-    doing = work.threads(frame)
+    doing = work.threads(frame.tables.get("profiles", ()))
     groups: dict[tuple[int, str], list[float]] = defaultdict(list)
-    for entry in frame.tables.get("threads", ()):
+    for entry in threads:
         groups[entry.now.pid, _stem(entry.now.name)].append(entry.rate("ran") or 0.0)
     for shares in groups.values():
         shares.sort(reverse=True)
@@ -57,7 +60,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
             nics.get(entry.now.pid),
             *doing.get(entry.now.tid, work.NOTHING),
         )
-        for entry in frame.tables.get("threads", ())
+        for entry in threads
     )
 
 

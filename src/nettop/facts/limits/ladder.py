@@ -26,6 +26,7 @@ _FIELDS: Final = tuple(f.name for f in fields(Flow))
 _VALUES: Final = attrgetter(*_FIELDS)
 _AT: Final = _FIELDS.index("limit")  # `limit_why` follows
 _DOING: Final = _FIELDS.index("limit_doing")  # `limit_relief` and `limit_how` follow
+_THREADS: Final = ("thread", "pipe-cpu")  # stages that are a thread
 
 
 _Key = tuple[str, str, str, str | None]
@@ -120,10 +121,13 @@ def _limited(flow: Flow, *limit: str | None) -> Flow:
 
 def _told(limits: tuple[Limit, ...], frame: Frame) -> tuple[Limit, ...]:
     """The limits with what their core or thread does, where that was sampled."""
-    if not frame.tables.get("profiles"):
+    samples = frame.tables.get("profiles")
+    if not samples:
         return limits
-    threads = work.threads(frame)
-    known = {"core": work.cores(frame), "thread": threads, "pipe-cpu": threads}
+    here = {one.stage.stage for one in limits if one.stage.end == "here"}
+    threads = work.threads(samples) if not here.isdisjoint(_THREADS) else {}
+    known = dict.fromkeys(_THREADS, threads)
+    known["core"] = work.cores(samples) if "core" in here else {}
     return tuple(
         replace(one, doing=doing.text, relief=doing.relief)
         if one.stage.end == "here" and one.stage.number is not None
