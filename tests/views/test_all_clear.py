@@ -29,7 +29,7 @@ from nettop.views.enough import all_clear, shortfall
 RING = packet_sockets.Row(9, 2, ring_version=1, ring_bytes=16384)
 WHY = "Operation not permitted: /proc/x"
 CLEAR = "No problem found."
-NEEDED = collect.needed(collect.names())
+NEEDED = collect.needed(frozenset(collect.names()))
 # every third in `make test`: one with words of its own, needed ones, and one that is not needed
 TURNS = ["link_stats", "cpu", "drvinfo", "interrupts", *sorted({*NEEDED} - {"link_stats", "cpu"})]
 

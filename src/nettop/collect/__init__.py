@@ -14,8 +14,8 @@ an `Unfinished`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -39,6 +39,7 @@ __all__ = [
     "rows",
     "table",
     "title",
+    "together",
 ]
 
 
@@ -83,9 +84,20 @@ def resting() -> frozenset[str]:
     return frozenset(name for name in names() if table(name).may_rest)
 
 
-def needed(asked: Iterable[str]) -> dict[str, str]:
+@lru_cache(maxsize=4)
+def needed(asked: frozenset[str]) -> Mapping[str, str]:
     """What each of these collectors that is needed is needed for, by name."""
-    return {n: words for n in sorted({*asked} & {*names()}) if (words := table(n).needed)}
+    return {n: words for n in sorted(asked.intersection(names())) if (words := table(n).needed)}
+
+
+@lru_cache(maxsize=4)  # a host is asked for the same tables in nearly each frame
+def together(wanted: frozenset[str], known: frozenset[str]) -> tuple[str, ...]:
+    """These tables in the order of their readings: each beside the one that it is read with.
+
+    `known` are the names of collectors. A table read twice in a frame would have no interval.
+    """
+    beside = {name: name in known and table(name).beside for name in wanted}
+    return tuple(sorted(wanted, key=lambda name: (beside[name] or name, name)))
 
 
 @cache

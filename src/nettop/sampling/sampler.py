@@ -75,10 +75,9 @@ class Sampler:
         source, batches, old = self.source, self.source.batches, self.last
         at = source.now()
         rested = {name: at - age for name, age in source.ages.items()}  # when they were read
-        wanted = {*wanted, *(collect.asked() if self.questions else ())}
+        wanted = frozenset((*wanted, *(collect.asked() if self.questions else ())))
         known = frozenset(collect.names())
-        # a table read twice in a frame would have no interval
-        todo = sorted(wanted, key=lambda name: (self._beside(name, known), name))
+        todo = [*collect.together(wanted, known)]
         due = {name for name in todo if name in known and self._due(name, at, waits, rested)}
         at = self._fetch(due, at, first)
         tables: dict[str, Sequence[Entry[Any]]] = {}
@@ -122,11 +121,6 @@ class Sampler:
         source.keep_ages({name: at - self.taken[name][0] for name in todo if name in self.taken})
         self.last = Frame(at, source.wall(), tables, missing, cost)
         return self.last
-
-    @staticmethod
-    def _beside(name: str, known: Collection[str]) -> str:
-        """The table with which it is read: its own, or the one that tells of the same time."""
-        return (name in known and collect.table(name).beside) or name
 
     def _fetch(self, due: Collection[str], at: float, first: First | None) -> float:
         """Ask another host for what these tables will read; the time of the frame."""

@@ -55,7 +55,7 @@ def shortfall(frame: Frame, *, live: bool) -> str | None:
 
 def _lacking(frame: Frame) -> str | None:
     """What cannot be judged since a needed table is missing."""
-    asked = frame.tables.keys() | frame.missing.keys()
+    asked = frozenset(frame.tables.keys() | frame.missing.keys())
     lacking = [words for name, words in needed(asked).items() if _lacks(frame, name)]
     return f"{', '.join(lacking)} could not be read" if lacking else None
 
