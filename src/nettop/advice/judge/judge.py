@@ -166,25 +166,21 @@ class Judge:
 
     def _remember(self, moment: Moment, fresh: Fresh) -> None:
         """Keep the values that conditions need later; resting facts have those that they had."""
-        for over, calls in self._earlier.items():
-            label = kinds()[over].target
+        at = moment.facts.at
+        for over, (kept, counted) in self._earlier.items():
+            label, rest = kinds()[over].target, over in fresh
             targets = (
-                [(label(fact), fact) for fact in fresh[over]]
-                if over in fresh
-                else moment.targets(over)
+                [(label(fact), fact) for fact in fresh[over]] if rest else moment.targets(over)
             )
-            for call in calls:
-                now: dict[str, float | None] = {}
-                for target, fact in targets:
-                    base = moment.named(call.path[0], over, fact)
-                    value = field_value(base, call.path[1:])
-                    sign = call.sign or 1.0
-                    now[target] = sign * value if isinstance(value, int | float) else None
-                at = moment.facts.at
-                if call.sign:
-                    self._past.add(call.text, at, call.seconds, now, rest=over in fresh)
-                else:
-                    self._past.count(call.text, at, now, rest=over in fresh)
+            for call in kept:
+                now = {name: _number(moment, over, fact, call) for name, fact in targets}
+                self._past.add(call.text, at, call.seconds, now, rest=rest)
+            if counted:
+                rates = {
+                    name: tuple([_number(moment, over, fact, call) for call in counted.values()])
+                    for name, fact in targets
+                }
+                self._past.count(tuple(counted), at, rates, rest=rest)
 
     def _mutes(self, rule: Rule, target: str, fact: object) -> bool:
         if not self.muted:
@@ -257,12 +253,27 @@ class _Alike:
         return [(self.judged[place], row) for place, row in hits]
 
 
-def _earlier(judged: Sequence[Judged]) -> Mapping[str, Collection[Earlier]]:
-    """The earlier values that any rule asks for, by the kind that the rules are over; each once."""
-    found: dict[str, dict[Earlier, None]] = {}
+def _number(moment: Moment, over: str, fact: object, call: Earlier) -> float | None:
+    """The value of a call on a target now, with its sign; None: not known."""
+    value = field_value(moment.named(call.path[0], over, fact), call.path[1:])
+    return (call.sign or 1.0) * value if isinstance(value, int | float) else None
+
+
+def _earlier(
+    judged: Sequence[Judged],
+) -> Mapping[str, tuple[Collection[Earlier], Mapping[str, Earlier]]]:
+    """What any rule asks for of earlier moments, by the kind that the rules are over; each once.
+
+    The calls of which the largest value is kept, and the rates that are summed by their names.
+    """
+    found: dict[str, tuple[dict[Earlier, None], dict[str, Earlier]]] = {}
     for one in judged:
-        if one.earlier:
-            found.setdefault(one.rule.over, {}).update(dict.fromkeys(one.earlier))
+        for call in one.earlier:
+            kept, counted = found.setdefault(one.rule.over, ({}, {}))
+            if call.sign:
+                kept[call] = None
+            else:
+                counted[call.text] = call
     return found
 
 

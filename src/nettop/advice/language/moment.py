@@ -24,6 +24,8 @@ from .values import Value, setting
 _IDLE: Final = 80.0  # percent idle: a core with less is busy
 _UNKNOWN: Final = float("-inf")  # a value that is not known, less than any other
 LOOK: Final = 10.0  # seconds over which events are counted
+Rates: TypeAlias = tuple[float | None, ...]
+_Span: TypeAlias = tuple[float, float, Rates]  # its end, its seconds, and the rates meanwhile
 Sum: TypeAlias = "tuple[tuple[float, str, float | None], ...]"  # sign, field and its rate now
 
 
@@ -37,8 +39,9 @@ class Past:
     def __init__(self) -> None:
         """Empty: no frame was judged yet."""
         self._values: dict[str, dict[str, deque[tuple[float, float]]]] = {}
-        self._spans: dict[str, dict[str, deque[tuple[float, float, float | None]]]] = {}
-        self._at: dict[str, float] = {}  # time of the last values of a call or field
+        self._spans: dict[tuple[str, ...], dict[str, deque[_Span]]] = {}
+        self._places: dict[str, tuple[dict[str, deque[_Span]], int]] = {}  # of each field in these
+        self._at: dict[object, float] = {}  # time of the last values of a call or of fields
 
     def add(
         self, call: str, at: float, seconds: float, now: Mapping[str, float | None],
@@ -67,24 +70,27 @@ class Past:
                 del targets[target]
 
     def count(
-        self, field: str, at: float, now: Mapping[str, float | None], *, rest: bool = False
+        self, fields: tuple[str, ...], at: float, now: Mapping[str, Rates], *, rest: bool = False
     ) -> None:
-        """Add the rate of `field` on each target since the last time; `rest` as for `add`.
+        """Add the rates of all `fields` of a kind on each target since the last time.
 
-        The first rate of all is one of a second: how long it was measured is not known here.
+        `rest` as for `add`. The first rates of all are those of a second: how long they were
+        measured is not known here.
         """
-        targets = self._spans.setdefault(field, {})
-        last = self._at.get(field)
-        self._at[field] = at
-        for target, rate in now.items():
+        if fields not in self._spans:
+            self._spans[fields] = {}
+            self._places |= {one: (self._spans[fields], at) for at, one in enumerate(fields)}
+        targets, last = self._spans[fields], self._at.get(fields)
+        self._at[fields] = at
+        for target, rates in now.items():
             spans = targets.setdefault(target, deque())
             if last is not None and spans and spans[-1][0] < last:  # it rested until then
                 until, _, before = spans[-1]
                 spans.append((last, last - until, before))
             if last is not None and last >= at and spans:  # the same moment again
-                spans[-1] = at, spans[-1][1], rate
+                spans[-1] = at, spans[-1][1], rates
             else:
-                spans.append((at, 1.0 if last is None else at - last, rate))
+                spans.append((at, 1.0 if last is None else at - last, rates))
             while spans[0][0] <= at - LOOK:
                 spans.popleft()
         if not rest and len(targets) > len(now):
@@ -93,10 +99,14 @@ class Past:
 
     def counted(self, field: str, target: str) -> tuple[float, float] | None:
         """Events of a rate in the last `LOOK` seconds, and the seconds; None if not known."""
-        spans = self._spans.get(field, {}).get(target, ())
-        known = [(seconds, rate) for _, seconds, rate in spans if rate is not None]
-        seconds = sum(seconds for seconds, _ in known)
-        return (sum(span * rate for span, rate in known), seconds) if seconds else None
+        if field not in self._places:
+            return None
+        targets, place = self._places[field]
+        events = seconds = 0.0
+        for _, span, rates in targets.get(target, ()):
+            if (rate := rates[place]) is not None:
+                events, seconds = events + span * rate, seconds + span
+        return (events, seconds) if seconds else None
 
     def worst(self, call: str, target: str) -> float | None:
         """The largest value kept; None if there is none."""
