@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from ..config import load, muted, state_folder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..host.source import Source
     from ..views.scene import Note
     from ..views.view import Options, View
+    from .actions import Actions
     from .engine import Engine
     from .pairing import Pairing
     from .peering import Peering
@@ -74,11 +76,8 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     )
 
     from . import leaving
-    from .actions import Actions
-    from .beyond import Beyond
     from .engine import Engine
     from .leaving import END
-    from .peering import Peering
     from .screen import Nettop, Tick
     from .scrub import moments_of
 
@@ -95,14 +94,8 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     boxed = source.live and not getattr(options, "netns", None)
     arrived = (lambda: post(app, Tick(lambda now: now))) if boxed else None
     app.scrub.moments = moments_of(recording=source.ends, arrived=arrived)
-    binary = getattr(options, "binary", None) or own.file()
-    actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh, binary=binary)
-    app.actions = actions
-    if isinstance(engine.peering, Peering):
-        actions.beyond = Beyond(
-            engine.peering, actions.post, actions.altered, actions.proving, binary
-        )
-    app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
+    app.read_only = bool(getattr(options, "read_only", False))
+    acts = app.acts = cache(lambda: _actions(options, source, app, engine))
     if source.live and not app.read_only:  # the view of a recording is not saved
         app.on_leave = save_view
     if source.live:
@@ -115,6 +108,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     if engine.recording is not None:  # the engine keeps it when it ends
         engine.join(END)
         print(f"nettop: {engine.recording.outcome}", file=sys.stderr)
+    actions = acts()
     if not actions.wait(0.3):
         print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)
@@ -122,6 +116,23 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         for text in leaving.in_force(actions.changes_made(), started):
             print(text, file=sys.stderr)
     return int(code or 0)
+
+
+def _actions(options: argparse.Namespace, source: Source, app: Nettop, engine: Engine) -> Actions:
+    """What carries out the requests of keys: none comes before the first paint."""
+    from .actions import Actions
+    from .beyond import Beyond
+    from .peering import Peering
+    from .screen import Tick
+
+    binary = getattr(options, "binary", None) or own.file()
+    actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh, binary=binary)
+    if isinstance(engine.peering, Peering):
+        actions.beyond = Beyond(
+            engine.peering, actions.post, actions.altered, actions.proving, binary
+        )
+    actions.read_only = app.read_only
+    return actions
 
 
 def _barred(options: argparse.Namespace, source: Source) -> frozenset[str]:

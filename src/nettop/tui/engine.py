@@ -230,7 +230,9 @@ class Engine(threading.Thread):
         """Sleep until the next look at a quiet host is due, or until data moves there."""
         moves.begin()
         while (left := due - time.monotonic()) > 0:
-            if self.nudge.wait(min(left, self.interval)) or moves.begin():
+            if self.nudge.wait(min(left, self.interval)):
+                return
+            if time.monotonic() < due and moves.begin():  # else the look is taken anyway
                 return
 
     def _held(self) -> bool:

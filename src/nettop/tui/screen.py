@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 from textual import events
@@ -55,7 +55,7 @@ class Nettop(App[int]):
         self.view = view
         self.scene = scene
         self.engine: Engine | None = None
-        self.actions: Actions | None = None
+        self.acts: Callable[[], Actions | None] = lambda: None  # makes `actions`
         self.read_only = False
         self.gate = Gate()
         self.board = Board(themes.palette(view.options.theme))
@@ -66,6 +66,11 @@ class Nettop(App[int]):
         self.scrub = Scrub(moments_of(recording=False))
         self.reading = RowsRead()
         self.on_leave: Callable[[View], None] = lambda _view: None
+
+    @cached_property
+    def actions(self) -> Actions | None:
+        """Carries out requests; made after the first frame, for which it is not needed."""
+        return self.acts()
 
     def get_driver_class(self) -> type[Driver]:
         """On a terminal, nettop's driver; in a browser or a test, Textual's."""
@@ -119,8 +124,7 @@ class Nettop(App[int]):
 
     def shown(self) -> Scene:
         """The scene to paint; while paused or in the past an older one, with effects of keys."""
-        earlier = self.scrub.shown(self.view, self.scene)
-        if earlier is not None:
+        if (earlier := self.scrub.shown(self.view, self.scene)) is not None:
             return earlier
         if not self.view.paused or self.frozen is None:
             return self.scene
@@ -205,9 +209,8 @@ class Nettop(App[int]):
         before = self.scene
         self.scene = message.update(before)
         self._look_at(self.scrub.add(self.scene, self.view))
-        signal = effect.bell(effect.newly_critical(before, self.scene))
-        if self.view.options.bell and signal:
-            internals.write(self, signal)
+        bell = effect.bell(effect.newly_critical(before, self.scene))
+        internals.write(self, bell) if bell and self.view.options.bell else None
         if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
         for text in effects.told(before, self.scene):
@@ -345,8 +348,7 @@ class Nettop(App[int]):
     def command(self, kind: str, name: str) -> None:
         """Carry out an entry of the palette."""
         if kind == "theme":
-            look = replace(self.view.options, theme=name)
-            self.step(replace(self.view, options=look), None)
+            self.step(replace(self.view, options=replace(self.view.options, theme=name)), None)
         elif kind == "pane":
             self.step(replace(self.view, pane=name, help=False), None)
         else:
