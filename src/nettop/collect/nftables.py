@@ -149,7 +149,7 @@ def _verdict(expression: Attributes) -> Attributes:
     """The verdict of an expression; empty: it is none."""
     if expression.get("name") != "immediate":
         return {}
-    found: Attributes = _values(expression, netfilter.IMMEDIATE).get("data", {}).get("verdict", {})
+    found: Attributes = decoded(expression, netfilter.IMMEDIATE).get("data", {}).get("verdict", {})
     return found
 
 

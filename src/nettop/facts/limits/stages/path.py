@@ -27,8 +27,8 @@ from ._request import asked
 
 STAGES: Final = (
     Stage("path", "the path", "the network between both hosts", "PATH",
-          "look for loss and queues on the way", precedence=160, sending=130, receiving=30, fed=True,
-          between=True, implies="cwnd"),
+          "look for loss and queues on the way", precedence=160, sending=130, receiving=30,
+          fed=True, between=True, implies="cwnd"),
     Stage("peer", "the peer", "the other host", "PEER", "not this host: look at the other end",
           precedence=190, sending=150, receiving=20, always=("rx", "tx"), fault=False, beyond=True,
           implies="rwnd"),
