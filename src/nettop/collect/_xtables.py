@@ -46,8 +46,11 @@ def _transport(at: int, *, flags: bool) -> _Read:
         inverted = info[at]
         yield from _ports(_SOURCE, [pairs[:2]], inverted=bool(inverted & 1))
         yield from _ports(_DESTINATION, [pairs[2:]], inverted=bool(inverted & 2))
-        if flags and any(info[8:10]):  # an option, or flags of TCP
-            yield ("match", "tcp flags")
+        if flags and info[8]:
+            yield ("match", "tcp option")
+        if flags and info[9]:  # flags of TCP: mask and value
+            yield from (("payload", 1, 2, 13, 1), ("bitwise", 1, 1, f"{info[9]:02x}", "00"))
+            yield ("cmp", 1, int(bool(inverted & 4)), f"{info[10]:02x}")
 
     return read
 
@@ -145,9 +148,9 @@ _MATCHES: Final[Mapping[str, _Read]] = {
 _TARGETS: Final[Mapping[str, _Read]] = {
     "REJECT": _only(("reject",)), "NFQUEUE": _queue,
     "MASQUERADE": _only(("masq",)), "TPROXY": _only(("tproxy",)), "CT": _tracked,
-    "NOTRACK": _only(("notrack",)), "MARK": _only(("meta", 3)),
+    "NOTRACK": _only(("notrack",)), "TCPMSS": _only(("tcpmss",)), "MARK": _only(("meta", 3)),
     **dict.fromkeys(
-        ("LOG", "NFLOG", "TRACE", "TCPMSS", "TCPOPTSTRIP", "CHECKSUM", "CLASSIFY", "DSCP", "TOS",
+        ("LOG", "NFLOG", "TRACE", "TCPOPTSTRIP", "CHECKSUM", "CLASSIFY", "DSCP", "TOS",
          "CONNMARK", "CONNSECMARK", "SECMARK", "AUDIT", "TEE"),
         _only(("log",)),
     ),

@@ -1,9 +1,10 @@
-"""Chains of nf_tables with many rules, or with one that sets the MSS: NFT_MSG_GETCHAIN, _GETRULE.
+"""Chains with many rules, or with one that sets the MSS: NFT_MSG_GETCHAIN, _GETRULE, iptables.
 
 A packet that no rule of a chain takes is compared with each of them in turn
 (net/netfilter/nf_tables_core.c, nft_do_chain()). Rules of iptables-nft are rules of nf_tables;
-those of the older iptables are not seen. The MSS of a SYN is set by an exthdr expression that
-writes an option of TCP (net/netfilter/nft_exthdr.c, nft_exthdr_tcp_set_eval()), or by TCPMSS.
+those of the older iptables have tables of their own (`_iptables`). The MSS of a SYN is set by an
+exthdr expression that writes an option of TCP (net/netfilter/nft_exthdr.c,
+nft_exthdr_tcp_set_eval()), or by TCPMSS.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..host.netlink import codec, netfilter
 from ..host.netlink.codec import Attributes, Field, decode
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import nftables
+from . import _iptables, nftables
 from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=10.0, optional=True)
@@ -35,7 +36,7 @@ _SETS: Final[dict[str, codec.Table]] = {
 class Row:
     """One chain that is long or sets the MSS."""
 
-    family: str = label("inet ip ip6 bridge netdev arp")
+    family: str = label("inet ip ip6 bridge netdev arp, iptables or ip6tables for the older ones")
     table: str = label("table")
     chain: str = label("chain")
     hook: str = gauge("hook of the chain; empty: another chain jumps to it", default="")
@@ -46,9 +47,21 @@ class Row:
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every chain of `LEAST` rules or more, and those that set the MSS.
 
-    OSError, also if nf_tables is not in use.
+    OSError, also if no packet filter is in use.
     """
-    return parsed(memory, "nft_chains", netfilter.ruleset(source), lambda both: parse(*both))
+    given = _iptables.required(source)
+    return parsed(memory, "nft_chains", given, lambda it: [*parse(*it[:2]), *old(it[2])])
+
+
+def old(tables: _iptables.Tables) -> list[Row]:
+    """The chains of the older iptables."""
+    chains: dict[tuple[str, str, str, str], list[_iptables.Rule]] = {}
+    for one in _iptables.rules(tables):
+        place = f"{one.family}tables", one.table, one.chain, one.hook
+        chains.setdefault(place, []).append(one)
+    found = (Row(*place, len(rules), any(("tcpmss",) in one.does for one in rules))
+             for place, rules in chains.items())  # fmt: skip
+    return [row for row in found if row.rules >= LEAST or row.clamps]
 
 
 def parse(chains: bytes, rules: bytes) -> list[Row]:

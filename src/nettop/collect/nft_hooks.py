@@ -1,4 +1,4 @@
-"""Base chains of nf_tables: where packets meet the packet filter (NFT_MSG_GETCHAIN)."""
+"""Base chains of nf_tables (NFT_MSG_GETCHAIN) and of the older iptables: the packet filter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..frame.fields import gauge, label
 from ..host.netlink import netfilter
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import nftables
+from . import _iptables, nftables
 from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=2.0, asked=True, optional=True)
@@ -26,13 +26,22 @@ class Row:
     priority: int = gauge("chains of one hook are passed from the lowest on")
     kind: str = gauge("filter nat route")
     drops: bool = gauge("its policy is drop")
+    old: bool = gauge("of the older iptables (xtables), which nft does not show", default=False)
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """Every base chain; none if nf_tables is not loaded. OSError."""
-    if not netfilter.loaded(source):
-        return []
-    return parsed(memory, "nft_hooks", netfilter.ruleset(source)[0], parse)
+    """Every base chain; none if neither is in use. OSError."""
+    chains, _, tables = _iptables.answers(source)
+    return parsed(memory, "nft_hooks", (chains, tables), lambda it: [*parse(it[0]), *old(it[1])])
+
+
+def old(tables: _iptables.Tables) -> list[Row]:
+    """The chains of the older iptables."""
+    return [
+        Row(one.family, one.table, one.chain, one.hook, _iptables.priority(one),
+            "nat" if one.table == "nat" else "filter", one.drops, old=True)
+        for one in _iptables.rules(tables) if one.policy
+    ]  # fmt: skip
 
 
 def parse(reply: bytes) -> list[Row]:

@@ -1,8 +1,8 @@
-"""Rules of nf_tables as their expressions, for the way of one packet: NFT_MSG_GETRULE.
+"""Rules of the packet filter as expressions, for the way of one packet: NFT_MSG_GETRULE.
 
 An expression is a tuple of words: its name and what `facts.way` evaluates of it
 (include/uapi/linux/netfilter/nf_tables.h). One that is not listed here has its name only. Those of
-iptables are in `_xtables`.
+iptables are in `_xtables`, the tables of the older one in `_iptables`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..host.netlink import codec, netfilter
 from ..host.netlink.codec import Attributes, Field, decode
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _xtables, nftables
+from . import _iptables, _xtables, nftables
 from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=2.0, asked=True, optional=True)
@@ -61,15 +61,23 @@ class Row:
     family: str = label("inet ip ip6 bridge netdev arp")
     table: str = label("table")
     chain: str = label("chain")
-    handle: int = label("handle of the rule: nft -a list ruleset")
+    handle: int = label("handle (nft -a list ruleset), or number in a chain of the older iptables")
     does: tuple[tuple[str | int, ...], ...] = gauge("its expressions")
+    old: bool = gauge("of the older iptables (xtables), which nft does not show", default=False)
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """Every rule in order; none if nf_tables is not loaded. OSError."""
-    if not netfilter.loaded(source):
-        return []
-    return parsed(memory, "nft_rules", netfilter.ruleset(source)[1], parse)
+    """Every rule in order; none if neither is in use. OSError."""
+    _, rules, tables = _iptables.answers(source)
+    return parsed(memory, "nft_rules", (rules, tables), lambda it: [*parse(it[0]), *old(it[1])])
+
+
+def old(tables: _iptables.Tables) -> list[Row]:
+    """The rules of the older iptables."""
+    return [
+        Row(one.family, one.table, one.chain, one.number, one.does, old=True)
+        for one in _iptables.rules(tables) if not one.policy
+    ]  # fmt: skip
 
 
 def parse(reply: bytes) -> list[Row]:

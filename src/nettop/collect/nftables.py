@@ -2,10 +2,10 @@
 
 A rule counts what it drops if `counter` comes after its matches and only the verdict follows
 (net/netfilter/nf_tables_core.c, nft_do_chain()). A policy counts if its base chain has counters.
-Rules of iptables-nft always count. A rule or policy that drops without a counter has no number of
-packets. A rule with a verdict map (`ip saddr vmap @names`) drops what an element of the map says.
-A rule that jumps to a chain which drops all and counts nothing itself is what drops (`counter jump
-handle_reject` of OpenWrt).
+Rules of iptables-nft always count, as do those of the older iptables (`_iptables`). A rule or
+policy that drops without a counter has no number of packets. A rule with a verdict map (`ip saddr
+vmap @names`) drops what an element of the map says. A rule that jumps to a chain which drops all
+and counts nothing itself is what drops (`counter jump handle_reject` of OpenWrt).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..host.netlink import codec, netfilter
 from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
+from . import _iptables
 from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=2.0, optional=True)
@@ -55,10 +56,10 @@ _Place: TypeAlias = tuple[str, str, str]  # family, table and name of a chain
 class Row:
     """One rule or policy that drops or rejects."""
 
-    family: str = label("inet ip ip6 bridge netdev arp")
+    family: str = label("inet ip ip6 bridge netdev arp, iptables or ip6tables for the older ones")
     table: str = label("table")
     chain: str = label("chain")
-    rule: str = label("handle of the rule (nft -a list ruleset), or policy")
+    rule: str = label("handle (nft -a list ruleset), number in the chain of iptables, or policy")
     hook: str = gauge("hook of its chain; empty: another chain jumps to it", default="")
     limited: bool = gauge("drops what exceeds a rate limit", default=False)
     packets: int | None = counter(
@@ -82,8 +83,18 @@ class Row:
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """Every rule and policy that drops. OSError, also if nf_tables is not in use."""
-    return parsed(memory, "nftables", netfilter.ruleset(source), lambda both: parse(*both))
+    """Every rule and policy that drops. OSError, also if no packet filter is in use."""
+    given = _iptables.required(source)
+    return parsed(memory, "nftables", given, lambda it: [*parse(*it[:2]), *old(it[2])])
+
+
+def old(tables: _iptables.Tables) -> list[Row]:
+    """The rules and policies of the older iptables that drop, all of which count."""
+    return [
+        Row(f"{one.family}tables", one.table, one.chain, "policy" if one.policy else
+            str(one.number), one.hook, packets=one.packets, rejects=one.does[-1] == ("reject",))
+        for one in _iptables.rules(tables) if one.drops
+    ]  # fmt: skip
 
 
 def parse(chains: bytes, rules: bytes) -> list[Row]:

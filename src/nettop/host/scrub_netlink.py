@@ -149,6 +149,8 @@ def _network(length: int) -> Rule:
 
 def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
     """The scrubbed answer to the request of this name; its length is unchanged."""
+    if name.startswith("netlink/xtables/"):  # addresses of every kind, in structures of many
+        return b""
     data = bytearray(answer)
     diag = name.startswith("netlink/sock_diag/")
     messages = _NETFILTER if name.startswith("netlink/netfilter/") else _MESSAGES

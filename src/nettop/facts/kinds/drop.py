@@ -48,7 +48,7 @@ class Drop:
     of: str | None = maybe("from and to, such as")
     nics: str = gauge("interfaces", default="")
     nic: str | None = maybe("the interface where most are dropped")
-    filters: str = gauge("rules of nf_tables, or filters of tc, that drop", default="")
+    filters: str = gauge("rules of the packet filter, or filters of tc, that drop", default="")
     rules: tuple[str, ...] = gauge("their names", default=())
     wanted: bool = gauge("to a group, and a program of this host has the port", default=False)
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)

@@ -26,23 +26,80 @@ _DROP, _ACCEPT, _JUMP, _GOTO, _RETURN = 0, 1, -3, -4, -5
 _NAT: Final = frozenset(("nat", "redir", "tproxy"))
 NOTRACK: Final = "notrack"
 MAY_NOTRACK: Final = "may notrack"
-MASKS: Final = "may masquerade"  # or a target of iptables, which is not read
+MASKS: Final = "may masquerade"  # or a target of iptables that is not understood
 TRACKS: Final = -200  # priority at which connections are tracked: NF_IP_PRI_CONNTRACK
+
+
+Place = tuple[bool, str, str, str]
+"""A chain: whether it is of the older iptables, family, table and name."""
+
+
+def place(one: RuleRow | HookRow) -> Place:
+    """The chain, or that of a rule."""
+    return one.old, one.family, one.table, one.chain
 
 
 def named(rule: RuleRow, chain: HookRow) -> str:
     """A rule that is passed from this base chain, in words."""
-    where = f"hook {chain.hook}, {chain.family} {chain.table}"
     spent = _quota(rule)
     used = f", whose quota of {units.size(spent)} is used up," if spent is not None else ""
-    return f"rule of handle {rule.handle} in chain {rule.chain} ({where}){used}"
+    word = "rule" if rule.old else "rule of handle"
+    return f"{word} {rule.handle} in chain {rule.chain} ({hooked(chain)}){used}"
+
+
+def hooked(chain: HookRow) -> str:
+    """Hook and table of a base chain, in words."""
+    table = f"table {chain.table} of the older iptables" if chain.old else (
+        f"{chain.family} {chain.table}")  # fmt: skip
+    return f"hook {chain.hook}, {table}"
+
+
+def placed(one: RuleRow | HookRow) -> str:
+    """The chain as the arguments of its command."""
+    return f"-t {one.table}" if one.old else f"{one.family} {one.table} {one.chain}"
+
+
+def shown(one: RuleRow | HookRow) -> str:
+    """The command that shows a chain."""
+    if one.old:
+        return f"{_command(one)} -t {one.table} -nvL {one.chain} --line-numbers"
+    return f"nft -a list chain {placed(one)}"
+
+
+def _command(one: RuleRow | HookRow) -> str:
+    """That of the older iptables, which before version 1.8 had the name without the last word."""
+    return f"{one.family}tables-legacy"
 
 
 def cure(rule: RuleRow) -> str:
     """What ends the drops of a rule."""
-    place = f"{rule.family} {rule.table} {rule.chain} handle {rule.handle}"
-    again = f"nft reset rule {place} (nft 1.0.7 or newer), which begins its quota again, or "
-    return f"{again * (_quota(rule) is not None)}nft delete rule {place}"
+    if rule.old:
+        return f"{_command(rule)} -t {rule.table} -D {rule.chain} {rule.handle}"
+    what = f"{placed(rule)} handle {rule.handle}"
+    again = f"nft reset rule {what} (nft 1.0.7 or newer), which begins its quota again, or "
+    return f"{again * (_quota(rule) is not None)}nft delete rule {what}"
+
+
+def accepting(
+    chain: HookRow, protocol: str = "", port: int = 0, *,
+    to: bool = True, state: str = "", arrives: str = "", leaves: str = "", first: bool = False,
+) -> str:  # fmt: skip
+    """The command for a rule that accepts such packets, behind the others or before them.
+
+    `port` is that of the destination, or `to` is False.
+    """
+    end = "dport" if to else "sport"
+    if chain.old:
+        words = [f"{_command(chain)} -t {chain.table} {'-I' if first else '-A'} {chain.chain}"]
+        words += [f"-p {protocol} --{end} {port}"] if port else []
+        words += [f"-m conntrack --ctstate {state.upper()}"] if state else []
+        words += [f"-i {arrives}"] if arrives else [f"-o {leaves}"] if leaves else []
+        return " ".join([*words, "-j ACCEPT"])
+    words = [f"nft {'insert' if first else 'add'} rule {placed(chain)}"]
+    words += [f"{protocol} {end} {port}"] if port else []
+    words += [f"ct state {state}"] if state else []
+    words += [f'iifname "{arrives}"'] if arrives else [f'oifname "{leaves}"'] if leaves else []
+    return " ".join([*words, "accept"])
 
 
 def _quota(rule: RuleRow) -> int | None:
@@ -65,9 +122,9 @@ def few_ports(frame: Frame) -> str | None:
     (net/netfilter/nf_nat_core.c, nf_nat_l4proto_unique_tuple()).
     """
     tracked = sum(row.count for row in frame.rows("conntrack"))
-    chains = {(row.family, row.table, row.chain): row for row in frame.rows("nft_hooks")}
+    chains = {place(row): row for row in frame.rows("nft_hooks")}
     for rule in frame.rows("nft_rules"):
-        chain = chains.get((rule.family, rule.table, rule.chain))
+        chain = chains.get(place(rule))
         ports = [int(raw, 16) for raw in map(str, (words[-1] for words in rule.does
                  if words[0] == "immediate")) if len(raw) == _PORT]  # fmt: skip
         gives = any(words[0] == "masq" or words[:2] == ("nat", _SOURCE) for words in rule.does)
@@ -89,7 +146,7 @@ class End:
 
     def drops(self, chain: HookRow) -> str:
         """The rule or the policy that drops for sure; empty: neither."""
-        where = f"chain {chain.chain} (hook {chain.hook}, {chain.family} {chain.table})"
+        where = f"chain {chain.chain} ({hooked(chain)})"
         if self.verdict == "drop" and self.rule is not None:
             return named(self.rule, chain)
         return f"the policy of {where}" if not self.verdict and chain.drops and self.sure else ""
@@ -105,10 +162,10 @@ def passed(
     the packet untracked for sure is among them; it counts before tracking only (nft_ct.c).
     `without`: rules that are deleted before.
     """
-    rules: dict[tuple[str, str, str], list[RuleRow]] = {}
+    rules: dict[Place, list[RuleRow]] = {}
     for rule in host.frame.rows("nft_rules"):
         if rule not in without:
-            rules.setdefault((rule.family, rule.table, rule.chain), []).append(rule)
+            rules.setdefault(place(rule), []).append(rule)
     sets: dict[tuple[str, str], dict[str, SetRow]] = {}
     for row in host.frame.rows("nft_sets"):
         sets.setdefault((row.family, row.table), {})[row.set] = row
@@ -120,7 +177,7 @@ def passed(
     for chain in sorted(chains, key=lambda c: c.priority):
         doubts: list[tuple[RuleRow, str]] = []
         seen = _Seen(rules, sets.get((chain.family, chain.table), NO_SETS), packet, doubts)
-        yield chain, _run(seen, (chain.family, chain.table, chain.chain)), doubts
+        yield chain, _run(seen, place(chain)), doubts
         if untracking(chain, doubts) is not None:
             packet = replace(packet, state=UNTRACKED)
 
@@ -134,16 +191,16 @@ def untracking(chain: HookRow, does: Sequence[tuple[RuleRow, str]]) -> RuleRow |
 class _Seen(NamedTuple):
     """What a packet meets."""
 
-    rules: Mapping[tuple[str, str, str], Sequence[RuleRow]]  # by chain
+    rules: Mapping[Place, Sequence[RuleRow]]
     sets: Mapping[str, SetRow]
     packet: Packet
     doubts: list[tuple[RuleRow, str]]  # what rules may do
 
 
-def _run(seen: _Seen, place: tuple[str, str, str], depth: int = 0) -> End:
+def _run(seen: _Seen, at: Place, depth: int = 0) -> End:
     """Pass a chain; what rules may do is added to the doubts."""
     sure, doubts = True, seen.doubts
-    for rule in seen.rules.get(place, ()):
+    for rule in seen.rules.get(at, ()):
         matches, mapped = seen.packet.matches(rule.does, seen.sets)
         if matches is False:
             continue
@@ -152,7 +209,7 @@ def _run(seen: _Seen, place: tuple[str, str, str], depth: int = 0) -> End:
         if any(words[0] == NOTRACK for words in rule.does):
             doubts.append((rule, NOTRACK if certain else MAY_NOTRACK))
         if verdict in ("jump", "goto") and depth < _DEEPEST:
-            inner = _run(seen, (*place[:2], target), depth + 1)
+            inner = _run(seen, (*at[:3], target), depth + 1)
             verdict = inner.verdict or ("return" if verdict == "goto" else "")
             certain = certain and inner.sure
             if verdict in ("drop", "nat", "queue") and certain:

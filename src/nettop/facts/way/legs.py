@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...collect.ways import Question
 from ...terms.dataclass import dataclass
-from .chains import named, passed
+from .chains import named, passed, shown
 from .flow import Flow
 from .host import Host, address, inside, network
 from .lookup import Hop, routed
@@ -250,13 +250,12 @@ def translation(host: Host, hook: str, packet: Packet) -> Translation | None:
         found = _destination(host, ended.rule, packet)
         if found is not None:
             who = named(ended.rule, chain)
-            show = f"nft -a list chain {chain.family} {chain.table} {chain.chain}"
-            return Translation(*found, who, show)
+            return Translation(*found, who, shown(chain))
     return None
 
 
 def _by_entry(host: Host, flow: Flow) -> Translation | None:
-    """What connection tracking does, for a rule that is not read: of iptables, or gone."""
+    """What connection tracking does, for a rule that is not understood, or gone."""
     show = f"conntrack -L -p {flow.protocol} -d {flow.to}"
     found = (
         Translation(row.sent_to, row.sent_port, "an entry of connection tracking", show)

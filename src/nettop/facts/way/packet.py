@@ -27,9 +27,10 @@ _STATE: Final = 0  # NFT_CT_STATE
 # discovery), what fits no connection and opens none
 NEW, ESTABLISHED, UNTRACKED, INVALID = 8, 2, 64, 1
 # what lets a packet pass by without a change that matters here
+SYN: Final = 2  # the flags of the first segment: TCPHDR_SYN
 OVER: Final = 1  # NFT_QUOTA_F_INV: it matches once the quota is used up
 _ENDS: Final = frozenset(("immediate", "queue", "reject", "nat", "redir", "masq"))  # of a rule
-_HARMLESS: Final = frozenset(("counter", "log", "notrack", "objref", "last", "comment"))
+_HARMLESS: Final = frozenset(("counter", "log", "tcpmss", "notrack", "objref", "last", "comment"))
 # a map may have a verdict for the packet, and it is not known which; it may drop
 UNKNOWN, MAY_DROP = "?", "?0"
 NO_SETS: Final[Mapping[str, SetRow]] = {}
@@ -141,6 +142,8 @@ class Packet:
             ports = (0, self.source_port), (2, self.port)
             parts = [(place, port.to_bytes(2, "big")) for place, port in ports if port]
             parts += [(0, bytes((self.kind,)))] if self.kind else []
+            opens = self.protocol == "tcp" and self.state in (NEW, UNTRACKED) and self.port
+            parts += [(13, bytes((SYN,)))] if opens else []
         known = {place + i: byte for place, raw in parts for i, byte in enumerate(raw)}
         wanted = range(offset, offset + length)
         return bytes(known[i] for i in wanted) if all(i in known for i in wanted) else None

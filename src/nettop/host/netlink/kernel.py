@@ -21,6 +21,7 @@ from typing import Final
 from ...files import descriptors
 from ...files.bounds import BOUNDS, exceeded
 from ..request import Request
+from . import xtables
 from .announced import Announced, Uncounted
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
 
@@ -64,6 +65,8 @@ class Kernel:
         A dump that the kernel says was interrupted, or could not begin, is asked for again. Errors:
         OSError; FileNotFoundError when the kernel lacks the generic family; TimeoutError.
         """
+        if request.family == xtables.FAMILY:
+            return xtables.ask(request.kind, request.body)
         if request.announced:
             links = self._links  # only links are announced
             return self._announced.answer(request.name, lambda: links.of(self._ask(request)))

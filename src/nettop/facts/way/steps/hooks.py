@@ -8,7 +8,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ...flow_words import end
-from ..chains import MASKS, MAY_NOTRACK, NOTRACK, End, cure, named, passed, untracking
+from ..chains import (
+    MASKS,
+    MAY_NOTRACK,
+    NOTRACK,
+    End,
+    accepting,
+    cure,
+    hooked,
+    named,
+    passed,
+    placed,
+    shown,
+    untracking,
+)
 from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
@@ -36,7 +49,9 @@ def look(leg: Leg) -> Iterator[Step]:
     for table in ("nft_hooks", "nft_rules"):
         if why := leg.host.unread(table):
             if leg.role == OUT or leg.question.arrives:
-                yield Step("hooks", HIDDEN, f"the rules of nf_tables: {why}", "nft list ruleset")
+                yield Step(
+                    "hooks", HIDDEN, f"the rules of the packet filter: {why}", "nft list ruleset"
+                )
             return
     family = "ip6" if address(leg.question.to).version == 6 else "ip"
     families = _bridge_families(leg, family) if leg.role == BRIDGED else (family, "inet")
@@ -120,14 +135,15 @@ def _then(
 
 def _accepts(leg: Leg, chain: HookRow, left: str) -> str:
     """The rule that lets the packets pass a chain whose policy drops them."""
-    port = 0 if leg.back else leg.flow.port
-    only = f"{leg.flow.protocol} dport {port} " if port else ""
-    only = "ct state established,related " if leg.back else only
-    if leg.back and left:  # no answer of the flow is established
-        only = f"{leg.flow.protocol} sport {leg.flow.port} " if leg.flow.port else ""
+    port, protocol = 0 if leg.back else leg.flow.port, leg.flow.protocol
     if leg.role == IN and leg.hop.interface == "lo" and not leg.question.arrives:
-        only = 'iifname "lo" ' if chain.hook != "output" else 'oifname "lo" '
-    return f"nft add rule {chain.family} {chain.table} {chain.chain} {only}accept"
+        out = chain.hook == "output"
+        return accepting(chain, arrives="" if out else "lo", leaves="lo" if out else "")
+    if leg.back and left:  # no answer of the flow is established
+        return accepting(chain, protocol, leg.flow.port, to=False)
+    if leg.back:
+        return accepting(chain, state="established,related")
+    return accepting(chain, protocol, port)
 
 
 def _told(
@@ -137,8 +153,7 @@ def _told(
 
     `left`: the rule that left the flow untracked. `then`: what else a rule's deletion needs.
     """
-    place = f"{chain.family} {chain.table} {chain.chain}"
-    show = f"nft -a list chain {place}"
+    show = shown(ended.rule or chain)
     for rule, what in ((rule, what) for rule, what in doubts if what != MASKS):
         does = {"drop": "drops these packets", "nat": "changes the addresses of these packets",
                 "queue": "hands these packets to a program",
@@ -148,8 +163,7 @@ def _told(
             yield Step(
                 "hooks", SUSPECT, f"{named(rule, chain)} may drop them{tests}, and the packet "
                 f"filter dropped {packets} of this protocol and port", element or show,
-                f"correct it, or nft delete rule {rule.family} {rule.table} {rule.chain} "
-                f"handle {rule.handle}",
+                f"correct it, or {cure(rule)}",
             )  # fmt: skip
             continue
         yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]}", show)
@@ -175,7 +189,9 @@ def _told(
         yield Step("hooks", HIDDEN, f"whether a rule of chain {chain.chain} (hook {chain.hook}) "
                    "accepts these packets: its policy is drop", show)  # fmt: skip
     elif chain.kind == "filter" and not any(what == "drop" for _, what in doubts):
-        yield Step("hooks", PASSES, f"chain {place} (hook {chain.hook}) lets {leg.what} pass", show)
+        old = f"{chain.chain} ({hooked(chain)})"
+        name = old if chain.old else f"{placed(chain)} (hook {chain.hook})"
+        yield Step("hooks", PASSES, f"chain {name} lets {leg.what} pass", show)
 
 
 def _handed(leg: Leg, chain: HookRow, by: RuleRow, show: str) -> Step:
@@ -222,18 +238,14 @@ def _called(leg: Leg, who: str, chain: HookRow, by: RuleRow | None) -> Step:
     Who writes a policy for what this host routes seldom means what its bridge forwards.
     """
     name = _calls(leg.question.to)
-    place = f"{chain.family} {chain.table} {chain.chain}"
-    only = f"{leg.flow.protocol} dport {leg.flow.port} " if leg.flow.port else ""
-    rule = (
-        f"nft insert rule {place} {only}accept; nft insert rule {place} ct state "
-        "established,related accept"
-    )
+    rule = accepting(chain, leg.flow.protocol, leg.flow.port, first=True)
+    rule += f"; {accepting(chain, state='established,related', first=True)}"
     if by is not None:
-        rule = f"nft delete rule {by.family} {by.table} {by.chain} handle {by.handle}"
+        rule = cure(by)
     return Step(
         "hooks" if by is not None else "bridged", STOPS, f"{who} drops frames that "
         f"{leg.hop.interface} bridges: {name} is 1, so they meet the rules for routed packets",
-        f"sysctl {name}; nft -a list chain {place}", f"nettop set sysctl.{name} 0, or {rule}",
+        f"sysctl {name}; {shown(chain)}", f"nettop set sysctl.{name} 0, or {rule}",
     )  # fmt: skip
 
 

@@ -1,0 +1,63 @@
+"""Tables of the older iptables: IPT_SO_GET_INFO and IPT_SO_GET_ENTRIES of a socket.
+
+net/ipv4/netfilter/ip_tables.c, get_info() and get_entries(); IPv6 has the same numbers
+(include/uapi/linux/netfilter_ipv{4,6}/ip{,6}_tables.h). Both need CAP_NET_ADMIN. A question about a
+table makes the kernel create it, so only those are asked for that /proc/net/ip_tables_names lists.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+from ..request import Request
+from ..source import Source
+
+FAMILY: Final = "xtables"  # of requests; no netlink
+LEVELS: Final = {
+    "ip": (socket.AF_INET, socket.IPPROTO_IP), "ip6": (socket.AF_INET6, socket.IPPROTO_IPV6),
+}  # fmt: skip
+_INFO, _ENTRIES = 64, 65
+NAME: Final = 32  # bytes of the name of a table
+INFO: Final = struct.Struct("=32sI5I5III")  # hooks, first entries, policies, number, size
+HEAD: Final = 40  # struct ipt_get_entries before its entries
+
+
+def tables(source: Source) -> Iterator[tuple[str, str, bytes]]:
+    """Family, name and answer of each table that is in use. OSError."""
+    for family in LEVELS:
+        try:
+            names = source.text(f"/proc/net/{family}_tables_names").split()
+        except FileNotFoundError:  # the module is not loaded
+            continue
+        for name in sorted(names):
+            known = f"xtables/{family}/{name}"
+            request = Request(FAMILY, LEVELS[family][0], name.encode(), known)
+            try:
+                yield family, name, source.netlink(request)
+            except FileNotFoundError:  # flushed and unloaded meanwhile
+                continue
+
+
+def ask(family: int, table: bytes) -> bytes:
+    """The INFO of a table, then its entries; OSError."""
+    level = next(level for kind, level in LEVELS.values() if kind == family)
+    with socket.socket(family, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.IPPROTO_RAW) as way:
+        info = _get(way, level, _INFO, table.ljust(NAME, b"\0"), INFO.size)
+        size = INFO.unpack(info)[-1]
+        head = table.ljust(NAME, b"\0") + struct.pack("=II", size, 0)
+        return info + _get(way, level, _ENTRIES, head, HEAD + size)[HEAD:]
+
+
+def _get(way: socket.socket, level: int, option: int, asked: bytes, size: int) -> bytes:
+    """getsockopt() of what is also an argument, which that of Python is not."""
+    room, length = ctypes.create_string_buffer(asked, size), ctypes.c_uint32(size)
+    call = ctypes.CDLL(None, use_errno=True).getsockopt
+    if call(way.fileno(), level, option, room, ctypes.byref(length)):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return room.raw[: length.value]
