@@ -201,7 +201,7 @@ def connected(ports: range, local: str = OWN, **more: Any) -> list[Any]:
 
 
 def test_a_bind_that_finds_no_port_names_the_ports_in_use_not_port_0() -> None:
-    line = f"bind EADDRINUSE 9 7 here {OWN} 0 app\n"
+    line = f"bind;tcp; EADDRINUSE 9 7 here {OWN} - app\n"
     held = [time_wait.Row(OWN, TO, 80, 30), time_wait.Row(OWN, "", 0, 80)]
     one = called(line, sysctls=[RANGE], sockets_tcp=connected(range(40000, 40020)), time_wait=held)
     assert one is not None
@@ -221,6 +221,12 @@ def test_a_bind_that_finds_no_port_names_the_ports_in_use_not_port_0() -> None:
     one = called(line.replace(OWN, "0.0.0.0"), sysctls=[RANGE], sockets_tcp=others)
     assert one is not None
     assert one.means == "All 100 local ports are in use"
+    one = called(
+        f"bind;udp; EADDRINUSE 9 7 here {OWN} - app\n", sysctls=[RANGE], sockets_tcp=others
+    )
+    assert one is not None
+    assert one.means == f"No local port of {OWN} is free for a datagram socket"
+    assert "IP_BIND_ADDRESS_NO_PORT" not in one.advice
 
 
 def test_a_connect_without_a_port_is_told_by_the_destination_or_by_what_is_bound() -> None:
@@ -305,7 +311,8 @@ LOCAL = addresses.Row("eth0", "fe80::1", 64, 6, "link")
      "fe80::9 is of one link, and the program may name no interface"),
     ("bind EINVAL 9 7 here fe80::1 80 app",
      "fe80::1 is of one link, and the program may name no interface"),
-    (f"sendto EINVAL 9 7 here {TO} 0 app", f"The datagram to {TO} has no port"),
+    (f"sendto EINVAL 9 7 here {TO} - app",
+     f"The datagram to {TO} has no port, or an argument is not valid"),
     (f"sendto EINVAL 9 7 here {TO} 9 app", "The route is a blackhole, or an argument is not valid"),
     # to all hosts of a network
     ("sendto EACCES 9 7 here 10.60.0.255 9 app",
@@ -327,7 +334,7 @@ LOCAL = addresses.Row("eth0", "fe80::1", 64, 6, "link")
     ("bind EADDRINUSE 9 7 here unix - app", "The file of the Unix socket exists already"),
     ("bind EACCES 9 7 here unix - app", "The directory of the Unix socket may not be written to"),
     ("connect EAGAIN 9 7 here unix - app", "The backlog of the Unix socket is full"),
-    (f"connect EAGAIN 9 7 here {TO} 53 app", "No local port is free for the datagram socket"),
+    (f"connect EAGAIN 9 7 here {TO} 53 app", "No local port is free for a datagram socket"),
     ("write EMSGSIZE 9 7 here unix - app",
      "The message is larger than the send buffer of the Unix socket"),
     # kinds of socket

@@ -74,7 +74,7 @@ def test_the_argument_that_decides_is_told(counter: calls.Counter) -> None:
     message = found["sendmsg", "EINVAL"]
     assert (message.argument, message.address, message.port) == ("IP_TTL", NEAR, "5359")
     assert found["sendto", "EMSGSIZE"].argument == "bytes=69888"
-    assert found["sendmsg", "EMSGSIZE"].argument == "bytes=79872"
+    assert found["sendmsg", "EMSGSIZE"].argument == "bytes=80000"
     assert found["write", "EMSGSIZE"].argument == "bytes=89984"
     assert found["writev", "EMSGSIZE"].argument == "bytes=99968"
     assert {(found["write", "EMSGSIZE"].address, found["write", "EMSGSIZE"].port)} == {(NEAR, "9")}

@@ -140,11 +140,11 @@ def _without_interface(one: Given) -> Words | None:
             advice=f"Write it behind the address: {one.address}%IF; `ip -6 neigh` shows where it "
             "is.",
         )
-    if one.port == "0" and one.call in SENDS:
+    if one.port in ("", "0") and one.call in SENDS:
         return one.said._replace(
-            means=f"The datagram to {one.address} has no port",
-            cause="The program gives port 0: no datagram can be sent there.",
-            advice="Look for the port in the configuration of the program.",
+            means=f"The datagram to {one.address} has no port, or an argument is not valid",
+            cause="The program gives port 0, which only raw sockets may. Or: " + one.said.cause,
+            advice=f"Look for the port in the configuration of the program. {one.said.advice}",
         )
     return None
 

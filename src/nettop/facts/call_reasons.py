@@ -46,7 +46,7 @@ def exact(
 ) -> tuple[Words, tuple[str, ...]]:  # fmt: skip
     """The words with what is known beyond them; and the rules that refuse, or the reader's pid."""
     address, port = ends.most_common(1)[0][0]
-    if (none := none_left(said, call, error, (address, port), frame)) is not None:
+    if (none := none_left(said, call, error, (address, port), argument, frame)) is not None:
         return none, ()
     if call in BINDS and error == "EADDRINUSE" and port.isdecimal():
         return _held(said, (address, int(port)), argument, frame), ()

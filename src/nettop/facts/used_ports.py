@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LAST_PORT: Final = 65_535
 OWN_RANGE: Final = "IP_LOCAL_PORT_RANGE"
 FULL: Final = 0.8  # of the available ports: fewer in use do not explain that none is free
+TCP, UDP = "tcp", "udp"
 NO_ADDRESS: Final = "EADDRNOTAVAIL"
 LOOPBACK: Final = "::1"
 FIN_WAIT2: Final = "fin-wait-2"
@@ -55,17 +56,20 @@ def chosen(sysctls: Mapping[str, str]) -> range | None:
     return range(low_high[0], low_high[1] + 1)
 
 
-def used(frame: Frame, local: str, to: tuple[str, str] | None = None) -> Used | None:
+def used(
+    frame: Frame, local: str, protocol: str, to: tuple[str, str] | None = None
+) -> Used | None:  # fmt: skip
     """At a local address (any: at all), towards one address and port or to all; None: not known.
 
-    Of TCP or of UDP, whichever has more in use.
+    Where the protocol is not known, of TCP or of UDP, whichever has more in use.
     """
     sysctls = {row.name: row.value for row in frame.rows("sysctls")}
     ports = chosen(sysctls)
     if ports is None:
         return None
     of = available(ports, sysctls.get(RESERVED, ""))
-    found = (_tcp(frame, ports, local, to), _udp(frame, ports, local))
+    found = [] if protocol == UDP else [_tcp(frame, ports, local, to)]
+    found += [] if protocol == TCP else [_udp(frame, ports, local)]
     count, holds = max(found)
     return Used(min(count, of), of, holds)
 
@@ -109,18 +113,23 @@ def _is(row: Any, to: tuple[str, str] | None) -> bool:
 
 
 def none_left(
-    said: Words, call: str, error: str, end: tuple[str, str], frame: Frame
+    said: Words, call: str, error: str, end: tuple[str, str], protocol: str, frame: Frame
 ) -> Words | None:
     """What a call says that finds no local port: the ports, and who has them; None: it is another.
 
-    `end` is the address and port that the program gave.
+    `end` is the address and port that the program gave; port 0 is not told.
     """
-    if call in ("bind", "listen") and error == "EADDRINUSE" and end[1] == "0" and end[0]:
-        return _for_all(said, call, end[0], frame)
-    if call == "connect" and error in (NO_ADDRESS, "EAGAIN") and end[1].isdecimal():
+    address = end[0].removeprefix("::ffff:")
+    if address in ("", failed_calls.UNIX):
+        return None
+    if call == "bind" and error == "EADDRINUSE" and end[1] in ("", "0"):
+        return _for_all(said, address, protocol, frame)
+    if call == "connect" and error == "EAGAIN":
+        return _for_all(said, "", UDP, frame)
+    if call == "connect" and error == NO_ADDRESS:
         if no_source(end[0], frame):
             return failed_calls.words(call, error, end[0])
-        return _for_one(said, (end[0].removeprefix("::ffff:"), end[1]), frame)
+        return _for_one(said, (address, end[1]), frame)
     return None
 
 
@@ -131,19 +140,27 @@ def no_source(address: str, frame: Frame) -> bool:
     return six and (LOOPBACK not in own if address == LOOPBACK else own <= {LOOPBACK})
 
 
-def _for_all(said: Words, call: str, address: str, frame: Frame) -> Words:
-    address = address.removeprefix("::ffff:")
+def _for_all(said: Words, address: str, protocol: str, frame: Frame) -> Words:
+    """Ports that are free for every destination: of an address, or of datagram sockets."""
     at = "" if address in ANY else f" of {address}"
-    seen = used(frame, address)
+    seen = used(frame, address, protocol)
     have = f"{_told(seen)}" if seen else ""
     full = seen is not None and seen.full
     narrow = "" if full else f" Or the program has set a range of its own ({OWN_RANGE})."
+    of = " of datagram sockets" if protocol == UDP else ""
+    means = f"{seen.told} local ports{of or at} are in use" if seen and full else ""
+    cause = f"The kernel is to choose a port that no other socket{at} has, whatever its "
+    cause += f"destination, and none is left. {have}{narrow}"
+    if protocol == UDP:
+        return said._replace(
+            means=means or f"No local port{at} is free for a datagram socket", cause=cause,
+            advice="Use one datagram socket for many requests, and close it after the last answer; "
+            f"`ss -uanp{_source(address)}` shows who holds them. Or widen `sysctl {RANGE}`.",
+            rests="net/ipv4/udp.c, udp_lib_get_port()",
+        )  # fmt: skip
     return said._replace(
-        means=f"{seen.told} local ports{at} are in use"
-        if seen and full
-        else f"No local port{at} is free",
-        cause=f"{call}() of port 0 lets the kernel choose a port that no other socket{at} has, "
-        f"whatever its destination, and none is left. {have}{narrow}",
+        means=means or f"No local port{at} is free",
+        cause=cause,
         advice="A program that binds its source address before it connects sets "
         "IP_BIND_ADDRESS_NO_PORT first (Linux 4.2): connect() then chooses the port, and one port "
         "serves every destination. Else keep connections open and use them again, bind more "
@@ -158,7 +175,7 @@ def _for_one(said: Words, to: tuple[str, str], frame: Frame) -> Words | None:
     counts = Counter(row.local for table in ("sockets_tcp", "time_wait")
                      for row in frame.rows(table) if _is(row, to))  # fmt: skip
     ((local, _),) = counts.most_common(1) or [("", 0)]
-    one, whole = used(frame, local, to), used(frame, "")
+    one, whole = used(frame, local, TCP, to), used(frame, "", TCP)
     if one is None or whole is None:
         return None
     if one.full:

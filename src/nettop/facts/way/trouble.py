@@ -184,6 +184,8 @@ def _calls(frame: Frame) -> Iterator[_Part]:
             to, port = ip_address(row.address), int(row.port or 0)
         except ValueError:  # none, or a socket of another family
             continue
+        if to.version == 6 and to.is_link_local:  # its interface is not told: no way can be walked
+            continue
         place = str(getattr(to, "ipv4_mapped", None) or to), port
         if row.error == failed_calls.OPENED and row.call != "connection":
             continue
