@@ -235,3 +235,7 @@ def test_the_way_back_is_asked_for_where_the_reverse_path_filter_rejects_an_answ
     row = Drop("IP_RPFILTER", "ip_rcv_finish_core", "here", "2", "udp", "40000", 9, 3.0,
                "192.0.2.9", 53, "10.0.0.1", 40000)  # fmt: skip
     assert Question("192.0.2.9", protocol="udp") in asked(frame(drop_reasons=[row]), seen())
+
+
+def test_no_way_leads_to_an_address_of_one_link_whose_interface_is_not_told() -> None:
+    assert facts(call("fe80::9", "connect", "EINVAL", port="80")) == ()
