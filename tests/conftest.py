@@ -14,8 +14,13 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hypothesis
 import pytest
+
+# without bytecode, each of the many processes that the tests start compiles all its modules, and
+# each worker those of hypothesis
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+import hypothesis  # noqa: E402 - it is compiled here
 
 if TYPE_CHECKING:
     from limited import Limited
@@ -25,9 +30,6 @@ if TYPE_CHECKING:
     from nettop.settings import Host
 
 os.environ["LC_ALL"] = "C.UTF-8"  # output must not depend on the user's locale
-# without bytecode, each of the many processes that the tests start compiles all its modules
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 # the same examples at each run, and no deadlines; `make nightly` draws more, and prints them
 hypothesis.settings.register_profile("nettop", deadline=None, max_examples=10, derandomize=True)
 hypothesis.settings.register_profile(

@@ -10,7 +10,6 @@ at its shares (`rule_shares`). Zero is the target.
 from __future__ import annotations
 
 import ast
-import copy
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -39,13 +38,13 @@ class Mutant:
 
 def mutants(rule: Rule) -> Iterator[Mutant]:
     """Every condition dropped and negated; every exception, `hold` and `profiles` dropped."""
-    for number, (leaf, neutral) in enumerate(leaves(rule.when.tree)):
+    for leaf, neutral in leaves(rule.when.tree):
         text = ast.unparse(leaf)
         whole = neutral is None  # the only condition: without it there is no rule to drop from
         if not whole:
-            mutant = _changed(rule, number, ast.Constant(neutral))
+            mutant = _changed(rule, leaf, ast.Constant(neutral))
             yield Mutant(mutant, f"without `{text}`")
-        yield Mutant(_changed(rule, number, ast.UnaryOp(ast.Not(), leaf)), f"with not `{text}`")
+        yield Mutant(_changed(rule, leaf, ast.UnaryOp(ast.Not(), leaf)), f"with not `{text}`")
     for index, exempt in enumerate(rule.unless):
         rest = rule.unless[:index] + rule.unless[index + 1 :]
         yield Mutant(replace(rule, unless=rest), f"without unless `{exempt.when.text}`")
@@ -86,18 +85,21 @@ def leaves(tree: ast.expr, neutral: bool | None = None) -> Iterator[tuple[ast.ex
         yield tree, neutral
 
 
-def _changed(rule: Rule, number: int, new: ast.expr) -> Rule:
-    tree = copy.deepcopy(rule.when.tree)
-    target = list(leaves(tree))[number][0]
-
-    class Swap(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
-            return new if node is target else self.generic_visit(node)
-
-    swapped = Swap().visit(tree)
-    assert isinstance(swapped, ast.expr)
+def _changed(rule: Rule, old: ast.expr, new: ast.expr) -> Rule:
+    """The rule with another condition in place of this one; the others are the same objects."""
+    swapped = _with(rule.when.tree, old, new)
     text = ast.unparse(swapped)
     return replace(rule, when=Expression(text, rule.over, swapped, rule.when.type))
+
+
+def _with(tree: ast.expr, old: ast.expr, new: ast.expr) -> ast.expr:
+    if tree is old:
+        return new
+    if isinstance(tree, ast.BoolOp):
+        return ast.BoolOp(tree.op, [_with(value, old, new) for value in tree.values])
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.operand, ast.BoolOp):
+        return ast.UnaryOp(tree.op, _with(tree.operand, old, new))
+    return tree
 
 
 def survivors(rule: Rule) -> list[str]:
