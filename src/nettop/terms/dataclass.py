@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, FrozenInstanceError
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 _Methods: TypeAlias = "dict[str, Any]"
@@ -136,14 +137,19 @@ def _refuse_to_delete(self: object, name: str) -> NoReturn:  # noqa: ARG001
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in dataclasses.fields(kind))
+
+
 def _state(self: Any) -> list[object]:
     """For copies: the values of the slots, which cannot be set in the usual way."""
-    return [getattr(self, one.name) for one in dataclasses.fields(self)]
+    return [getattr(self, name) for name in _names(self.__class__)]
 
 
 def _restore(self: Any, values: Iterable[object]) -> None:
-    for one, value in zip(dataclasses.fields(self), values, strict=True):
-        object.__setattr__(self, one.name, value)
+    for name, value in zip(_names(self.__class__), values, strict=True):
+        object.__setattr__(self, name, value)
 
 
 def picked(one: object, names: str) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def tests(rule: Rule) -> list[Table]:
     return found
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=1024)
 def _whole(path: Path, text: str) -> tuple[Written, ...]:
     return tuple(written(path, text))
 
