@@ -29,7 +29,7 @@ from ..terms.text import (
 from ..terms.units import Units, brief, packets, per_second, share
 from ..views.enough import unjudged, witnesses
 from ..views.past import lost
-from ..views.scene import Scene
+from ..views.scene import Scene, once
 from ..views.stages import PROGRAMS, Bar, at_fault, bars, flow_of, moves, process_of
 from . import interfaces
 from .parts import apart, flow_words, severity
@@ -194,15 +194,16 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
                 line((after, "head")), width)  # fmt: skip
 
 
-def shown(scene: Scene, limit: Limit | None) -> list[Bar]:
+@once
+def shown(scene: Scene, limit: Limit | None) -> tuple[Bar, ...]:
     """The stages of the band, without those that are left out where there is little room."""
     facts = scene.facts
-    return bars(facts, limit) if facts is not None and limit is not None else []
+    return tuple(bars(facts, limit)) if facts is not None and limit is not None else ()
 
 
 def fitting(scene: Scene, limit: Limit, width: int) -> list[Bar]:
     """The stages for which there is room, without the least full of those that do not limit."""
-    places = shown(scene, limit)
+    places = [*shown(scene, limit)]
     if scene.shortfall:  # if nothing moved, counters do not show that nothing is lost
         places = [replace(one, lost=one.lost or None) for one in places]
     while len(places) > max(1, (width - 2) // LEAST):
