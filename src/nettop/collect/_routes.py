@@ -17,6 +17,8 @@ Head: TypeAlias = tuple[int, ...]
 IPV4: Final = 2  # AF_INET
 _FAMILIES: Final = (IPV4, 10)  # and AF_INET6
 _CACHED: Final = 0x200  # RTM_F_CLONED
+_CACHE: Final = struct.Struct("=IIi")  # struct rta_cacheinfo: references, last use, expires
+TICKS: Final = 100  # USER_HZ: clock ticks of a second
 _HOP: Final = struct.Struct("=HBBi")  # rtnexthop
 _LARGEST: Final = 1 << 20  # bytes of answer: some 17,000 routes
 
@@ -60,6 +62,11 @@ def gateway(values: Attributes) -> str | None:
     """The next hop of a route, also one of the other family (struct rtvia)."""
     raw = values.get("gateway") or values.get("via", b"")[2:]
     return route.ip(raw) if raw else None
+
+
+def expires(cache: bytes) -> int:
+    """The time after which the kernel forgets what it learnt, in clock ticks; 0: never."""
+    return int(_CACHE.unpack_from(cache)[2]) if len(cache) >= _CACHE.size else 0
 
 
 def hops(flags: int, values: Attributes) -> Iterator[tuple[int, int, Attributes]]:

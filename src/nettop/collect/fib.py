@@ -14,7 +14,7 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._routes import IPV4, Head, answers, entries, gateway, hops, network
+from ._routes import IPV4, TICKS, Head, answers, entries, expires, gateway, hops, network
 from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=2.0, asked=True, optional=True)
@@ -25,6 +25,8 @@ KINDS: Final = {
     7: "unreachable", 8: "prohibit", 9: "throw", 10: "nat",
 }  # fmt: skip
 _DEAD, _LINKDOWN = 0x01, 0x10  # RTNH_F_*
+_BY_ADVERTISEMENT: Final = 9  # RTPROT_RA
+_PREFERENCES: Final = {1: "high", 3: "low"}  # ICMPV6_ROUTER_PREF_*: RFC 4191
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ class Row:
     source: str | None = maybe("source address")
     dead: bool = gauge("not used: its interface is down", default=False)
     linkdown: bool = gauge("its interface has no carrier", default=False)
+    advertised: bool = gauge("learnt by a router advertisement", default=False)
+    preference: str = gauge("preference that the router advertised: high low, or empty", default="")
+    lasts: int | None = maybe("time after which it is forgotten", "s")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -59,6 +64,8 @@ def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
 
 def _rows(head: Head, values: Attributes, names: Mapping[int, str]) -> Iterator[Row]:
     origin = values.get("source")
+    learnt = head[0] != IPV4 and head[5] == _BY_ADVERTISEMENT
+    lasts = expires(values.get("cacheinfo", b"")) // TICKS if learnt else 0
     for number, (index, flags, hop) in enumerate(hops(head[8], values)):
         yield Row(
             family=4 if head[0] == IPV4 else 6,
@@ -72,4 +79,7 @@ def _rows(head: Head, values: Attributes, names: Mapping[int, str]) -> Iterator[
             source=route.ip(origin) if origin else None,
             dead=bool(flags & _DEAD),
             linkdown=bool(flags & _LINKDOWN),
+            advertised=learnt,
+            preference=_PREFERENCES.get(values.get("pref", 0), "") if learnt else "",
+            lasts=max(lasts, 0) or None,
         )

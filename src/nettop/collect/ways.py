@@ -9,7 +9,6 @@ The questions come from `Asked` in the memory of the sampler.
 from __future__ import annotations
 
 import errno
-import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -19,7 +18,7 @@ from ..host.netlink.codec import Attributes
 from ..host.netlink.way import Question, answered, request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._routes import IPV4, gateway
+from ._routes import IPV4, expires, gateway
 from ._table import Memory, Table, recall
 from .fib import KINDS
 
@@ -30,7 +29,6 @@ TABLE: Final = Table(every=2.0, asked=True, optional=True)
 UNASKED: Final = "unasked"  # in place of an errno: nobody could ask the kernel
 REDIRECTED: Final = 0x00040000  # RTCF_REDIRECTED, of IPv4
 BY_REDIRECT: Final = 1  # RTPROT_REDIRECT, of IPv6
-_CACHE: Final = struct.Struct("=IIi")  # struct rta_cacheinfo: references, last use, expires
 _MTU: Final = 2  # RTAX_MTU: its bit in the locked metrics
 
 
@@ -112,10 +110,5 @@ def _row(source: Source, question: Question, names: Mapping[int, str]) -> Row:
         mtu=metrics.get("mtu"),
         locked=bool(metrics.get("lock", 0) & 1 << _MTU),
         redirected=bool(head[8] & REDIRECTED) if head[0] == IPV4 else head[5] == BY_REDIRECT,
-        learnt=_expires(values.get("cacheinfo", b"")) > 0,
+        learnt=expires(values.get("cacheinfo", b"")) > 0,
     )
-
-
-def _expires(cache: bytes) -> int:
-    """The time after which the kernel forgets what it learnt, in clock ticks; 0: never."""
-    return int(_CACHE.unpack_from(cache)[2]) if len(cache) >= _CACHE.size else 0

@@ -11,7 +11,7 @@ from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..kind import Kind
 from ..way import Flow, Step, Way, walk
-from ..way.flow import PASSES, STOPS, SUSPECT, Trouble
+from ..way.flow import PASSES, SILENT, STOPS, SUSPECT, Trouble
 from ..way.trouble import flows, troubles
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
-SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")  # errors that come without one
 RULES: Final = "hooks"
 DISCOVERY: Final = "discovery"
 # what somebody sets so, and some configurations need

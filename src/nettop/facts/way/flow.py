@@ -11,6 +11,8 @@ PASSES: Final = "passes"
 STOPS: Final = "stops"
 HIDDEN: Final = "hidden"  # what is there cannot be judged from these tables
 FILTERED: Final = "NETFILTER_DROP"  # why the kernel says that it drops a packet
+# errors of calls that come without an answer
+SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")
 SUSPECT: Final = "suspect"  # the host trusts it unseen: it decides if nothing else stops the flow
 
 

@@ -24,6 +24,7 @@ from . import questions
 from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
 from .lookup import REFUSED
+from .senders import Senders
 from .sought import asked as sought_for
 from .sought import sought
 from .steps.listener import listeners, misses
@@ -66,18 +67,25 @@ class _Part:
     opened_by: str = ""  # process of connections that were answered
     local: tuple[str, int] = "", 0  # address and port of a connection that is open
     bound: str = ""  # interface to which its socket is bound
+    pid: int | None = None  # process of a failed call
+    user: int = 0  # who sends, where rules of policy routing look at it
 
 
-def troubles(frame: Frame, facts: Facts) -> tuple[Trouble, ...]:
-    """The destinations in trouble, those with most failures first, then those of drops."""
+def troubles(frame: Frame, facts: Facts | None = None) -> tuple[Trouble, ...]:
+    """The destinations in trouble, those with most failures first, then those of drops.
+
+    Without facts those of failed calls and of packets.
+    """
     found: dict[tuple[str, int], list[_Part]] = {}
     bound = {
         (row.remote.removeprefix("::ffff:"), row.remote_port): row.interface
         for row in frame.rows("sockets_tcp") if row.interface and row.state == "syn-sent"
     }  # fmt: skip
-    for part in (*_calls(frame), *_attempts(facts), *_flows(facts)):
+    who = Senders.of(frame)
+    for part in (*_calls(frame), *(() if facts is None else (*_attempts(facts), *_flows(facts)))):
         place = part.to, part.port
-        found.setdefault(place, []).append(replace(part, bound=bound.get(place, "")))
+        told = replace(part, bound=bound.get(place, ""), user=who.user(place, part.pid))
+        found.setdefault(place, []).append(told)
     _gather(found)
     host = Host.of(frame)
     every = [_trouble(*place, parts) for place, parts in found.items()] + list(_arrivals(host))
@@ -129,8 +137,8 @@ def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
 
 
 def asked_of_packets(frame: Frame) -> tuple[Question, ...]:
-    """The part of it that needs no facts: about packets that are dropped or repeated."""
-    return tuple(dict.fromkeys(_asked(frame, _most(_packets(Host.of(frame))))))
+    """The part of it that needs no facts: about failed calls, and packets dropped or repeated."""
+    return tuple(dict.fromkeys(_asked(frame, troubles(frame))))
 
 
 def _asked(frame: Frame, found: Iterable[Trouble]) -> list[Question]:
@@ -191,7 +199,7 @@ def _calls(frame: Frame) -> Iterator[_Part]:
             continue
         if row.error == failed_calls.OPENED:
             who = f"{row.process}[{row.pid}]"
-            yield _Part(*place, answered=row.events, opened_by=who)
+            yield _Part(*place, answered=row.events, opened_by=who, pid=row.pid)
         elif not words(row, frame).normal:
             who, name = f"{row.process}[{row.pid}]", Flow(*place).name
             call, ends = row.call, f"fails with {row.error}"
@@ -200,7 +208,7 @@ def _calls(frame: Frame) -> Iterator[_Part]:
             if row.error == "GIVEN_UP":
                 ends = "gets no answer"
             said, known = f"{call} of {who} to {name} {ends}", f"{who}/{row.call}/{row.error}"
-            yield _Part(*place, said, known, row.events)
+            yield _Part(*place, said, known, row.events, pid=row.pid)
 
 
 def _flows(facts: Facts) -> Iterator[_Part]:
@@ -246,10 +254,11 @@ def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
         flow = replace(flow, origin=origin, source_port=source_port)
     elif parts[0].bound:
         flow = replace(flow, leaves=parts[0].bound)
+    flow = replace(flow, user=parts[0].user)
     return Trouble(
         flow, tuple(said), tuple(ids),
         sum(part.events for part in parts), sum(part.sockets for part in parts),
-        sum(part.answered for part in parts),
+        sum(part.answered for part in parts if part.user == flow.user),
     )  # fmt: skip
 
 

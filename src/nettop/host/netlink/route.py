@@ -73,6 +73,7 @@ ROUTE: Final = {
     12: Field("cacheinfo", "raw"),
     15: Field("table"),
     18: Field("via", "raw"),
+    20: Field("pref", "B"),
 }  # fmt: skip
 QDISC: Final = {
     1: Field("kind", "text"),

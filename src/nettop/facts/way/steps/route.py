@@ -194,7 +194,9 @@ def selects(rule: RuleRow) -> str:
     to = f" to {rule.to}" if rule.to else ""
     mark = f" fwmark {rule.mark:#x}" if rule.mark else ""
     users = f" users {rule.users[0]}-{rule.users[1]}" if rule.users else ""
-    return f"rule {rule.priority} from {rule.source or 'all'}{to}{mark}{users}"
+    ends = f" iif {rule.arrives}" if rule.arrives else ""
+    ends += f" oif {rule.leaves}" if rule.leaves else ""
+    return f"rule {rule.priority} from {rule.source or 'all'}{to}{ends}{mark}{users}"
 
 
 def _outside(leg: Leg) -> list[LinkRow]:
