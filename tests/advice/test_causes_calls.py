@@ -78,3 +78,54 @@ def test_used_up_ports_explain_the_calls_that_find_none(error: str, *, explained
     named = found(calls=[call], destinations=[full])
     first = named["reserved-ports-leave-few"]
     assert named["calls-fail"].cause == (first.id if explained else "")
+
+
+SILENT = {
+    "id": "desk[9]/connection/GIVEN_UP", "call": "connection", "error": "GIVEN_UP", "kind": "fault",
+    "means": "no answer", "events": 50, "per_s": 10.0, "share": 1.0,
+    "addresses": ["10.36.0.1"], "peers": ["tcp 10.36.0.1:443", "through tun0"],
+}  # fmt: skip
+WAITS = {"id": "10.36.0.1:443", "sockets": 9, "retries": 3, "peers": ["tcp 10.36.0.1:443"]}
+
+
+@pytest.mark.parametrize(("peer", "explained"), [
+    ("tcp 10.36.0.1:443", True), ("tcp 10.36.0.1:80", False), ("udp 10.36.0.1:443", False),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["turned away", "loss"])
+def test_drops_of_packets_to_the_same_end_explain_what_gets_no_answer(
+    kind: str, peer: str, *, explained: bool
+) -> None:
+    drop = {**DROP, "kind": kind, "rules": [], "peers": [peer]}
+    named = found(calls=[SILENT], attempts=[WAITS], drops=[drop])
+    known = next(one for rule, one in named.items() if rule.startswith("packets-"))
+    for rule in ("calls-fail", "connections-without-an-answer"):
+        assert named[rule].cause == (known.id if explained else "")
+    assert known.severity == ("critical" if explained else known.severity)
+    assert (next(iter(named)) == known.rule) is explained
+
+
+@pytest.mark.parametrize(("nic", "explained"), [("tun0", True), ("tun1", False)])
+def test_a_program_that_reads_its_tunnel_no_more_explains_what_leaves_by_it(
+    nic: str, *, explained: bool
+) -> None:
+    vpn = {"pid": 3, "name": "vpnd", "state": "blocked", "does": "is blocked", "held": True,
+           "unread": 900, "nic": nic, "taken": 0.0, "dropped": 0.0}  # fmt: skip
+    named = found(calls=[SILENT], programs=[vpn])
+    held = named["program-held"]
+    assert named["calls-fail"].cause == (held.id if explained else "")
+
+
+@pytest.mark.parametrize(("port", "explained"), [(443, True), (80, False)])
+def test_a_service_of_this_host_that_accepts_nothing_explains_who_gives_up_there(
+    port: int, *, explained: bool
+) -> None:
+    call = {**SILENT, "addresses": ["127.0.0.1"], "peers": ["tcp :443"]}
+    door = {"inode": 7, "port": port, "pid": 3, "process": "api", "waiting": 9, "backlog": 8}
+    program = {"pid": 3, "name": "api", "state": "stopped", "held": True, "connections": 9,
+               "ports": [port]}  # fmt: skip
+    for _ in range(2):
+        named = found(calls=[call], listeners=[door], programs=[program])
+    told = {"connections-not-accepted", "program-held"} & named.keys()
+    assert told
+    causes = {named[rule].id for rule in told}
+    assert (named["calls-fail"].cause in causes) is explained

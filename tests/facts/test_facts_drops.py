@@ -12,6 +12,7 @@ from flow_tables import link
 from nettop.collect import (
     conntrack,
     drop_reasons,
+    failed_calls,
     failures,
     nftables,
     packet_sockets,
@@ -280,6 +281,30 @@ def test_programs_of_groups_and_hooks_are_named_where_no_rule_drops(
     (found,) = joined(
         drop_reasons=moving(None, row), nftables=rules, links=[Entry(link("eth0", 2))]
     ).more["drop"]
+    assert found.means == means
+
+
+@pytest.mark.parametrize(("by", "means"), [
+    ("sd_fw_egress@/a/db.service",
+     "IPAddressDeny= of db.service (sd_fw_egress) rejects what is sent by app[7]"),
+    ("one@/a,two@/a", "BPF program one of control group /a may reject what is sent by app[7]"),
+    ("", "A BPF program of a control group rejects the packet"),
+])  # fmt: skip
+def test_the_program_of_the_senders_control_group_is_named_with_the_sender(
+    by: str, means: str
+) -> None:
+    row = drop_reasons.Row(
+        "BPF_CGROUP_EGRESS", "ip_finish_output", "here", "2", "tcp", "40000", 40, WIDTH, "10.0.0.1",
+        40_000, "10.0.0.2", 443, by=by,
+    )  # fmt: skip
+    call: dict[str, Any] = {"pid": 7, "where": "here", "port": "443", "process": "app", "events": 9}
+    calls = [
+        failed_calls.Row("connection", error, address="10.0.0.2", **{**call, "process": name})
+        for error, name in (("GIVEN_UP", "app"), ("0", "other"))
+    ]
+    (found,) = joined(
+        drop_reasons=moving(None, row), failed_calls=[Entry(one) for one in calls]
+    ).more["drop"]  # fmt: skip
     assert found.means == means
 
 

@@ -14,6 +14,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..collect import drop_reasons
+from ..collect.failed_calls import OPENED
 from ..frame.rates import Entry
 from .flow_words import end, owners
 from .group_programs import program
@@ -110,6 +111,24 @@ def _grouped(seen: Seen) -> Told:
     first = found.most_common(1)[0][0]
     named = most(Counter({program(one): count for one, count in found.items()}))
     return {"name": first.partition("@")[0], "first": program(first), "programs": named}
+
+
+def _sending(seen: Seen) -> Told:
+    """The BPF programs of the senders' control groups, and who sends."""
+    found = _grouped(seen)
+    if not found:
+        return NOT
+    to = {(row.to, str(row.to_port)) for row in seen.rows}
+    who = Counter[str]()
+    for call in seen.host.frame.rows("failed_calls"):
+        if (call.address, call.port) in to and call.error != OPENED:
+            who[f"{call.process}[{call.pid}]"] += call.events
+    sole = len(_programs(seen)) == 1
+    return {
+        **found,
+        "who": most(who) or "its processes",
+        "verb": "rejects" if sole else "may reject",
+    }
 
 
 def _programs(seen: Seen) -> Counter[str]:
@@ -231,6 +250,7 @@ def _choosy(seen: Seen) -> Told:
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTER: {"rules": _rules, "untracked": _untracked, "unported": _unported, "hooked": _hooked},
     "SOCKET_FILTER": {"grouped": _grouped},
+    "BPF_CGROUP_EGRESS": {"sending": _sending},
     "TC_INGRESS": {"filters": _filters, "attached": _hooked},
     "TC_EGRESS": {"filters": _filters, "attached": _hooked},
     "QDISC_DROP": {"filters": _filters, "queue": _queue, "dead": _dead},

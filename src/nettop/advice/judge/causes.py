@@ -30,7 +30,9 @@ from ...facts.kinds.destination import Destination
 from ...facts.kinds.drop import Drop
 from ...facts.kinds.firewall import LEAVING, Firewall
 from ...facts.kinds.flow import Flow
+from ...facts.kinds.listener import Listener
 from ...facts.kinds.memcg import Memcg
+from ...facts.kinds.nic import Nic
 from ...facts.kinds.process import Process
 from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
@@ -40,6 +42,7 @@ from ...facts.kinds.tasklimit import TaskLimit
 from ...facts.kinds.tunnel import Tunnel
 from ...facts.kinds.way import WayFact
 from ...facts.limits.prediction import Prediction
+from ...facts.peers import leaving, service
 from ...terms.dataclass import dataclass
 from ..rules.rule import Finding, Rule
 from ..rules.severity import SEVERITIES
@@ -196,7 +199,7 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
     if not own.isdisjoint(nics_of(cause.rule.over, cause.fact)):
         return True
     same = _parties(one.rule.over, one.fact) & _parties(cause.rule.over, cause.fact)
-    return bool(same)
+    return bool(same or _ends(one.fact) & _ends(cause.fact))
 
 
 def _parties(over: str, fact: object) -> set[int | str]:
@@ -226,7 +229,8 @@ def _parties(over: str, fact: object) -> set[int | str]:
             return {kinds()[over].target(fact)}
         case Drop():
             short = fact.ports if fact.reason in SHORT else ()
-            return {*fact.rules, *fact.ports, *(f"memory of {port}" for port in short)}
+            memory = (f"memory of {port}" for port in short)
+            return {*fact.rules, *fact.ports, *memory}
         case Bridge():
             return {f"@{fact.name}"}
         case Attempt():
@@ -236,6 +240,21 @@ def _parties(over: str, fact: object) -> set[int | str]:
     pid = process(fact) if process is not None else None
     port = {f"{fact.protocol} port {fact.local_port}"} if isinstance(fact, Flow) else set()
     return {pid, *port} if isinstance(pid, int) else {*port}
+
+
+def _ends(fact: object) -> set[str]:
+    """The other ends and the way out, as `facts.peers` names them."""
+    match fact:
+        case Call() | Attempt() | Drop():
+            return {*fact.peers}
+        case Listener():
+            return {service("tcp", fact.port)}
+        case Program():
+            doors = {service("tcp", port) for port in fact.ports}
+            return doors | ({leaving(fact.nic)} if fact.nic else set())
+        case Nic():
+            return {leaving(fact.name)}
+    return set()
 
 
 def _chain(name: str, causes: dict[str, str]) -> list[str]:

@@ -15,6 +15,8 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end, owners
 from ..kind import Kind
+from ..peers import far, through
+from ..way.host import Host
 from .metric import main_routes, route
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class Attempt:
     open: int = gauge("open connections to the same address and port", "sockets", default=0)
     processes: tuple[str, ...] = gauge("processes, as name[pid]", default=())
     leaves: str | None = maybe("interface by which they leave, where this host translates them")
+    peers: tuple[str, ...] = gauge("the same and the way out, as `facts.peers`", default=())
     neighbour: str | None = maybe(
         "next hop that does not answer ARP or neighbour discovery, as address@interface"
     )
@@ -52,7 +55,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
             waits[row.remote, row.remote_port].append(row)
     if not waits:
         return ()
-    inodes = owners(frame)
+    inodes, host = owners(frame), Host.of(frame)
     answered: dict[tuple[str, int], int] = defaultdict(int)
     for entry in entries:
         if (place := (entry.now.remote, entry.now.remote_port)) in waits:
@@ -68,6 +71,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
             answered[remote, port],
             tuple(sorted({inodes[row.inode] for row in rows if row.inode in inodes})),
             _leaves(sent.get((remote.removeprefix("::ffff:"), port)), networks),
+            (far(host, "tcp", remote, port), *through(frame, [remote])),
             _neighbour(sent.get((remote.removeprefix("::ffff:"), port), remote), networks, absent),
         )
         for (remote, port), rows in waits.items()

@@ -19,7 +19,9 @@ from ..counters import grown
 from ..drop_causes import MOST, most
 from ..flow_words import total
 from ..kind import Kind
+from ..peers import called
 from ..used_ports import NO_ADDRESS, no_source
+from ..way.host import Host
 
 if TYPE_CHECKING:
     from ...collect._words import Words
@@ -58,6 +60,9 @@ class Call:
         "rules of the packet filter that refuse it, or the number of the process that reads late",
         default=(),
     )
+    peers: tuple[str, ...] = gauge(
+        "the ends that it is for and the way out, as `facts.peers`", default=()
+    )
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     per_s: float | None = maybe("calls that fail", "calls/s")
     share: float | None = maybe(
@@ -95,7 +100,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
         found.setdefault((key[0], 0, *key[2:]), []).extend(found.pop(key))
     active, passive = facts.host.tcp_active, facts.host.tcp_passive
     every = None if active is None or passive is None else active + passive
-    calls = (_call(key, entries, opened, every, frame) for key, entries in found.items())
+    host = Host.of(frame)
+    calls = (_call(key, entries, opened, every, host) for key, entries in found.items())
     return tuple(one for one in calls if one.kind != RETURNED or (one.share or 0.0) > ALL)
 
 
@@ -147,8 +153,9 @@ def _tried(row: failed_calls.Row) -> tuple[str, ...]:
 
 def _call(
     key: tuple[str, int, str, str], entries: list[Entry[Any]],
-    opened: Counter[tuple[str, ...]], every: float | None, frame: Frame,
+    opened: Counter[tuple[str, ...]], every: float | None, host: Host,
 ) -> Call:  # fmt: skip
+    frame = host.frame
     process, pid, call, error = key
     places, ends = Counter[str](), Counter[tuple[str, str]]()
     for row in (entry.now for entry in entries):
@@ -165,13 +172,14 @@ def _call(
     share = events / (events + answered) if counted else None
     who = f"{process}[{pid}]" if pid else process
     pid = pid or entries[-1].now.pid
+    addresses = tuple({address: 0 for (address, _), _ in ends.most_common(MOST) if address})
     given = "" if first.argument.startswith(PEER) else _given(first)
     return Call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
         kind=said.kind, means=said.means, cause=_exact(said.cause, pid, ends, given),
         advice=_exact(said.advice, pid, ends, given), rests=said.rests, rule=said.rule,
         to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
-        addresses=tuple({address: 0 for (address, _), _ in ends.most_common(MOST) if address}),
+        addresses=addresses, peers=tuple(dict.fromkeys(called(host, call, error, ends))),
         called=f"{call} {given}".rstrip(), by=by, events=events,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,

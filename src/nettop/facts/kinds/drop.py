@@ -16,6 +16,7 @@ from ..counters import grown
 from ..drop_causes import BACK, COPY, MOST, OTHER, Seen, arrives, few, most, refined
 from ..flow_words import end, owners, total
 from ..kind import Kind
+from ..peers import dropped
 from ..way.host import Host, address
 from ..way.lookup import routed
 
@@ -48,6 +49,7 @@ class Drop:
     of: str | None = maybe("from and to, such as")
     nics: str = gauge("interfaces", default="")
     nic: str | None = maybe("the interface where most are dropped")
+    peers: tuple[str, ...] = gauge("ends whose packets these are, as `facts.peers`", default=())
     filters: str = gauge("rules of the packet filter, or filters of tc, that drop", default="")
     rules: tuple[str, ...] = gauge("their names", default=())
     wanted: bool = gauge("to a group, and a program of this host has the port", default=False)
@@ -117,7 +119,7 @@ def _drop(
         means=words.means, cause=words.cause, rests=words.rests,
         advice=_ETH0.sub(nic or "eth0", words.advice),
         rule=words.rule, whose=few(whose), ports=tuple(ports[:MOST]), of=most(ends) or None,
-        nics=most(nics), nic=nic,
+        nics=most(nics), nic=nic, peers=dropped(host, (entry.now for entry in entries)),
         wanted=group == "multicast" and any(place in programs for place in foremost[:1]),
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),

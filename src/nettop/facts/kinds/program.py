@@ -38,6 +38,7 @@ class Program:
     does: str = gauge("what holds it, in words", default="")
     cure: str = gauge("what shows it, and what helps", default="")
     listens: str | None = maybe("TCP ports at which it listens")
+    ports: tuple[int, ...] = gauge("all of these", default=())
     held: bool = gauge("it goes on only when someone acts", default=False)
     connections: int = gauge("connections that wait for it", "connections", default=0)
     unread: int = gauge("data that waits for it", "bytes", default=0)
@@ -90,6 +91,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
     return tuple(
         Program(
             pid, row.name, state, does, cure, _ports(ports.get(pid, ())),
+            tuple(sorted(set(ports.get(pid, ())))),
             state in STATES and STATES[state].held,
             waiting.get(pid, 0), unread.get(pid, 0), moved.get(pid, 0.0),
             known.forks.get(pid, ("", 0))[1],

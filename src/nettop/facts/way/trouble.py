@@ -20,6 +20,7 @@ from ..counters import grown
 from ..drop_causes import BACK
 from ..flow_words import EVERYWHERE
 from ..kinds.call import words
+from ..peers import LED
 from . import questions
 from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
@@ -44,12 +45,6 @@ MOST: Final = 4  # destinations
 CALLS: Final = {
     "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
 }  # fmt: skip
-# errors that the way of packets can give; all others are of the socket and its arguments alone
-LED: Final = frozenset((
-    "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "GIVEN_UP", "EHOSTUNREACH", "ENETUNREACH",
-    "EHOSTDOWN", "ENETDOWN", "EACCES", "EPERM", "EINVAL", "EADDRNOTAVAIL", "EMSGSIZE", "ENOBUFS",
-    "ENODEV", "EIO", failed_calls.OPENED,
-))  # fmt: skip
 RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
 
 
@@ -186,7 +181,11 @@ def flows(trouble: Trouble, frame: Frame) -> Iterator[Flow]:
 
 def _calls(frame: Frame) -> Iterator[_Part]:
     for row in frame.rows("failed_calls"):
-        if row.where != "here" or row.call not in CALLS or row.error not in LED:
+        if (
+            row.where != "here"
+            or row.call not in CALLS
+            or row.error not in (*LED, failed_calls.OPENED)
+        ):
             continue
         try:
             to, port = ip_address(row.address), int(row.port or 0)

@@ -1,10 +1,11 @@
 """BPF programs that may drop a packet with a reason that others share.
 
 A filter of a socket (`SOCKET_FILTER`) may be its own, or a program of its control group that sees
-what arrives (kernel/bpf/cgroup.c, __cgroup_bpf_run_filter_skb()). At a hook of netfilter
-(`NETFILTER_DROP`) a program may stand beside the rules (net/netfilter/nf_bpf_link.c, Linux 6.4);
-the kernel does not say in which network namespace. Programs of tcx (Linux 6.6) are attached to an
-interface (kernel/bpf/tcx.c, tcx_prog_query()), and no filter of tc shows them.
+what arrives (kernel/bpf/cgroup.c, __cgroup_bpf_run_filter_skb()); another one sees what it sends
+(`BPF_CGROUP_EGRESS`). At a hook of netfilter (`NETFILTER_DROP`) a program may stand beside the
+rules (net/netfilter/nf_bpf_link.c, Linux 6.4); the kernel does not say in which network namespace.
+Programs of tcx (Linux 6.6) are attached to an interface (kernel/bpf/tcx.c, tcx_prog_query()), and
+no filter of tc shows them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from ..netlink.kernel import Kernel
 from ..request import Request
 from . import attached, begun, call
 
-FILTERED, HOOKED = "SOCKET_FILTER", "NETFILTER_DROP"
+FILTERED, HOOKED, SENT = "SOCKET_FILTER", "NETFILTER_DROP", "BPF_CGROUP_EGRESS"
 TCX: Final = {"TC_INGRESS": (46, "ingress"), "TC_EGRESS": (47, "egress")}  # enum bpf_attach_type
-ARRIVES: Final = "ingress"  # instead of a call: a packet that a socket receives
+# instead of a call: a packet that a socket receives, or sends
+SIDES: Final = {FILTERED: "ingress", SENT: "egress"}
 _STATES: Final = {"udp": 1 << 1 | 1 << 7, "tcp": 1 << 1 | 1 << 10}  # open; not connected, listens
 _NUMBERS: Final = {"udp": socket.IPPROTO_UDP, "tcp": socket.IPPROTO_TCP}
 _INODE: Final = 68  # bytes from the begin of struct inet_diag_msg
+_ANY: Final = (1 << 12) - 1  # states: a socket that sends may have any
 _MOST: Final = 4  # sockets of a port whose programs are looked for
 _ATTACHED: Final = 8  # programs of an interface that are looked at
 _LINK: Final = struct.Struct("=III4xIIi")  # struct bpf_link_info: kind, …, family, hook, priority
@@ -49,11 +52,16 @@ class Dropping:
         """
         key = (reason, "", interface) if reason in TCX else (reason, protocol, port)
         key = (reason, "", 0) if reason == HOOKED else key
-        if key not in self._known:
+        if key not in self._known and not self._enough(reason):
             found = _found(*key)
             with suppress(OSError, ValueError):
                 self._known[key] = ",".join(dict.fromkeys(found))
         return self._known.get(key, "")
+
+    def _enough(self, reason: str) -> bool:
+        """Whether the programs of enough ports are known: each connection has one of its own."""
+        return reason == SENT and sum(bool(found) for key, found in self._known.items()
+                                      if key[0] == SENT) >= _MOST  # fmt: skip
 
 
 def _found(reason: str, protocol: str, number: int) -> Iterator[str]:
@@ -64,24 +72,18 @@ def _found(reason: str, protocol: str, number: int) -> Iterator[str]:
         kind, place = TCX[reason]
         for one in call.attached_to(number, kind, _ATTACHED):
             yield f"{attached.name_of(one)}@tcx/{place}"
-    elif reason == FILTERED and protocol in _NUMBERS and number:
-        yield from _of_groups(protocol, number)
+    elif reason in SIDES and protocol in _NUMBERS and number:
+        states = _ANY if reason == SENT else _STATES[protocol]
+        inodes = set(_sockets(protocol, number, states)[:_MOST])
+        for pid, _ in begun.owners(inodes).values():
+            yield from attached.attached(SIDES[reason], pid)
 
 
-def _of_groups(protocol: str, port: int) -> Iterator[str]:
-    """The programs that see what arrives for the processes with a socket at the port."""
-    inodes = set(_sockets(protocol, port)[:_MOST])
-    for pid, _ in begun.owners(inodes).values():
-        yield from attached.attached(ARRIVES, pid)
-
-
-def _sockets(protocol: str, port: int) -> list[int]:
+def _sockets(protocol: str, port: int, states: int) -> list[int]:
     """The inodes of the sockets of this network namespace at a port."""
     kernel, found = Kernel(), []
     for family in (socket.AF_INET, socket.AF_INET6):
-        body = struct.pack(
-            "=BBBxIH46x", family, _NUMBERS[protocol], 0, _STATES[protocol], socket.htons(port)
-        )
+        body = struct.pack("=BBBxIH46x", family, _NUMBERS[protocol], 0, states, socket.htons(port))
         answer = kernel.ask(Request("sock_diag", BY_FAMILY, body, "sock_diag/port", dump=True))
         for kind, start, end in messages(answer):
             if kind == BY_FAMILY and end - start >= _INODE + 4:

@@ -1,0 +1,97 @@
+"""The other end of what fails, in words that facts of several kinds share.
+
+By these a finding about packets, a listener or an interface explains the calls that fail for it
+(`advice.judge.causes`): `tcp 192.0.2.7:443` is an end at another host, `tcp :443` a service of this
+host, `through tun0` the interface by which packets leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from ..frame.rates import Frame
+from .flow_words import end
+from .kinds.metric import prefixes, route
+from .way.flow import SILENT
+from .way.host import Host, address
+
+if TYPE_CHECKING:
+    from ..collect.drop_reasons import Row as DropRow
+
+LEAST: Final = 3  # packets to or from one end: fewer decide nothing
+MAIN: Final = 254  # RT_TABLE_MAIN
+# reasons that follow from the end of a connection, such as an answer that comes too late
+LATE: Final = ("NO_SOCKET", "NOT_SPECIFIED", "QUEUE_PURGE", "SOCKET_", "TCP_")
+# errors that the way of packets can give; all others are of the socket and its arguments alone
+LED: Final = frozenset((
+    *SILENT, "ECONNREFUSED", "ECONNRESET", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "EACCES",
+    "EPERM", "EINVAL", "EADDRNOTAVAIL", "EMSGSIZE", "ENOBUFS", "ENODEV", "EIO",
+))  # fmt: skip
+PROTOCOLS: Final = {  # of calls
+    "connection": ("tcp",), "connect": ("tcp", "udp"), "sendto": ("udp",), "sendmsg": ("udp",),
+    "sendmmsg": ("udp",),
+}  # fmt: skip
+
+
+def service(protocol: str, port: int) -> str:
+    """A port of this host at which a program listens."""
+    return f"{protocol} :{port}"
+
+
+def far(host: Host, protocol: str, to: str, port: int) -> str:
+    """An end at another host, or a service of this one."""
+    if host.local(to):
+        return service(protocol, port)
+    return f"{protocol} {end(str(address(to)), port)}"
+
+
+def called(host: Host, call: str, error: str, ends: Collection[tuple[str, str]]) -> Iterator[str]:
+    """The ends for which a call is, and the ways out if no answer comes at all.
+
+    None of a call whose error is of the socket and its arguments alone.
+    """
+    known = [(to, port) for to, port in ends if port.isdecimal() and (":" in to or "." in to)]
+    if error not in LED:
+        return
+    for to, port in known:
+        for protocol in PROTOCOLS.get(call, ()):
+            yield far(host, protocol, to, int(port))
+    if call in PROTOCOLS and error in SILENT:
+        yield from through(host.frame, (to for to, _ in known))
+
+
+def dropped(host: Host, rows: Iterable[DropRow]) -> tuple[str, ...]:
+    """The ends whose packets are dropped: those to them; and of what arrives, those from them.
+
+    What arrives and is dropped because its connection is gone already tells nothing of why.
+    """
+    found: dict[str, int] = {}
+    for row in rows:
+        if row.protocol not in ("tcp", "udp") or not row.source or not row.to:
+            continue
+        sent = host.local(row.source)
+        if not sent and row.reason.startswith(LATE):
+            continue
+        to, port = (row.to, row.to_port) if sent else (row.source, row.source_port)
+        for one in {
+            far(host, row.protocol, to, port),
+            far(host, row.protocol, row.to, row.to_port),
+        }:
+            found[one] = found.get(one, 0) + row.packets
+    return tuple(one for one, packets in found.items() if packets >= LEAST)
+
+
+def leaving(nic: str) -> str:
+    """An interface by which packets leave."""
+    return f"through {nic}"
+
+
+def through(frame: Frame, addresses: Iterable[str]) -> tuple[str, ...]:
+    """The interfaces by which packets to these addresses leave, by the routes of the main table."""
+    wanted = [one for one in addresses if one]
+    if not wanted:
+        return ()
+    networks = prefixes([row for row in frame.rows("routes") if row.table == MAIN])
+    ways = (route(one, networks) for one in wanted)
+    return tuple(dict.fromkeys(leaving(way.interface) for way in ways if way and way.interface))
