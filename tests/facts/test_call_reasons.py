@@ -380,3 +380,25 @@ def test_a_port_is_held_by_who_has_it_at_the_same_address(
     one = called(f"bind;tcp; EADDRINUSE 9 7 here {asked} 53 app\n", sockets_tcp=[door])
     assert one is not None
     assert (" has bound " in one.means) is held
+
+
+def test_data_on_a_connection_that_the_other_end_closed_is_told_with_who_keeps_it() -> None:
+    line = f"connection EPIPE 10 0 here {TO} 9000 a program\n"
+    line += f"connection 0 10 7 here {TO} 9000 edge\n"
+    kept = [socket(5, remote=TO, remote_port=9000, inode=5)]
+    one = called(line, sockets_tcp=kept, socket_owners=[socket_owners.Row(5, 7, "edge")])
+    assert one is not None
+    assert one.means == f"Data is sent on connections that {TO} port 9000 has closed"
+    assert (one.who, one.share) == ("edge[7]", 0.5)
+    assert f"close-wait dst {TO}:9000" in one.advice
+    one = called(line.splitlines()[0] + "\n")
+    assert one is not None
+    assert (one.who, one.share) == ("a program", None)
+
+
+def test_what_clients_end_by_a_reset_is_no_failure_and_what_a_server_ends_is() -> None:
+    clients = "".join(f"recvfrom ECONNRESET 1 7 here {TO} {port} push\n" for port in range(9, 14))
+    assert called(clients) is None
+    assert called(clients.replace("recvfrom ECONNRESET", "connection EPIPE")) is None
+    assert called(clients.replace("recvfrom", "sendto")) is not None
+    assert called(f"recvfrom ECONNRESET 5 7 here {TO} 9000 push\n") is not None

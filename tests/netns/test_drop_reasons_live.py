@@ -265,6 +265,10 @@ gone = socket.socket()
 gone.setblocking(False)
 gone.connect_ex(("10.93.0.77", 83))
 gone.close()
+with socket.create_server((NEAR, 84)) as pool, socket.create_connection((NEAR, 84)) as kept_open:
+    pool.accept()[0].close()
+    kept_open.recv(1)
+    kept_open.send(b"x")
 moments = {}
 for one in _counted.moments(lost.text()) + _counted.moments(failed.text()):
     moments[one.what] = moments.get(one.what, 0) + one.events
@@ -294,8 +298,10 @@ def test_what_is_dropped_and_what_fails_in_a_namespace_is_counted_exactly(
         ["bind", "EADDRINUSE", veth.NEAR, "80", 1, True],
         ["connect", "EADDRNOTAVAIL", veth.NEAR, "80", 2, True],
         ["connection", "0", veth.NEAR, "80", 3, True],
+        ["connection", "0", veth.NEAR, "84", 1, True],
         ["connection", "ECONNREFUSED", veth.FAR, "81", 3, True],
         ["connection", "ECONNREFUSED", veth.FAR, "82", 3, True],
+        ["connection", "EPIPE", veth.NEAR, "84", 1, False],
         ["connection", "GIVEN_UP", "10.93.0.77", "83", 1, True],
         ["sendto", "ENETUNREACH", "192.0.2.1", "53", 4, True],
     ]

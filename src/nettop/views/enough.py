@@ -8,6 +8,7 @@ known to be healthy.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -152,11 +153,14 @@ def _below(frame: Frame) -> Iterator[str]:
         if row.where == "here" and row.packets and not words.normal:
             done = "refused" if drops.answered(row.reason, row.place) else "dropped"
             yield f"{row.packets} {done} ({row.reason})"
+    failures = Counter[tuple[str, ...]]()
     for row in frame.rows("failed_calls"):
         # programs ask local services that need not run, such as nscd, once each
         failed = row.where == "here" and row.error != calls.OPENED and row.address != calls.UNIX
         if failed and not call_words(row, frame).normal:
-            yield f"{row.events} {row.call} failed ({row.error}, {row.process})"
+            failures[row.call, row.error, row.process] += row.events
+    for (call, *by), events in failures.items():
+        yield f"{events} {call} failed ({', '.join(by)})"
 
 
 def unjudged(lacking: str) -> str:

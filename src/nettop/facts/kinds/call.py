@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 ABORTED: Final = "aborted"  # kind of the words: the other end ended a connection
 ALL: Final = 0.9  # of the datagrams, from which on they are as good as all: the others came first
+# an attempt that is none: data on a connection that the other end had closed
+ENDED: Final = ("connection", "EPIPE")
+READS: Final = ("recvfrom", "recvmsg", "read", "readv")
 # calls that have no destination
 PLACELESS: Final = ("socket", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork")
 AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
@@ -66,8 +69,8 @@ class Call:
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     per_s: float | None = maybe("calls that fail", "calls/s")
     share: float | None = maybe(
-        "of the attempts to reach the same places, or of the datagrams to the same end, those "
-        "that failed",
+        "of the attempts to reach the same places, of the connections opened there meanwhile, or "
+        "of the datagrams to the same end, those that failed",
         "ratio",
     )
     opened: float | None = maybe(
@@ -84,16 +87,20 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
     for row in frame.rows("failed_calls"):
         if row.call == DATAGRAM and row.where == "here":
             answered[row.address, row.port] += row.events
+    users = _users(frame)
     for entry in frame.tables.get("failed_calls", ()):
         row = entry.now
         if row.where != "here":
             continue
+        process, pid = row.process, row.pid
+        if (row.call, row.error) == ENDED:
+            process, pid = users.get((row.address, row.port), (process, pid))
         if row.error == failed_calls.OPENED:
             opened[_tried(row)] += row.events
         elif row.call == DATAGRAM and answered[row.address, row.port] < AGAIN:
             continue  # of a program that looks for ports or routes
         elif (said := words(row, frame)).kind == RETURNED or not said.normal:
-            found.setdefault((row.process, row.pid, row.call, row.error), []).append(entry)
+            found.setdefault((process, pid, row.call, row.error), []).append(entry)
     for process, _, call, error in (key for key in found if key[2] in (*BINDS, DATAGRAM)):
         once[process, call, error] += 1
     for key in [key for key in found if once[key[0], *key[2:]] >= RESTARTS]:
@@ -101,8 +108,37 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
     active, passive = facts.host.tcp_active, facts.host.tcp_passive
     every = None if active is None or passive is None else active + passive
     host = Host.of(frame)
-    calls = (_call(key, entries, opened, every, host) for key, entries in found.items())
+    calls = (
+        _call(key, entries, opened, every, host)
+        for key, entries in found.items() if not _of_clients(key[2:], entries)
+    )  # fmt: skip
     return tuple(one for one in calls if one.kind != RETURNED or (one.share or 0.0) > ALL)
+
+
+def _of_clients(failed: tuple[str, str], entries: list[Entry[Any]]) -> bool:
+    """Whether clients ended connections from which the program read: nobody waits for an answer.
+
+    So a balancer ends its health checks, and a browser what it keeps open. Each client has a port
+    of its own; a server has one for all.
+    """
+    if failed != ENDED and not (failed[0] in READS and failed[1] == "ECONNRESET"):
+        return False
+    ports = {entry.now.port for entry in entries}
+    events: int = sum(entry.now.events for entry in entries)
+    return 2 * len(ports) > events
+
+
+def _users(frame: Frame) -> dict[tuple[str, str], tuple[str, int]]:
+    """Who has connections to each address and port: name and number of the process."""
+    rows = frame.rows("failed_calls")
+    wanted = {(row.address, row.port) for row in rows if (row.call, row.error) == ENDED}
+    ends = {
+        row.inode: (row.remote, str(row.remote_port))
+        for row in (frame.rows("sockets_tcp") if wanted else ())
+        if (row.remote, str(row.remote_port)) in wanted
+    }  # fmt: skip
+    holders = (row for row in frame.rows("socket_owners") if row.inode in ends and row.pid)
+    return {ends[row.inode]: (row.name, row.pid) for row in holders}
 
 
 def words(row: failed_calls.Row, frame: Frame | None) -> Words:
@@ -167,17 +203,22 @@ def _call(
     first = max((entry.now for entry in entries), key=lambda row: row.events)
     said, by = exact(words(first, None), call, error, ends, first.argument, first.by, frame)
     said = said._replace(cause=valued(said.cause, frame), advice=valued(said.advice, frame))
+    given = "" if first.argument.startswith(PEER) else _given(first)
     answered = sum(opened[one] for one in {_tried(entry.now) for entry in entries})
+    if (call, error) == ENDED:
+        answered = sum(count for one, count in opened.items() if one[2:4] in ends)
     counted = call == "connection" or said.kind == RETURNED
+    counted = counted and bool(answered or (call, error) != ENDED)
     share = events / (events + answered) if counted else None
     who = f"{process}[{pid}]" if pid else process
     pid = pid or entries[-1].now.pid
     addresses = tuple({address: 0 for (address, _), _ in ends.most_common(MOST) if address})
-    given = "" if first.argument.startswith(PEER) else _given(first)
+    means, cause, advice = (
+        _exact(text, pid, ends, given) for text in (said.means, said.cause, said.advice)
+    )
     return Call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
-        kind=said.kind, means=said.means, cause=_exact(said.cause, pid, ends, given),
-        advice=_exact(said.advice, pid, ends, given), rests=said.rests, rule=said.rule,
+        kind=said.kind, means=means, cause=cause, advice=advice, rests=said.rests, rule=said.rule,
         to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
         addresses=addresses, peers=tuple(dict.fromkeys(called(host, call, error, ends))),
         called=f"{call} {given}".rstrip(), by=by, events=events,

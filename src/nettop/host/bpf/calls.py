@@ -10,7 +10,9 @@ host that makes more than `MOST` of them. `rings` tells of operations of io_urin
 datagrams that ICMP answers while no call fails. A connection that is opened without waiting
 (O_NONBLOCK, io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows
 the attempt, in the process that begins it, and its end; `begun` knows who began it before nettop
-counted. Attempts that succeed are counted too, for the share.
+counted. Attempts that succeed are counted too, for the share. So is a connection on which data was
+sent after the other end had closed it: no call fails then (tcp_reset() of net/ipv4/tcp_input.c:
+EPIPE), and the process is not known.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ _WAITING: Final = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
 )
 _BOXED: Final = (errno.EACCES, errno.EPERM)  # what a sandbox answers
-_SYN_SENT, _CLOSE = 2, 7
+_SYN_SENT, _CLOSE, _CLOSE_WAIT = 2, 7, 8
 
 # process, namespace, call, error, family, port, address, name of the process, argument, seccomp
 _KEY: Final = struct.Struct("=IIHHHH16s16sQI4x")
@@ -133,7 +135,7 @@ class Counter:
         for key, n in ((_KEY.unpack(raw), n) for raw, n in counts.items() if raw != _REST):
             pid, space, number, code, family, port, where, name, given, mode = key
             here, more = space == own, ""
-            if CALLS[number] == answered.CALL:
+            if CALLS[number] == answered.CALL or (not number and code == errno.EPIPE):
                 name = name if pid else answered.SENDER.encode()
             elif here and number:
                 local = family == socket.AF_UNIX
@@ -355,23 +357,27 @@ def _moment() -> a.Parts:
 
 def _attempts(types: btf.Types) -> a.Parts:
     """The program at each change of a TCP socket's state: R6 the socket, R8 and R9 old and new."""
+    error = types.offset("sock", "sk_err")
     return (
         *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *a.load(a.R9, a.R1, 16),
         *a.low_half(a.R8), *a.low_half(a.R9),
         *a.store(a.R10, _PENDING, a.R6), *_empty(),
-        *a.when(a.R9, "==", _SYN_SENT, "begins"), *a.when(a.R8, "!=", _SYN_SENT, "out"),
-        # it ends: take the key that was kept
+        *a.when(a.R9, "==", _SYN_SENT, "begins"), *a.when(a.R8, "==", _SYN_SENT, "ends"),
+        *a.when(a.R8, "!=", _CLOSE_WAIT, "out"), *read(a.R7, a.R6, error, 4),
+        *a.when(a.R7, "!=", errno.EPIPE, "out"), *own_socket.space(types, _AT + _SPACE),
+        *a.go("ended"),
+        "ends",  # take the key that was kept
         *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.call(a.LOOKUP),
         *a.when(a.R0, "==", 0, "begun before"),
         *(part for at in range(0, _OWNER, 8)
           for part in (*a.load(a.R7, a.R0, at), *a.store(a.R10, _AT + at, a.R7))),
         *a.map_of(a.R1, "pending"), *a.stack(a.R2, _PENDING), *a.call(a.DELETE),
-        *a.go("ends"),
+        *a.go("ended"),
         "begun before", *own_socket.inode(types, _AT + _ARGUMENT),
         *own_socket.space(types, _AT + _SPACE),
-        "ends", *own_socket.destination(types, *_END),
+        "ended", *own_socket.destination(types, *_END),
         *a.when(a.R9, "!=", _CLOSE, "count"),
-        *read(a.R7, a.R6, types.offset("sock", "sk_err"), 4),
+        *read(a.R7, a.R6, error, 4),
         *a.when(a.R7, "!=", 0, "failed"),
         # without a timer no SYN was sent: the call fails that began it, and is counted itself
         *read(a.R7, a.R6, types.offset("inet_connection_sock", "icsk_pending"), 1),
