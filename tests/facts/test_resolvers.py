@@ -113,3 +113,20 @@ def test_a_name_server_has_the_rate_of_what_waited() -> None:
     assert [(one.id, one.waiting, one.late, one.unheard, one.processes) for one in found] == [
         ("10.0.0.9:53", 2, 2.0, 2.0, ("app[9]",)), ("[fd00::8]:53", 0, None, None, ()),
     ]  # fmt: skip
+
+
+def test_a_question_of_a_young_socket_is_that_of_the_only_program_that_asked() -> None:
+    memory: Memory = {}
+    known, moving = recall(memory, sockets_udp.Known), recall(memory, threads.Moving)
+    moving.holders = {1: 9}
+    held = recall(memory, socket_owners.Known).held
+    for pid in ("9", "12"):
+        held[pid] = socket_owners._ProcessSockets(name="app")
+    waiters = []
+    for at, sockets in enumerate((ONE, TWO, [socket(3)], TWO)):
+        if at == 2:
+            moving.holders[3] = 12
+        known.rows, known.at = sockets, float(at)
+        (row,) = udp_questions.update(None, memory)  # type: ignore[arg-type]
+        waiters.append(row.waiters)
+    assert waiters == [(9,), (9,), (12,), ()]

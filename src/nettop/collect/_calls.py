@@ -18,7 +18,7 @@ class Call(NamedTuple):
     """A system call: what it waits for, and the places of its arguments."""
 
     name: str
-    kind: str  # input output both sync lock timer events child
+    kind: str  # input output both sync lock opens timer events child
     uses: int | None = None  # the argument with the descriptor
     writes: int | None = None  # the argument with the descriptor to which it writes, of two
     ends: int | None = None  # the argument with the time after which it ends
@@ -35,6 +35,7 @@ _TABLE: Final = {
             "sync=162/81 msync=26/227 ftruncate:0=77/46 fallocate:0=285/47",
     "lock": "futex=202/98 futex_waitv=449/449 flock:0=73/32 fcntl:0=72/25 semop=65/193 "
             "semtimedop=220/192",
+    "opens": "connect:0=42/203",
     "timer": "nanosleep=35/101 clock_nanosleep=230/115",
     "events": "poll@2=7/- ppoll@2=271/73 select@4=23/- pselect6@4=270/72 epoll_wait@3=232/- "
               "epoll_pwait@3=281/22 epoll_pwait2@3=441/441 io_getevents@4=208/4 "

@@ -12,7 +12,7 @@ an answer there are few.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
@@ -45,6 +45,7 @@ class Row:
     held: float | None = maybe(
         "of these readings, those that saw a question wait; None: too few", "ratio"
     )
+    waiters: tuple[int, ...] = gauge("processes that wait for its answer", default=())
 
 
 @dataclass
@@ -67,7 +68,8 @@ class Known:
     asked: dict[int, _Question] = field(default_factory=dict)  # by inode
     late: Counter[str] = field(default_factory=Counter)
     unheard: Counter[str] = field(default_factory=Counter)
-    who: dict[str, dict[str, None]] = field(default_factory=dict)  # processes by server
+    # of each server the processes that asked, by name
+    who: dict[str, dict[str, int]] = field(default_factory=dict)
     # of the last `LOOK` seconds: when the sockets were read, and what waited then, by inode
     seen: dict[float, dict[int, str]] = field(default_factory=dict)
 
@@ -80,16 +82,24 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     elif sockets.at != known.at:
         _follow(known, sockets.rows, sockets.at)
     holders, held = recall(memory, threads.Moving).holders, recall(memory, socket_owners.Known).held
+    waiters: dict[str, set[int | None]] = {}
     for inode, question in known.asked.items():
         pid = holders.get(inode)
+        waiters.setdefault(question.server, set()).add(pid)
         if pid is not None and str(pid) in held:
-            known.who.setdefault(question.server, {})[f"{held[str(pid)].name}[{pid}]"] = None
+            known.who.setdefault(question.server, {})[f"{held[str(pid)].name}[{pid}]"] = pid
     waiting = Counter(one.server for one in known.asked.values())
     return [
         Row(one, waiting[one], known.late[one], known.unheard[one], tuple(known.who.get(one, ())),
-            *_held(known, one))
+            *_held(known, one), _waiters(waiters.get(one, set()), known.who.get(one, {})))
         for one in sorted({*waiting, *known.late, *known.unheard})
     ]  # fmt: skip
+
+
+def _waiters(known: set[int | None], asked: Mapping[str, int]) -> tuple[int, ...]:
+    """The processes whose questions wait; a socket of an unknown one is that of who alone asked."""
+    alone = {*asked.values()} if None in known and len(asked) == 1 else set[int]()
+    return tuple(sorted({pid for pid in known if pid is not None} | alone))
 
 
 def _held(known: Known, server: str) -> tuple[int, float | None]:

@@ -69,7 +69,7 @@ class Row:
         "system call in which it sleeps; empty: none, None: it may not be read"
     )
     kind: str = gauge(
-        "input output both sync lock timer events child; empty: another call", default=""
+        "input output both sync lock opens timer events child; empty: another call", default=""
     )
     object: str = gauge("file, pipe or socket of the call; a named pipe: pipe:PATH", default="")
     filesystem: str = gauge("type of file system of that file", default="")

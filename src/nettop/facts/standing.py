@@ -7,18 +7,23 @@ is told.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
 
+from ..collect.udp_questions import PORT
 from ..frame.rates import Frame
+from ..terms.units import many
 from .connections import Connection, connections
+from .flow_words import end
 from .held import IDLE_CLIENTS, STATES, UNTIL
 from .tasks import reached
 
 STARTS: Final = ("clone", "clone3", "fork", "vfork")
 FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
 STANDS: Final = 0.05  # of wall time on a CPU: a program that waits for one answer has less
+LOOPS: Final = ("epoll", "io_")  # calls of an event loop, which serves others meanwhile
 SLOW: Final = 1.0  # times a second: below, memory.high is touched now and then
 _CALLS: Final = {
     "output": "blocked", "sync": "disk", "input": "reads", "timer": "sleeps", "lock": "locked",
@@ -36,6 +41,15 @@ class Programs(NamedTuple):
     shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
     forks: Mapping[int, tuple[str, int]]  # call, and how often
     connections: Mapping[int, Connection]  # by inode
+    questions: Mapping[int, Question]  # that wait for an answer, by process
+    attempts: Mapping[int, Question]  # connections that are not open yet, by inode
+
+
+class Question(NamedTuple):
+    """What a program asked, and who has not answered: no connection has been opened for it."""
+
+    peer: str  # in words
+    look: str  # where to look
 
 
 class Standing(NamedTuple):
@@ -66,7 +80,29 @@ def programs(frame: Frame) -> Programs:
         if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
             forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
     states = {row.pid: row for row in frame.rows("program_states")}
-    return Programs(states, slowed, refused, threads, shares, forks, connections(frame, states))
+    return Programs(states, slowed, refused, threads, shares, forks, connections(frame, states),
+                    *_questions(frame))  # fmt: skip
+
+
+def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Question]]:
+    """What waits for a name server by process, and the attempts to connect by inode."""
+    names = {
+        pid: Question(
+            f"name server {(server := end(row.server, PORT))}",
+            f"`nettop why --udp --to {server}` walks the way to it. Bring it back, put another one "
+            "before it (/etc/resolv.conf), or look no names up",
+        )
+        for row in frame.rows("udp_questions") for pid in row.waiters
+    }  # fmt: skip
+    attempts = {
+        row.inode: Question(
+            f"{(to := end(row.remote, row.remote_port))} to its attempt to connect",
+            f"`nettop why --to {to}` walks the way",
+        )
+        for row in frame.rows("sockets_tcp") if row.state == "syn-sent" and row.inode
+    }  # fmt: skip
+    holders = {row.inode: row.pid for row in frame.rows("socket_owners") if row.inode in attempts}
+    return {pid: attempts[one] for one, pid in holders.items() if pid} | names, attempts
 
 
 def standing(pid: int, known: Programs, seen: tuple[int, ...] = ()) -> Standing:
@@ -135,6 +171,14 @@ def _stands(
             yield "sends", {"where": where, "why": why, **_other_end(pid, one, known, seen)}
         elif one.opened and (one.asked or (one.asked is None and kind == "input")) and kind:
             yield "asks", {"where": where, **_other_end(pid, one, known, seen)}
+    for thread in asleep:
+        question = known.attempts.get(_inode(thread.object))
+        alone = thread.kind == "events" and thread.ends and not thread.call.startswith(LOOPS)
+        reads = thread.kind == "input" and _inode(thread.object) not in known.connections
+        if alone or reads:
+            question = known.questions.get(pid)
+        if question is not None:
+            yield "asks", {"where": f" in {thread.call}()", **question._asdict()}
 
 
 def _other_end(
@@ -261,7 +305,7 @@ def _writer(
     if first is None:
         one = known.connections.get(_inode(row.object))
         if one is None or not one.opened:
-            return {"writer": "one connection", "idle": IDLE_CLIENTS}
+            return {"writer": _clients(pid, known) or "one connection", "idle": IDLE_CLIENTS}
         there = _other_end(pid, one, known, seen)
         return {**there, "writer": f"{there['peer']}, to which it is connected",
                 "idle": there["look"]}  # fmt: skip
@@ -269,6 +313,20 @@ def _writer(
     who = _who(first, known)
     return {"writer": f"{who}, which {does}" if does else who, "idle": cure or IDLE_CLIENTS,
             "behind": first}  # fmt: skip
+
+
+def _clients(pid: int, known: Programs) -> str:
+    """The clients for whose data its threads wait, the one with most connections first."""
+    held = (known.connections.get(_inode(one.object)) for one in _asleep(pid, known)
+            if one.kind == "input")  # fmt: skip
+    idle = [one for one in held if one is not None and one.still and not one.opened]
+    hosts = Counter(one.remote.rpartition(":")[0] for one in idle)
+    if not hosts:
+        return ""
+    (first, count), *others = hosts.most_common()
+    rest = sum(number for _, number in others)
+    told = f"{many(count, 'idle connections')} of {first.strip('[]')}"
+    return told + (f" and of {many(rest, 'connections')} of others" if rest else "")
 
 
 def _inode(target: str) -> int:

@@ -1,0 +1,87 @@
+"""Who leaves a program without an answer beside its open connections, and who holds its threads."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flow_tables import socket
+
+from nettop.collect import (
+    program_states,
+    socket_owners,
+    udp_questions,
+    waits,
+)
+from nettop.facts.kinds.program import Program, build
+from nettop.frame.rates import Entry, Frame
+
+DNS = "10.0.0.53"
+
+
+def thread(call: str, kind: str, tid: int = 9, **known: Any) -> waits.Row:
+    return waits.Row(9, tid, 1, "app", "S", call, kind, **known)
+
+
+def facts(*rows: waits.Row, sockets: Any = (), waiters: tuple[int, ...] = ()) -> Program:
+    """The program app[9], which listens at port 80 and holds the sockets 4 to 6."""
+    tcp = [socket(1, state="listen", inode=7, local_port=80), *sockets]
+    asked = [udp_questions.Row(DNS, waiting=1, waiters=waiters)] if waiters else []
+    frame = Frame(0.0, 0.0, {
+        "sockets_tcp": tuple(Entry(one, before=one, seconds=1.0) for one in tcp),
+        "program_states": (Entry(program_states.Row(9, "app", "")),),
+        "socket_owners": tuple(Entry(socket_owners.Row(inode, 9, "app")) for inode in (4, 5, 6, 7)),
+        "waits": tuple(map(Entry, rows)),
+        "udp_questions": tuple(map(Entry, asked)),
+    })  # fmt: skip
+    known: Any = SimpleNamespace(more={}, processes=(), flows=(), nics=())
+    return next(iter(build(frame, known)))
+
+
+POLLS = thread("poll", "events", ends=True)
+
+
+@pytest.mark.parametrize("waiting", [
+    POLLS, thread("recvfrom", "input", object="socket:[99]"),
+])  # fmt: skip
+def test_a_program_that_waits_for_a_name_server_is_told_with_it(waiting: waits.Row) -> None:
+    found = facts(waiting, waiters=(9,))
+    assert found.does == f"waits in {waiting.call}() for an answer of name server {DNS}:53"
+    assert (found.state, found.held) == ("asks", True)
+    assert f"`nettop why --udp --to {DNS}:53`" in found.cure
+
+
+@pytest.mark.parametrize(("waiting", "waiters"), [
+    (thread("epoll_wait", "events", ends=True), (9,)),  # an event loop serves others meanwhile
+    (thread("poll", "events"), (9,)),  # a question has a time
+    (POLLS, (12,)),  # another program asks
+    (POLLS, ()),
+])  # fmt: skip
+def test_a_program_that_may_wait_for_others_is_not_held_by_a_question(
+    waiting: waits.Row, waiters: tuple[int, ...]
+) -> None:
+    assert facts(waiting, waiters=waiters).state == "events"
+
+
+@pytest.mark.parametrize("waiting", [thread("connect", "opens", object="socket:[4]"), POLLS])
+def test_an_attempt_to_connect_without_an_answer_holds_a_program(waiting: waits.Row) -> None:
+    attempt = socket(2, state="syn-sent", inode=4, remote="10.0.0.9", remote_port=5432)
+    found = facts(waiting, sockets=[attempt])
+    assert found.does == (
+        f"waits in {waiting.call}() for an answer of 10.0.0.9:5432 to its attempt to connect"
+    )
+    assert "`nettop why --to 10.0.0.9:5432` walks the way" in found.cure
+
+
+def test_the_client_whose_idle_connections_hold_the_threads_is_named() -> None:
+    rows = [thread("read", "input", tid, object=f"socket:[{tid}]") for tid in (4, 5, 6)]
+    clients = ("10.0.0.7", "10.0.0.8", "10.0.0.7")
+    sockets = [socket(tid, local_port=80, inode=tid, remote=host, bytes_acked=0, bytes_received=0)
+               for tid, host in zip((4, 5, 6), clients, strict=True)]  # fmt: skip
+    found = facts(*rows, sockets=sockets)
+    assert found.does == (
+        "waits in read() for data of 2 idle connections of 10.0.0.7 and of 1 connection of others"
+    )
+    one = facts(*rows, sockets=[one._replace(remote="10.0.0.7") for one in sockets])
+    assert one.does.endswith("for data of 3 idle connections of 10.0.0.7")
