@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ..host.netlink import netfilter, xtables
+from ..host.request import Request
 from ..host.source import Source
 from . import _xtables
 from ._xtables import Words
@@ -76,11 +77,27 @@ def answers(source: Source) -> tuple[bytes, bytes, Tables]:
     loaded = netfilter.loaded(source)
     chains, rules = netfilter.ruleset(source) if loaded else (b"", b"")
     try:
-        return chains, rules, tuple(xtables.tables(source))
+        return chains, rules, tuple(_tables(source))
     except PermissionError:
         if not loaded:
             raise
         return chains, rules, ()
+
+
+def _tables(source: Source) -> Iterator[tuple[str, str, bytes]]:
+    """Each table that is in use: a question about another one would create it. OSError."""
+    for family in xtables.LEVELS:
+        try:
+            names = source.text(f"/proc/net/{family}_tables_names").split()
+        except FileNotFoundError:  # the module is not loaded
+            continue
+        for name in sorted(names):
+            known = f"xtables/{family}/{name}"
+            request = Request(xtables.FAMILY, xtables.LEVELS[family][0], name.encode(), known)
+            try:
+                yield family, name, source.netlink(request)
+            except FileNotFoundError:  # flushed and unloaded meanwhile
+                continue
 
 
 def required(source: Source) -> tuple[bytes, bytes, Tables]:

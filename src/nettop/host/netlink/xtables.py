@@ -2,7 +2,7 @@
 
 net/ipv4/netfilter/ip_tables.c, get_info() and get_entries(); IPv6 has the same numbers
 (include/uapi/linux/netfilter_ipv{4,6}/ip{,6}_tables.h). Both need CAP_NET_ADMIN. A question about a
-table makes the kernel create it, so only those are asked for that /proc/net/ip_tables_names lists.
+table makes the kernel create it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,7 @@ import ctypes
 import os
 import socket
 import struct
-from collections.abc import Iterator
 from typing import Final
-
-from ..request import Request
-from ..source import Source
 
 FAMILY: Final = "xtables"  # of requests; no netlink
 LEVELS: Final = {
@@ -25,22 +21,6 @@ _INFO, _ENTRIES = 64, 65
 NAME: Final = 32  # bytes of the name of a table
 INFO: Final = struct.Struct("=32sI5I5III")  # hooks, first entries, policies, number, size
 HEAD: Final = 40  # struct ipt_get_entries before its entries
-
-
-def tables(source: Source) -> Iterator[tuple[str, str, bytes]]:
-    """Family, name and answer of each table that is in use. OSError."""
-    for family in LEVELS:
-        try:
-            names = source.text(f"/proc/net/{family}_tables_names").split()
-        except FileNotFoundError:  # the module is not loaded
-            continue
-        for name in sorted(names):
-            known = f"xtables/{family}/{name}"
-            request = Request(FAMILY, LEVELS[family][0], name.encode(), known)
-            try:
-                yield family, name, source.netlink(request)
-            except FileNotFoundError:  # flushed and unloaded meanwhile
-                continue
 
 
 def ask(family: int, table: bytes) -> bytes:

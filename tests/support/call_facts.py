@@ -1,0 +1,20 @@
+"""The fact of failed calls, from lines of `bpf.calls` and other tables."""
+
+from __future__ import annotations
+
+from nettop.collect import failed_calls
+from nettop.facts import Facts
+from nettop.facts.joined import Joiner
+from nettop.facts.kinds.call import Call
+from nettop.frame.rates import Entry, Frame
+
+TO = "10.60.0.2"
+
+
+def called(line: str, **more: object) -> Call | None:
+    """The fact of these lines of `bpf.calls`."""
+    rows = failed_calls.parse("3.000\n" + line)
+    tables = {"failed_calls": rows, **more}
+    entries = {name: tuple(Entry(row) for row in rows) for name, rows in tables.items()}  # type: ignore[attr-defined]
+    facts: Facts = Joiner().build(Frame(0.0, 0.0, entries))
+    return next((one for one in facts.more["call"] if isinstance(one, Call)), None)
