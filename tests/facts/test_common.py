@@ -10,7 +10,7 @@ from flow_tables import HOST, Tables, joined, socket
 from nettop.collect import routes
 from nettop.facts.kinds.common import Common
 
-ROUTES = [*HOST["routes"], routes.Row("0.0.0.0/0", "eth0", 0, 254)]
+ROUTES = [*HOST["routes"], routes.Row("0.0.0.0/0", "eth0", 0, 254, "10.0.0.254")]
 
 
 def common(*flows: tuple[str, int, int]) -> tuple[Common, ...]:

@@ -8,8 +8,8 @@ switch, and whoever carries all of it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_network
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -17,18 +17,21 @@ from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
+from ..way.host import address
+from .metric import main_routes, route
 
 if TYPE_CHECKING:
+    from ...collect.routes import Row as RouteRow
     from .. import Facts
     from .flow import Flow
+    from .metric import Network
 
 LEAST: Final = 2  # networks
 SEEN: Final = 1.0  # losses a second at the mean of all: a flow that sends less shows nothing
 ALIKE: Final = 3.0  # times the mean of all, or a third of it
 NEARLY: Final = 0.9  # of the flows that send enough: these lose alike
-BITS: Final = {4: 24, 6: 48}  # of an address beyond the own networks: its network
+BITS: Final = {4: 24, 6: 48}  # of an address behind a gateway: its network
 NAMED: Final = 3
-_Network = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +56,28 @@ def build(frame: Frame, facts: Facts) -> tuple[Common, ...]:
     found = []
     for nic, flows in ways.items():
         alike = _alike(flows) if len(flows) >= LEAST else []
-        if not alike:
-            continue
-        own = [
-            ip_interface(f"{row.address}/{row.prefix}").network
-            for row in frame.rows("addresses")
-            if row.interface == nic and row.address
-        ]
-        places = [network(flow.remote, own) for flow in alike]
-        known = set(places) - {None}
+        routes = main_routes(frame) if alike else ()
+        places = [_place(flow.remote, routes) for flow in alike]
+        known = {place for place, _ in places if place}
         if len(known) >= LEAST:
             losses = [flow.loss_ratio or 0.0 for flow in alike]
             found.append(Common(
-                nic, len(alike), len(known), sum(place in own for place in places),
+                nic, len(alike), len(known), sum(near for _, near in places),
                 min(losses), max(losses), _named(flow.remote for flow in alike),
             ))  # fmt: skip
     return tuple(found)
 
 
-def network(remote: str, own: Collection[_Network]) -> _Network | None:
-    """The network of an address: of the interface, or a part of the Internet; None if unknown."""
+def _place(remote: str, routes: Sequence[tuple[Network, RouteRow]]) -> tuple[str, bool]:
+    """The network of an address, empty if unknown, and whether no gateway is on the way to it."""
+    row = route(remote, routes)
+    if row is not None and row.gateway is None and not row.to.endswith("/0"):
+        return row.to, True
     try:
-        plain = ip_address(remote.removeprefix("::ffff:") if "." in remote else remote)
+        plain = address(remote)
     except ValueError:
-        return None
-    near = next((one for one in own if plain in one), None)
-    return near or ip_network(f"{plain}/{BITS[plain.version]}", strict=False)
+        return "", False
+    return str(ip_network(f"{plain}/{BITS[plain.version]}", strict=False)), False
 
 
 def _alike(flows: Sequence[Flow]) -> list[Flow]:
@@ -96,6 +95,6 @@ def _named(remotes: Iterable[str]) -> tuple[str, ...]:
 
 
 KIND = Kind(
-    Common, "commons", needs=("addresses",), build=build, parents={"nic": attrgetter("nic")},
+    Common, "commons", needs=("routes",), build=build, parents={"nic": attrgetter("nic")},
     example={"nic": "eth0", "flows": 3, "networks": 2},
 )  # fmt: skip
