@@ -9,7 +9,7 @@ from ipaddress import IPv6Network, ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from ...collect import failed_calls
-from ...collect._words import RETURNED
+from ...collect._words import NORMAL, RETURNED
 from ...collect.failed_calls import PEER, SIZE
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
@@ -149,7 +149,11 @@ def words(row: failed_calls.Row, frame: Frame | None) -> Words:
     """
     address = row.address if row.address == failed_calls.UNIX else ""
     both = failed_calls.words(row.call, row.error, address, row.argument)
-    if frame is None or both.normal or _four(row.address) or with_ipv6(frame):
+    if frame is None or both.normal or with_ipv6(frame):
+        return both
+    if (row.call, row.error) == ("socket", "EAFNOSUPPORT") and row.argument.startswith("AF_INET6"):
+        return both._replace(kind=NORMAL)  # programs ask so whether there is IPv6
+    if _four(row.address):
         return both
     six = failed_calls.words(row.call, row.error, row.address)
     normal = six.normal and (row.error != NO_ADDRESS or no_source(row.address, frame))

@@ -1,21 +1,16 @@
-"""What an errno means by the addresses and ports of the call: those in use, of this host, held."""
+"""An error of a call means what its arguments leave: address, port, size and kind of socket."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from call_facts import TO, called
+from call_lines import called
 from flow_tables import socket
 from folded import folded
 
-from nettop.collect import (
-    addresses,
-    conntrack,
-    socket_owners,
-    sysctls,
-    time_wait,
-)
+from nettop.collect import addresses, conntrack, socket_owners, sysctls, time_wait
 
+TO = "10.60.0.2"
 OWN = "10.60.0.1"
 RANGE = sysctls.Row("net.ipv4.ip_local_port_range", "40000 40099")
 
@@ -116,6 +111,7 @@ def test_the_holder_of_a_port_is_one_of_the_same_protocol() -> None:
 HERE = (addresses.Row("eth0", OWN, 24, 4, "global"), addresses.Row("lo", "127.0.0.1", 8, 4, "host"))
 LATE = addresses.Row("eth0", "2001:db8::7", 64, 6, "global", tentative=True)
 TWICE = addresses.Row("eth0", "2001:db8::8", 64, 6, "global", tentative=True, duplicate=True)
+OTHER = addresses.Row("eth0", "2001:db8::9", 64, 6, "global")
 LOCAL = addresses.Row("eth0", "fe80::1", 64, 6, "link")
 
 
@@ -206,3 +202,12 @@ def test_a_port_is_held_by_who_has_it_at_the_same_address(
     one = called(f"bind;tcp; EADDRINUSE 9 7 here {asked} 53 app\n", sockets_tcp=[door])
     assert one is not None
     assert (" has bound " in one.means) is held
+
+
+def test_a_host_without_ipv6_is_asked_for_it_by_sound_programs() -> None:
+    line = "socket;{},SOCK_STREAM,0; EAFNOSUPPORT 9 7 here - - app\n"
+    assert called(line.format("AF_INET6"), addresses=[*HERE]) is None
+    for family, rows in (("AF_INET6", [*HERE, OTHER]), ("AF_VSOCK", [*HERE])):
+        one = called(line.format(family), addresses=rows)
+        assert one is not None
+        assert one.means == "The kernel does not offer this family of addresses"

@@ -1,4 +1,4 @@
-"""The fact of failed calls, from lines of `bpf.calls` and other tables."""
+"""The fact of failed calls, as of the lines in which the kernel's counts are told."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.call import Call
 from nettop.frame.rates import Entry, Frame
-
-TO = "10.60.0.2"
 
 
 def called(line: str, **more: object) -> Call | None:
