@@ -34,7 +34,7 @@ def test_a_frame_of_the_overview_sorts_each_list_once(size: tuple[int, int]) -> 
     found = runs(replace(storied()), View(), size)
     for module, name in (
         (flowlist, "busiest"), (flowlist, "busiest"), (interfaces, "known"),
-        (stages, "_foremost"), (graph, "latest"),
+        (stages, "_foremost"), (stages, "bars"), (graph, "latest"),
     ):  # fmt: skip
         assert found[module.__file__ or "", name] <= 1
     assert found[listed.__file__, "listed"] <= 2  # with and without the muted ones
