@@ -185,6 +185,11 @@ def over(row: Line, role: str) -> Line:
 
 def wrap(text: str, width: int) -> list[str]:
     """Paragraphs broken at spaces to at most `width` cells; a word too long is cropped."""
+    return [*_wrapped(text, width)]
+
+
+@lru_cache(maxsize=256)  # most sentences of a screen are those of the last one
+def _wrapped(text: str, width: int) -> tuple[str, ...]:
     out: list[str] = []
     for paragraph in text.split("\n\n"):
         current = ""
@@ -198,7 +203,7 @@ def wrap(text: str, width: int) -> list[str]:
         if current:
             out.append(current)
         out.append("")
-    return out[:-1] if out else []
+    return tuple(out[:-1])
 
 
 def bar(fraction: float | None, width: int) -> tuple[str, str]:
