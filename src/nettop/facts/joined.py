@@ -154,6 +154,7 @@ class Joiner:
             ),
         )  # fmt: skip
         chosen = self.chooser.choose(profile, guess(moment.nics, found, captures), frame.at)
+        around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere, self.memo)
         facts = Facts(
             host, chosen, frame.at, moment.nics, moment.queues, cores, found, processes, captures,
             path.build(
@@ -162,10 +163,8 @@ class Joiner:
                 {direction: way(direction) for direction in ("rx", "tx")},
                 single.drop_reasons(tables.get("drop_reasons")),
             ), still.sysctls,
-            frame.missing,
+            frame.missing, elsewhere=around,
         )  # fmt: skip
-        around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere, self.memo)
-        facts = replace(facts, elsewhere=around)
         own = built(facts, lambda kind, known: self._own(kind, frame, known))
         facts = replace(facts, more=own, flows=facts.flows + around)
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts, load)))

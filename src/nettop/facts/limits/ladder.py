@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Final
 
 from ...frame.rates import Frame
@@ -109,7 +109,8 @@ def labelled(facts: Facts) -> Facts:
             flows.append(_limited(flow, None, None, None, None, None))
         else:
             flows.append(flow)
-    return replace(facts, flows=tuple(flows))
+    same = all(map(is_, flows, facts.flows))
+    return facts if same else replace(facts, flows=tuple(flows))
 
 
 def _limited(flow: Flow, *limit: str | None) -> Flow:
