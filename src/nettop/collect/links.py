@@ -23,6 +23,8 @@ _UP, _LOOPBACK, _RUNNING, _NOARP, _PROMISC = 0x1, 0x8, 0x40, 0x80, 0x100
 _OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 _XDP: Final = {1: "driver", 2: "generic", 3: "offload", 4: "multi"}
 _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
+_BRIDGE: Final = {1: Field("delay"), 5: Field("stp")}  # IFLA_BR_FORWARD_DELAY, _STP_STATE
+_TICKS: Final = 100  # USER_HZ: clock ticks of a second
 _PORT: Final = {  # IFLA_BRPORT_*
     1: Field("state", "B"), 9: Field("floods", "B"), 33: Field("isolated", "B"),
 }  # fmt: skip
@@ -69,6 +71,8 @@ class Row:
     master: str | None = maybe("bond or bridge of this port")
     slave_kind: str | None = maybe("kind of the master: bond, bridge …")
     port_state: str | None = maybe("state of a bridge port: forwarding blocking listening …")
+    stp: bool | None = maybe("a bridge with spanning tree")
+    delay: float | None = maybe("forward delay of a bridge with spanning tree", "s")
     isolated: bool | None = maybe(
         "a bridge port that exchanges no frames with other isolated ports"
     )
@@ -146,6 +150,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
     data = info.get("data", b"")
     vlan = decode(data, 0, len(data), _VLAN).get("id") if info.get("kind") == "vlan" else None
     tunnel = decode(data, 0, len(data), _TUNNELS.get(info.get("kind", ""), {}))
+    own = decode(data, 0, len(data), _BRIDGE) if info.get("kind") == "bridge" else {}
     port = info.get("slave_data", b"") if info.get("slave_kind") == "bridge" else b""
     bridged = decode(port, 0, len(port), _PORT)
     forwards, apart = bridged.get("state"), bridged.get("isolated")
@@ -177,6 +182,8 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         master=names.get(values.get("master", 0)),
         slave_kind=info.get("slave_kind"),
         port_state=_STATES[forwards] if forwards is not None and forwards < 5 else None,
+        stp=bool(own["stp"]) if "stp" in own else None,
+        delay=own["delay"] / _TICKS if own.get("stp") and "delay" in own else None,
         isolated=bool(apart) if apart is not None else None,
         floods=bool(floods) if floods is not None else None,
         link=below if below != values["name"] else None,

@@ -11,7 +11,7 @@ port arrive at the bridge, and ARP ignores them.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
@@ -20,10 +20,17 @@ from ..flow_words import total
 from ..kind import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ...collect.links import Row as LinkRow
     from .. import Facts
+
+
+MOST: Final = 4  # ports that are named
+BEGINS: Final = ("listening", "learning")
+# functions that drop a frame longer than the MTU of the port by which it must leave; the first one
+# also where frames are given to the packet filter (br_netfilter), and cannot be cut
+LONG: Final = ("br_nf_dev_queue_xmit", "br_nf_ip_fragment", "br_dev_queue_push_xmit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +43,18 @@ class Bridge:
     small: tuple[str, ...] = gauge("ports with the smallest MTU", default=())
     large: tuple[str, ...] = gauge("ports with the largest MTU", default=())
     held: tuple[str, ...] = gauge(
-        "ports with a link that are disabled, or where no port of their kind forwards", default=()
+        "ports with a link that are disabled, that do not forward yet, or where no port of their "
+        "kind does",
+        default=(),
     )
+    states: str = gauge("these ports with their states", default="")
+    waits: str = gauge("how long spanning tree lets a port wait, in words", default="")
+    lost: int = gauge(
+        "frames too long for the port by which they leave, dropped while nettop looked",
+        "frames",
+        default=0,
+    )
+    loses: str = gauge("the port that drops them, in words", default="")
     packets: float | None = maybe("packets received by the ports with the largest MTU", "packets/s")
     addressed: tuple[str, ...] = gauge(
         "ports with an IP address of their own, other than the link-local one", default=()
@@ -56,9 +73,13 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
     if not ports:
         return ()
     own = {row.interface for row in frame.rows("addresses") if row.scope == "global"}
-    found = []
+    found, links = [], {row.interface: row for row in frame.rows("links")}
     for name, by_mtu in sorted(ports.items()):
         held = _held(states.get(name, ()))
+        lost = _lost(frame, name, links)
+        mtu = links[name].mtu if name in links else None
+        if lost and mtu and mtu > max(by_mtu):  # of what the host itself sends
+            by_mtu[mtu] = [name]
         addressed = tuple(sorted(own.intersection(chain(*by_mtu.values())))[:4])
         if len(by_mtu) > 1 or held or addressed:
             least, most = min(by_mtu), max(by_mtu)
@@ -67,26 +88,58 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
             found.append(
                 Bridge(
                     name, least, most, tuple(sorted(by_mtu[least])[:4]), tuple(sorted(wide)[:4]),
-                    held, packets, addressed,
+                    tuple(row.interface for row in held),
+                    _states(held, links.get(name)), _waits(links.get(name)),
+                    lost, _loses(by_mtu[least], least) if lost else "", packets, addressed,
                 )
             )  # fmt: skip
     return tuple(found)
 
 
-def _held(ports: Sequence[LinkRow]) -> tuple[str, ...]:
+def _lost(frame: Frame, bridge: str, links: Mapping[str, LinkRow]) -> int:
+    """The frames that this bridge dropped for their length: they came by a port, or left by one."""
+    there = {str(row.index) for row in links.values() if bridge in (row.interface, row.master)}
+    return sum(
+        row.packets for row in frame.rows("drop_reasons")
+        if row.where == "here" and row.place in LONG and row.interface in there
+    )  # fmt: skip
+
+
+def _loses(ports: Sequence[str], mtu: int) -> str:
+    """Who drops frames, in words."""
+    names = " and ".join(sorted(ports)[:MOST])
+    return f": frames above {mtu} bytes to {names} are dropped"
+
+
+def _states(ports: Sequence[LinkRow], bridge: LinkRow | None) -> str:
+    """The ports with their states, and how long spanning tree keeps them there."""
+    delay = bridge.delay if bridge is not None else None
+    more = f", {2 * delay:g} s by spanning tree" if delay else ""
+    return ", ".join(
+        f"{row.interface} ({row.port_state}{more * (row.port_state in BEGINS)})" for row in ports
+    )
+
+
+def _waits(bridge: LinkRow | None) -> str:
+    """How long a port waits after its link came up (net/bridge/br_stp_timer.c)."""
+    if bridge is None or bridge.delay is None:
+        return "for twice the forward delay (15 s by default)"
+    return f"for twice the forward delay of {bridge.interface}, {bridge.delay:g} s"
+
+
+def _held(ports: Sequence[LinkRow]) -> Sequence[LinkRow]:
     """Ports that do not forward; a second way, which spanning tree blocks, is as it should be.
+
+    A port that listens or learns is one whose link came up just now: a container or guest that has
+    begun is cut off until then.
 
     Spanning tree disables only ports without a link (net/bridge/br_stp_if.c,
     br_stp_disable_port()).
     """
     forwards = {row.kind for row in ports if row.port_state == "forwarding"}
-    return tuple(
-        sorted(
-            row.interface
-            for row in ports
-            if row.port_state == "disabled" or row.kind not in forwards
-        )[:4]
-    )
+    shut = (row for row in ports
+            if row.port_state in ("disabled", *BEGINS) or row.kind not in forwards)  # fmt: skip
+    return sorted(shut, key=lambda row: row.interface)[:MOST]
 
 
 KIND = Kind(Bridge, "bridges", needs=("links", "addresses"), build=build, example={"name": "br0"})

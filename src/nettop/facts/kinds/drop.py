@@ -143,8 +143,13 @@ def _port(host: Host, row: DropReasonRow) -> str:
 
 
 def _ends(row: DropReasonRow) -> str:
-    """Both ends of a packet: of the source the address alone, as its port is mostly of chance."""
+    """Both ends of a packet: of the client the address alone, as its port is of chance.
+
+    Clients take their ports above those of services.
+    """
     source, to = row.source, end(row.to, row.to_port) if row.to_port else row.to
+    if row.source_port and row.source_port < row.to_port:
+        source, to = end(row.source, row.source_port), row.to
     if row.reason in FRAMES and row.hardware:
         return f"{source} (frame from {row.sender} to {row.hardware}) to {to}"
     return f"{source} to {to}"

@@ -32,7 +32,8 @@ class Failure:
 def build(frame: Frame, facts: Facts) -> tuple[Failure, ...]:
     """One fact for each group that moved."""
     entries = frame.tables.get("failures", ())
-    told = {one.reason for one in drop.build(frame, facts) if one.kind != NORMAL}
+    drops = [one for one in drop.build(frame, facts) if one.kind != NORMAL]
+    told = {name for one in drops for name in (one.reason, one.id)}
     return tuple(
         Failure(
             row.name,

@@ -1,0 +1,62 @@
+"""Bridges whose ports do not forward yet, or drop frames that are too long for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from way_tables import link
+
+from nettop.collect.drop_reasons import Row as Drop
+from nettop.facts.kinds.bridge import Bridge, build
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Frame
+
+BRIDGE = link("br0", 2, kind="bridge", mtu=9000, stp=True, delay=15.0)
+LONG = "br_nf_dev_queue_xmit"
+
+
+def port(name: str, index: int, state: str = "forwarding", mtu: int = 9000) -> Any:
+    return link(name, index, master="br0", slave_kind="bridge", port_state=state, mtu=mtu)
+
+
+def bridges(*links: Any, drops: Any = ()) -> tuple[Bridge, ...]:
+    tables = {"links": links, "drop_reasons": drops, "addresses": ()}
+    seen: Any = type("Seen", (), {"nics": ()})
+    return build(Frame(0.0, 0.0, {n: entries(r, (), 1.0) for n, r in tables.items()}), seen)
+
+
+def dropped(place: str = LONG, interface: str = "3", packets: int = 9, where: str = "here") -> Drop:
+    return Drop("NOT_SPECIFIED", place, where, interface, "tcp", "40000", packets)
+
+
+@pytest.mark.parametrize(("state", "told"), [
+    ("listening", "v1 (listening, 30 s by spanning tree)"),
+    ("learning", "v1 (learning, 30 s by spanning tree)"), ("disabled", "v1 (disabled)"),
+])  # fmt: skip
+def test_a_new_port_beside_those_that_forward_is_told_with_the_time_that_it_waits(
+    state: str, told: str
+) -> None:
+    (one,) = bridges(BRIDGE, port("v0", 3), port("v1", 4, state))
+    assert (one.held, one.states) == (("v1",), told)
+    assert one.waits == "for twice the forward delay of br0, 15 s"
+
+
+def test_a_second_way_that_spanning_tree_blocks_is_as_it_should_be() -> None:
+    assert bridges(BRIDGE, port("v0", 3), port("v1", 4, "blocking")) == ()
+
+
+@pytest.mark.parametrize(("drop", "lost"), [
+    (dropped(), 9), (dropped("br_dev_queue_push_xmit", "4"), 9), (dropped("ip_forward"), 0),
+    (dropped(interface="7"), 0), (dropped(where="elsewhere"), 0),
+])  # fmt: skip
+def test_the_port_that_drops_longer_frames_is_named(drop: Drop, lost: int) -> None:
+    (one,) = bridges(BRIDGE, port("v0", 3), port("v1", 4, mtu=1500), drops=[drop])
+    assert (one.small, one.large, one.lost) == (("v1",), ("v0",), lost)
+    assert one.loses == (": frames above 1500 bytes to v1 are dropped" if lost else "")
+
+
+def test_what_the_host_itself_sends_may_be_too_long_for_every_port() -> None:
+    (one,) = bridges(BRIDGE, port("v0", 3, mtu=1500), drops=[dropped(interface="2")])
+    assert (one.least, one.most, one.large) == (1500, 9000, ("br0",))
+    assert one.loses == ": frames above 1500 bytes to v0 are dropped"
