@@ -253,7 +253,8 @@ def test_numbers_with_dots_that_are_no_address_stay() -> None:
 
 @folded(("target", "left"), [
     ("socket:[5]", "socket:[5]"), ("pipe:[7]", "pipe:[7]"), ("/home/eve/plan.txt", "/file"),
-    ("/dev/sda", "/dev/file"), ("anon_inode:[eventpoll]", "file"), ("plan (deleted)", "file"),
+    ("/dev/sda", "/dev/file"), ("/dev/net/tun", "/dev/net/tun"),
+    ("anon_inode:[eventpoll]", "file"), ("plan (deleted)", "file"),
 ])  # fmt: skip
 def test_of_an_open_file_only_its_kind_is_left(target: str, left: str) -> None:
     assert scrub(f"c\n-- /proc/9/fd/3@ --\n{target}\n").endswith(f"@ --\n{left}\n")

@@ -127,8 +127,8 @@ def _hex(text: str, names: Names) -> str:
 
 
 def _open(target: str) -> str:
-    """What a descriptor leads to; which files are open is private."""
-    if target.startswith(("socket:[", "pipe:[")):
+    """What a descriptor leads to; which files are open is private, not so who serves a tunnel."""
+    if target.startswith(("socket:[", "pipe:[")) or target.rstrip("\n") == "/dev/net/tun":
         return target
     return next((f"{kind}file\n" for kind in ("/dev/", "/") if target.startswith(kind)), "file\n")
 

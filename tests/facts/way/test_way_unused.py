@@ -115,3 +115,26 @@ def test_a_route_of_lower_metric_that_answers_nobody() -> None:
     assert one.decider.startswith(f"the route default via {GATEWAY} dev a0 is taken, by which no")
     down = fact(call(), fib=[*SOUND["fib"], replace(spare, dead=True)], sockets_tcp=[waits(0)])
     assert not down.stops
+
+
+def test_a_rule_for_the_address_to_which_a_socket_is_bound_is_the_suspect() -> None:
+    rules = [*SOUND["routing_rules"], rule(90, 77, source="10.1.0.1/32")]
+    bound = waits(0, local="10.1.0.1")
+    one = fact(call(), fib=TABLE, routing_rules=rules, sockets_tcp=[bound])
+    assert one.decider.startswith(
+        "rule 90 from 10.1.0.1/32 leads these packets to table 77, via 10.1.0.7 dev b0"
+    )
+    assert one.asks == f"{ELSEWHERE}:443 --from 10.1.0.1"
+    free = fact(call(), fib=TABLE, routing_rules=rules, sockets_tcp=[waits(0)])
+    assert not free.stops
+
+
+def test_a_rule_that_only_the_kernel_evaluates_is_known_by_the_table_of_its_answer() -> None:
+    rules = [*SOUND["routing_rules"], rule(90, 77, more=True)]
+    said = answer(ELSEWHERE, kind="unicast", interface="b0", gateway=MUTE, network="0.0.0.0/0",
+                  table=77, address="10.1.0.1")  # fmt: skip
+    answers = [replace(said, port=443, source=source) for source in ("", "10.1.0.1")]
+    one = fact(call(), fib=TABLE, routing_rules=rules, ways=answers)
+    assert one.decider.startswith("rule 90 from all leads these packets to table 77, via 10.1.0.7")
+    heard = fact(call(), call(8, "0"), fib=TABLE, routing_rules=rules, ways=answers)
+    assert not heard.stops

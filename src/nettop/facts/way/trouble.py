@@ -64,6 +64,7 @@ class _Part:
     bound: str = ""  # interface to which its socket is bound
     pid: int | None = None  # process of a failed call
     user: int = 0  # who sends, where rules of policy routing look at it
+    source: str = ""  # the address of the socket that waits, where they look at it
 
 
 def troubles(frame: Frame, facts: Facts | None = None) -> tuple[Trouble, ...]:
@@ -79,7 +80,10 @@ def troubles(frame: Frame, facts: Facts | None = None) -> tuple[Trouble, ...]:
     who = Senders.of(frame)
     for part in (*_calls(frame), *(() if facts is None else (*_attempts(facts), *_flows(facts)))):
         place = part.to, part.port
-        told = replace(part, bound=bound.get(place, ""), user=who.user(place, part.pid))
+        told = replace(
+            part, bound=bound.get(place, ""), user=who.user(place, part.pid),
+            source=who.sources.get(place, ""),
+        )  # fmt: skip
         found.setdefault(place, []).append(told)
     _gather(found)
     host = Host.of(frame)
@@ -253,7 +257,7 @@ def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
         flow = replace(flow, origin=origin, source_port=source_port)
     elif parts[0].bound:
         flow = replace(flow, leaves=parts[0].bound)
-    flow = replace(flow, user=parts[0].user)
+    flow = replace(flow, user=parts[0].user, origin=flow.origin or parts[0].source)
     return Trouble(
         flow, tuple(said), tuple(ids),
         sum(part.events for part in parts), sum(part.sockets for part in parts),

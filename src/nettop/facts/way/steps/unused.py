@@ -17,7 +17,7 @@ from ....collect import failed_calls
 from ....collect.ways import Question
 from ....terms.units import many
 from ..flow import SILENT, SUSPECT, Step
-from ..host import Host, address
+from ..host import address
 from ..legs import OUT, Leg
 from ..lookup import LOCAL, MAIN, lookup, matches
 from ..senders import Senders
@@ -145,7 +145,7 @@ def _beside(leg: Leg) -> list[FibRow]:
 def _tried(leg: Leg) -> tuple[list[Exit], list[Exit]]:
     """The ways of connections that are answered, and of those that are not."""
     host = leg.host
-    who, way = Senders.of(host.frame), _ways(host, (leg.hop.interface, leg.hop.gateway))
+    who, way = Senders.of(host.frame), _ways(leg)
     answered, silent = list[Exit](), list[Exit]()
     for call in islice(host.frame.rows("failed_calls"), MOST):
         if call.where != "here" or call.call != "connection" or not call.address[:1].isalnum():
@@ -153,10 +153,10 @@ def _tried(leg: Leg) -> tuple[list[Exit], list[Exit]]:
         found = answered if call.error == failed_calls.OPENED else silent
         if call.error in (*SILENT, failed_calls.OPENED):
             place = str(address(call.address)), int(call.port or 0)
-            found.append(way(place[0], "", who.user(place, call.pid), ""))
+            found.append(way(place, "", who.user(place, call.pid), ""))
     rows = [one for one in host.frame.rows("sockets_tcp") if one.state != "listen"]
     for one in islice((one for one in rows if not host.local(one.remote)), MOST):
-        to, local = str(address(one.remote)), str(address(one.local))
+        to, local = (str(address(one.remote)), one.remote_port), str(address(one.local))
         if one.state == "syn-sent" and one.total_retrans:
             silent.append(way(to, local, one.uid, one.interface or ""))
         elif one.state == "established" and not one.backoff:
@@ -164,11 +164,17 @@ def _tried(leg: Leg) -> tuple[list[Exit], list[Exit]]:
     return answered, silent
 
 
-def _ways(host: Host, own: Exit) -> Callable[[str, str, int, str], Exit]:
-    """The way of a connection by the tables; of routes that are equal there `own`, if it is one."""
+def _ways(leg: Leg) -> Callable[[tuple[str, int], str, int, str], Exit]:
+    """The way of a connection by the tables; to this very place, and of equal routes, `leg`'s.
 
-    def way(to: str, local: str, user: int, leaves: str) -> Exit:
-        routes = lookup(host, Question(to, local, leaves=leaves, user=user)).routes
+    Rules that only the kernel evaluates, such as those for a port, are not among the tables.
+    """
+    own, asked = (leg.hop.interface, leg.hop.gateway), leg.question
+
+    def way(place: tuple[str, int], local: str, user: int, leaves: str) -> Exit:
+        if (*place, user) == (asked.to, asked.port, asked.user) and local in ("", asked.source):
+            return own
+        routes = lookup(leg.host, Question(place[0], local, leaves=leaves, user=user)).routes
         found = [_exit(one) for one in routes] or [(None, None)]
         return own if own in found else found[0]
 
