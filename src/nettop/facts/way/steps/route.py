@@ -195,8 +195,9 @@ def selects(rule: RuleRow) -> str:
     mark = f" fwmark {rule.mark:#x}" if rule.mark else ""
     users = f" users {rule.users[0]}-{rule.users[1]}" if rule.users else ""
     ends = f" iif {rule.arrives}" if rule.arrives else ""
+    more = ", for some of its packets," if rule.more else ""
     ends += f" oif {rule.leaves}" if rule.leaves else ""
-    return f"rule {rule.priority} from {rule.source or 'all'}{to}{ends}{mark}{users}"
+    return f"rule {rule.priority} from {rule.source or 'all'}{to}{ends}{mark}{users}{more}"
 
 
 def _outside(leg: Leg) -> list[LinkRow]:
