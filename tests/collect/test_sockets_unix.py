@@ -35,9 +35,11 @@ def test_a_writer_whose_reader_is_behind() -> None:
     ]
 
 
-def test_a_listener_with_clients_that_wait() -> None:
+def test_listeners_have_their_backlog_and_the_clients_that_wait() -> None:
     waits, idle = told(1, 10, 50, (3, 2)), told(1, 10, 51, (0, 128))
-    assert sockets_unix.decode(waits + idle) == [sockets_unix.Row(50, "listen", None, 3, 2)]
+    assert sockets_unix.decode(waits + idle) == [
+        sockets_unix.Row(50, "listen", None, 3, 2), sockets_unix.Row(51, "listen", None, 0, 128),
+    ]  # fmt: skip
 
 
 def test_a_message_that_is_cut_off() -> None:

@@ -12,6 +12,7 @@ from nettop.collect import (
     links,
     nftables,
     socket_owners,
+    sockets_unix,
     sysctls,
     ways,
 )
@@ -161,16 +162,37 @@ def test_the_path_that_a_program_connects_to_is_told() -> None:
     one = called("connect;peer=0,/run/db.sock; ECONNREFUSED 5 7 here unix - app\n")
     assert one is not None
     assert (one.to, one.called) == ("/run/db.sock", "connect")
-    one = called("connect;peer=0,/run/db.sock; EAGAIN 5 7 here unix - app\n")
+
+
+def test_a_full_unix_listener_is_told_with_its_program_and_its_backlog() -> None:
+    line = "connect;peer={},/run/fpm.sock; EAGAIN 5 7 here unix - edge\n"
+    one = called(line.format(50), socket_owners=[socket_owners.Row(50, 640, "fpm")],
+                 sockets_unix=[sockets_unix.Row(50, "listen", None, 0, 1)],
+                 sysctls=[sysctls.Row("net.core.somaxconn", "4096")])  # fmt: skip
     assert one is not None
-    assert not one.means.startswith("The queue of Unix socket /run")
+    assert one.means == (
+        "The accept queue of Unix socket /run/fpm.sock of fpm[640] is full: more wait than its "
+        "backlog of 1"
+    )
+    assert "at most to net.core.somaxconn (4096)" in one.advice
+    one = called(line.format(0))
+    assert one is not None
+    assert one.means.endswith("/run/fpm.sock is full: more wait than its backlog")
 
 
-def test_a_path_is_kept_as_far_as_it_fits() -> None:
-    assert own_socket.path(b"/run/db.sock\0\0\0\0") == "/run/db.sock"
-    assert own_socket.path(b"/run/a/long/name") == "/run/a/long/name…"
-    assert own_socket.path(b"\0name".ljust(16, b"\0")) == "@name"
-    assert own_socket.path(bytes(16)) == ""
+def test_a_path_is_kept_as_far_as_it_fits_and_completed_by_the_sockets_that_listen() -> None:
+    def path(raw: bytes, end: bytes = bytes(8), *names: str) -> tuple[int, str]:
+        return own_socket.path(raw.ljust(16, b"\0"), end, dict(enumerate(names, start=5)))
+
+    assert path(b"/run/db.sock") == (0, "/run/db.sock")
+    assert path(b"/run/db.sock", bytes(8), "/run/db.sock", "/run/db.sock2") == (5, "/run/db.sock")
+    assert path(b"/run/a/long/name") == (0, "/run/a/long/name…")
+    long = "/run/a/long/name/a.sock", "/run/a/long/name/b.sock"
+    assert path(b"/run/a/long/name", b"e/b.sock", *long) == (6, long[1])
+    assert path(b"/run/a/long/name", b"/b.sock\0", *long) == (6, long[1])
+    assert path(b"/run/a/long/name", bytes(8), *long) == (0, "/run/a/long/name…")
+    assert path(b"\0name", bytes(8), "@name") == (5, "@name")
+    assert path(b"") == (0, "")
 
 
 def test_data_on_a_connection_that_the_other_end_closed_is_told_with_who_keeps_it() -> None:

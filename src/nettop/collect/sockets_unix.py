@@ -46,7 +46,7 @@ _TYPES: Final = {1: "stream", 2: "dgram", 5: "seqpacket"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A writer whose data was not taken, a reader of datagrams, or a listener with clients."""
+    """A writer whose data was not taken, a reader of datagrams, or a listener."""
 
     inode: int = label("socket inode")
     type: str = gauge("stream, dgram, seqpacket or listen", default="")
@@ -111,8 +111,7 @@ def decode(reply: bytes) -> list[Row]:
     for (_family, type_, state, inode), words in _answers(reply):
         received, sent = (*words.get(_RQLEN, ()), 0, 0)[:2]
         if state & 0xFF == _LISTEN:
-            if received:
-                rows.append(Row(inode, "listen", None, received, sent))
+            rows.append(Row(inode, "listen", None, received, sent))
         elif sent or (received and type_ == _DGRAM):
             memory = words.get(_MEMINFO, ())
             room = memory[_SNDBUF] if len(memory) > _SNDBUF else None

@@ -37,6 +37,7 @@ _SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
 SCTP: Final = "sctp"
 _DEFAULT: Final = "net.core.wmem_default"  # bytes of the send buffer of a socket
 _QUEUE: Final = "net.unix.max_dgram_qlen"
+_BACKLOG: Final = "net.core.somaxconn"
 
 Ends = Counter[tuple[str, str]]  # address and port → calls
 
@@ -55,6 +56,8 @@ def exact(
         return said._replace(means=means), ()
     if error == "EAGAIN" and call in SENDS and argument.startswith(PEER):
         return _unread(said, argument, frame)
+    if (call, error) == ("connect", "EAGAIN") and argument.startswith(PEER):
+        return _overflows(said, argument, frame), ()
     if error == "EMSGSIZE" and argument.startswith(SIZE):
         size, _, protocol = argument.removeprefix(SIZE).partition(",")
         if protocol == SCTP:
@@ -138,6 +141,27 @@ def _whole(said: Words, size: int) -> Words:
         advice=f"Let the program send smaller messages (iperf3 -l) or set SO_SNDBUF, or raise "
         f"`sysctl {_DEFAULT}` above the size of a message; new sockets take it.",
         rests="net/sctp/socket.c, sctp_sendmsg_to_asoc(): msg_len > sk_sndbuf",
+    )
+
+
+def _overflows(said: Words, argument: str, frame: Frame) -> Words:
+    """Whose Unix socket does not take the connection, and how many may wait there.
+
+    unix_stream_connect() answers so while more wait than the backlog (net/unix/af_unix.c).
+    """
+    number, _, path = argument.removeprefix(PEER).partition(",")
+    room = next((row.room for row in frame.rows("sockets_unix")
+                 if str(row.inode) == number and row.type == "listen"), None)  # fmt: skip
+    who = owners(frame).get(int(number), "") if number.isdecimal() else ""
+    of = f" of {who}" if who else ""
+    waits = "its backlog" if room is None else f"its backlog of {room}"
+    return said._replace(
+        means=f"The accept queue of Unix socket {path}{of} is full: more wait than {waits}",
+        cause="A program that does not wait gets EAGAIN while more connections wait there than the "
+        f"backlog of listen(2), which {_BACKLOG} bounds; one that waits takes longer.",
+        advice=f"Raise the backlog{of} (PHP-FPM: listen.backlog; gunicorn: backlog; nginx: "
+        f"backlog=) for bursts, at most to {_BACKLOG}, and restart it; if the queue stays full, "
+        "give it more workers. `ss -xlp` shows it: Recv-Q waits, Send-Q is the limit.",
     )
 
 

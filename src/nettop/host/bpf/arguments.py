@@ -9,6 +9,7 @@
     sendmsg     the first control message where one was refused
     any         of a TCP connection that timed out, its TCP_USER_TIMEOUT
     any         of a Unix datagram socket the reader's inode, as `peer=8213`
+    connect     the end of the path of a Unix socket
 
 One number of eight bytes, which `words` reads; a name lies where the address is, which these calls
 do not have. Where this interpreter has no name for a number, the number is told.
@@ -141,12 +142,22 @@ def message(places: Mapping[int, int], argument: int, scratch: int) -> a.Parts:
     )  # fmt: skip
 
 
+def path_end(places: Mapping[int, int], argument: int) -> a.Parts:
+    """Store the last eight bytes of the path that the program gave; R6 has its registers."""
+    return (
+        *read(a.R7, a.R6, places[1]), *read(a.R8, a.R6, places[2]), *a.change(a.R8, "&", 0xFF),
+        *a.when(a.R8, "<=", 10, "short"), *a.add(a.R7, a.R8), *a.stack(a.R1, argument),
+        *a.number(a.R2, 8), *a.move(a.R3, a.R7), *a.change(a.R3, "+", -8), *a.call(a.READ_USER),
+        "short",
+    )  # fmt: skip
+
+
 def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> str:
     """The argument of a call in a word without a space; empty where it has none.
 
     `local`: of a Unix socket; then it is the inode of the other end.
     """
-    if local and call not in ("socket", "setsockopt"):
+    if local and call not in ("socket", "setsockopt", "connect"):
         return f"{PEER}{argument}" if argument else ""
     low, high, rest = struct.unpack("=HHI", struct.pack("=Q", argument))
     low_half, high_half = argument & 0xFFFFFFFF, rest & 0xFFFF

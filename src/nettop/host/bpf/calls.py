@@ -20,6 +20,7 @@ from __future__ import annotations
 import errno
 import socket
 import struct
+import sys
 import time
 from collections import Counter as Sums
 from collections.abc import Collection, Mapping
@@ -92,7 +93,7 @@ class Counter:
     def __init__(self) -> None:
         """Load and attach the programs; an error closes everything opened so far."""
         attempts, failed, others = _programs()
-        self._paths = dict[int, str]()
+        self._paths, self._names = dict[int, str](), dict[tuple[bytes, int], tuple[int, str]]()
         self._attached = dict[tuple[str, int], list[str]]()
         self._counting = counting.Counting(_SIZE, "nettop_calls")
         try:
@@ -142,7 +143,7 @@ class Counter:
                 told = arguments.words(CALLS[number], code, given, where, local=local)
                 told += self._path(given) if local and told else ""
                 if local and not told and CALLS[number] == "connect" and any(where):
-                    told = f"peer=0,{own_socket.path(where)}"
+                    told = "peer={},{}".format(*self._named(where, given))
                 more = suffix(told, self._refusers(CALLS[number], code, pid, mode))
             elif given:  # an attempt that had begun before
                 pid, name = self._begun.get(given, (pid, name))
@@ -180,6 +181,13 @@ class Counter:
             self._paths |= dict.fromkeys([inode], "") | own_socket.paths()
         name = self._paths[inode]
         return f",{name}" if name else ""
+
+    def _named(self, begin: bytes, end: int) -> tuple[int, str]:
+        """The socket at a path, as `own_socket.path`; listed once for each path."""
+        if (begin, end) not in self._names:
+            tail, names = end.to_bytes(8, sys.byteorder), own_socket.paths(listening=True)
+            self._names[begin, end] = own_socket.path(begin, tail, names)
+        return self._names[begin, end]
 
     def _refusers(self, name: str, error: int, pid: int, mode: int) -> str:
         """What may have refused the call, looked for once for a process."""
@@ -263,6 +271,8 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         return tuple(part for at, name, _ in calls if name in names
                      for part in a.when(a.R9, "==", at, label))  # fmt: skip
 
+    end = (*a.when(a.R9, "!=", CALLS.index("connect"), "no address"),
+           *arguments.path_end(places, _AT + _ARGUMENT))  # fmt: skip
     return (
         *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *_counted(),
         *a.when(a.R8, ">=", -4095, "failed"), *_sends_well(), *a.go("number"),
@@ -288,7 +298,7 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         "datagram", *arguments.flags(places, _AT + _ARGUMENT),
         *read(a.R7, a.R6, places[4]), *a.go("address"),
         "first", *read(a.R7, a.R6, places[1]),
-        "address", *own_socket.given(*_END, _GIVEN),
+        "address", *own_socket.given(*_END, _GIVEN, end),
         *to("sized", ("bind",)),
         *to("of a socket", _ON_SOCKETS), *a.go("count"),
         "of a socket", *arguments.size(places, _AT + _ARGUMENT, _AT + _ERROR, _GIVEN, to),
