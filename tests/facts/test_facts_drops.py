@@ -331,9 +331,12 @@ def test_the_program_behind_a_tunnel_that_is_full_is_named() -> None:
     assert found.means == "vpnd[9] takes nothing from t0, or too slowly"
 
 
-def queue(kind: str, parent: str, handle: str, drops: int, room: str = "") -> list[Any]:
+def queue(
+    kind: str, parent: str, handle: str, drops: int, room: str = "", *, before: int = 0,
+    rate: float | None = None,
+) -> list[Any]:  # fmt: skip
     past, now = (qdiscs.Row("eth0", parent, handle, kind, parent == "root", 0, 0, drops=count,
-                            room=room) for count in (0, drops))  # fmt: skip
+                            room=room, rate=rate) for count in (before, drops))  # fmt: skip
     return moving(past, now)
 
 
@@ -345,6 +348,8 @@ def queue(kind: str, parent: str, handle: str, drops: int, room: str = "") -> li
     ([queue("fq_codel", "root", "0:", 40, "10,240 packets")],
      "fq_codel 0: of eth0, limit 10,240 packets"),
     ([queue("fq_codel", "root", "0:", 0)], ""),
+    ([queue("tbf", "root", "1:", 15, before=15, rate=4e6)], "tbf 1: of eth0, 4 Mb/s"),
+    ([queue("pfifo", "1:10", "10:", 9, before=9), queue("pfifo", "1:20", "20:", 4, before=4)], ""),
 ])  # fmt: skip
 def test_the_qdisc_that_drops_is_named(queues: list[Any], named: str) -> None:
     (found,) = joined(
@@ -353,3 +358,4 @@ def test_the_qdisc_that_drops_is_named(queues: list[Any], named: str) -> None:
     ).more["drop"]  # fmt: skip
     known = f" (dropping: {named})" if named else ""
     assert found.means == f"The queueing discipline did not take the packet{known}"
+    assert (found.rule == "shaper-limits") == named.endswith("b/s")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..collect import drop_reasons
 from ..collect.failed_calls import OPENED
 from ..frame.rates import Entry
+from ..terms.units import scaled
 from .flow_words import end, owners
 from .group_programs import program
 from .kinds.filter import dropping
@@ -39,7 +40,8 @@ HOOKS: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress"}
 QUEUES: Final = (
     "QDISC_OVERLIMIT", "QDISC_CONGESTED", "CAKE_FLOOD", "FQ_BAND_LIMIT", "FQ_FLOW_LIMIT",
 )  # fmt: skip
-FIELDS: Final = ("filters", "rules", "nic")  # of a drop
+FIELDS: Final = ("filters", "rules", "nic", "rule")  # of a drop
+_SHAPER: Final = "shaper-limits"  # the rule
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 
 
@@ -151,19 +153,28 @@ def _queue(seen: Seen) -> Told:
     """The qdiscs whose drops rise while none below theirs do.
 
     A qdisc with classes counts what its leaves drop as well (net/sched/sch_htb.c, htb_enqueue()).
+    Where none drops any more, the only one that ever did. What a shaper drops its limit explains.
     """
     nics = seen.drop.nics.split(", ")
-    rising = {entry.now: rate for entry in seen.host.frame.tables.get("qdiscs", ())
-              if entry.now.interface in nics and (rate := entry.rate("drops"))}  # fmt: skip
+    queues = [entry for entry in seen.host.frame.tables.get("qdiscs", ())
+              if entry.now.interface in nics and entry.now.drops]  # fmt: skip
+    rates = {entry.now: entry.rate("drops") or 0.0 for entry in queues}
+    rising = {row: rate for row, rate in rates.items() if rate} or rates
     above = {(row.interface, f"{row.parent.partition(':')[0] or 0}:") for row in rising}
-    leaves = Counter[str]()
+    leaves, shapes = Counter[str](), list[bool]()
     for row, rate in rising.items():
         alone = row.handle == "0:" and not row.root  # a leaf that mq made
         if alone or (row.interface, row.handle) not in above:
             under, most_of = f", parent {row.parent}", f", limit {row.room}"
             name = f"{row.kind} {row.handle} of {row.interface}"
-            leaves[name + under * (not row.root) + most_of * bool(row.room)] += ceil(rate)
-    return {"qdisc": most(leaves)} if leaves else NOT
+            speed = f", {scaled(row.rate, 'b/s')}" if row.rate else ""
+            name += under * (not row.root) + most_of * bool(row.room) + speed
+            leaves[name] += ceil(rate)
+            shapes.append(bool(row.rate))
+    if not any(leaves.values()) and len(leaves) > 1:  # none drops just now: any may have
+        return NOT
+    told = {"qdisc": most(leaves)} if leaves else NOT
+    return {**told, "rule": _SHAPER} if leaves and all(shapes) else told
 
 
 def _dead(seen: Seen) -> Told:
