@@ -77,3 +77,19 @@ def test_both_connections_of_a_proxy_may_lead_to_one_host() -> None:
     more = {"notsent": 90_000, "remote": "10.0.0.2"}
     found = flow(limits(lambda s: relayed(s, one, RECEIVES, UNREAD, {"bytes_acked": 1.2e8}, more)))
     assert (found.stage.stage, found.direction) == ("relay", "rx")
+
+
+def test_what_limits_the_connection_for_which_a_relay_waits_is_told() -> None:
+    """A proxy whose other client or server reads late, or whose backend is behind a shaper."""
+    one = row("sendto", "output", "socket:[99]")
+
+    def tables(s: float) -> Tables:
+        later = {"notsent": 90_000, "rwnd_limited": int(s * 9e5), "busy_time": int(s * 1e6)}
+        return relayed(s, one, RECEIVES, UNREAD, {"bytes_acked": 1.2e8}, later)
+
+    found = flow(limits(tables))
+    assert found.stage.stage == "relay"
+    assert "10.0.0.9:80; that connection is limited by the peer: the peer's window" in (
+        found.stage.because
+    )
+    assert found.ladder[0] == found.stage

@@ -44,6 +44,7 @@ class Reading:
     )  # fmt: skip
     piece: float | None = maybe("data that passes at a time, at most", "bytes")
     cause: str = gauge("the measurement without the rate of losses that it has", default="")
+    other: str = gauge("of a relay: the connection for which it waits", default="")
 
 
 @dataclass(frozen=True, slots=True)

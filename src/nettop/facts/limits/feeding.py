@@ -15,6 +15,7 @@ from typing import Final
 from ...terms import units
 from ...terms.dataclass import dataclass
 from ..flow_words import end
+from ..flow_words import name as flow_name
 from ..kinds.flow import Flow
 from . import Interval, sampled, waiting
 from .looks import Look
@@ -58,6 +59,7 @@ class Cause:
     thread: int | None = None
     how: str = ""  # a device is used
     joint: tuple[str, ...] = ()
+    other: str = ""  # of a relay: the connection for which it waits, LOCAL>REMOTE
     reads: bool = False  # it sleeps in the call that reads the socket: it has nothing to send
 
 
@@ -267,7 +269,7 @@ def _relays(look: Look, name: str, thread: Shares, kind: str) -> Cause | None:
     else:
         why = f"{name} waits {share} of the time for events, and "
         why += f"sends on what {remote} sends" if look.sends else f"{remote} takes no more"
-    return Cause("relay", name, thread.parts[kind], why)
+    return Cause("relay", name, thread.parts[kind], why, other=flow_name(others[0]))
 
 
 def _pair(look: Look, other: Flow) -> bool:

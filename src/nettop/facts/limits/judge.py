@@ -202,6 +202,27 @@ def paired(limits: Sequence[Limit]) -> list[Limit]:
     return out
 
 
+def relayed(limits: Sequence[Limit]) -> list[Limit]:
+    """Limits with, of each relay, what limits the connection for which it waits.
+
+    A proxy passes on what another connection brings or takes: what limits that one is the cause.
+    """
+    flows = {(one.target, one.direction): one for one in limits
+             if one.over == "flow" and one.namespace is None}  # fmt: skip
+    out = []
+    for one in limits:
+        other = flows.get((one.stage.other, "rx" if one.direction == "tx" else "tx"))
+        if other is None or other.stage.kind == "inferred" or other.stage.other:
+            out.append(one)
+            continue
+        words = declared()[other.stage.stage].words
+        why = f"{one.stage.because}; that connection is limited by {words}: {other.stage.because}"
+        first = replace(one.stage, because=why)
+        ladder = tuple(first if step is one.stage else step for step in one.ladder)
+        out.append(replace(one, stage=first, ladder=ladder))
+    return out
+
+
 def _other_end(one: Limit, flows: Mapping[tuple[str, str], Sequence[Limit]]) -> Limit | None:
     """The verdict at the other end of a flow.
 

@@ -17,7 +17,7 @@ from ..kinds.flow import Flow
 from . import Limit, Reading, multipath
 from .following import BINDS
 from .interfaces import Interfaces
-from .judge import judge, paired
+from .judge import judge, paired, relayed
 from .looks import FLOWS, Look, looks, wanting
 from .steady import Steady
 from .window import INTERFACES, Window, mean
@@ -54,7 +54,7 @@ class Ladder:
         self.window.add(frame, facts.nics, load)
         every = [*looks(self.window, facts), *looks_elsewhere(self.window, facts)]
         found = self._judged(sorted(every, key=lambda look: look.over == "nic"))
-        both = paired(found)
+        both = relayed(paired(found))
         flows = [one for one in both if one.over != "nic"]
         flows = list(self.steady.hold(flows, frame.at, frame.wall))
         read = "sockets_tcp" in frame.tables or "sockets_tcp" not in frame.missing

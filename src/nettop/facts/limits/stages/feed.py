@@ -60,4 +60,4 @@ def readings(look: Look) -> Iterator[Reading]:
     for stage in (found.stage, *found.joint):
         capacity = found.capacity if stage == found.stage else None
         yield Reading(stage, "here", found.name, "measured", found.because, found.share, capacity,
-                      held, None, found.thread, found.how)  # fmt: skip
+                      held, None, found.thread, found.how, other=found.other)  # fmt: skip
