@@ -9,12 +9,15 @@ import pytest
 from flow_tables import socket
 
 from nettop.collect import (
+    failed_calls,
     program_states,
     socket_owners,
+    sockets_udp,
     udp_questions,
     waits,
 )
 from nettop.facts.kinds.program import Program, build
+from nettop.frame.fields import altered
 from nettop.frame.rates import Entry, Frame
 
 DNS = "10.0.0.53"
@@ -24,16 +27,22 @@ def thread(call: str, kind: str, tid: int = 9, **known: Any) -> waits.Row:
     return waits.Row(9, tid, 1, "app", "S", call, kind, **known)
 
 
-def facts(*rows: waits.Row, sockets: Any = (), waiters: tuple[int, ...] = ()) -> Program:
+def facts(
+    *rows: waits.Row, sockets: Any = (), waiters: tuple[int, ...] = (), failed: Any = (),
+    udp: Any = (), others: Any = (),
+) -> Program:  # fmt: skip
     """The program app[9], which listens at port 80 and holds the sockets 4 to 6."""
     tcp = [socket(1, state="listen", inode=7, local_port=80), *sockets]
     asked = [udp_questions.Row(DNS, waiting=1, waiters=waiters)] if waiters else []
     frame = Frame(0.0, 0.0, {
         "sockets_tcp": tuple(Entry(one, before=one, seconds=1.0) for one in tcp),
         "program_states": (Entry(program_states.Row(9, "app", "")),),
-        "socket_owners": tuple(Entry(socket_owners.Row(inode, 9, "app")) for inode in (4, 5, 6, 7)),
+        "socket_owners": tuple(Entry(socket_owners.Row(inode, 9, "app")) for inode in (4, 5, 6, 7))
+        + tuple(map(Entry, others)),
         "waits": tuple(map(Entry, rows)),
         "udp_questions": tuple(map(Entry, asked)),
+        "failed_calls": tuple(map(Entry, failed)),
+        "sockets_udp": tuple(Entry(one, before=one, seconds=1.0) for one in udp),
     })  # fmt: skip
     known: Any = SimpleNamespace(more={}, processes=(), flows=(), nics=())
     return next(iter(build(frame, known)))
@@ -72,6 +81,30 @@ def test_an_attempt_to_connect_without_an_answer_holds_a_program(waiting: waits.
         f"waits in {waiting.call}() for an answer of 10.0.0.9:5432 to its attempt to connect"
     )
     assert "`nettop why --to 10.0.0.9:5432` walks the way" in found.cure
+
+
+def test_who_made_a_young_attempt_is_known_by_those_that_ended() -> None:
+    attempt = socket(2, state="syn-sent", inode=99, remote="10.0.0.9", remote_port=5432)
+    assert facts(POLLS, sockets=[attempt]).state == "events"
+    ended = failed_calls.Row("connection", "GIVEN_UP", 9, "here", "10.0.0.9", "5432", "app", 2)
+    found = facts(POLLS, sockets=[attempt], failed=[ended])
+    assert found.does.endswith("10.0.0.9:5432 to its attempt to connect")
+
+
+def test_a_thread_that_reads_a_datagram_socket_waits_for_the_other_end_of_it() -> None:
+    row = sockets_udp.Row(99, "10.0.0.1", 4000, "10.0.0.9", 1812, False, 0, 0, 0, 0)
+    reads = thread("recvfrom", "input", object="socket:[99]")
+    assert facts(reads, udp=[row]).does == "waits in recvfrom() for an answer of 10.0.0.9:1812"
+    assert facts(reads, udp=[altered(row, remote_port=0)]).state == "reads"
+    assert facts(POLLS, udp=[row]).state == "events"  # it may send there only
+
+
+def test_a_program_at_a_unix_socket_that_was_not_looked_at_is_where_to_look() -> None:
+    waiting = thread("recvfrom", "input", object="socket:[98]", feeds=(12,))
+    found = facts(waiting)
+    assert found.cure == "See what holds process 12: `sudo nettop why 12`"
+    found = facts(waiting, others=[socket_owners.Row(98, 12, "db")])
+    assert found.does == "waits in recvfrom() for data of db[12]"
 
 
 def test_the_client_whose_idle_connections_hold_the_threads_is_named() -> None:

@@ -41,8 +41,9 @@ class Programs(NamedTuple):
     shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
     forks: Mapping[int, tuple[str, int]]  # call, and how often
     connections: Mapping[int, Connection]  # by inode
+    names: Mapping[int, str]  # of the processes that hold sockets
     questions: Mapping[int, Question]  # that wait for an answer, by process
-    attempts: Mapping[int, Question]  # connections that are not open yet, by inode
+    asked: Mapping[int, Question]  # of attempts to connect and of datagram sockets, by inode
 
 
 class Question(NamedTuple):
@@ -80,12 +81,13 @@ def programs(frame: Frame) -> Programs:
         if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
             forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
     states = {row.pid: row for row in frame.rows("program_states")}
+    names = {row.pid: row.name for row in frame.rows("socket_owners") if row.pid}
     return Programs(states, slowed, refused, threads, shares, forks, connections(frame, states),
-                    *_questions(frame))  # fmt: skip
+                    names, *_questions(frame))  # fmt: skip
 
 
 def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Question]]:
-    """What waits for a name server by process, and the attempts to connect by inode."""
+    """What waits for a name server or a connection by process, and what each socket may ask."""
     names = {
         pid: Question(
             f"name server {(server := end(row.server, PORT))}",
@@ -94,6 +96,10 @@ def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Quest
         )
         for row in frame.rows("udp_questions") for pid in row.waiters
     }  # fmt: skip
+    opening = {
+        row.inode: (row.remote, str(row.remote_port))
+        for row in frame.rows("sockets_tcp") if row.state == "syn-sent" and row.inode
+    }  # fmt: skip
     attempts = {
         row.inode: Question(
             f"{(to := end(row.remote, row.remote_port))} to its attempt to connect",
@@ -101,8 +107,23 @@ def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Quest
         )
         for row in frame.rows("sockets_tcp") if row.state == "syn-sent" and row.inode
     }  # fmt: skip
-    holders = {row.inode: row.pid for row in frame.rows("socket_owners") if row.inode in attempts}
-    return {pid: attempts[one] for one, pid in holders.items() if pid} | names, attempts
+    attempts |= {
+        row.inode: Question(
+            (to := end(row.remote, row.remote_port)),
+            f"`nettop why --udp --to {to}` walks the way to it",
+        )
+        for row in frame.rows("sockets_udp") if row.remote_port and row.inode
+    }  # fmt: skip
+    ends = {
+        (row.address, row.port): row.pid for row in frame.rows("failed_calls")
+        if row.call == "connection" and row.where == "here"
+    }  # fmt: skip
+    holders = {row.inode: row.pid for row in frame.rows("socket_owners") if row.inode in opening}
+    asked = {
+        pid: attempts[inode] for inode, place in opening.items()
+        if (pid := holders.get(inode) or ends.get(place))
+    }  # fmt: skip
+    return asked | names, attempts
 
 
 def standing(pid: int, known: Programs, seen: tuple[int, ...] = ()) -> Standing:
@@ -172,10 +193,10 @@ def _stands(
         elif one.opened and (one.asked or (one.asked is None and kind == "input")) and kind:
             yield "asks", {"where": where, **_other_end(pid, one, known, seen)}
     for thread in asleep:
-        question = known.attempts.get(_inode(thread.object))
+        question = known.asked.get(_inode(thread.object))
         alone = thread.kind == "events" and thread.ends and not thread.call.startswith(LOOPS)
         reads = thread.kind == "input" and _inode(thread.object) not in known.connections
-        if alone or reads:
+        if question is None and (alone or reads):
             question = known.questions.get(pid)
         if question is not None:
             yield "asks", {"where": f" in {thread.call}()", **question._asdict()}
@@ -287,9 +308,10 @@ def _lock(row: Any, known: Programs) -> str:
 
 
 def _who(pid: int, known: Programs) -> str:
-    """The process with its number, by its name if it was looked at."""
+    """The process with its number, by its name where that is known."""
     told = known.states.get(pid)
-    return f"{told.name}[{pid}]" if told is not None else f"process {pid}"
+    name = told.name if told is not None else known.names.get(pid)
+    return f"{name}[{pid}]" if name else f"process {pid}"
 
 
 def _told(pid: int, known: Programs, seen: tuple[int, ...]) -> Standing:
@@ -311,8 +333,8 @@ def _writer(
                 "idle": there["look"]}  # fmt: skip
     _, does, cure, _ = _told(first, known, (*seen, pid))
     who = _who(first, known)
-    return {"writer": f"{who}, which {does}" if does else who, "idle": cure or IDLE_CLIENTS,
-            "behind": first}  # fmt: skip
+    cure = cure or f"See what holds {who}: `sudo nettop why {first}`"
+    return {"writer": f"{who}, which {does}" if does else who, "idle": cure, "behind": first}
 
 
 def _clients(pid: int, known: Programs) -> str:
