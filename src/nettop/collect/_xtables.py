@@ -23,6 +23,8 @@ _CONNTRACK_AT: Final = 146  # xt_conntrack_mtinfo2 and 3: match_flags, invert_fl
 _STATES: Final = 1  # XT_CONNTRACK_STATE
 _UNTRACKED: Final = 1 << 8  # XT_CONNTRACK_STATE_UNTRACKED; as NF_CT_STATE_UNTRACKED_BIT: 64
 _ADDRESS, _PORT = 1, 2  # NF_NAT_RANGE_MAP_IPS, NF_NAT_RANGE_PROTO_SPECIFIED
+_LOCAL: Final = 1 << 2  # XT_ADDRTYPE_LOCAL: a bit for RTN_LOCAL
+_NOT_TO: Final = 2  # XT_ADDRTYPE_INVERT_DEST
 _NOTRACK: Final = 1  # XT_CT_NOTRACK
 
 
@@ -100,6 +102,18 @@ def _state(states: int, *, inverted: bool) -> Iterator[Words]:
     yield ("cmp", 1, int(not inverted), "00000000")
 
 
+def _address_type(revision: int, info: bytes) -> Iterator[Words]:
+    """Of struct xt_addrtype_info_v1: types of the source and of the destination, flags."""
+    source, to, flags = struct.unpack_from("=HHI", info)
+    if not revision or source or to != _LOCAL or flags & ~_NOT_TO:
+        yield ("match", "addrtype")
+        return
+    yield from (
+        ("fib", 1, 3, 2),
+        ("cmp", 1, int(bool(flags)), (2).to_bytes(4, sys.byteorder).hex()),
+    )
+
+
 def _mark(_: int, info: bytes) -> Iterator[Words]:
     """Of struct xt_mark_mtinfo1: mark, mask, inverted."""
     yield from (("meta", 3, 1), ("bitwise", 1, 1, info[4:8].hex(), "00000000"))
@@ -142,7 +156,8 @@ def _only(*found: Words) -> _Read:
 
 _MATCHES: Final[Mapping[str, _Read]] = {
     "tcp": _transport(11, flags=True), "udp": _transport(8, flags=False),
-    "multiport": _multiport, "conntrack": _conntrack, "mark": _mark, "comment": _only(),
+    "multiport": _multiport, "conntrack": _conntrack, "mark": _mark, "addrtype": _address_type,
+    "comment": _only(),
     "state": lambda _, info: _state(struct.unpack_from("=I", info)[0], inverted=False),
 }  # fmt: skip
 _TARGETS: Final[Mapping[str, _Read]] = {

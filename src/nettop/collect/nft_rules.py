@@ -44,6 +44,7 @@ _KNOWN: Final[dict[str, codec.Table]] = {
     "queue": {1: Field("number", _RAW), 2: Field("many", _RAW), 3: Field("flags", _RAW)},
     "nat": {1: Field("kind", _RAW), 3: Field("address", _RAW), 5: Field("port", _RAW)},
     "redir": {1: Field("port", _RAW)},
+    "fib": {1: Field("register", _RAW), 2: Field("result", _RAW), 3: Field("flags", _RAW)},
     "quota": nftables.QUOTA,
 }  # fmt: skip
 

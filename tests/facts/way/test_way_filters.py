@@ -6,19 +6,16 @@ from typing import Any
 
 import pytest
 from folded import folded
+from way_filters import ACCEPT, DROP, PORT80, ruled
 from way_tables import FAR, NEAR, frame, switches, went
 
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
-from nettop.collect.nft_sets import Row as Set
 from nettop.collect.nftables import Row as Nftables
-from nettop.collect.program_queues import Row as Queue
 from nettop.collect.xfrm_policies import Row as Policy
 from nettop.facts.way import HIDDEN
 
-DROP, ACCEPT = ("immediate", 0, "0:"), ("immediate", 0, "1:")
-PORT80 = (("payload", 1, 2, 2, 2), ("cmp", 1, 0, "0050"))
 TO = (("payload", 1, 1, 16, 4), ("cmp", 1, 0, "0a000002"))
 ESTABLISHED = (("ct", 0, 1), ("bitwise", 1, 1, "06000000", "00000000"), ("cmp", 1, 1, "00000000"))
 TCP = (("meta", 16, 1), ("cmp", 1, 0, "06"))
@@ -26,17 +23,6 @@ OUT_A0 = (("meta", 7, 1), ("cmp", 1, 0, b"a0".hex() + "00" * 14))
 ARRIVES_B0 = (("meta", 6, 1), ("cmp", 1, 0, b"b0".hex() + "00" * 14))
 SET = (("payload", 1, 1, 16, 4), ("lookup",))
 ALL = ("output", "input", "forward")
-
-
-def ruled(
-    *does: tuple[Any, ...], hook: str = "output", drops: bool = False, more: Any = (),
-    **tables: Any,
-) -> Any:  # fmt: skip
-    """A frame with one base chain `c` of these rules, each a tuple of expressions."""
-    rules = [Rule("inet", "t", "c", number, one) for number, one in enumerate(does, 2)]
-    on = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
-    hooks = [Hook("inet", "t", "c", hook, 0, "filter", drops)]
-    return frame(nft_hooks=hooks, nft_rules=[*rules, *more], interface_sysctls=on, **tables)
 
 
 @folded(
@@ -299,93 +285,3 @@ def test_a_set_may_leave_them_untracked() -> None:
     hidden = went(FAR, untracked(hook="output", rule=(*SET, ("notrack",))), port=53).of(HIDDEN)
     assert any("whether rule of handle 5 in chain early (hook output, ip raw) leaves" in one.saw
                for one in hidden)  # fmt: skip
-
-
-LOOKED = (("payload", 1, 2, 2, 2), ("lookup", "open", 1, 0))
-NOT_IN = (("payload", 1, 2, 2, 2), ("lookup", "open", 1, 1))
-MAPPED = (("payload", 1, 2, 2, 2), ("lookup", "open", 1, 0, 0))
-STATES = (("ct", 0, 1), ("lookup", "open", 1, 0, 0))
-WEB = ("0050", "005a")  # ports 80 to 90
-
-
-@folded(("rule", "elements", "drops", "stops"), [
-    ((*LOOKED, DROP), [(*WEB, "")], False, True),
-    ((*LOOKED, DROP), [("0051", "005a", "")], False, False),
-    ((*LOOKED, DROP), [], False, False),
-    ((*NOT_IN, DROP), [(*WEB, "")], False, False),
-    ((*NOT_IN, DROP), [], False, True),
-    ((*LOOKED, ACCEPT), [(*WEB, "")], True, False),
-    ((*LOOKED, ACCEPT), [("0016", "0016", "")], True, True),
-    (MAPPED, [(*WEB, "0:")], False, True),
-    (MAPPED, [(*WEB, "1:")], True, False),
-    (MAPPED, [("0016", "0016", "1:")], True, True),
-    (MAPPED, [(*WEB, "-3:d")], False, True),  # to a chain that drops
-    (MAPPED, [(*WEB, "-3:other")], False, False),
-    (STATES, [("08000000", "08000000", "0:")], False, True),  # ct state vmap
-    (STATES, [("02000000", "02000000", "0:")], False, False),
-])  # fmt: skip
-def test_a_set_that_a_rule_looks_up_decides(
-    rule: tuple[Any, ...], elements: list[Any], *, drops: bool, stops: bool
-) -> None:
-    known = [Set("inet", "t", "open", tuple(elements)), Set("inet", "u", "open", ((*WEB, "0:"),))]
-    chain = [Rule("inet", "t", "d", 9, (DROP,))]
-    way = went(FAR, ruled(rule, drops=drops, more=chain, nft_sets=known), port=80)
-    assert (way.decider is not None, way.of(HIDDEN)[1:]) == (stops, ())
-
-
-def test_a_set_that_is_not_read_decides_nothing() -> None:
-    for rule in ((*LOOKED, DROP), MAPPED):
-        way = went(FAR, ruled(rule), port=80)
-        assert way.decider is None
-        assert any("drops these packets" in one.saw for one in way.of(HIDDEN))
-    rest = [Set("inet", "t", "open", (), "0:")]
-    assert went(FAR, ruled(MAPPED, nft_sets=rest), port=80).decider is not None
-
-
-@folded(("rule", "stops"), [
-    ((("payload", 1, 2, 2, 2), ("range", 1, 0, *WEB), DROP), True),
-    ((("payload", 1, 2, 2, 2), ("range", 1, 1, *WEB), DROP), False),
-    ((("payload", 1, 2, 2, 2), ("range", 1, 0, "0016", "0016", *WEB), DROP), True),
-    ((("payload", 1, 2, 2, 2), ("cmp", 1, 5, "0050"), ("cmp", 1, 3, "005a"), DROP), True),
-    ((("payload", 1, 2, 2, 2), ("cmp", 1, 4, "0050"), DROP), False),
-    ((("payload", 1, 2, 2, 2), ("cmp", 1, 2, "0050"), DROP), False),
-    ((("payload", 1, 1, 16, 4), ("payload", 9, 2, 2, 2), ("lookup", "both", 1, 0), DROP), True),
-    ((("payload", 1, 1, 16, 4), ("ct", 5, 9), ("lookup", "both", 1, 0), DROP), False),
-])  # fmt: skip
-def test_intervals_orders_and_several_fields(rule: tuple[Any, ...], *, stops: bool) -> None:
-    both = Set("inet", "t", "both", (("0a000002" + "00500000",) * 2 + ("",),))
-    way = went(FAR, ruled(rule, nft_sets=[both]), port=80)
-    assert (way.decider is not None) is stops
-
-
-@folded(("queue", "rows", "outcome"), [
-    (("queue", 3, 1, 0), [], "stops"),
-    (("queue", 3, 1, 0), [("nfqueue", 4)], "stops"),
-    (("queue", 3, 2, 0), [("nfqueue", 4)], "hidden"),
-    (("queue", 3, 1, 0), [("nfqueue", 3)], "hidden"),
-    (("queue", 3, 1, 0), [("route", 3)], "stops"),
-    (("queue", 3, 1, 1), [], "hidden"),  # bypass
-    (("queue", "?"), [], "hidden"),  # scrubbed
-])  # fmt: skip
-def test_a_queue_that_no_program_reads_drops(
-    queue: tuple[Any, ...], rows: list[tuple[str, int]], outcome: str
-) -> None:
-    read = [Queue(kind, number, 1, 0) for kind, number in rows]
-    way = went(FAR, ruled((*PORT80, queue), program_queues=read), port=80)
-    (step,) = [one for one in way.steps if "NFQUEUE" in one.saw]
-    assert step.outcome == outcome
-    assert went(FAR, ruled((*PORT80, queue), program_queues=read), port=81).decider is None
-
-
-def test_a_queue_in_a_chain_that_another_leads_to_drops_too() -> None:
-    leads = (("immediate", 0, "-3:d"),)
-    chain = [Rule("inet", "t", "d", 9, (*PORT80, ("queue", 3, 1, 0)))]
-    decider = went(FAR, ruled(leads, more=chain, program_queues=[]), port=80).decider
-    assert decider is not None
-    assert decider.saw == (
-        "rule of handle 9 in chain d (hook output, inet t) hands packets to NFQUEUE 3, which no "
-        "program reads, so they are dropped"
-    )
-    assert decider.change == (
-        "start the program that reads NFQUEUE 3, or nft delete rule inet t d handle 9"
-    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...terms import units
 from ...terms.dataclass import dataclass
+from .host import address
 from .packet import MAY_DROP, NEW, NO_SETS, OVER, UNTRACKED, Packet
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ def passed(
     the packet untracked for sure is among them; it counts before tracking only (nft_ct.c).
     `without`: rules that are deleted before.
     """
+    if not (host.unread("addresses") or address(packet.to).is_multicast):
+        packet = replace(packet, local=host.local(packet.to))
     rules: dict[Place, list[RuleRow]] = {}
     for rule in host.frame.rows("nft_rules"):
         if rule not in without:

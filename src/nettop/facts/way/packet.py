@@ -1,6 +1,6 @@
 """One packet before rules of nf_tables: what each expression sees of it, where that is known.
 
-net/netfilter/nft_{meta,payload,ct,cmp,bitwise,range,lookup}.c. A rule matches (True), does not
+net/netfilter/nft_{meta,payload,ct,cmp,bitwise,range,lookup,fib}.c. A rule matches (True), does not
 (False), or depends on what is not known here (None).
 """
 
@@ -27,6 +27,7 @@ _STATE: Final = 0  # NFT_CT_STATE
 # discovery), what fits no connection and opens none
 NEW, ESTABLISHED, UNTRACKED, INVALID = 8, 2, 64, 1
 # what lets a packet pass by without a change that matters here
+_TYPE, _TO = 3, 2  # NFT_FIB_RESULT_ADDRTYPE, NFTA_FIB_F_DADDR
 SYN: Final = 2  # the flags of the first segment: TCPHDR_SYN
 OVER: Final = 1  # NFT_QUOTA_F_INV: it matches once the quota is used up
 _ENDS: Final = frozenset(("immediate", "queue", "reject", "nat", "redir", "masq"))  # of a rule
@@ -57,6 +58,7 @@ class Packet:
     mark: int | None = None
     state: int = NEW
     kind: int = 0  # type of ICMPv6, operation of ARP
+    local: bool | None = None  # whether the destination is of this host
 
     def matches(self, does: tuple[Words, ...], sets: Mapping[str, SetRow] = NO_SETS) -> Match:
         """Whether the expressions match, with the verdict that a map has for the packet.
@@ -99,6 +101,10 @@ class Packet:
             case "bitwise", [int(first), int(register), str(mask), str(xor)]:
                 value = memory.value(first, len(mask) // 2)
                 memory.load(register, _masked(value, mask, xor))
+            case "fib", [int(register), int(result), int(flags)]:
+                known = (result, flags) == (_TYPE, _TO) and self.local is not None
+                kind = 2 if self.local else 1  # RTN_LOCAL, RTN_UNICAST
+                memory.load(register, kind.to_bytes(4, sys.byteorder) if known else None)
             case "immediate", [int(register), str(data)] if register and ":" not in data:
                 memory.load(register, bytes.fromhex(data))
             case _:
