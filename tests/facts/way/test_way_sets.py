@@ -6,8 +6,9 @@ from typing import Any
 
 from folded import folded
 from way_filters import ACCEPT, DROP, PORT80, ruled
-from way_tables import FAR, NEAR, went
+from way_tables import FAR, NEAR, frame, switches, went
 
+from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.nft_sets import Row as Set
 from nettop.collect.program_queues import Row as Queue
@@ -118,3 +119,24 @@ def test_an_address_of_this_host_is_known(
     way = went(to, seen, port=80, origin="10.1.0.9", arrives=arrives)
     assert (way.decider is not None and "rule of handle 2" in way.decider.saw) is bool(stops)
     assert any("drops these packets" in one.saw for one in way.of(HIDDEN)) is (stops is None)
+
+
+PORTS = (("payload", 1, 2, 2, 2), ("lookup", "to", 1, 1, 0))
+
+
+@folded(("data", "nat", "saw"), [
+    ("0a010002" + "1f90", ("nat", 1, 1, 9), "sends these packets to 10.1.0.2:8080"),
+    ("0a010002", ("nat", 1, 1), "sends these packets to 10.1.0.2:80"),
+    ("1f90", ("redir", 1), "sends these packets to 10.0.0.1:8080"),
+])  # fmt: skip
+def test_a_map_says_where_packets_are_sent(data: str, nat: tuple[Any, ...], saw: str) -> None:
+    hooks = [Hook("ip", "t", "c", "prerouting", -100, "nat", drops=False)]
+    rules = [Rule("ip", "t", "c", 2, (*PORTS, nat))]
+    known = [Set("ip", "t", "to", ((*WEB[:1], *WEB[:1], data),))]
+    on = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
+    for sets, sent in ((known, True), ([], False)):
+        seen = frame(nft_hooks=hooks, nft_rules=rules, nft_sets=sets, interface_sysctls=on)
+        way = went(NEAR, seen, port=80, origin="10.0.0.9", arrives="a0")
+        assert any(saw in one.saw for one in way.steps) is sent
+        changes = "changes the addresses of these packets"
+        assert any(changes in one.saw for one in way.of(HIDDEN)) is not sent

@@ -144,6 +144,7 @@ class End:
     verdict: str
     rule: RuleRow | None = None
     sure: bool = True
+    data: str = ""  # of a map that a translation looks up, hexadecimal
 
     def drops(self, chain: HookRow) -> str:
         """The rule or the policy that drops for sure; empty: neither."""
@@ -204,7 +205,7 @@ def _run(seen: _Seen, at: Place, depth: int = 0) -> End:
     """Pass a chain; what rules may do is added to the doubts."""
     sure, doubts = True, seen.doubts
     for rule in seen.rules.get(at, ()):
-        matches, mapped = seen.packet.matches(rule.does, seen.sets)
+        matches, mapped, data = seen.packet.matches(rule.does, seen.sets)
         if matches is False:
             continue
         verdict, target = _coded(mapped) if mapped else _verdict(rule)
@@ -220,7 +221,7 @@ def _run(seen: _Seen, at: Place, depth: int = 0) -> End:
         if verdict in ("drop", "accept", "return") and certain:
             return End("" if verdict == "return" else verdict, rule)
         if certain and (verdict == "masq" or (verdict == "nat" and _understood(rule))):
-            return End("nat", rule)
+            return End("nat", rule, data=data)
         if certain and verdict == "queue":
             return End(verdict, rule)
         if verdict in ("drop", "nat", "queue"):

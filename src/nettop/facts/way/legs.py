@@ -247,7 +247,7 @@ def translation(host: Host, hook: str, packet: Packet) -> Translation | None:
     for chain, ended, _ in passed(host, hook, (family, "inet"), packet):
         if ended.verdict != "nat" or ended.rule is None:
             continue
-        found = _destination(host, ended.rule, packet)
+        found = _destination(host, ended.rule, ended.data, packet)
         if found is not None:
             who = named(ended.rule, chain)
             return Translation(*found, who, shown(chain))
@@ -283,15 +283,21 @@ def before(host: Host, flow: Flow) -> Flow:
     return flow
 
 
-def _destination(host: Host, rule: RuleRow, packet: Packet) -> tuple[str, int] | None:
-    """Address and port; None: the rule changes the source, or keeps the destination."""
+def _destination(
+    host: Host, rule: RuleRow, data: str, packet: Packet
+) -> tuple[str, int] | None:  # fmt: skip
+    """Address and port; None: the rule changes the source, or keeps the destination.
+
+    `data`: of a map, an address, a port or both, each of whole registers.
+    """
     values = [str(words[2]) for words in rule.does if words[0] == "immediate" and len(words) > 2]
+    size = 2 * len(address(packet.to).packed)
+    values += [part for part in (data[:size], data[size : size + _PORT]) if part]
     port = next((int(raw, 16) for raw in values if len(raw) == _PORT), 0)
     for name, *words in rule.does:
         if name == "redir":
             return _own(host, packet), port
         if name == "nat" and words and words[0] == _DESTINATION:
-            size = 2 * len(address(packet.to).packed)
             raw = next((raw for raw in values if len(raw) == size), "")
             to = str(ip_address(bytes.fromhex(raw))) if raw else packet.to
             return to, port

@@ -38,10 +38,11 @@ NO_SETS: Final[Mapping[str, SetRow]] = {}
 
 
 class Match(NamedTuple):
-    """Whether a rule matches; and the verdict that a map has for the packet, as CODE:CHAIN."""
+    """Whether a rule matches, and what a map has for it: a verdict (CODE:CHAIN), or data."""
 
     said: bool | None
-    verdict: str
+    verdict: str = ""
+    data: str = ""  # hexadecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Packet:
         """
         memory = _Memory()
         known: bool | None = True
-        verdict = ""
+        verdict = data = ""
         for name, *values in does:
             said: bool | None = True
             match name, values:
@@ -78,15 +79,16 @@ class Packet:
                     value = memory.value(register, len(first) // 2)
                     said = _ranged(value, [first, *map(str, others)], inverted=bool(by))
                 case "lookup", [str(one), int(register), *rest] if rest:
-                    said, verdict = _looked_up(memory, sets.get(one), register, rest)
+                    said, has = _looked_up(memory, sets.get(one), register, rest)
+                    verdict, data = (has, data) if rest[0] == 0 and rest[1:] else (verdict, has)
                 case "quota", [int(size), int(flags), int(used)]:  # nft_quota_do_eval()
                     said = (used >= size) is bool(flags & OVER)
                 case _ if not self._loads(memory, name, values) and name not in _ENDS:
                     said = True if name in _HARMLESS else None
             if said is False:
-                return Match(said, "")
+                return Match(said)
             known = known if said else None
-        return Match(known, verdict)
+        return Match(known, verdict, data)
 
     def _loads(self, memory: _Memory, name: str | int, values: list[str | int]) -> bool:
         """Whether the expression writes a register, and so tests nothing."""
@@ -196,7 +198,7 @@ def _slot(register: int) -> int:
 def _looked_up(
     memory: _Memory, row: SetRow | None, register: int, rest: list[str | int]
 ) -> tuple[bool | None, str]:  # fmt: skip
-    """Whether a set has the value, and what a map of verdicts has for it.
+    """Whether a set has the value, and what a map has for it.
 
     `rest`: the register to which a map writes, and flags: a set that must not have it.
     """
@@ -216,7 +218,7 @@ def _looked_up(
     has = has if has is not None else row.rest or None
     if to and has is not None and not verdicts:
         memory.load(int(to[0]), bytes.fromhex(has))
-    return (has is not None) is not bool(flags), has or "" if verdicts else ""
+    return (has is not None) is not bool(flags), has or ""
 
 
 def _ends(verdict: str) -> bool:
