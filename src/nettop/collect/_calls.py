@@ -22,9 +22,10 @@ class Call(NamedTuple):
     uses: int | None = None  # the argument with the descriptor
     writes: int | None = None  # the argument with the descriptor to which it writes, of two
     ends: int | None = None  # the argument with the time after which it ends
+    many: int | None = None  # the argument with the number of descriptors
 
 
-# kind: NAME[:DESCRIPTOR[:WRITES]][@TIME]=x86-64/ARM; `-`: it has none
+# kind: NAME[:DESCRIPTOR[:WRITES]][@TIME[*NUMBER OF DESCRIPTORS]]=x86-64/ARM; `-`: it has none
 _TABLE: Final = {
     "input": "read:0=0/63 pread64:0=17/67 readv:0=19/65 preadv:0=295/69 preadv2:0=327/286 "
              "recvfrom:0=45/207 recvmsg:0=47/212 recvmmsg:0=299/243 getdents64:0=217/61",
@@ -37,7 +38,8 @@ _TABLE: Final = {
             "semtimedop=220/192",
     "opens": "connect:0=42/203",
     "timer": "nanosleep=35/101 clock_nanosleep=230/115",
-    "events": "poll@2=7/- ppoll@2=271/73 select@4=23/- pselect6@4=270/72 epoll_wait@3=232/- "
+    "events": "poll@2*1=7/- ppoll@2*1=271/73 select@4*0=23/- pselect6@4*0=270/72 "
+              "epoll_wait@3=232/- "
               "epoll_pwait@3=281/22 epoll_pwait2@3=441/441 io_getevents@4=208/4 "
               "io_pgetevents@4=333/292 io_uring_enter=426/426",
     "child": "wait4=61/260 waitid=247/95",
@@ -50,12 +52,13 @@ def _calls(place: int) -> Mapping[int, Call]:
         for word in words.split():
             told, _, numbers = word.partition("=")
             number = numbers.split("/")[place]
+            told, _, many = told.partition("*")
             told, _, ends = told.partition("@")
             name, *at = told.split(":")
             if number != "-":
                 found[int(number)] = Call(
                     name, kind, int(at[0]) if at else None, int(at[1]) if len(at) > 1 else None,
-                    int(ends) if ends else None,
+                    int(ends) if ends else None, int(many) if many else None,
                 )  # fmt: skip
     return found
 

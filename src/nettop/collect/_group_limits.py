@@ -36,15 +36,13 @@ def frozen(source: Source, groups: str, pid: str, tid: str, state: str) -> str:
 def throttle(source: Source, groups: str, device: str, way: str) -> str:
     """The limit of a cgroup on a device: its file and the limit; empty: there is none.
 
-    `way` is read or write. Limits are those of a disk, the file may be on a partition: both have
-    the same major number.
+    `way` is read or write. Limits are those of a disk, the file may be on a partition of it.
     """
-    major = device.partition(":")[0]
     for file, line in _throttles(source, groups, way) if device else ():
         limited, _, most = line.partition(" ")
-        if limited.partition(":")[0] != major:
-            continue
         name = _block(source, limited)
+        if limited != device and not _part(source, device, limited, name):
+            continue
         on = f"{name} ({limited})" if name else limited
         unit = "" if "=" in most else " bytes/s" if "_bps_" in file else " requests/s"
         return f"{file} allows {' '.join(_allowed(most, way))}{unit} on {on}"
@@ -52,13 +50,17 @@ def throttle(source: Source, groups: str, device: str, way: str) -> str:
 
 
 def _throttles(source: Source, groups: str, way: str) -> Iterator[tuple[str, str]]:
-    """The lines `MAJOR:MINOR LIMIT` of the files of the cgroup and those above it."""
+    """The lines `MAJOR:MINOR LIMIT` of the files of the cgroup and those above it.
+
+    Of v1 the root has limits as well: they hold for the programs in none of its groups.
+    """
     group = threads.cgroup(groups, "blkio") or ""
     names = [f"blkio.throttle.{way}_{unit}_device" for unit in ("bps", "iops")]
+    top = [f"{group.rpartition(':')[0]}:"] if group.endswith(":/") else []
     if ":" not in group:
         group, names = threads.cgroup(groups, "io") or "", ["io.max"]
     roots = throttling.roots_of(source) if group else ()
-    for above in throttling.ancestors(group):
+    for above in throttling.ancestors(group) or top:
         for folder in throttling.folders(roots, above):
             for name in names:
                 text = _sysfs.word(source, f"{folder}/{name}") or ""
@@ -74,6 +76,20 @@ def _allowed(most: str, way: str) -> list[str]:
         word for word in most.split()
         if word.isdecimal() or (word.startswith(way[0]) and not word.endswith("=max"))
     ]  # fmt: skip
+
+
+def _part(source: Source, device: str, disk: str, name: str) -> bool:
+    """Whether a device is a partition of a disk: then both have the same major number.
+
+    The folder of a partition is in that of its disk; without these the number decides.
+    """
+    if device.partition(":")[0] != disk.partition(":")[0]:
+        return False
+    try:
+        place = source.link(f"/sys/dev/block/{device}")
+    except OSError:
+        return True
+    return not name or place.split("/")[-2:-1] == [name]
 
 
 def _block(source: Source, device: str) -> str:

@@ -13,12 +13,9 @@ needs the rights of ptrace(2). Other programs join those of `threads`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from itertools import islice
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
-from ..files.bounds import count
 from ..frame.fields import altered, counter, gauge, label, light, maybe
 from ..frame.rates import Partly
 from ..host.source import Source
@@ -33,9 +30,9 @@ from . import (
     _sysfs,
     processes,
     socket_owners,
-    sockets_unix,
     threads,
 )
+from ._descriptors import File, Host, Known
 from ._table import Memory, Table, recall
 
 TABLE: Final = Table(every=0.45, optional=True, memory=threads.TABLE.memory)
@@ -43,14 +40,7 @@ TABLE: Final = Table(every=0.45, optional=True, memory=threads.TABLE.memory)
 PROCESSES: Final = 16  # that are looked at
 FEW: Final = 4  # behind a process: they are looked at next; more, as of a shell, come last
 THREADS: Final = 32  # of a process
-MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
-PIPES: Final = 8  # of a process that waits for events
-NAMED: Final = 4_000  # descriptors that are followed to find the other ends of a named pipe
 FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
-_FUSE: Final = "/dev/fuse"
-_PIPE: Final = "pipe_"  # in the name of the function: pipe_read, anon_pipe_write
-_ACCESS: Final = 0o3  # O_ACCMODE
-_WRITES: Final = 0o1  # O_WRONLY
 _COMPAT: Final = 1 << 32  # a stack below: a 32-bit program, whose calls have other numbers
 _NEVER: Final = (0, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
 
@@ -75,6 +65,7 @@ class Row:
     filesystem: str = gauge("type of file system of that file", default="")
     device: str = gauge("device of that file, MAJOR:MINOR", default="")
     direct: bool = gauge("the file is read and written past the page cache", default=False)
+    synced: bool = gauge("each write to the file waits for the device (O_DSYNC)", default=False)
     throttled: str = gauge("limit of a cgroup on that device, with its file", default="")
     mapped: str = gauge(
         "largest file of data that is mapped, if it waits for a device in no file", default=""
@@ -92,30 +83,6 @@ class Row:
         default=None,
     )  # fmt: skip
     memory: str = gauge("limit of the memory of its cgroup, with its file", default="")
-
-
-class _File(NamedTuple):
-    """What does not change while a descriptor is open."""
-
-    target: str
-    writes: bool = False
-    reads: bool = True
-    filesystem: str = ""
-    device: str = ""
-    direct: bool = False
-    inode: str = ""  # of a file: since Linux 5.14
-
-
-@dataclass
-class Known:
-    """What the last readings found."""
-
-    machine: str | None = None  # its architecture
-    files: dict[tuple[str, str], _File] = field(default_factory=dict)  # by process and descriptor
-    turn: int = -1  # of `socket_owners`, when its pipes were listed
-    # of each pipe or socket, by its name; a named pipe once its reader sleeps
-    holders: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    peers: Mapping[int, int] | None = None  # of Unix sockets; None: not asked
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -139,7 +106,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
             for what, inodes in (("pipe", process.pipes), ("socket", process.inodes)):
                 for number, inode in inodes.items():
                     known.holders.setdefault(f"{what}:[{inode}]", []).append((holder, number))
-    host = _Host(source, known, owners, [])
+    host = Host(source, known, owners, [])
     rows, seen = list[Row](), set[int]()
     waiting: deque[int] = deque(moving.rounds)
     while waiting and len(seen) < PROCESSES:
@@ -161,136 +128,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     return Partly(rows, f"what {whose} for: {host.refused[0]}")
 
 
-class _Host(NamedTuple):
-    source: Source
-    known: Known
-    owners: socket_owners.Known
-    refused: list[str]  # why calls could not be read
-
-    def file(self, pid: str, number: str) -> _File | None:
-        """What a descriptor leads to; None if it is closed, or may not be read."""
-        target = self._target(pid, number)
-        if target is None:
-            return None
-        old = self.known.files.get((pid, number))
-        if old is None or old.target != target:
-            old = self.known.files[pid, number] = self._opened(pid, number, target)
-        return old
-
-    def _opened(self, pid: str, number: str, target: str) -> _File:
-        words = _lines.named(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
-        try:
-            flags = int(words.get("flags", "0"), 8)
-        except ValueError:
-            flags = 0
-        access = flags & _ACCESS
-        filesystem = device = ""
-        if target.startswith("/dev/"):  # a block device has the number of the device itself
-            name = target.removeprefix("/dev/").replace("/", "!")
-            device = _sysfs.word(self.source, f"/sys/class/block/{name}/dev") or ""
-        if target.startswith("/"):
-            mounts = _sysfs.word(self.source, f"/proc/{pid}/mountinfo") or ""
-            for line in mounts.splitlines():
-                parts = line.split()
-                if "-" in parts[3:-1] and parts[0] == words.get("mnt_id"):
-                    at = parts.index("-", 3)
-                    filesystem, device = parts[at + 1], device or parts[2]
-        return _File(target, access > 0, access != _WRITES, filesystem, device,
-                     bool(flags & _calls.DIRECT.get(self.known.machine or "", 0)),
-                     words.get("ino", ""))  # fmt: skip
-
-    def at(self, pid: str, files: Iterable[_File], *, writes: bool) -> tuple[int, ...]:
-        """The other processes that write into these pipes and Unix sockets, or read them."""
-        found = dict[int, None]()
-        for mine in files:
-            name = mine.target
-            if name.startswith("socket:"):
-                name = f"socket:[{self.peers().get(_inode(name), -1)}]"
-            elif not (mine.reads if writes else mine.writes):
-                continue
-            for other, number in self.known.holders.get(name, ()):
-                file = self.file(other, number) if other != pid else None
-                if file is None or (name == mine.target and file.inode != mine.inode):
-                    continue  # of another file of that name
-                if file.writes if writes else file.reads:
-                    found[int(other)] = None
-        return tuple(found)
-
-    def sleeps_at_pipe(self, pid: str, tid: str, path: str) -> bool:
-        """Whether a thread sleeps at a named pipe; then those that have it open are looked for."""
-        place = _sysfs.word(self.source, f"/proc/{pid}/task/{tid}/wchan") or ""
-        if _PIPE not in place:
-            return False
-        self.opened(f"pipe:{path}", path)
-        return True
-
-    def opened(self, name: str, path: str) -> list[tuple[str, str]]:
-        """The processes that have this file open, with its number there; remembered by `name`."""
-        if name not in self.known.holders:
-            others = (
-                (holder, number)
-                for holder, process in self.owners.held.items() for number in process.names
-                if number not in process.pipes and number not in process.inodes
-            )  # fmt: skip
-            self.known.holders[name] = [
-                (holder, number) for holder, number in islice(others, NAMED)
-                if self._target(holder, number) == path
-            ]  # fmt: skip
-        return self.known.holders[name]
-
-    def servers(self, file: _File) -> tuple[int, ...]:
-        """The program that serves the file system of a file (FUSE); none if it is not certain.
-
-        Its connection has the minor number of the mount (fuse_dev_show_fdinfo() in fs/fuse/dev.c).
-        Without that, of older kernels, it is the only program with /dev/fuse open.
-        """
-        if not file.filesystem.startswith("fuse"):
-            return ()
-        found = dict[str, str | None]()
-        for pid, number in self.opened(_FUSE, _FUSE):
-            words = _lines.named(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
-            found[pid] = words.get("fuse_connection", found.get(pid))
-        told = [pid for pid, one in found.items() if one == file.device.rpartition(":")[2]]
-        alone = len(found) == 1 and None in found.values()
-        return tuple(map(int, told or (found if alone else ())))
-
-    def _target(self, pid: str, number: str) -> str | None:
-        """Where a descriptor leads; None if it is closed, or may not be read."""
-        try:
-            return self.source.link(f"/proc/{pid}/fd/{number}")
-        except OSError:
-            return None
-
-    def streams(self, pid: str) -> list[_File]:
-        """The pipes and sockets of a process."""
-        process = self.owners.held.get(pid)
-        if process is None:
-            return []
-        numbers = [
-            number
-            for known in (process.pipes, process.inodes)
-            for number in [*known][:PIPES]
-            if number != MESSAGES
-        ]
-        return [file for number in numbers if (file := self.file(pid, number)) is not None]
-
-    def peers(self) -> Mapping[int, int]:
-        """The inode at the other end of each Unix socket, as of the last list of descriptors."""
-        if self.known.peers is None:
-            try:
-                self.known.peers = sockets_unix.peers(self.source)
-            except (OSError, ValueError):  # no module unix_diag
-                self.known.peers = {}
-        return self.known.peers
-
-
-def _inode(target: str) -> int:
-    """The inode of `socket:[INODE]`; -1 of another form."""
-    number = target.partition(":")[2][1:-1]
-    return count(number) if number.isdecimal() else -1
-
-
-def _process(host: _Host, number: int) -> list[Row]:
+def _process(host: Host, number: int) -> list[Row]:
     pid, source = str(number), host.source
     rows = []
     groups = _sysfs.word(source, f"/proc/{pid}/cgroup") or "" if source.batches is None else ""
@@ -305,7 +143,7 @@ def _process(host: _Host, number: int) -> list[Row]:
         row = _waits(host, pid, tid, Row(number, stat.tid, stat.started, stat.name, stat.state))
         if frozen and row.state in "SD":
             row = altered(row, frozen=frozen)
-        elif row.state == "D" and groups:
+        elif groups and (row.state == "D" or (row.kind == "events" and row.device)):
             row = _limited(source, groups, row)
         rows.append(row)
     if rows and rows[0].tid == number and source.batches is None:
@@ -325,15 +163,19 @@ def _limited(source: Source, groups: str, row: Row) -> Row:
 
     Outside a call that uses a file, it waits for a page of a mapped file, or for a folder.
     """
-    device, way = row.device, "read" if row.kind == "input" else "write"
-    if not row.object.startswith("/") and row.kind != "sync":
+    device, ways = (
+        row.device,
+        {"input": ["read"], "events": ["read", "write"]}.get(row.kind, ["write"]),
+    )
+    if row.kind != "events" and not row.object.startswith("/") and row.kind != "sync":
         mapped, device = _maps.largest(source, row.pid)
-        row, way = altered(row, mapped=mapped), "read"
-    limit = _group_limits.throttle(source, groups, device, way)
+        row, ways = altered(row, mapped=mapped), ["read"]
+    limits = (_group_limits.throttle(source, groups, device, way) for way in ways)
+    limit = next(filter(None, limits), "")
     return altered(row, throttled=limit) if limit else row
 
 
-def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:
+def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
     """The row with the call in which the thread sleeps."""
     if host.source.batches is not None:
         host.refused.append(FAR)
@@ -362,11 +204,7 @@ def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:
         ends=call.ends is not None and arguments[call.ends] not in _NEVER,
     )  # fmt: skip
     if call.kind == "events":
-        streams = host.streams(pid)
-        return altered(
-            known, feeds=host.at(pid, streams, writes=True),
-            drains=host.at(pid, streams, writes=False),
-        )  # fmt: skip
+        return _on_events(host, pid, known, call, arguments)
     if call.kind == "child":
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
         return altered(known, children=tuple(int(n) for n in names.split() if n.isdecimal()))
@@ -375,8 +213,36 @@ def _waits(host: _Host, pid: str, tid: str, row: Row) -> Row:
     return known if call.uses is None else _on(host, pid, known, call, arguments)
 
 
-def _on(host: _Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[int]) -> Row:
-    """The row with the file of the call: of two, the one that it reads unless that is a socket."""
+def _on_events(
+    host: Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[int]
+) -> Row:  # fmt: skip
+    """The row of a thread that waits for several things; for none of them it is a timer.
+
+    A call that waits for requests in the background has no descriptor of a file: it is that of the
+    only file that the process has open past the page cache, if there is one. The pipe from which a
+    filter reads is its standard input.
+    """
+    if call.many is not None and not arguments[call.many] and row.ends:
+        return altered(row, kind="timer")
+    streams = host.streams(pid)
+    row = altered(
+        row, feeds=host.at(pid, streams, writes=True), drains=host.at(pid, streams, writes=False)
+    )
+    file = host.direct(pid) if call.name.startswith("io_") else host.filtered(pid)
+    return row if file is None else _named(row, file)
+
+
+def _named(row: Row, file: File) -> Row:
+    return altered(row, object=file.target, filesystem=file.filesystem, device=file.device,
+                   direct=file.direct, synced=file.synced)  # fmt: skip
+
+
+def _on(host: Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[int]) -> Row:
+    """The row with the file of the call.
+
+    Of two it is the one that it reads, unless that is a socket, or a pipe while it waits for the
+    device of the other.
+    """
     files = [
         None if at is None else host.file(pid, str(arguments[at] & 0xFFFFFFFF))
         for at in (call.uses, call.writes)
@@ -384,7 +250,10 @@ def _on(host: _Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[
     file, kind = files[0], call.kind
     if kind == "both":
         kind = "input"
-        if file is not None and files[1] is not None and file.target.startswith("socket:"):
+        if file is not None and files[1] is not None and (
+            file.target.startswith("socket:")
+            or (row.state == "D" and file.target.startswith("pipe:"))
+        ):  # fmt: skip
             file, kind = files[1], "output"
     if file is None:
         return altered(row, kind=kind)
@@ -393,8 +262,7 @@ def _on(host: _Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[
     if moves and host.sleeps_at_pipe(pid, str(row.tid), file.target):
         file = file._replace(target=f"pipe:{file.target}")
     return altered(
-        row, kind=kind, object=file.target, filesystem=file.filesystem, device=file.device,
-        direct=file.direct,
+        _named(row, file), kind=kind,
         feeds=(host.servers(file) or host.at(pid, [file], writes=True)) if read else (),
         drains=() if read else host.servers(file) or host.at(pid, [file], writes=False),
     )  # fmt: skip

@@ -33,6 +33,7 @@ def row(
 
 READ = row("read", "input", object="/data/big", filesystem="ext4", state="D")
 PIPE = row("read", "input", object="pipe:[5]", feeds=(8,))
+FILTER = row("poll", "events", object="pipe:[5]", feeds=(8,))
 SERVED = row("read", "input", object="/mnt/big", filesystem="fuse", feeds=(8,))
 OUT = row("write", "output", object="pipe:[6]", drains=(8,))
 
@@ -103,6 +104,9 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
     # a loop of events with a pipe: ssh
     ([row("ppoll", "events", feeds=(8,), ends=True),
       row("read", "input", pid=8, object="/data/big", state="D")], "disk-read", "p8[8]"),
+    # a filter whose standard input is a pipe: the one behind it is told in any case
+    ([FILTER, row("pselect6", "timer", pid=8)], "timer", "p8[8]"),
+    ([FILTER, row("call 9", pid=8)], "pipe", "p8[8]"),
     # a program that serves the file system (FUSE)
     ([SERVED, row("nanosleep", "timer", pid=8)], "timer", "p8[8]"),
     ([SERVED, row("read", "input", pid=8, object="/dev/fuse")], "disk-read", "iperf3[7]"),
@@ -142,7 +146,7 @@ THROTTLES = f"which a cgroup throttles: {LIMIT}"
      f"in read() of /dev/loop0 (past the page cache), {THROTTLES}",
      "throttled"),
     ([row("sendto", "output", object="socket:[9]", state="D", mapped="/data/m", throttled=LIMIT)],
-     f"for a mapped file or a folder (the largest of these files: /data/m), {THROTTLES}",
+     f"in sendto() for a mapped file (the largest of these files: /data/m), {THROTTLES}",
      "throttled"),
     ([PIPE, row("read", "input", pid=8, object="/data/b", state="D", throttled=LIMIT)],
      f"{THROTTLES}; iperf3[7] waits 95% of the time for a pipe", "throttled"),
@@ -286,6 +290,11 @@ def test_samples_that_miss_each_wait_leave_the_bytes_of_the_device() -> None:
     runs = row(state="R")
     assert sender(runs, read=BYTES).stage.stage == "disk-read"
     assert sender(runs, read=BYTES / 10).stage.stage == "application"
+    asks = row("io_getevents", "events", object="/data/big", direct=True)
+    found = sender(asks, read=BYTES).stage
+    assert (found.stage, found.how) == ("disk-read", "direct")
+    assert "waits 95% of the time in io_getevents() of /data/big" in found.because
+    assert sender(asks, read=BYTES / 10).stage.stage == "application"
 
 
 def test_a_stage_of_the_network_comes_first() -> None:
@@ -312,6 +321,7 @@ def test_the_sentence_names_the_program_and_not_the_way_to_it() -> None:
     (row("read", "input", object="/data/big", state="D", direct=True), "direct"),
     (row("read", "input", object="/data/big", state="D"), "cached"),
     (row("fsync", "sync", object="/data/big", state="D"), "synced"),
+    (row("write", "output", object="/data/big", state="D", synced=True), "synced"),
     (row("", state="D"), ""),  # a mapped file
 ])  # fmt: skip
 def test_how_a_device_is_used_is_told_to_rules(one: waits.Row, how: str) -> None:

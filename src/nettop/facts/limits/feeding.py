@@ -215,6 +215,11 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
     asked = _relays(look, name, thread, EVENTS)
     if asked is None and len(seen) == 1:
         asked = _asked(look, name, thread)
+    if asked is None and look.sends and row.object.startswith("pipe:") and thread.feeds:
+        others = _title(look, thread.feeds[0])
+        why = f"{name} waits {units.share(share)} of the time for events, its standard input is a "
+        why += f"pipe, whose other end is {others}"
+        return Cause("pipe", others, share, why)
     if asked is not None or len(seen) > 1 or not row.ends:
         return asked
     why = f"{name} sleeps {units.share(share)} of the time until a time is over ({row.call})"
@@ -239,11 +244,14 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
     what = "reads" if look.sends else "writes"
     why = f"{name} {what} {units.scaled(8 * moved, 'b/s')} by devices and waits "
     why += f"{units.share(share)} of the time"
+    events = thread.rows.get(EVENTS)
     held = next((row for row in thread.rows.values() if row.throttled), None)
-    if held is not None:
+    if events is not None and events.object.startswith("/"):  # it asks in the background
+        held, why = events, f"{why} {waiting.place(events)}"
+    elif held is not None:
         why += f", in part {waiting.place(held)}"
     return Cause("disk-read" if look.sends else "disk-write", name, share, why,
-                 _carried(look.rate, share, direct=False),
+                 _carried(look.rate, share, direct=held is events and held is not None),
                  how=waiting.how(held) if held is not None else "")  # fmt: skip
 
 

@@ -13,7 +13,7 @@ def how(row: Any) -> str:
         return "throttled"
     if row.filesystem.startswith(SERVED):
         return ""
-    if row.kind == "sync":
+    if row.kind == "sync" or (row.kind == "output" and row.synced):
         return "synced"
     return "direct" if row.direct else "cached" if row.object.startswith("/") else ""
 
@@ -24,12 +24,16 @@ def place(row: Any) -> str:
         return "for a device (state D); the call may not be read"
     limited = f", which a cgroup throttles: {row.throttled}" if row.throttled else ""
     if not row.object.startswith("/"):
-        place = (
-            f"in {row.call}() for a mapped file or a folder" if row.call else "for a mapped file"
-        )
+        what = "a mapped file" if row.object or not row.call else "a mapped file or a folder"
+        place = f"in {row.call}() for {what}" if row.call else f"for {what}"
         largest = f" (the largest of these files: {row.mapped})" if row.mapped else ""
         return f"{place}{largest}{limited}"
-    kind = ", ".join(filter(None, (row.filesystem, "past the page cache" if row.direct else "")))
+    told = (
+        row.filesystem,
+        "past the page cache" if row.direct else "",
+        "open for synchronous writes" if row.synced and row.kind != "input" else "",
+    )
+    kind = ", ".join(filter(None, told))
     return f"in {row.call}() of {row.object}" + (f" ({kind})" if kind else "") + limited
 
 

@@ -1,0 +1,201 @@
+"""What the descriptors of programs lead to: files, pipes, sockets, and who is at their other end.
+
+`waits` asks for them. A descriptor is read once as long as it leads to the same file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from itertools import islice
+from typing import Final, NamedTuple
+
+from ..files.bounds import count
+from ..host.source import Source
+from ..terms.dataclass import dataclass
+from . import _calls, _lines, _sysfs, socket_owners, sockets_unix
+
+INPUT: Final = "0"  # standard input
+MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
+PIPES: Final = 8  # of a process that waits for events
+NAMED: Final = 4_000  # descriptors that are followed to find the other ends of a named pipe
+MANY: Final = 64  # files of a process among which one is looked for
+_FUSE: Final = "/dev/fuse"
+_PIPE: Final = "pipe_"  # in the name of the function: pipe_read, anon_pipe_write
+_ACCESS: Final = 0o3  # O_ACCMODE
+_WRITES: Final = 0o1  # O_WRONLY
+_SYNCED: Final = 0o10000  # O_DSYNC, which is a part of O_SYNC; the same for each architecture here
+
+
+class File(NamedTuple):
+    """What does not change while a descriptor is open."""
+
+    target: str
+    writes: bool = False
+    reads: bool = True
+    filesystem: str = ""
+    device: str = ""
+    direct: bool = False
+    synced: bool = False
+    inode: str = ""  # of a file: since Linux 5.14
+
+
+@dataclass
+class Known:
+    """What the last readings found."""
+
+    machine: str | None = None  # its architecture
+    files: dict[tuple[str, str], File] = field(default_factory=dict)  # by process and descriptor
+    turn: int = -1  # of `socket_owners`, when its pipes were listed
+    # of each pipe or socket, by its name; a named pipe once its reader sleeps
+    holders: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    peers: Mapping[int, int] | None = None  # of Unix sockets; None: not asked
+
+
+class Host(NamedTuple):
+    source: Source
+    known: Known
+    owners: socket_owners.Known
+    refused: list[str]  # why calls could not be read
+
+    def file(self, pid: str, number: str) -> File | None:
+        """What a descriptor leads to; None if it is closed, or may not be read."""
+        target = self._target(pid, number)
+        if target is None:
+            return None
+        old = self.known.files.get((pid, number))
+        if old is None or old.target != target:
+            old = self.known.files[pid, number] = self._opened(pid, number, target)
+        return old
+
+    def _opened(self, pid: str, number: str, target: str) -> File:
+        words = _lines.named(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
+        try:
+            flags = int(words.get("flags", "0"), 8)
+        except ValueError:
+            flags = 0
+        access = flags & _ACCESS
+        filesystem = device = ""
+        if target.startswith("/dev/"):  # a block device has the number of the device itself
+            name = target.removeprefix("/dev/").replace("/", "!")
+            device = _sysfs.word(self.source, f"/sys/class/block/{name}/dev") or ""
+        if target.startswith("/"):
+            mounts = _sysfs.word(self.source, f"/proc/{pid}/mountinfo") or ""
+            for line in mounts.splitlines():
+                parts = line.split()
+                if "-" in parts[3:-1] and parts[0] == words.get("mnt_id"):
+                    at = parts.index("-", 3)
+                    filesystem, device = parts[at + 1], device or parts[2]
+        direct = _calls.DIRECT.get(self.known.machine or "", 0)
+        return File(target, access > 0, access != _WRITES, filesystem, device,
+                    bool(flags & direct), bool(access and flags & _SYNCED),
+                    words.get("ino", ""))  # fmt: skip
+
+    def direct(self, pid: str) -> File | None:
+        """The only file that a process reads or writes past the page cache; None of several."""
+        process = self.owners.held.get(pid)
+        numbers = islice(process.names, MANY) if process is not None else ()
+        files = (
+            self.file(pid, number) for number in numbers
+            if process is None
+            or (number not in process.pipes and number not in process.inodes)
+        )  # fmt: skip
+        found = {one.target: one for one in files if one is not None and one.direct}
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def at(self, pid: str, files: Iterable[File], *, writes: bool) -> tuple[int, ...]:
+        """The other processes that write into these pipes and Unix sockets, or read them."""
+        found = dict[int, None]()
+        for mine in files:
+            name = mine.target
+            if name.startswith("socket:"):
+                name = f"socket:[{self.peers().get(_inode(name), -1)}]"
+            elif not (mine.reads if writes else mine.writes):
+                continue
+            for other, number in self.known.holders.get(name, ()):
+                file = self.file(other, number) if other != pid else None
+                if file is None or (name == mine.target and file.inode != mine.inode):
+                    continue  # of another file of that name
+                if file.writes if writes else file.reads:
+                    found[int(other)] = None
+        return tuple(found)
+
+    def sleeps_at_pipe(self, pid: str, tid: str, path: str) -> bool:
+        """Whether a thread sleeps at a named pipe; then those that have it open are looked for."""
+        place = _sysfs.word(self.source, f"/proc/{pid}/task/{tid}/wchan") or ""
+        if _PIPE not in place:
+            return False
+        self.opened(f"pipe:{path}", path)
+        return True
+
+    def opened(self, name: str, path: str) -> list[tuple[str, str]]:
+        """The processes that have this file open, with its number there; remembered by `name`."""
+        if name not in self.known.holders:
+            others = (
+                (holder, number)
+                for holder, process in self.owners.held.items() for number in process.names
+                if number not in process.pipes and number not in process.inodes
+            )  # fmt: skip
+            self.known.holders[name] = [
+                (holder, number) for holder, number in islice(others, NAMED)
+                if self._target(holder, number) == path
+            ]  # fmt: skip
+        return self.known.holders[name]
+
+    def servers(self, file: File) -> tuple[int, ...]:
+        """The program that serves the file system of a file (FUSE); none if it is not certain.
+
+        Its connection has the minor number of the mount (fuse_dev_show_fdinfo() in fs/fuse/dev.c).
+        Without that, of older kernels, it is the only program with /dev/fuse open.
+        """
+        if not file.filesystem.startswith("fuse"):
+            return ()
+        found = dict[str, str | None]()
+        for pid, number in self.opened(_FUSE, _FUSE):
+            words = _lines.named(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
+            found[pid] = words.get("fuse_connection", found.get(pid))
+        told = [pid for pid, one in found.items() if one == file.device.rpartition(":")[2]]
+        alone = len(found) == 1 and None in found.values()
+        return tuple(map(int, told or (found if alone else ())))
+
+    def _target(self, pid: str, number: str) -> str | None:
+        """Where a descriptor leads; None if it is closed, or may not be read."""
+        try:
+            return self.source.link(f"/proc/{pid}/fd/{number}")
+        except OSError:
+            return None
+
+    def streams(self, pid: str) -> list[File]:
+        """The pipes and sockets of a process."""
+        process = self.owners.held.get(pid)
+        if process is None:
+            return []
+        numbers = [
+            number
+            for known in (process.pipes, process.inodes)
+            for number in [*known][:PIPES]
+            if number != MESSAGES
+        ]
+        return [file for number in numbers if (file := self.file(pid, number)) is not None]
+
+    def filtered(self, pid: str) -> File | None:
+        """The pipe from which a filter reads: its standard input; it has one socket at most."""
+        process = self.owners.held.get(pid)
+        if process is None or INPUT not in process.pipes or len(process.inodes) > 1:
+            return None
+        return self.file(pid, INPUT)
+
+    def peers(self) -> Mapping[int, int]:
+        """The inode at the other end of each Unix socket, as of the last list of descriptors."""
+        if self.known.peers is None:
+            try:
+                self.known.peers = sockets_unix.peers(self.source)
+            except (OSError, ValueError):  # no module unix_diag
+                self.known.peers = {}
+        return self.known.peers
+
+
+def _inode(target: str) -> int:
+    """The inode of `socket:[INODE]`; -1 of another form."""
+    number = target.partition(":")[2][1:-1]
+    return count(number) if number.isdecimal() else -1

@@ -1,0 +1,96 @@
+"""What threads wait for in calls of several descriptors or none, and the file of a request."""
+
+import os
+from pathlib import Path
+
+import pytest
+from test_collect_waits import call, process, rows
+
+LIMIT = "/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device"
+
+
+@pytest.mark.parametrize(("number", "arguments", "kind"), [
+    (270, (0, 0, 0, 0, 0x7FF), "timer"),  # select(undef, undef, undef, 0.02) of Perl
+    (7, (0, 0, 50), "timer"),  # poll(NULL, 0, 50)
+    (271, (0, 0, 0x7FF), "timer"),
+    (7, (0x7FF, 2, 50), "events"),
+    (270, (4, 0x7FF, 0, 0, 0x7FF), "events"),
+    (270, (0, 0, 0, 0, 0), "events"),  # it waits for a signal
+    (232, (3, 1, 8, 50), "events"),
+])  # fmt: skip
+def test_a_call_without_descriptors_is_a_timer(
+    tmp_path: Path, number: int, arguments: tuple[int, ...], kind: str
+) -> None:
+    process(tmp_path, 7, "perl", call(number, *arguments))
+    assert rows(tmp_path, 7)[7].kind == kind
+
+
+@pytest.mark.parametrize(("number", "arguments", "state", "told"), [
+    (275, (4, 0, 5), "D", ("output", "/data/out", True)),  # splice() of a pipe to a file
+    (275, (4, 0, 5), "S", ("input", "pipe:[50]", False)),  # the pipe is empty
+    (326, (6, 0, 5), "D", ("input", "/data/in", False)),
+    (1, (5,), "D", ("output", "/data/out", True)),
+])  # fmt: skip
+def test_of_two_files_the_one_whose_device_is_waited_for_counts(
+    tmp_path: Path, number: int, arguments: tuple[int, ...], state: str,
+    told: tuple[str, str, bool],
+) -> None:  # fmt: skip
+    files = [(4, "pipe:[50]", "00"), (5, "/data/out", "0110001"), (6, "/data/in", "0100000")]
+    process(tmp_path, 7, "store", call(number, *arguments), state=state, files=files)
+    found = rows(tmp_path, 7)[7]
+    assert (found.kind, found.object, found.synced) == told
+
+
+@pytest.mark.parametrize(("flags", "told"), [
+    ("0140000", ("/data/big", True)), ("0100000", ("", False)),
+])  # fmt: skip
+def test_the_file_of_requests_in_the_background_is_the_one_past_the_page_cache(
+    tmp_path: Path, flags: str, told: tuple[str, bool]
+) -> None:
+    files = [(3, "/data/big", flags), (4, "socket:[9]", "02"), (5, "/data/log", "0100001")]
+    process(tmp_path, 7, "aio", call(208, 0x7FF, 1, 8, 0x7FF, 0), files=files)
+    found = rows(tmp_path, 7)[7]
+    assert (found.kind, found.object, found.direct) == ("events", *told)
+
+
+def test_of_several_files_past_the_page_cache_none_is_named(tmp_path: Path) -> None:
+    files = [(3, "/data/a", "0140000"), (4, "/data/b", "0140000")]
+    process(tmp_path, 7, "aio", call(208, 0x7FF, 1, 8, 0x7FF, 0), files=files)
+    assert rows(tmp_path, 7)[7].object == ""
+
+
+@pytest.mark.parametrize(
+    ("sockets", "told"), [(["socket:[9]"], "pipe:[50]"), (["socket:[9]", "socket:[8]"], "")]
+)
+def test_the_pipe_of_a_filter_that_waits_for_events_is_told(
+    tmp_path: Path, sockets: list[str], told: str
+) -> None:
+    more = [(3 + number, target, "02") for number, target in enumerate(sockets)]
+    process(tmp_path, 7, "nc", call(7, 0x7FF, 2, 0xFFFFFFFF),
+            files=[(0, "pipe:[50]", "00"), *more])  # fmt: skip
+    process(tmp_path, 8, "limit", call(270, 0, 0, 0, 0, 0x7FF), files=[(1, "pipe:[50]", "01")])
+    found = rows(tmp_path, 7)
+    assert (found[7].object, found[7].feeds, found[8].kind) == (told, (8,), "timer")
+
+
+@pytest.mark.parametrize(("disk", "told"), [
+    ("254:0", True),
+    ("254:1", False),  # another disk of the same driver
+    ("254:2", True),  # the disk of which the file is on a partition
+])  # fmt: skip
+def test_the_root_of_the_old_hierarchy_has_limits_as_well(
+    tmp_path: Path, disk: str, *, told: bool
+) -> None:
+    process(tmp_path, 7, "tar", call(0, 3), state="D", files=[(3, "/data/a", "0100000")])
+    (tmp_path / "proc/7/cgroup").write_text("4:blkio:/\n0::/\n")
+    file = tmp_path / LIMIT[1:]
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{disk} 500\n")
+    blocks = tmp_path / "sys/dev/block"
+    blocks.mkdir(parents=True)
+    os.symlink("../../devices/virtual/block/dm-2/dm-2p1", blocks / "254:0")
+    for name, at in (("dm-1", "254:1"), ("dm-2", "254:2")):
+        os.symlink(f"../../devices/virtual/block/{name}", blocks / at)
+    limited = rows(tmp_path, 7)[7].throttled
+    assert limited.startswith(f"{LIMIT} allows 500 requests/s on") is told
+    assert bool(limited) is told
