@@ -41,6 +41,16 @@ def test_a_counter_without_a_rule_of_its_own_comes_last_of_its_severity() -> Non
     assert rules.index("peer-refuses-connections") < rules.index("counted-as-failed")
 
 
+def test_a_proposal_to_test_comes_after_what_limits() -> None:
+    tool = {"pid": 7, "name": "iperf3", "tx_per_s": 1e9}
+    flow = {"id": "x", "wants": True, "limit": "pacing", "limit_why": "a rate", "tx_per_s": 1e9}
+    frame = {"processes": [tool], "flows": [flow], "sysctls": {"net.ipv4.tcp_no_metrics_save": 0}}
+    judge = Judge(RULES, window=0.0)
+    found = judge.judge(facts(frame, "bulk-lan", 1000.0)).findings
+    rules = [one.rule for one in found if one.severity == "info"]
+    assert rules == ["who-limits-the-flow", "test-remembers-the-last"]
+
+
 def test_a_reader_that_waits_for_a_cpu_is_the_cause_of_its_full_buffer() -> None:
     reader = {"pid": 7, "name": "reader", "networked": True, "udp_drops": 400.0}
     thread = {"pid": 7, "waited": 40.0, "ran": 30.0, "cpu": 2}

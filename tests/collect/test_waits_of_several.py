@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from test_collect_waits import call, process, rows
+from waiting_programs import call, process, rows
 
 LIMIT = "/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device"
 

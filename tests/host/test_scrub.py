@@ -253,7 +253,7 @@ def test_numbers_with_dots_that_are_no_address_stay() -> None:
 
 @folded(("target", "left"), [
     ("socket:[5]", "socket:[5]"), ("pipe:[7]", "pipe:[7]"), ("/home/eve/plan.txt", "/file"),
-    ("/dev/sda", "/dev/file"), ("/dev/net/tun", "/dev/net/tun"),
+    ("/dev/sda", "/dev/file"), ("/dev/net/tun", "/dev/net/tun"), ("/dev/fuse", "/dev/fuse"),
     ("anon_inode:[eventpoll]", "file"), ("plan (deleted)", "file"),
 ])  # fmt: skip
 def test_of_an_open_file_only_its_kind_is_left(target: str, left: str) -> None:

@@ -126,9 +126,12 @@ def _hex(text: str, names: Names) -> str:
     return struct.pack(f">{len(words)}I", *struct.unpack(f"<{len(words)}I", made)).hex().upper()
 
 
+SERVES: Final = ("/dev/net/tun", "/dev/fuse")  # who has it open serves packets, or files
+
+
 def _open(target: str) -> str:
     """What a descriptor leads to; which files are open is private, not so who serves a tunnel."""
-    if target.startswith(("socket:[", "pipe:[")) or target.rstrip("\n") == "/dev/net/tun":
+    if target.startswith(("socket:[", "pipe:[")) or target.rstrip("\n") in SERVES:
         return target
     return next((f"{kind}file\n" for kind in ("/dev/", "/") if target.startswith(kind)), "file\n")
 

@@ -140,6 +140,8 @@ def _limits(limits: Sequence[Limit]) -> str:
         return ""
     text = words.limited(limit)
     advice = declared()[limit.stage.stage].advice
+    if limit.stage.how == "throttled":  # more threads or less work get no more of a quota
+        advice = f"raise what holds it: {limit.stage.because}"
     return f"{text[0].upper()}{text[1:]}, of which no finding says more ({advice})"
 
 

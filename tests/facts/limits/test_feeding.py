@@ -243,6 +243,23 @@ def test_the_end_that_waits_for_requests() -> None:
     assert sender(asks, received=4000).stage.stage == "request"
     assert sender(row("epoll_wait", "events"), received=4000).stage.stage == "request"
     assert sender(asks).stage.stage == "application"  # nothing comes: it is no question
+    assert sender(asks, received=4000).stage.how == ""  # a round trip is all that it takes
+
+
+def test_an_end_that_asks_late_is_told_from_a_long_way() -> None:
+    asks = row("recvfrom", "input", object="socket:[101]")
+
+    def at(s: float) -> Tables:
+        rates = {"busy_time": 50_000, "bytes_received": 400, "data_segs_in": 4}
+        return moment(s, rates=rates, gauges={**ROOM, "rtt": trip}, ran=0.05,
+                      more={"waits": [asks]})  # fmt: skip
+
+    trip = 1_000
+    found = flow(limits(at)).stage
+    assert (found.stage, found.how) == ("request", "late")
+    assert "each time, where the path takes 1 ms: the program there is late" in found.because
+    trip = 200_000
+    assert flow(limits(at)).stage.how == ""
 
 
 @pytest.mark.parametrize(("direct", "capacity"), [

@@ -49,7 +49,7 @@ from ..rules.severity import SEVERITIES
 from .yielding import nics_of
 
 Below = Mapping[str, Collection[str]]  # the ports below a bridge, bond, VLAN or macvlan
-Rank = tuple[int, bool, float, bool, float, str]
+Rank = tuple[int, bool, float, bool, bool, float, str]
 DOUBLE: Final = 2.0  # times the rate of now
 REST: Final = "failure"  # counters of failures without a rule of their own
 HOST: Final = "host"  # the target of findings about its counters
@@ -139,7 +139,7 @@ def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
     seen = {one.finding.id for one in found if one.finding.seen}
     for one in found:
         for cause in _chain(one.finding.id, causes):
-            loudest[cause] = min(loudest[cause], (*loudest[one.finding.id][:5], cause))
+            loudest[cause] = min(loudest[cause], (*loudest[one.finding.id][:-1], cause))
             severe[cause] = min(severe[cause], severe[one.finding.id])
             seen |= {cause} if one.finding.seen else set()
     placed = []
@@ -276,7 +276,8 @@ def _doubles(predicted: Prediction | None) -> bool:
 def _rank(one: Found) -> Rank:
     """By severity, then by the predicted gain, then a measured loss before a setting alone.
 
-    Of one severity, a counter that no rule has of its own comes after what a rule explains. Gains
+    Of one severity, a counter that no rule has of its own comes after what a rule explains, and a
+    proposal that only a test can judge after what is known to limit. Gains
     are compared in steps of a quarter, so that small differences do not change the order.
     Advice that doubles the rate up to a known stage is listed among the warnings: it acts on what
     limits now.
@@ -287,6 +288,7 @@ def _rank(one: Found) -> Rank:
     severity = SEVERITIES.index(finding.severity)
     if finding.severity == "advice" and _doubles(finding.predicted):
         severity = SEVERITIES.index("warning")
+    tried = bool(finding.wanted) and all(wanted.experiment for wanted in finding.wanted)
     return (
-        severity, one.rule.over == REST, -gain, not finding.seen, -finding.gain, finding.id,
+        severity, one.rule.over == REST, -gain, tried, not finding.seen, -finding.gain, finding.id,
     )  # fmt: skip

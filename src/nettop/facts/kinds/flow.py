@@ -124,8 +124,8 @@ class Flow:
     limit_doing: str | None = maybe("what the core or thread that limits does")
     limit_relief: str | None = maybe("what relieves it of that work")
     limit_how: str | None = maybe(
-        "how that which limits is used: throttled synced direct cached; or the thread: "
-        "throttled locked"
+        "how that which limits is used: throttled synced direct cached; the thread: "
+        "throttled locked; who is waited for in a request: late"
     )
 
 

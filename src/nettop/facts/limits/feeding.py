@@ -40,6 +40,7 @@ from .window import mean
 RESTS: Final = 0.2  # of wall time: a relay that runs in the rest; less may be chance
 DEEP: Final = 8  # programs that are followed, one behind the other
 WRITES: Final = 0.1  # of wall time in a call that sends: less is nothing that stops it
+LATE: Final = 0.5  # of wall time: the other end neither has data to confirm nor is it on its way
 ALIKE: Final = 0.25  # of the larger rate: the difference of two flows that carry the same data
 COUNTED: Final = 0.5  # of the rate of the flow, moved by a device for requests in the background
 # what a program at the other end of a pipe does if it limits one that waits for several things: who
@@ -297,7 +298,13 @@ def _asked(look: Look, name: str, thread: Shares) -> Cause | None:
     if not look.sends or not look.rated("bytes_received"):
         return None
     why = f"{name} waits {units.share(share)} of the time for data of the other end"
-    return Cause("request", name, share, why)
+    each, trip = look.rated("data_segs_in"), (look.now("rtt") or 0) / 1e6
+    if not each or share - max(each * trip, look.part("busy_time")) < LATE:
+        return Cause("request", name, share, why)
+    why += (
+        f", {units.seconds(share / each)} each time, where the path takes {units.seconds(trip)}: "
+    )
+    return Cause("request", name, share, f"{why}the program there is late", how="late")
 
 
 def _of_core(look: Look, pid: int, name: str, thread: Shares) -> Cause:

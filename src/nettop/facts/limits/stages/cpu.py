@@ -46,6 +46,10 @@ WORKS: Final = (
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
 
 
+# names of the threads of HotSpot that do the work of a collection: vmThread.cpp, workerThread.cpp
+COLLECTS: Final = ("VM Thread", "GC Thread#", "G1 Conc#", "ZWorker")
+
+
 class Thread(NamedTuple):
     """One thread over the window; shares of wall time."""
 
@@ -253,6 +257,8 @@ def _thread(look: Look, one: Thread, held_up: str = "") -> Reading:
         parts.append(f"interrupts took {units.share(one.interrupts)} of core {one.cpu}")
     if one.stolen >= 0.05:
         parts.append(f"the hypervisor took {units.share(one.stolen)} of core {one.cpu}")
+    if one.name.startswith(COLLECTS):
+        parts.append("it collects the garbage of Java, or stops its threads (-Xlog:gc,safepoint)")
     if held_up:
         parts.append(held_up)
     used = one.used
