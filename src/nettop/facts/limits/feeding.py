@@ -38,6 +38,8 @@ from .stages import cpu as cpus
 from .window import mean
 
 RESTS: Final = 0.2  # of wall time: a relay that runs in the rest; less may be chance
+# what a busy thread waits for as well
+BESIDE: Final = ("disk-read", "disk-write", "pipe", EVENTS, OTHER)
 DEEP: Final = 8  # programs that are followed, one behind the other
 WRITES: Final = 0.1  # of wall time in a call that sends: less is nothing that stops it
 LATE: Final = 0.5  # of wall time: the other end neither has data to confirm nor is it on its way
@@ -319,6 +321,28 @@ def _of_core(look: Look, pid: int, name: str, thread: Shares) -> Cause:
     capacity = known.carried(look.rate)[0] if known is not None else None
     how = "throttled" if known is not None and known.throttled >= cpus.USED_UP else ""
     return Cause("pipe-cpu", name, thread.ran, why, capacity, thread.row.tid, how)
+
+
+def beside(look: Look, thread: int | None) -> str:
+    """What a busy thread of a flow waits for in a good part of the rest; empty: in none.
+
+    On a crowded host the time for which it waits for a core hides what it waits for otherwise.
+    """
+    if look.over != "flow" or look.flow is None or look.flow.pid is None:
+        return ""
+    pid = look.flow.pid
+    one = next((one for one in sampled.threads(look, (pid,)) if one.row.tid == thread), None)
+    parts = one.parts if one is not None else {}
+    kind = max(BESIDE, key=lambda kind: parts.get(kind, 0.0))
+    if one is None or parts.get(kind, 0.0) < RESTS:
+        return ""
+    share = units.share(parts[kind])
+    if kind in ("disk-read", "disk-write"):
+        return f"waits {share} of the time {waiting.place(one.rows[kind])}"
+    found = _followed(look, one.feeds, frozenset((pid,)))
+    if found is None or found.stage not in SURE or found.share <= one.ran:
+        return ""
+    return f"waits {share} of the time; behind its pipe {found.because}"
 
 
 def _plain(

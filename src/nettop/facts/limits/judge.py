@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from . import Limit, Reading
+from .feeding import beside
 from .following import BINDS, following, independent
 from .looks import Look, loses, waits
 from .stages import declared, having, readings
@@ -31,7 +32,7 @@ _UNSEEN: Final = Reading(
 
 def judge(look: Look) -> Limit:
     """The verdict on one target."""
-    known = _fed(readings(look))
+    known = [_beside(look, one) for one in _fed(readings(look))]
     binding = sorted(
         (one for one in known if one.held >= BINDS), key=lambda one: (_rank(one), -one.held)
     )
@@ -45,6 +46,12 @@ def judge(look: Look) -> Limit:
     if reader is not None:
         first, joint = reader, ["thread"] if first.stage == "thread" else []
     return _limit(look, first, tuple(dict.fromkeys(joint)), known)
+
+
+def _beside(look: Look, one: Reading) -> Reading:
+    """The reading of a thread that binds, with what it waits for in the rest of the time."""
+    words = beside(look, one.number) if one.stage == "thread" and one.held >= BINDS else ""
+    return replace(one, because=f"{one.because}; {words}") if words else one
 
 
 def _fed(known: Sequence[Reading]) -> list[Reading]:
