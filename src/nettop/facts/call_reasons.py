@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from ..collect.failed_calls import PEER, SIZE
 from .call_ends import LOW, RESERVED, SENDS, by_argument, by_end
-from .drop_causes import FILTER, MOST, few, filters
+from .drop_causes import MOST, few
 from .flow_words import owners
 from .group_programs import program, setting
 from .ports import holder
 from .used_ports import none_left
+from .way.filtered import filtered
+from .way.flow import FILTERED
+from .way.host import Host
 
 if TYPE_CHECKING:
     from ..collect._words import Words
@@ -202,12 +205,12 @@ def _of_route(address: str, frame: Frame) -> tuple[str, int]:
 
 def _rules(address: str, port: str, frame: Frame) -> list[NftablesRow]:
     """The rules of the packet filter that may have dropped packets to that end in this look."""
-    dropped = any(
-        row.reason == FILTER and row.where == "here" and row.packets
+    dropped = [
+        row for row in frame.rows("drop_reasons")
+        if row.reason == FILTERED and row.where == "here" and row.packets
         and (row.to, str(row.to_port)) == (address.removeprefix("::ffff:"), port)
-        for row in frame.rows("drop_reasons")
-    )  # fmt: skip
-    return filters(frame.tables.get("nftables", ())) if dropped and port else []
+    ]  # fmt: skip
+    return filtered(Host.of(frame), dropped) if dropped and port else []
 
 
 def _refused(said: Words, by: str) -> Words:

@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..collect import drop_reasons
 from ..collect.failed_calls import OPENED
-from ..frame.rates import Entry
 from ..terms.units import scaled
 from .flow_words import end, owners
 from .group_programs import program
 from .kinds.filter import dropping
 from .way.chains import few_ports
+from .way.filtered import filtered
+from .way.flow import FILTERED
 from .way.host import Host, address
 from .way.steps.listener import misses
 
 if TYPE_CHECKING:
     from ..collect.drop_reasons import Row
-    from ..collect.nftables import Row as NftablesRow
     from . import Facts
 
 MOST: Final = 3  # ports, destinations or rules that are named
-FILTER: Final = "NETFILTER_DROP"
 OTHER: Final = "OTHERHOST"
 BACK: Final = "IP_RPFILTER"
 COPY: Final = "PACKET_SOCK_ERROR"
@@ -71,8 +70,8 @@ def refined(seen: Seen) -> Any:
 
 
 def _rules(seen: Seen) -> Told:
-    """The rules of nf_tables that drop."""
-    found = filters(seen.host.frame.tables.get("nftables", ()))
+    """The rules of the packet filter that may drop such packets there."""
+    found = filtered(seen.host, seen.rows)
     names = tuple(one.name for one in found[:MOST])
     return {"filters": few([one.told for one in found]), "rules": names}
 
@@ -259,7 +258,7 @@ def _choosy(seen: Seen) -> Told:
 
 # what is looked for by reason and case, in this order; each sees what those before it told
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
-    FILTER: {"rules": _rules, "untracked": _untracked, "unported": _unported, "hooked": _hooked},
+    FILTERED: {"rules": _rules, "untracked": _untracked, "unported": _unported, "hooked": _hooked},
     "SOCKET_FILTER": {"grouped": _grouped},
     "BPF_CGROUP_EGRESS": {"sending": _sending},
     "TC_INGRESS": {"filters": _filters, "attached": _hooked},
@@ -271,13 +270,6 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "FULL_RING": {"behind": _behind},
     "NO_SOCKET": {"choosy": _choosy},
 }
-
-
-def filters(rules: Sequence[Entry[Any]]) -> list[NftablesRow]:
-    """Those whose counter rises most; without any, those that do not count and may be it."""
-    counting = [(rate, one.now) for one in rules if (rate := one.rate("packets"))]
-    counting.sort(key=lambda one: -one[0])
-    return [row for _, row in counting] or [one.now for one in rules if one.now.packets is None]
 
 
 def arrives(host: Host, row: Row) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
+from ..terms.text import version
 from .counters import grown, largest, middle
-from .drop_causes import FILTER
 from .flow_words import EVERYWHERE, part, total
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
@@ -21,6 +21,7 @@ from .kinds.nic import Nic
 from .place import OnlineCpus
 from .single import triple
 from .way.chains import few_ports
+from .way.flow import FILTERED
 
 if TYPE_CHECKING:
     from ..collect.conntrack import Row as ConntrackRow
@@ -166,7 +167,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         icmp_filtered=sum(
             row.packets
             for row in frame.rows("drop_reasons")
-            if row.where == "here" and row.reason == FILTER and row.protocol in ("icmp", "icmp6")
+            if row.where == "here" and row.reason == FILTERED and row.protocol in ("icmp", "icmp6")
         ),
         beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
@@ -334,12 +335,6 @@ def _tuned(row: ServiceRow | None) -> str | None:
 def _any(values: Iterable[bool | None]) -> bool | None:
     known = [value for value in values if value is not None]
     return any(known) if known else None
-
-
-def version(release: str) -> tuple[int, int] | None:
-    """The version (major, minor) in a kernel release; None if there is none."""
-    found = re.match(r"(\d{1,4})\.(\d{1,4})", release, re.ASCII)
-    return (int(found[1]), int(found[2])) if found else None
 
 
 def whole(text: str | None) -> int | None:

@@ -336,3 +336,9 @@ def listed(texts: Iterable[str], last: str) -> str:
     """`a, b and c`, where `last` is the word before the last of them."""
     *most, end = texts
     return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def version(release: str) -> tuple[int, int] | None:
+    """The version (major, minor) in a kernel release; None if there is none."""
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", release, re.ASCII)
+    return (int(found[1]), int(found[2])) if found else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...collect.nft_rules import Words
     from ...collect.nft_sets import Row as SetRow
 
-_PROTOCOLS: Final = {"ipip": 4, "tcp": 6, "udp": 17, "sit": 41, "gre": 47, "icmp6": 58}
+PROTOCOLS: Final = {"icmp": 1, "ipip": 4, "tcp": 6, "udp": 17, "sit": 41, "gre": 47, "icmp6": 58}
 ARP: Final = "arp"  # instead of a protocol of IP
 _SLOT: Final = 4  # bytes of a 32-bit register; the first four names are of 128 bits
 _NETWORK, _TRANSPORT = 1, 2  # NFT_PAYLOAD_*_HEADER
@@ -47,17 +47,17 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet at one hook. Port 0 is not known."""
+    """A packet at one hook. Port 0 is not known, nor is what is None."""
 
     to: str
     source: str
     protocol: str
     port: int = 0
     source_port: int = 0
-    arrives: str = ""
-    leaves: str = ""
+    arrives: str | None = ""
+    leaves: str | None = ""
     mark: int | None = None
-    state: int = NEW
+    state: int | None = NEW
     kind: int = 0  # type of ICMPv6, operation of ARP
     local: bool | None = None  # whether the destination is of this host
 
@@ -96,8 +96,9 @@ class Packet:
             case "meta", [int(key), int(register)]:
                 memory.load(register, self._meta(key))
             case "ct", [int(key), int(register)]:
-                state = self.state.to_bytes(4, sys.byteorder)
-                memory.load(register, state if key == _STATE else None)
+                known = self.state is not None and key == _STATE
+                state = (self.state or 0).to_bytes(4, sys.byteorder)
+                memory.load(register, state if known else None)
             case "payload", [int(register), int(base), int(offset), int(length)]:
                 memory.load(register, self._header(base, offset, length))
             case "bitwise", [int(first), int(register), str(mask), str(xor)]:
@@ -124,13 +125,13 @@ class Packet:
             case 3:  # MARK
                 return None if self.mark is None else self.mark.to_bytes(4, sys.byteorder)
             case 6:  # IIFNAME
-                return self.arrives.encode().ljust(16, b"\0")
+                return _named(self.arrives)
             case 7:  # OIFNAME
-                return self.leaves.encode().ljust(16, b"\0")
+                return _named(self.leaves)
             case 15 if self.protocol != ARP:  # NFPROTO
                 return b"\x0a" if six else b"\x02"
             case 16 if self.protocol != ARP:  # L4PROTO
-                return bytes((_PROTOCOLS[self.protocol],))
+                return bytes((PROTOCOLS[self.protocol],))
         return None
 
     def _header(self, base: int, offset: int, length: int) -> bytes | None:
@@ -144,7 +145,7 @@ class Packet:
             to = address(self.to).packed
             source = address(self.source).packed if self.source else None
             size, at, protocol = (4, 16, 9) if len(to) == 4 else (16, 24, 6)
-            parts = [(at, to), (protocol, bytes((_PROTOCOLS[self.protocol],)))]
+            parts = [(at, to), (protocol, bytes((PROTOCOLS[self.protocol],)))]
             parts += [(at - size, source)] if source else []
         elif base == _TRANSPORT:
             ports = (0, self.source_port), (2, self.port)
@@ -155,6 +156,11 @@ class Packet:
         known = {place + i: byte for place, raw in parts for i, byte in enumerate(raw)}
         wanted = range(offset, offset + length)
         return bytes(known[i] for i in wanted) if all(i in known for i in wanted) else None
+
+
+def _named(interface: str | None) -> bytes | None:
+    """The name of an interface as it is compared."""
+    return None if interface is None else interface.encode().ljust(16, b"\0")
 
 
 def ports(does: tuple[Words, ...]) -> list[int]:

@@ -152,16 +152,15 @@ def _asked(frame: Frame, found: Iterable[Trouble]) -> list[Question]:
 def _beside(frame: Frame) -> Iterator[Question]:
     """About packets that are no flow in trouble, though their drop is told by what is read so.
 
-    The way back to sources that the reverse path filter rejects; what connection tracking could not
-    insert, for the rules that translate it are read with these; and datagrams that no socket took
-    although one has the port, whose device is read with these.
+    The way back to sources that the reverse path filter rejects; what the packet filter dropped,
+    for its rules are read with these; and datagrams that no socket took although one has the port,
+    whose device is read with these.
     """
     open_ = {str(row.local_port) for row in frame.rows("sockets_udp")}
     for row in frame.rows("drop_reasons"):
         if (row.reason, row.where) == (BACK, "here") and row.source:
             yield Question(row.source, protocol=row.protocol)
-        tracked = (row.reason, row.where, row.place) == (FILTERED, "here", TRACKING)
-        if tracked and row.to:  # a rule may have no port left for it
+        if (row.reason, row.where) == (FILTERED, "here") and row.to:  # the rules that it met
             yield Question(row.to)
         missed = (row.reason, row.where, row.protocol) == (UNHEARD, "here", "udp")
         if missed and row.to and row.port in open_:
@@ -266,7 +265,6 @@ def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
 
 
 UNHEARD: Final = "NO_SOCKET"
-TRACKING: Final = "nf_hook_slow"  # the place of a drop by a hook that is no chain of rules
 SINGLE: Final = 32  # prefix length of a single address
 COMES: Final = 0.3  # packets/s: a host asks once a second
 LOOK: Final = 10.0  # s: as rules judge losses
