@@ -11,7 +11,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes
+from ..host.netlink.codec import Attributes, Field, decode
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._routes import IPV4, TICKS, Head, answers, entries, expires, gateway, hops, network
@@ -26,6 +26,11 @@ KINDS: Final = {
 }  # fmt: skip
 _DEAD, _LINKDOWN = 0x01, 0x10  # RTNH_F_*
 _BY_ADVERTISEMENT: Final = 9  # RTPROT_RA
+_BPF: Final = 6  # LWTUNNEL_ENCAP_BPF
+# LWT_BPF_IN, _OUT and _XMIT, each with LWT_BPF_PROG_NAME
+_NAMED: Final = {2: Field("name", "text")}
+_PLACES: Final = {number: Field(place, "nest", _NAMED)
+                  for number, place in enumerate(("in", "out", "xmit"), 1)}  # fmt: skip
 _PREFERENCES: Final = {1: "high", 3: "low"}  # ICMPV6_ROUTER_PREF_*: RFC 4191
 
 
@@ -47,6 +52,8 @@ class Row:
     advertised: bool = gauge("learnt by a router advertisement", default=False)
     preference: str = gauge("preference that the router advertised: high low, or empty", default="")
     lasts: int | None = maybe("time after which it is forgotten", "s")
+    nexthop: int | None = maybe("nexthop object that decides where it leads")
+    programs: str = gauge("BPF programs that see each packet it leads (encap bpf)", default="")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -82,4 +89,17 @@ def _rows(head: Head, values: Attributes, names: Mapping[int, str]) -> Iterator[
             advertised=learnt,
             preference=_PREFERENCES.get(values.get("pref", 0), "") if learnt else "",
             lasts=max(lasts, 0) or None,
+            nexthop=values.get("nexthop"),
+            programs=_programs(hop),
         )
+
+
+def _programs(hop: Attributes) -> str:
+    """The programs of a hop with their places, e.g. `acl at xmit`; empty: it has none."""
+    raw = hop.get("encapsulation", b"")
+    if hop.get("encap") != _BPF:
+        return ""
+    values = decode(raw, 0, len(raw), _PLACES)
+    found = (f"{values[one.name].get('name') or 'a program'} at {one.name}"
+             for one in _PLACES.values() if one.name in values)  # fmt: skip
+    return ", ".join(found) or "a program"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, qdisc, route, switches
+from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, qdisc, route, rule, switches
 
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.fdb import Row as Entry
@@ -234,6 +234,15 @@ def test_a_blackhole_for_what_is_forwarded_may_be_meant() -> None:
     (one,) = facts(row, ways=[refused], fib=fib, interface_sysctls=on)
     assert one.decider == "route 10.7.0.0/24 is a blackhole"
     assert one.meant
+
+
+def test_so_may_a_rule_of_policy_routing() -> None:
+    row = drop("NOT_SPECIFIED", "ip_error", to="10.7.0.5")
+    refused = answer("10.7.0.5", "EACCES", source=FAR, arrives="a0", port=80)
+    rules = [rule(10, 0, to="10.7.0.5/32", action="prohibit"), *SOUND["routing_rules"]]
+    on = [switches("a0", 1), switches("all", 1)]
+    (one,) = facts(row, ways=[refused], routing_rules=rules, interface_sysctls=on)
+    assert one.decider == "rule 10 from all to 10.7.0.5/32 is prohibit"
 
 
 def test_the_mtu_of_the_interface_by_which_packets_leave() -> None:

@@ -22,7 +22,7 @@ HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 RULES: Final = "hooks"
 DISCOVERY: Final = "discovery"
 # what somebody sets so, and some configurations need
-WRITTEN: Final = ("ipsec", "arp", "bridge", "fdb", "route")
+WRITTEN: Final = ("ipsec", "arp", "bridge", "fdb", "route", "rule")
 LISTENER: Final = "listener"
 REFUSES: Final = (LISTENER, "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found

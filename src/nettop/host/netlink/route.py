@@ -74,6 +74,9 @@ ROUTE: Final = {
     15: Field("table"),
     18: Field("via", "raw"),
     20: Field("pref", "B"),
+    21: Field("encap", "H"),
+    22: Field("encapsulation", "raw"),
+    30: Field("nexthop"),
 }  # fmt: skip
 QDISC: Final = {
     1: Field("kind", "text"),

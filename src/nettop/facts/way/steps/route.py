@@ -85,6 +85,13 @@ def _passed(leg: Leg) -> Iterator[Step]:
             f"ip route change {network}{told}{via} dev {hop.interface}, with the rest of what "
             f"`ip route show {network}{told}` prints, without `mtu lock {hop.mtu}`",
         )  # fmt: skip
+    programs = ", ".join(sorted({row.programs for row in hop.found.routes} - {""}))
+    if leg.role == OUT and programs:
+        yield Step(
+            "route", SUSPECT, f"BPF program {programs} of route {network} (encap bpf) sees these "
+            "packets, and may drop them", f"ip -d route show {network}{told}",
+            "ask who has set the program, or let the route lead without encap",
+        )  # fmt: skip
     hops = [row for row in hop.found.routes if row.to == hop.network] or list(hop.found.routes)
     lost = [row for row in hops if row.linkdown or _silent(leg, row)]
     if lost and len(hops) > 1:
@@ -173,6 +180,13 @@ def _refused(leg: Leg) -> Step:
         told = f" table {row.table}" if row.table != MAIN else ""
         metric = f" metric {row.metric}" if row.metric else ""
         by = f", where {selects(found.by)} looks" if table and found.by is not None else ""
+        if row.nexthop is not None:
+            return Step(
+                "route", STOPS,
+                f"route {row.to}{table} leads to nexthop {row.nexthop}, which {verb}{by}",
+                f"ip nexthop show id {row.nexthop}; ip {six}route show {row.to}{told}",
+                f"ip nexthop replace id {row.nexthop} via GATEWAY dev INTERFACE",
+            )  # fmt: skip
         return Step(
             "route", STOPS, f"route {row.to}{table} {verb}{by}",
             f"ip {six}route show table all type {hop.kind}",
