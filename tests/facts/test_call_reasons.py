@@ -16,7 +16,7 @@ from nettop.collect import (
     sysctls,
     ways,
 )
-from nettop.host.bpf import own_socket
+from nettop.host.bpf import names as bpf_names
 
 TO = "10.60.0.2"
 
@@ -31,7 +31,8 @@ def test_datagrams_that_all_come_back_fail_at_their_reader() -> None:
     owners = [socket_owners.Row(8213, 640, "syslogd")]
     one = called(line, socket_owners=owners, sysctls=[sysctls.Row("net.unix.max_dgram_qlen", "10")])
     assert one is not None
-    assert one.means == "The queue of Unix socket /dev/log of syslogd[640] is full"
+    of = "/dev/log of syslogd[640]"
+    assert one.means == f"The queue of Unix socket {of} is full (net.unix.max_dgram_qlen: 10)"
     assert (one.share, one.to, one.called) == (1.0, "/dev/log", "sendto")
     assert one.by == ("640",)
     assert "max_dgram_qlen (10)" in one.cause
@@ -182,7 +183,7 @@ def test_a_full_unix_listener_is_told_with_its_program_and_its_backlog() -> None
 
 def test_a_path_is_kept_as_far_as_it_fits_and_completed_by_the_sockets_that_listen() -> None:
     def path(raw: bytes, end: bytes = bytes(8), *names: str) -> tuple[int, str]:
-        return own_socket.path(raw.ljust(16, b"\0"), end, dict(enumerate(names, start=5)))
+        return bpf_names.path(raw.ljust(16, b"\0"), end, dict(enumerate(names, start=5)))
 
     assert path(b"/run/db.sock") == (0, "/run/db.sock")
     assert path(b"/run/db.sock", bytes(8), "/run/db.sock", "/run/db.sock2") == (5, "/run/db.sock")
@@ -215,3 +216,64 @@ def test_what_clients_end_by_a_reset_is_no_failure_and_what_a_server_ends_is() -
     assert called(clients.replace("recvfrom ECONNRESET", "connection EPIPE")) is None
     assert called(clients.replace("recvfrom", "sendto")) is not None
     assert called(f"recvfrom ECONNRESET 5 7 here {TO} 9000 push\n") is not None
+
+
+def test_a_filter_may_answer_in_place_of_the_kernel_where_a_route_stands() -> None:
+    line = f"sendto;;seccomp ENETUNREACH 90 7 here {TO} 53 app\n"
+    way: dict[str, Any] = {"to": TO, "source": "", "arrives": "", "leaves": "", "mark": 0, "protocol": "udp",
+           "port": 53}  # fmt: skip
+    one = called(line, ways=[ways.Row(**way)])
+    assert one is not None
+    assert one.means.startswith("A filter of system calls (seccomp) may answer")
+    for rows in ([ways.Row(**way, error="ENETUNREACH")], []):
+        one = called(line, ways=rows)
+        assert one is not None
+        assert "seccomp" not in one.means
+
+
+def test_a_socket_that_is_bound_to_a_device_that_is_gone() -> None:
+    line = f"sendto;ifindex=3; ENODEV 90 7 here {TO} 53 app\n"
+    one = called(line, links=[link(1, "lo", 65536), link(4, "mv0", 1500)])
+    assert one is not None
+    assert one.means == "The socket is bound to a device that is gone (ifindex 3)"
+    one = called(line, links=[link(3, "mv0", 1500)])
+    assert one is not None
+    assert "bound to mv0" in one.means
+
+
+def test_an_abstract_name_belongs_to_its_network_namespace() -> None:
+    line = "connect;peer=0,@bus;abroad=busd[12] ECONNREFUSED 90 7 here unix - app\n"
+    one = called(line)
+    assert one is not None
+    assert (one.to, one.kind) == ("@bus", "refused")
+    assert "Unix socket @bus in this network namespace: busd[12] has the name" in one.means
+    assert "nsenter -t 12 -n" in one.advice
+    one = called(line.replace("abroad=busd[12]", ""))
+    assert one is not None
+    assert "other end" not in one.advice
+
+
+def test_a_range_of_ports_of_the_socket_itself() -> None:
+    line = f"connect;IP_LOCAL_PORT_RANGE=40000-40004; EADDRNOTAVAIL 90 7 here {TO} 80 app\n"
+    one = called(line, sysctls=[sysctls.Row("net.ipv4.ip_local_port_range", "32768 60999")])
+    assert one is not None
+    assert "own range 40000 to 40004" in one.means
+
+
+def test_a_port_below_the_limit_of_this_host_is_reserved() -> None:
+    line = "bind EACCES 90 7 here 0.0.0.0 8080 app\n"
+    name = "net.ipv4.ip_unprivileged_port_start"
+    one = called(line, sysctls=[sysctls.Row(name, "9000")])
+    assert one is not None
+    assert one.means.startswith(f"Port 8080 is reserved: those below 9000 ({name})")
+    one = called(line, sysctls=[sysctls.Row(name, "1024")])
+    assert one is not None
+    assert one.means == "A security module or a filter forbids to bind port 8080"
+    assert name in sysctls.names()
+
+
+def test_some_datagrams_that_a_full_unix_queue_gives_back_are_lost() -> None:
+    line, well = "sendto;peer=8,@log; EAGAIN {} 7 here unix - app\n", (
+        "sendto;peer=8,@log; 0 40 7 here unix - app\n")  # fmt: skip
+    for back, told in ((250, True), (20, True), (4, False)):
+        assert (called(line.format(back) + well) is not None) is told, back

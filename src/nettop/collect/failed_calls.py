@@ -15,13 +15,13 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..frame.fields import counter, gauge, label, light
-from ..host.bpf import PEER, SIZE
+from ..host.bpf import ABROAD, DEVICE, PEER, RANGE, SIZE
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted, _words
 from ._table import Table
 
-__all__ = ["PEER", "SIZE"]  # of arguments, for facts
+__all__ = ["ABROAD", "DEVICE", "PEER", "RANGE", "SIZE"]  # of arguments, for facts
 
 TABLE: Final = Table(every=0.9, counted="calls", absent=True)
 OPENED: Final = "0"  # error of an attempt to connect, or of a datagram, that succeeded
@@ -47,8 +47,11 @@ class Row:
         "and the name of the other end, as peer=8213,/dev/log",
         default="",
     )
-    by: str = label("what may have refused it: seccomp, BPF programs as NAME@GROUP, or confined: a "
-                    "sandbox", default="")  # fmt: skip
+    by: str = label(
+        "what may have refused it: seccomp, BPF programs as NAME@GROUP, confined: a sandbox, or "
+        "abroad=NAME[PID]: who listens in another namespace",
+        default="",
+    )
 
 
 def read(source: Source) -> Sequence[Row]:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from ..collect.failed_calls import PEER, SIZE
+from ..collect.failed_calls import ABROAD, DEVICE, PEER, SIZE
 from .call_ends import LOW, RESERVED, SENDS, by_argument, by_end
 from .drop_causes import MOST, few
 from .flow_words import owners
@@ -35,6 +35,7 @@ HEADERS6: Final = 48  # bytes, of IPv6 and UDP
 STEP: Final = 128  # bytes: sizes are counted in steps, as `bpf.arguments`
 LARGEST: Final = 65_507  # bytes of a UDP datagram of IPv4
 _SECCOMP: Final = "seccomp"
+ROUTED: Final = ("ENETUNREACH", "EHOSTUNREACH")  # which a filter of calls may answer as well
 _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
 _SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
 SCTP: Final = "sctp"
@@ -57,10 +58,10 @@ def exact(
     if call == DATAGRAM and port == _DNS:
         means = f"No name server answers at {address}: nothing reads its port {_DNS}"
         return said._replace(means=means), ()
-    if error == "EAGAIN" and call in SENDS and argument.startswith(PEER):
-        return _unread(said, argument, frame)
-    if (call, error) == ("connect", "EAGAIN") and argument.startswith(PEER):
-        return _overflows(said, argument, frame), ()
+    if argument.startswith(PEER) and (error == "EAGAIN" or by.startswith(ABROAD)):
+        return _unix(said, call, argument, by, frame)
+    if argument.startswith(DEVICE):
+        return _without_device(said, int(argument.removeprefix(DEVICE)), frame), ()
     if error == "EMSGSIZE" and argument.startswith(SIZE):
         size, _, protocol = argument.removeprefix(SIZE).partition(",")
         if protocol == SCTP:
@@ -74,9 +75,22 @@ def exact(
                              cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip
     if by == _CONFINED:
         return _boxed(said, call, address, port, frame), ()
+    if error in ROUTED:
+        by = by if _stands(address, frame) else ""
     if by := by.removesuffix(f",{_CONFINED}"):
-        return _refused(said, by), ()
+        return _refused(said, by, address if error in ROUTED else ""), ()
     return by_end(by_argument(said, call, error, argument), call, error, (address, port), frame), ()
+
+
+def _unix(
+    said: Words, call: str, argument: str, by: str, frame: Frame
+) -> tuple[Words, tuple[str, ...]]:  # fmt: skip
+    """Of a Unix socket: its reader, its backlog, or who has its name elsewhere."""
+    if by.startswith(ABROAD):
+        return _abroad(said, argument, by.removeprefix(ABROAD)), ()
+    if call in SENDS:
+        return _unread(said, argument, frame)
+    return (_overflows(said, argument, frame) if call == "connect" else said), ()
 
 
 def _boxed(said: Words, call: str, address: str, port: str, frame: Frame) -> Words:
@@ -124,13 +138,16 @@ def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, tuple[str,
     if not (path or reader):
         return said, ()
     of = f" of {reader}" if reader else ""
-    means = f"The queue of Unix socket {path or number}{of} is full"
+    longest = next((row.value for row in frame.rows("sysctls") if row.name == _QUEUE), "")
+    holds = f" ({_QUEUE}: {longest})" if longest.isdecimal() else ""
+    means = f"The queue of Unix socket {path or number}{of} is full{holds}"
     if not reader:
         return said._replace(means=means), ()
     pid = reader.rpartition("[")[2].rstrip("]")
     advice = (
         f"Let {reader} read its socket: `sudo nettop why {pid}` shows what holds it, or restart "
-        f"it. A longer queue ({_QUEUE}) only fills later."
+        f"it. A longer queue ({_QUEUE}) is only for bursts; a socket has the length that was set "
+        "when it was opened."
     )
     return said._replace(means=means, advice=advice), (pid,)
 
@@ -213,8 +230,51 @@ def _rules(address: str, port: str, frame: Frame) -> list[NftablesRow]:
     return filtered(Host.of(frame), dropped) if dropped and port else []
 
 
-def _refused(said: Words, by: str) -> Words:
-    """What of the program itself, or of its control group, may have refused the call."""
+def _stands(address: str, frame: Frame) -> bool:
+    """Whether the kernel, asked for a route to the address, has one."""
+    plain = address.removeprefix("::ffff:")
+    rows = [row for row in frame.rows("ways") if row.to == plain and not row.arrives]
+    return bool(rows) and not any(row.error for row in rows)
+
+
+def _abroad(said: Words, argument: str, who: str) -> Words:
+    """A name that a program of another network namespace has."""
+    name = argument.removeprefix(PEER).partition(",")[2]
+    return said._replace(
+        means=f"Nothing listens at the Unix socket {name} in this network namespace: {who} has "
+        "the name in another",
+        cause="An abstract name (@) is only known in the network namespace of its socket.",
+        advice=f"Let both run in one network namespace, or let {who} listen at a path, which both "
+        "see where they share the file system. `nsenter -t "
+        f"{who.rpartition('[')[2].rstrip(']')} -n ss -xlp` shows the socket.",
+        rests="unix(7), abstract; net/unix/af_unix.c, unix_find_abstract()",
+    )
+
+
+def _without_device(said: Words, index: int, frame: Frame) -> Words:
+    """A socket that is bound to a device, by number, which is gone or is another now."""
+    links = {row.index: row for row in frame.rows("links")}
+    if not links:
+        return said
+    if (link := links.get(index)) is not None:
+        return said._replace(
+            means=f"{said.means}: its socket is bound to {link.interface} (SO_BINDTODEVICE)"
+        )
+    return said._replace(
+        means=f"The socket is bound to a device that is gone (ifindex {index})",
+        cause="SO_BINDTODEVICE keeps the number of the device. One that is made anew, also by the "
+        "same name, has another number, and the socket does not follow.",
+        advice="Restart the program, or let it open its sockets again when a device comes anew: "
+        "`ip monitor link` shows that, `ip -br link` the devices that are there.",
+        rests="net/core/sock.c, sock_bindtoindex(); socket(7), SO_BINDTODEVICE",
+    )
+
+
+def _refused(said: Words, by: str, to: str = "") -> Words:
+    """What of the program itself, or of its control group, may have refused the call.
+
+    `to`: an address to which a route stands, though the call says that there is none.
+    """
     named = by.split(",")
     programs = [one for one in named if one != _SECCOMP]
     if programs:
@@ -229,6 +289,16 @@ def _refused(said: Words, by: str) -> Words:
             cause=f"BPF programs that decide about this call of the control group: {shown}. "
             f"Or: {said.cause}",
             advice=f"{asks} `cat /proc/PID/cgroup` shows the group of the program.",
+        )
+    if to:
+        return said._replace(
+            means=f"A filter of system calls (seccomp) may answer in place of the kernel, which "
+            f"has a route to {to}",
+            cause="The program runs under a filter of system calls, which may answer with any "
+            f"error. Or, for a route that only this program does not have: {said.cause}",
+            advice="`grep Seccomp /proc/PID/status` shows 2: a filter. SystemCallFilter= and "
+            "SystemCallErrorNumber= of systemd, the profile of the container, or the program "
+            f"itself sets it. `nettop why --to {to}` walks the way.",
         )
     return said._replace(
         means=f"A filter of system calls (seccomp) may refuse it, or: {_low(said.means)}",

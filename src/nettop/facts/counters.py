@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..collect.qdiscs import Row as QdiscRow
     from ..collect.queues import Row as QueueRow
 
+SOON: Final = 0.5  # seconds, of which some events have no rate
 SHORT: Final = 10.0  # seconds of a look at what nettop's programs count
 PASSED: Final = 2.0  # times the kernel's bytes: more at the port passes the kernel by
 LEAST: Final = 1e6  # bytes a second: less than that is frames of the port itself
@@ -193,9 +194,12 @@ def _of_dev(row: NetDevRow) -> dict[str, float | None]:
 def grown(entry: Entry[Any], counter: str) -> float | None:
     """The rate of what nettop's programs count, in a short look the mean of all of it.
 
-    A new row was 0 when they began, and packets that are refused come in bursts.
+    A new row was 0 when they began, and packets that are refused come in bursts. A row that is read
+    as soon as they begin has no mean yet: one event in the first millisecond is not 1000 a second.
     """
     rate = entry.rate(counter)
+    if rate is None and 0 < entry.now.seconds < SOON:
+        return None
     if entry.now.seconds and (rate is None or entry.now.seconds <= SHORT):
         return float(getattr(entry.now, counter) / entry.now.seconds)
     return rate

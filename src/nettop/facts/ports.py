@@ -34,9 +34,11 @@ def holder(frame: Frame, protocol: str, port: int, address: str = "") -> Holder 
     row = (listens or rows)[0]
     who = owners(frame).get(row.inode, "a process")
     if listens:
-        return Holder(f"{who} has bound {end(row.local, port)}",
-                      f"end {who} if it is left of an earlier start, or give one of the two "
-                      "another port")  # fmt: skip
+        return Holder(
+            f"{who} has bound {end(row.local, port)}",
+            f"end {who} if it is left of an earlier start, or give one of the two another port; "
+            f"by SO_REUSEPORT only sockets of one user share it ({who}: user {row.uid})",
+        )
     return Holder(
         f"{who} holds port {port} with its connection to {end(row.remote, row.remote_port)}",
         f"restart {who}, or end its connection (`ss -K sport = :{port}`), and start the service "

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..frame.rates import Frame
 
 LAST_PORT: Final = 65_535
-OWN_RANGE: Final = "IP_LOCAL_PORT_RANGE"
+OWN_RANGE: Final = failed_calls.RANGE.removesuffix("=")
 FULL: Final = 0.8  # of the available ports: fewer in use do not explain that none is free
 TCP, UDP = "tcp", "udp"
 NO_ADDRESS: Final = "EADDRNOTAVAIL"
@@ -129,8 +129,24 @@ def none_left(
     if call == "connect" and error == NO_ADDRESS:
         if no_source(end[0], frame):
             return failed_calls.words(call, error, end[0])
+        if protocol.startswith(failed_calls.RANGE):
+            return _own(said, address, end[1], protocol.removeprefix(failed_calls.RANGE))
         return _for_one(said, (address, end[1]), frame)
     return None
+
+
+def _own(said: Words, address: str, port: str, ports: str) -> Words:
+    """Towards one address and port from the range that the program gave to its socket."""
+    low, _, high = ports.partition("-")
+    of = f"{low} to {high}" if high != "0" else f"from {low}"
+    return said._replace(
+        means=f"No port is left of the socket's own range {of} ({OWN_RANGE})",
+        cause=f"The program sets {OWN_RANGE}, which narrows {RANGE} for its socket, and all of "
+        f"these ports have connections to {address} port {port}, or had them before (TIME_WAIT).",
+        advice=f"Give the program a larger range, or let it keep fewer connections; {RANGE} does "
+        f"not decide. `ss -tan dst {address}` shows what holds the ports.",
+        rests="net/ipv4/inet_connection_sock.c, inet_sk_get_local_port_range()",
+    )
 
 
 def no_source(address: str, frame: Frame) -> bool:

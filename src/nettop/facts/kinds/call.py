@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from .. import Facts
 
 ABORTED: Final = "aborted"  # kind of the words: the other end ended a connection
-ALL: Final = 0.9  # of the datagrams, from which on they are as good as all: the others came first
+# of the datagrams: a program that waits for room, and then sends again, has at most one given back
+# for each that it sends
+HALF: Final = 0.5
+SOME: Final = 0.2  # of those to a Unix socket, whose queue no other program's traffic fills
 # an attempt that is none: data on a connection that the other end had closed
 ENDED: Final = ("connection", "EPIPE")
 READS: Final = ("recvfrom", "recvmsg", "read", "readv")
@@ -112,7 +115,13 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
         _call(key, entries, opened, every, host)
         for key, entries in found.items() if not _of_clients(key[2:], entries)
     )  # fmt: skip
-    return tuple(one for one in calls if one.kind != RETURNED or (one.share or 0.0) > ALL)
+    return tuple(one for one in calls if one.kind != RETURNED or _lost(one))
+
+
+def _lost(one: Call) -> bool:
+    """Whether so many datagrams are given back that their program loses some, or stands still."""
+    least = SOME if failed_calls.UNIX in one.addresses else HALF
+    return (one.share or 0.0) > least
 
 
 def _of_clients(failed: tuple[str, str], entries: list[Entry[Any]]) -> bool:

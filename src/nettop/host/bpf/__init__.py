@@ -15,6 +15,11 @@ from typing import Final, Protocol
 
 PEER: Final = "peer="  # begins the argument of a call on a Unix socket: the inode of the other end
 SIZE: Final = "bytes="  # that of a message which is too large
+DEVICE: Final = (
+    "ifindex="  # that of a call on a socket which is bound to a device that is not there
+)
+RANGE: Final = "IP_LOCAL_PORT_RANGE="  # that of a connection for which the socket has no free port
+ABROAD: Final = "abroad="  # why nothing listens: who does in another namespace, as name[pid]
 MONITORED: Final = "drops"  # what the kernel also tells without a program: `host.drop_monitor`
 
 

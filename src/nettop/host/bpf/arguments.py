@@ -8,6 +8,8 @@
     bind        the protocol of the socket where the port is in use
     sendmsg     the first control message where one was refused
     any         of a TCP connection that timed out, its TCP_USER_TIMEOUT
+    any         where there is no device, the index of that of the socket, as `ifindex=7`
+    connect     where no port is free, the socket's own range of them
     any         of a Unix datagram socket the reader's inode, as `peer=8213`
     connect     the end of the path of a Unix socket
 
@@ -21,10 +23,11 @@ import errno
 import socket
 import struct
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from . import PEER, SIZE
+from . import DEVICE, PEER, RANGE, SIZE
 from . import assembler as a
 from .counting import read
 
@@ -42,6 +45,7 @@ _OPTIONS: Final = {(0, 2): "IP_TTL", (6, 13): "TCP_CONGESTION", (6, 31): "TCP_UL
                    (17, 103): "UDP_SEGMENT", (1, 25): "SO_BINDTODEVICE"}  # fmt: skip
 MESSAGES: Final = ("sendmsg", "sendmmsg")  # their address and control message lie in a structure
 _CONTROL: Final = 32  # bytes from the begin of struct user_msghdr to msg_control
+_GONE: Final = (errno.ENODEV, errno.ENXIO)  # of a socket that is bound to a device
 _PARTS: Final = 16  # … to msg_iov
 Jumps: TypeAlias = Callable[[str, Collection[str]], a.Parts]
 
@@ -104,17 +108,26 @@ def size(
     )  # fmt: skip
 
 
-def protocol(types: Types, argument: int, error: int) -> a.Parts:
-    """Store the protocol of the socket R6 where it says more than the error, which is at `error`.
+def of_socket(types: Types, argument: int, error: int) -> a.Parts:
+    """Store what the socket R6 says beyond the error, which is at `error`.
 
-    Before Linux 5.6 it is a byte, and the type follows it.
+    That is its protocol (before Linux 5.6 a byte, and the type follows it), the device that it is
+    bound to, or its own range of ports (Linux 6.3).
     """
     place, after = (types.offset("sock", f"sk_{name}") for name in ("protocol", "type"))
+    bound, ports = types.offset("sock", "__sk_common.skc_bound_dev_if"), tuple[a.Part, ...]()
+    with suppress(KeyError):
+        ports = read(a.R7, a.R6, types.offset("inet_sock", "local_port_range"), 4)
+    ports += a.store(a.R10, argument, a.R7, 4) if ports else ()
     return (
         *a.load(a.R7, a.R10, error, 2), *a.when(a.R7, "==", errno.EMSGSIZE, "protocol"),
+        *(part for one in _GONE for part in a.when(a.R7, "==", one, "bound")),
+        *a.when(a.R7, "==", errno.EADDRNOTAVAIL, "ports"),
         *a.when(a.R7, "!=", errno.EADDRINUSE, "no protocol"), "protocol",
         *read(a.R7, a.R6, place, 1 if after == place + 1 else 2),
-        *a.store(a.R10, argument + 4, a.R7, 2), "no protocol",
+        *a.store(a.R10, argument + 4, a.R7, 2), *a.go("no protocol"),
+        "bound", *read(a.R7, a.R6, bound, 4), *a.store(a.R10, argument, a.R7, 4),
+        *a.go("no protocol"), "ports", *ports, "no protocol",
     )  # fmt: skip
 
 
@@ -139,6 +152,21 @@ def message(places: Mapping[int, int], argument: int, scratch: int) -> a.Parts:
         *a.load(a.R7, a.R10, scratch + 24, 4), *a.store(a.R10, argument, a.R7, 2),
         *a.load(a.R7, a.R10, scratch + 28, 4), *a.store(a.R10, argument + 2, a.R7, 2),
         "to", *a.load(a.R7, a.R10, scratch),
+    )  # fmt: skip
+
+
+def address_long(places: Mapping[int, int], scratch: int, jumps: Jumps) -> a.Parts:
+    """R8 = the length of the address that the program gave; R6 has its registers.
+
+    `scratch`, a stack offset of eight bytes, is overwritten, and `jumps` as in `size`.
+    """
+    return (
+        *jumps("long message", MESSAGES), *jumps("long datagram", ("sendto",)),
+        *read(a.R8, a.R6, places[2]), *a.go("long"),
+        "long datagram", *read(a.R8, a.R6, places[5]), *a.go("long"),
+        "long message", *read(a.R8, a.R6, places[1]), *a.stack(a.R1, scratch), *a.number(a.R2, 4),
+        *a.move(a.R3, a.R8), *a.change(a.R3, "+", 8), *a.call(a.READ_USER),
+        *a.load(a.R8, a.R10, scratch, 4), "long",
     )  # fmt: skip
 
 
@@ -169,6 +197,10 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
         told = name[: min(rest, NAME)].split(b"\0", 1)[0].decode("ascii", "replace")
         shown = "".join(one if one.isprintable() and one != " " else "?" for one in told)
         return _option(low, high) + (f"={shown}" if (low, high) in _NAMED else "")
+    if error in _GONE:
+        return f"{DEVICE}{low_half}" if low_half else ""
+    if error == errno.EADDRNOTAVAIL and call in ("connect", "bind"):
+        return f"{RANGE}{low}-{high}" if low_half else ""
     if error == errno.ETIMEDOUT:
         return f"TCP_USER_TIMEOUT={argument}" if argument else ""
     if call == "bind":

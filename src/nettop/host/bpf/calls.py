@@ -20,7 +20,6 @@ from __future__ import annotations
 import errno
 import socket
 import struct
-import sys
 import time
 from collections import Counter as Sums
 from collections.abc import Collection, Mapping
@@ -36,6 +35,7 @@ from . import (
     btf,
     call,
     counting,
+    names,
     own_socket,
     rings,
     system_calls,
@@ -52,6 +52,7 @@ _ON_SOCKETS: Final = (*_SENDS, "recvfrom", "recvmsg", "read", "readv")  # of whi
 _STREAM, _DATAGRAMS = 1, 2  # SOCK_STREAM, SOCK_DGRAM
 _SENDERS: Final = 256  # processes whose datagrams were given back
 _CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS)  # what a filter of calls answers
+_ROUTED: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH)  # which a filter answers as well
 _FILTER: Final = 2  # SECCOMP_MODE_FILTER
 MOST: Final = 300_000  # calls a second, of all threads: they cost some percent of a core
 APART: Final = 0.3  # seconds between two counts of a rate, at the least
@@ -93,7 +94,7 @@ class Counter:
     def __init__(self) -> None:
         """Load and attach the programs; an error closes everything opened so far."""
         attempts, failed, others = _programs()
-        self._paths, self._names = dict[int, str](), dict[tuple[bytes, int], tuple[int, str]]()
+        self._names = names.Names()
         self._attached = dict[tuple[str, int], list[str]]()
         self._counting = counting.Counting(_SIZE, "nettop_calls")
         try:
@@ -131,7 +132,7 @@ class Counter:
         """
         self._turn()
         own, rows = counting.here(), Sums[_Failed]()
-        names = dict(self._begun.values())
+        threads = dict(self._begun.values())
         counts = self._counting.counts()
         for key, n in ((_KEY.unpack(raw), n) for raw, n in counts.items() if raw != _REST):
             pid, space, number, code, family, port, where, name, given, mode = key
@@ -141,10 +142,11 @@ class Counter:
             elif here and number:
                 local = family == socket.AF_UNIX
                 told = arguments.words(CALLS[number], code, given, where, local=local)
-                told += self._path(given) if local and told else ""
-                if local and not told and CALLS[number] == "connect" and any(where):
-                    told = "peer={},{}".format(*self._named(where, given))
-                more = suffix(told, self._refusers(CALLS[number], code, pid, mode))
+                told += self._names.of(given) if local and told else ""
+                if local and not told:
+                    told = self._names.given(CALLS[number], where, given)
+                by = self._names.abroad(told) if code == errno.ECONNREFUSED else ""
+                more = suffix(told, by or self._refusers(CALLS[number], code, pid, mode))
             elif given:  # an attempt that had begun before
                 pid, name = self._begun.get(given, (pid, name))
                 if not pid and here:
@@ -156,7 +158,7 @@ class Counter:
         for one in [row for row in rows if row.call == 1]:  # what is counted as an attempt too
             waited = one._replace(call=0, more="")
             if not rows[waited]:  # begun before by a thread with a name of its own
-                waited = waited._replace(name=names.get(one.pid, one.name))
+                waited = waited._replace(name=threads.get(one.pid, one.name))
             rows[one] -= min(rows[one], rows[waited])
         seen = {
             (one.error, one.address, one.port) for one in rows if CALLS[one.call] in _ON_SOCKETS
@@ -175,23 +177,9 @@ class Counter:
         lines += [f"! {self._stopped}"] if self._stopped else []
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
 
-    def _path(self, inode: int) -> str:
-        """`,PATH` of the Unix socket with that inode; empty without a name."""
-        if inode not in self._paths:
-            self._paths |= dict.fromkeys([inode], "") | own_socket.paths()
-        name = self._paths[inode]
-        return f",{name}" if name else ""
-
-    def _named(self, begin: bytes, end: int) -> tuple[int, str]:
-        """The socket at a path, as `own_socket.path`; listed once for each path."""
-        if (begin, end) not in self._names:
-            tail, names = end.to_bytes(8, sys.byteorder), own_socket.paths(listening=True)
-            self._names[begin, end] = own_socket.path(begin, tail, names)
-        return self._names[begin, end]
-
     def _refusers(self, name: str, error: int, pid: int, mode: int) -> str:
         """What may have refused the call, looked for once for a process."""
-        found = ["seccomp"] if mode == _FILTER and error in _CONFINED else []
+        found = ["seccomp"] if mode == _FILTER and error in (*_CONFINED, *_ROUTED) else []
         if error == errno.EPERM and pid:
             if (name, pid) not in self._attached:
                 self._attached[name, pid] = attached.attached(name, pid)
@@ -273,6 +261,7 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
 
     end = (*a.when(a.R9, "!=", CALLS.index("connect"), "no address"),
            *arguments.path_end(places, _AT + _ARGUMENT))  # fmt: skip
+    long = arguments.address_long(places, _GIVEN, to)
     return (
         *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *_counted(),
         *a.when(a.R8, ">=", -4095, "failed"), *_sends_well(), *a.go("number"),
@@ -297,11 +286,13 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         "datagram", *arguments.flags(places, _AT + _ARGUMENT),
         *read(a.R7, a.R6, places[4]), *a.go("address"),
         "first", *read(a.R7, a.R6, places[1]),
-        "address", *own_socket.given(*_END, _GIVEN, end),
-        *to("sized", ("bind",)), *to("of a socket", _ON_SOCKETS), *a.go("count"),
+        "address", *own_socket.given(*_END, _GIVEN, long, end),
+        *to("sized", ("bind",)), *to("of a socket", _ON_SOCKETS),
+        *a.load(a.R7, a.R10, _AT + _ERROR, 2), *a.when(a.R7, "!=", errno.EADDRNOTAVAIL, "count"),
+        *to("sized", ("connect",)), *a.go("count"),
         "of a socket", *arguments.size(places, _AT + _ARGUMENT, _AT + _ERROR, _GIVEN, to),
         *read(a.R7, a.R6, places[0]), *own_socket.found(types, "no socket"),
-        *arguments.protocol(types, _AT + _ARGUMENT, _AT + _ERROR),
+        *arguments.of_socket(types, _AT + _ARGUMENT, _AT + _ERROR),
         *_other_end(types), *a.go("judged"),
         "no socket", *to("out", _OF_FILES),
         "judged", *a.load(a.R7, a.R10, _AT + _ERROR, 2),

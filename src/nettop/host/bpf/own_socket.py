@@ -7,16 +7,12 @@ kernel.
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final
 
 from . import assembler as a
 from . import btf
 from .counting import read
 
-_NAMES: Final = "/proc/thread-self/net/unix"
-_LISTENS: Final = "00010000"  # __SO_ACCEPTCON
 _IS: Final = 0xF000, 0xC000  # S_IFMT and S_IFSOCK, of the mode of its inode
 
 
@@ -51,12 +47,13 @@ def of_file(types: btf.Types, label: str) -> a.Parts:
 
 
 def given(
-    family: int, port: int, address: int, scratch: int, tail: a.Parts = ()
+    family: int, port: int, address: int, scratch: int, long: a.Parts = (), tail: a.Parts = ()
 ) -> a.Parts:  # fmt: skip
     """Store family, port and address of the sockaddr that the program gave, at R7.
 
-    Of a Unix socket the first 16 bytes of its path, then what `tail` stores. All are stack offsets;
-    `scratch` of 32 bytes.
+    Of a Unix socket the first 16 bytes of its path, then what `tail` stores. `long` takes the
+    length of the sockaddr to R8, because no zero ends an abstract name (unix(7)). All are stack
+    offsets; `scratch` of 32 bytes.
     """
     return (
         *(part for at in range(0, 32, 8) for part in a.put(a.R10, scratch + at, 0)),
@@ -68,8 +65,11 @@ def given(
         *a.when(a.R8, "!=", socket.AF_INET6, "no address"),
         *a.stack(a.R1, address), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
         *a.change(a.R3, "+", 8), *a.call(a.READ_USER), *a.go("port"),
-        "path", *a.stack(a.R1, address), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
-        *a.change(a.R3, "+", 2), *a.call(a.READ_USER), *tail, *a.go("no address"),
+        "path", *a.number(a.R8, 18), *long, *a.change(a.R8, "&", 0xFF),
+        *a.when(a.R8, "<=", 2, "no address"), *a.when(a.R8, "<=", 18, "begin"),
+        *a.number(a.R8, 18), "begin", *a.change(a.R8, "+", -2), *a.stack(a.R1, address),
+        *a.move(a.R2, a.R8), *a.move(a.R3, a.R7), *a.change(a.R3, "+", 2), *a.call(a.READ_USER),
+        *tail, *a.go("no address"),
         "inet", *a.load(a.R8, a.R10, scratch + 4, 4), *a.store(a.R10, address, a.R8, 4),
         "port", *a.load(a.R8, a.R10, scratch + 2, 2), *a.swapped(a.R8),
         *a.store(a.R10, port, a.R8, 2),
@@ -139,35 +139,3 @@ def confined(types: btf.Types, to: int) -> a.Parts:
         *a.call(a.TASK), *a.move(a.R7, a.R0), *read(a.R7, a.R7, place, 4),
         *a.store(a.R10, to, a.R7, 4),
     )  # fmt: skip
-
-
-def paths(*, listening: bool = False) -> dict[int, str]:
-    """The names of the Unix sockets of this namespace by inode: /proc/net/unix."""
-    found = {}
-    with suppress(OSError), open(_NAMES, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            *_, flags, _, _, last = line.rstrip("\n").split(None, 6)
-            number, _, name = last.partition(" ")
-            if number.isdecimal() and name and (flags == _LISTENS or not listening):
-                found[int(number)] = name
-    return found
-
-
-def path(raw: bytes, tail: bytes, names: Mapping[int, str]) -> tuple[int, str]:
-    """The inode and name of the socket at a path of which the begin and the end were kept.
-
-    Where none or several of the `names` fit: 0 and the begin. A name without a file has an `@`.
-    """
-    name = raw.removeprefix(b"\0").split(b"\0", 1)[0].decode("utf-8", "replace")
-    shown = "".join(one if one.isprintable() else "?" for one in name)
-    begin = "@" if shown and not raw[0] else ""
-    end = tail.rstrip(b"\0").rpartition(b"\0")[2].decode("utf-8", "replace")
-    whole = f"{begin}{shown}"
-    fit = {
-        at: inode for inode, at in names.items()
-        if at == whole or (raw[-1] and at.startswith(whole) and at.endswith(end))
-    }  # fmt: skip
-    if len(fit) == 1:
-        ((at, inode),) = fit.items()
-        return inode, at
-    return 0, f"{whole}{'…' if raw[-1] else ''}"

@@ -20,7 +20,7 @@ SYSTEM_CALLS: Final[Mapping[str, tuple[int, int]]] = {
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66),
     "clone": (56, 220), "fork": (57, -1), "vfork": (58, -1), "clone3": (435, 435),
 }  # fmt: skip
-_REGISTERS: Final = "di", "si", "dx", "r10", "r8"  # arguments on x86-64
+_REGISTERS: Final = "di", "si", "dx", "r10", "r8", "r9"  # arguments on x86-64
 
 
 class Machine(NamedTuple):
@@ -39,7 +39,7 @@ def machine(types: btf.Types) -> Machine:
         return Machine(0, types.offset("pt_regs", "orig_ax"), places)
     if name == "aarch64":
         first = types.offset("pt_regs", "regs")
-        places = {at: first + 8 * at for at in range(1, 5)}
+        places = {at: first + 8 * at for at in range(1, 6)}
         places[0] = types.offset("pt_regs", "orig_x0")  # the result lies in the first
         return Machine(1, types.offset("pt_regs", "syscallno"), places)
     raise OSError(errno.ENOSYS, f"the calls of programs cannot be seen on {name}")
