@@ -350,23 +350,6 @@ def test_a_counter_of_the_host_shows_where_the_kernel_drops() -> None:
     assert "conf.IF.rp_filter" in " ".join(bare.advice)
 
 
-REFUSED: Mapping[str, Any] = {
-    "id": "pool[7]/connection/ECONNREFUSED", "call": "connection", "error": "ECONNREFUSED",
-    "addresses": ["10.0.0.5"], "events": 30, "per_s": 6.0, "share": 0.9,
-}  # fmt: skip
-RIVAL = {"id": "10.0.0.5@eth0", "address": "10.0.0.5", "hardware": "02:01 02:02"}
-
-
-@pytest.mark.parametrize(("address", "cause"), [
-    ("10.0.0.5", "two-hosts-with-one-address@10.0.0.5@eth0"), ("10.0.0.6", ""),
-])  # fmt: skip
-def test_an_address_of_two_hosts_explains_what_is_refused_there(address: str, cause: str) -> None:
-    call = {**REFUSED, "addresses": ["10.0.0.9", address]}
-    found = {one.rule: one for one in findings(calls=[call], rivals=[RIVAL])}
-    assert found["calls-fail"].cause == cause
-    assert (next(iter(found)) == "two-hosts-with-one-address") is bool(cause)
-
-
 FILTERED: Mapping[str, Any] = {
     "id": "NETFILTER_DROP/nft_do_chain", "reason": "NETFILTER_DROP", "kind": "turned away",
     "rule": "firewall-drops", "packets": 300, "per_s": 60.0, "whose": "tcp port 5432 of db[9]",

@@ -129,3 +129,20 @@ def test_a_service_of_this_host_that_accepts_nothing_explains_who_gives_up_there
     assert told
     causes = {named[rule].id for rule in told}
     assert (named["calls-fail"].cause in causes) is explained
+
+
+REFUSED = {
+    "id": "pool[7]/connection/ECONNREFUSED", "call": "connection", "error": "ECONNREFUSED",
+    "addresses": ["10.0.0.5"], "events": 30, "per_s": 6.0, "share": 0.9,
+}  # fmt: skip
+RIVAL = {"id": "10.0.0.5@eth0", "address": "10.0.0.5", "hardware": "02:01 02:02"}
+
+
+@pytest.mark.parametrize(("address", "cause"), [
+    ("10.0.0.5", "two-hosts-with-one-address@10.0.0.5@eth0"), ("10.0.0.6", ""),
+])  # fmt: skip
+def test_an_address_of_two_hosts_explains_what_is_refused_there(address: str, cause: str) -> None:
+    call = {**REFUSED, "addresses": ["10.0.0.9", address]}
+    named = found(calls=[call], rivals=[RIVAL])
+    assert named["calls-fail"].cause == cause
+    assert (next(iter(named)) == "two-hosts-with-one-address") is bool(cause)

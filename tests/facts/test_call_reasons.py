@@ -220,8 +220,10 @@ def test_what_clients_end_by_a_reset_is_no_failure_and_what_a_server_ends_is() -
 
 def test_a_filter_may_answer_in_place_of_the_kernel_where_a_route_stands() -> None:
     line = f"sendto;;seccomp ENETUNREACH 90 7 here {TO} 53 app\n"
-    way: dict[str, Any] = {"to": TO, "source": "", "arrives": "", "leaves": "", "mark": 0, "protocol": "udp",
-           "port": 53}  # fmt: skip
+    way: dict[str, Any] = {
+        "to": TO, "source": "", "arrives": "", "leaves": "", "mark": 0, "protocol": "udp",
+        "port": 53,
+    }  # fmt: skip
     one = called(line, ways=[ways.Row(**way)])
     assert one is not None
     assert one.means.startswith("A filter of system calls (seccomp) may answer")

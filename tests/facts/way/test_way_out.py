@@ -393,12 +393,3 @@ def test_the_address_of_an_open_connection_may_be_gone(error: str) -> None:
     way = went(FAR, frame(ways=asked), origin=ELSEWHERE, source_port=40000)
     (step,) = [one for one in way.steps if one.place == "source"]
     assert (step.outcome, step.saw) == (DECIDES, f"{ELSEWHERE} is not an address of this host")
-
-
-def test_a_program_of_the_route_may_drop() -> None:
-    encap = [replace(route("10.2.0.0/24", "a0"), programs="acl at xmit"), *SOUND["fib"]]
-    (step,) = [one for one in went("10.2.0.5", frame(fib=encap)).steps if one.outcome == SUSPECT]
-    assert step.saw == (
-        "BPF program acl at xmit of route 10.2.0.0/24 (encap bpf) sees these packets, and may drop "
-        "them"
-    )
