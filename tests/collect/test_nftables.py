@@ -228,3 +228,12 @@ def test_a_jump_to_a_chain_that_rejects_all_is_what_drops() -> None:
         b"", rule("in", 4, counter(3), verdict(-4, "none")) + rule("in", 5, verdict(DROP))
     )
     assert (row.rule, row.rejects) == ("5", False)
+
+
+@pytest.mark.parametrize(("kind", "told"), [
+    (2, "the quota object tenant7"), (4, "the limit object tenant7"), (1, ""),
+])  # fmt: skip
+def test_an_object_that_a_rule_tests_is_named(kind: int, told: str) -> None:
+    named = expression("objref", be32(1, kind), attribute(2, b"tenant7\0"))
+    (row,) = parsed(MATCH, named, verdict(DROP))
+    assert row.tests == told

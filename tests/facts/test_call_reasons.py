@@ -9,6 +9,7 @@ from flow_tables import socket
 
 from nettop.collect import (
     drop_reasons,
+    fib,
     links,
     nftables,
     socket_owners,
@@ -112,6 +113,19 @@ def test_a_send_that_the_packet_filter_forbids_names_the_rule_if_it_dropped_ther
     one = called(line.replace(" 80 ", " 81 "), drop_reasons=[drop], nftables=[rule])
     assert one is not None
     assert (one.by, one.means) == ((), "A local rule forbids to send")
+
+
+def test_a_send_that_a_program_of_the_route_drops_names_it() -> None:
+    route = fib.Row(4, 254, f"{TO}/32", 0, 0, "unicast", "eth0", programs="acl at xmit")
+    drop = drop_reasons.Row("NOT_SPECIFIED", "run_lwt_bpf", "here", "", "udp", "9", 5, 3.0,
+                            "10.60.0.1", 9, TO, 80)  # fmt: skip
+    line = f"sendto EPERM 5 7 here {TO} 80 app\n"
+    one = called(line, drop_reasons=[drop], fib=[route])
+    assert one is not None
+    assert one.means == (f"BPF program acl at xmit of route {TO}/32 forbids to send (encap bpf)")
+    one = called(line, fib=[route])
+    assert one is not None
+    assert one.means == "A local rule forbids to send"
 
 
 def test_datagrams_that_icmp_answers_are_of_a_program_that_asks_one_port_again() -> None:

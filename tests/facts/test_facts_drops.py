@@ -213,7 +213,7 @@ def test_without_a_carrier_no_queue_is_full(carrier: bool, means: str) -> None:
 
 
 @pytest.mark.parametrize(("to", "means"), [
-    ("239.1.2.3", "Nobody joined this multicast group on the interface where it arrives"),
+    ("239.1.2.3", drop_reasons.words("NOT_SPECIFIED", "ip_rcv_finish_core", "multicast").means),
     ("10.0.0.2", "IP refuses an option of the packets, most likely a source route"),
     ("", "IP refuses the packets as they arrive"),
 ])  # fmt: skip

@@ -46,6 +46,7 @@ _KNOWN: Final[dict[str, codec.Table]] = {
     "redir": {1: Field("port", _RAW)},
     "fib": {1: Field("register", _RAW), 2: Field("result", _RAW), 3: Field("flags", _RAW)},
     "quota": nftables.QUOTA,
+    "objref": nftables.OBJECT,
 }  # fmt: skip
 
 

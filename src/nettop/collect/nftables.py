@@ -31,11 +31,14 @@ _STATES: Final = {1: "invalid", 2: "established", 4: "related", 8: "new", 64: "u
 QUOTA: Final[codec.Table] = {
     1: Field("bytes", "raw"), 2: Field("flags", "raw"), 4: Field("consumed", "raw"),
 }  # fmt: skip
+OBJECT: Final[codec.Table] = {1: Field("type", "raw"), 2: Field("name", "text")}
+_OBJECTS: Final = {2: "quota", 4: "limit", 5: "ct count"}  # NFT_OBJECT_*: those that a rule tests
 _TESTED: Final[dict[str, codec.Table]] = {
     "ct": {2: Field("key", "raw")},
     "bitwise": {4: Field("mask", "nest", {1: Field("value", "raw")})},
     "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
     "quota": QUOTA,
+    "objref": OBJECT,
     "payload": {2: Field("base", "raw"), 3: Field("offset", "raw"), 4: Field("length", "raw")},
 }
 # of a payload: base (network or transport header), offset and length
@@ -239,6 +242,8 @@ def tested(expressions: Sequence[Attributes]) -> str:
         elif name == "connlimit" and "count" in values:
             over = "over " if _number(values.get("flags")) else ""
             found.append(f"ct count {over}{_number(values['count'])}")
+        elif name == "objref" and (kind := _OBJECTS.get(_number(values.get("type")) or 0)):
+            found.append(f"the {kind} object {values.get('name', '')}")
         elif name == "quota" and "bytes" in values:
             over = "over " if (_number(values.get("flags")) or 0) & 1 else ""
             size, used = _number(values["bytes"]) or 0, _number(values.get("consumed")) or 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..collect.failed_calls import ABROAD, DEVICE, PEER, SIZE
 from .call_ends import LOW, RESERVED, SENDS, by_argument, by_end
-from .drop_causes import MOST, few
+from .drop_causes import MOST, PROGRAMMED, few, route_programs
 from .flow_words import owners
 from .group_programs import program, setting
 from .ports import holder
@@ -73,6 +73,13 @@ def exact(
         cause = f"The packet filter drops in this look what is sent there: {rule}."
         return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
                              cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip
+    if error == "EPERM" and (found := _programs(address, port, frame)):
+        return said._replace(
+            means=f"BPF program {found} forbids to send (encap bpf)",
+            cause="The route has a program that sees each packet, and it drops what is sent there.",
+            advice="`ip -d route show table all | grep 'encap bpf'` shows the route; ask who has "
+            "set its program, or let the route lead without encap.",
+        ), ()
     if by == _CONFINED:
         return _boxed(said, call, address, port, frame), ()
     if error in ROUTED:
@@ -228,6 +235,16 @@ def _rules(address: str, port: str, frame: Frame) -> list[NftablesRow]:
         and (row.to, str(row.to_port)) == (address.removeprefix("::ffff:"), port)
     ]  # fmt: skip
     return filtered(Host.of(frame), dropped) if dropped and port else []
+
+
+def _programs(address: str, port: str, frame: Frame) -> str:
+    """The BPF programs of the route, if packets to that end were dropped by them in this look."""
+    to = address.removeprefix("::ffff:")
+    dropped = any(
+        row.place == PROGRAMMED and row.where == "here" and (row.to, str(row.to_port)) == (to, port)
+        for row in frame.rows("drop_reasons")
+    )  # fmt: skip
+    return route_programs(Host.of(frame), to) if dropped else ""
 
 
 def _stands(address: str, frame: Frame) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..frame.fields import Packed
 from ..frame.pairs import Calm
@@ -20,10 +20,14 @@ from ..frame.rates import Entry
 from .kinds.process import Use
 
 if TYPE_CHECKING:
+    from ..collect.drop_reasons import Row as DropReasonRow
     from ..collect.sockets_tcp import Row as TcpRow
     from ..collect.sockets_udp import Row as UdpRow
     from .landing import Landed, Sites
 
+# why a socket of UDP drops what it has room for, and why for want of room or memory
+_REFUSED: Final = frozenset(("XFRM_POLICY", "SOCKET_FILTER", "UDP_CSUM"))
+_FULL: Final = frozenset(("SOCKET_RCVBUFF", "PROTO_MEM", "NO_REASON"))
 # bytes a second in both directions, received, acknowledged; None: unknown
 Moving: TypeAlias = "tuple[float, float | None, float | None, Entry[TcpRow], Landed]"
 
@@ -84,10 +88,25 @@ def moved(entry: Entry[TcpRow]) -> tuple[float, float]:
     return entry.rx_tx if isinstance(entry, Calm) else (0.0, 0.0)
 
 
+def refusing(dropped: Iterable[Entry[DropReasonRow]]) -> frozenset[int]:
+    """The ports of UDP whose sockets refuse datagrams, and are not full.
+
+    The drops of a socket count both (net/ipv4/udp.c, udp_queue_rcv_one_skb(), sk_drops).
+    """
+    found: dict[str, set[str]] = {}
+    for row in (one.now for one in dropped):
+        if row.where == "here" and row.protocol == "udp" and row.packets:
+            found.setdefault(row.port, set()).add(row.reason)
+    return frozenset(
+        int(port) for port, reasons in found.items()
+        if port.isdecimal() and reasons & _REFUSED and not reasons & _FULL
+    )  # fmt: skip
+
+
 def uses(
     tcp: Sequence[Moving], udp: Sequence[Entry[UdpRow]],
     calm: Sequence[Entry[TcpRow]], places: Mapping[object, tuple[Landed, int]],
-    owners: Mapping[int, tuple[int, str]],
+    owners: Mapping[int, tuple[int, str]], dropped: Iterable[Entry[DropReasonRow]] = (),
 ) -> dict[int, Use]:  # fmt: skip
     """The network use of each process, summed over its sockets.
 
@@ -105,6 +124,7 @@ def uses(
             use.tx = (use.tx or 0.0) + (tx or 0.0)
         if site.nic is not None and moved > use.most:
             use.most, use.nic = moved, site.nic
+    refuse = refusing(dropped)
     for datagrams in udp:
         owner = owners.get(datagrams.now.inode)
         if owner is None:
@@ -114,7 +134,8 @@ def uses(
         use.unread = max(use.unread or 0, datagrams.now.recv_q)
         drops = datagrams.rate("drops")
         if drops is not None:
-            use.drops = (use.drops or 0.0) + drops
+            full = datagrams.now.local_port not in refuse
+            use.drops = (use.drops or 0.0) + (drops if full else 0.0)
     _add(found, calm, places, owners)
     return found
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..collect import drop_reasons
 from ..collect.failed_calls import OPENED
+from ..collect.ways import Question
 from ..terms.units import scaled
 from .flow_words import end, owners
 from .group_programs import program
@@ -23,6 +24,7 @@ from .way.chains import few_ports
 from .way.filtered import filtered
 from .way.flow import FILTERED
 from .way.host import Host, address
+from .way.lookup import lookup
 from .way.steps.listener import misses
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ HOOKS: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress"}
 QUEUES: Final = (
     "QDISC_OVERLIMIT", "QDISC_CONGESTED", "CAKE_FLOOD", "FQ_BAND_LIMIT", "FQ_FLOW_LIMIT",
 )  # fmt: skip
+PROGRAMMED: Final = "run_lwt_bpf"  # the place of what a program of a route drops
 FIELDS: Final = ("filters", "rules", "nic", "rule")  # of a drop
 _SHAPER: Final = "shaper-limits"  # the rule
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
@@ -256,6 +259,21 @@ def _choosy(seen: Seen) -> Told:
     }  # fmt: skip
 
 
+def _programmed(seen: Seen) -> Told:
+    """The BPF programs of the routes to where such packets go."""
+    found = Counter[str]()
+    for row in seen.rows:
+        found[route_programs(seen.host, row.to)] += row.packets
+    named = most(found) if seen.drop.place == PROGRAMMED else ""
+    return {"programs": named} if named else NOT
+
+
+def route_programs(host: Host, to: str) -> str:
+    """The BPF programs of the route to an address, in words; empty: none is known."""
+    routes = lookup(host, Question(to)).routes if to else ()
+    return next((f"{row.programs} of route {row.to}" for row in routes if row.programs), "")
+
+
 # what is looked for by reason and case, in this order; each sees what those before it told
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTERED: {"rules": _rules, "untracked": _untracked, "unported": _unported, "hooked": _hooked},
@@ -269,6 +287,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     COPY: {"unread": _unread},
     "FULL_RING": {"behind": _behind},
     "NO_SOCKET": {"choosy": _choosy},
+    "NOT_SPECIFIED": {"programmed": _programmed},
 }
 
 

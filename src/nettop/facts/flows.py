@@ -24,6 +24,7 @@ from .kinds.queue import Queue
 from .landing import COMPUTED, Landed, Sites, identity, seen
 
 if TYPE_CHECKING:
+    from ..collect.drop_reasons import Row as DropReasonRow
     from ..collect.sockets_tcp import Row as TcpRow
     from ..collect.sockets_udp import Row as UdpRow
 
@@ -71,11 +72,11 @@ class Sockets:
     @classmethod
     def of(
         cls, tcp: Sequence[Entry[TcpRow]] | None, udp: Sequence[Entry[UdpRow]], landing: Sites,
-        owners: Mapping[int, tuple[int, str]],
+        owners: Mapping[int, tuple[int, str]], dropped: Sequence[Entry[DropReasonRow]] = (),
     ) -> Sockets:  # fmt: skip
         """Join the socket tables; `owners` maps an inode to the process and its name.
 
-        `tcp` is None when the table could not be read.
+        `tcp` is None when the table could not be read; `dropped` are packets that the kernel did.
         """
         found = cls(owners=owners, udp=list(udp), known=tcp is not None)
         tcp_flows: list[crowd.Moving] = []
@@ -114,7 +115,7 @@ class Sockets:
         for site, count in places.values():
             found.count(site, count)
         found.connections = len(tcp_flows) + len(calm)
-        found.uses = crowd.uses(tcp_flows, found.udp, calm, places, owners)
+        found.uses = crowd.uses(tcp_flows, found.udp, calm, places, owners, dropped)
         return found
 
     def count(self, site: Landed, connections: int) -> None:

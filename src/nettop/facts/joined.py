@@ -94,7 +94,8 @@ class Joiner:
             (tables.get("socket_owners"),),
             lambda: single.socket_owners(frame.rows("socket_owners")),
         )
-        inputs = tables.get("sockets_tcp"), tables.get("sockets_udp", ()), landing, holders
+        inputs = (tables.get("sockets_tcp"), tables.get("sockets_udp", ()), landing, holders,
+                  tables.get("drop_reasons", ()))  # fmt: skip
         sockets = self.memo.get("sockets", inputs, lambda: flows.Sockets.of(*inputs), rates=True)
         captured = capture.of(tables.get("packet_sockets", ()), holders)
         moment = traffic.build(

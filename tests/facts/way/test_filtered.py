@@ -47,7 +47,17 @@ def may(
     return bool(filtered(Host.of(tables), [seen]))
 
 
-@folded("does", [(DROP,), (*UDP, DROP), (*USER, DROP), (*STATE, DROP), (*LEAVES_A0, DROP)])
+@folded(
+    "does",
+    [
+        (("objref", 2, "tenant"), DROP),
+        (DROP,),
+        (*UDP, DROP),
+        (*USER, DROP),
+        (*STATE, DROP),
+        (*LEAVES_A0, DROP),
+    ],
+)
 def test_a_rule_that_the_packet_may_match_is_named(does: tuple[Any, ...]) -> None:
     assert may(does)
     assert may(does, replace(SEEN, to="", source="", protocol=""))

@@ -285,3 +285,9 @@ def test_a_set_may_leave_them_untracked() -> None:
     hidden = went(FAR, untracked(hook="output", rule=(*SET, ("notrack",))), port=53).of(HIDDEN)
     assert any("whether rule of handle 5 in chain early (hook output, ip raw) leaves" in one.saw
                for one in hidden)  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "sure"), [(1, True), (2, False), (4, False), (5, False)])
+def test_an_object_that_a_rule_tests_is_not_known(kind: int, *, sure: bool) -> None:
+    decider = went(FAR, ruled((("objref", kind, "tenant7"), DROP)), port=80).decider
+    assert (decider is not None) is sure

@@ -12,6 +12,7 @@ from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.fdb import Row as Entry
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
+from nettop.collect.nftables import Row as Nftables
 from nettop.collect.sysctls import Row as Sysctl
 from nettop.collect.xfrm_policies import Row as Policy
 from nettop.facts.kinds.way import WayFact, build
@@ -254,6 +255,14 @@ def test_the_mtu_of_the_interface_by_which_packets_leave() -> None:
         "be cut; a0, where they come in, has 1500"
     )
     assert one.change.startswith("nettop set link.mtu@b0 MTU, if what is behind it takes as much")
+    icmp = Drop("NETFILTER_DROP", "nft_do_chain", "here", "", "icmp", "", 4, 2.0, NEAR, 0, FAR, 0)
+    table = Nftables("inet", "t", "out", "2", "output")
+    mended = facts(row, icmp, links=links, nftables=[table],
+                   interface_sysctls=[switches("a0", 1), switches("all", 1)])  # fmt: skip
+    told = next(one for one in mended if one.id.startswith("10.1.0.9"))
+    assert "the packet filter of this host drops the ICMP that tells the sender" in told.decider
+    assert "(inet/t/out/2)" in told.decider
+    assert told.change.startswith('let the ICMP "fragmentation needed" of this host pass')
     links[2] = link("b0", 3, mtu=1200, kind="wireguard")
     (one,) = facts(row, links=links, interface_sysctls=[switches("a0", 1), switches("all", 1)])
     assert one.change.startswith("limit the MSS: nft add table inet mss")

@@ -30,6 +30,7 @@ NEW, ESTABLISHED, UNTRACKED, INVALID = 8, 2, 64, 1
 _TYPE, _TO = 3, 2  # NFT_FIB_RESULT_ADDRTYPE, NFTA_FIB_F_DADDR
 SYN: Final = 2  # the flags of the first segment: TCPHDR_SYN
 OVER: Final = 1  # NFT_QUOTA_F_INV: it matches once the quota is used up
+_DECIDING: Final = (2, 4, 5)  # objects that a rule tests: NFT_OBJECT_QUOTA, _LIMIT, _CONNLIMIT
 _ENDS: Final = frozenset(("immediate", "queue", "reject", "nat", "redir", "masq"))  # of a rule
 _HARMLESS: Final = frozenset(("counter", "log", "tcpmss", "notrack", "objref", "last", "comment"))
 # a map may have a verdict for the packet, and it is not known which; it may drop
@@ -83,6 +84,8 @@ class Packet:
                     verdict, data = (has, data) if rest[0] == 0 and rest[1:] else (verdict, has)
                 case "quota", [int(size), int(flags), int(used)]:  # nft_quota_do_eval()
                     said = (used >= size) is bool(flags & OVER)
+                case "objref", [int(kind), *_] if kind in _DECIDING:  # what it holds is not read
+                    said = None
                 case _ if not self._loads(memory, name, values) and name not in _ENDS:
                     said = True if name in _HARMLESS else None
             if said is False:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ...wiring import kind_of
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
+from ..filtered import filtered
+from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, network
 from ..legs import BRIDGED, IN, THROUGH, Leg
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 PLACE: Final = 50
 TOO_BIG: Final = "PKT_TOO_BIG"
+MOST: Final = 3  # rules that are named
 _CLAMP: Final = (
     "limit the MSS: nft add table inet mss; nft add chain inet mss forward '{ type filter hook "
     "forward priority mangle; }'; nft add rule inet mss forward tcp flags syn tcp option maxseg "
@@ -54,12 +56,34 @@ def _whole(leg: Leg, link: LinkRow) -> Iterator[Step]:
     smaller = _CLAMP if leg.flow.protocol == "tcp" else "let the sender send smaller datagrams"
     # the headers of a tunnel take their part of what is below it
     changes = (smaller, larger) if kind_of(link, None) == "tunnel" else (larger, smaller)
+    sender = leg.question.source or "the sender"
+    told = f'let the ICMP "fragmentation needed" of this host pass to {sender}'
+    untold, by = _untold(leg)
+    change = f"{told}{by}; or {changes[0]}" if untold else f"{changes[0]}; or {told}"
     yield Step(
         "mtu", SUSPECT, f"packets to {to} are larger than the MTU {mtu} of {name}, by which they "
-        f"leave, and may not be cut{comes}", f"ip link show {name}; ip route get {to}",
-        f'{changes[0]}; or let the ICMP "fragmentation needed" of this host pass to '
-        f"{leg.question.source or 'the sender'}; or {changes[1]}",
+        f"leave, and may not be cut{untold}{comes}", f"ip link show {name}; ip route get {to}",
+        f"{change}; or {changes[1]}",
     )  # fmt: skip
+
+
+def _untold(leg: Leg) -> tuple[str, str]:
+    """That the filter of this host drops the ICMP which tells the sender, and the rules; or empty.
+
+    Which message of ICMP was dropped is not known.
+    """
+    dropped = [
+        row for row in leg.host.frame.rows("drop_reasons")
+        if (row.where, row.reason) == ("here", FILTERED) and row.protocol in ("icmp", "icmp6")
+        and row.to == leg.question.source and row.packets and leg.host.local(row.source)
+    ]  # fmt: skip
+    if not dropped:
+        return "", ""
+    rules = ", ".join(one.told for one in filtered(leg.host, dropped)[:MOST])
+    said = ", and the packet filter of this host drops the ICMP that tells the sender"
+    if not rules:
+        return said, ""
+    return f"{said} ({rules})", f" (nft -a list ruleset shows {rules})"
 
 
 def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
