@@ -67,19 +67,8 @@ def exact(
         if protocol == SCTP:
             return _whole(said, int(size)), ()
         return _large(said, int(size), address, frame), ()
-    rules = _rules(address, port, frame) if error == "EPERM" and call in SENDS else []
-    if rules:
-        rule = few([one.told for one in rules])
-        cause = f"The packet filter drops in this look what is sent there: {rule}."
-        return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
-                             cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip
-    if error == "EPERM" and (found := _programs(address, port, frame)):
-        return said._replace(
-            means=f"BPF program {found} forbids to send (encap bpf)",
-            cause="The route has a program that sees each packet, and it drops what is sent there.",
-            advice="`ip -d route show table all | grep 'encap bpf'` shows the route; ask who has "
-            "set its program, or let the route lead without encap.",
-        ), ()
+    if error == "EPERM" and (forbidden := _forbidden(said, call, address, port, frame)) is not None:
+        return forbidden
     if by == _CONFINED:
         return _boxed(said, call, address, port, frame), ()
     if error in ROUTED:
@@ -87,6 +76,26 @@ def exact(
     if by := by.removesuffix(f",{_CONFINED}"):
         return _refused(said, by, address if error in ROUTED else ""), ()
     return by_end(by_argument(said, call, error, argument), call, error, (address, port), frame), ()
+
+
+def _forbidden(
+    said: Words, call: str, address: str, port: str, frame: Frame
+) -> tuple[Words, tuple[str, ...]] | None:  # fmt: skip
+    """What drops on this host what is sent there: rules of the filter, or programs of the route."""
+    rules = _rules(address, port, frame) if call in SENDS else []
+    if rules:
+        rule = few([one.told for one in rules])
+        cause = f"The packet filter drops in this look what is sent there: {rule}."
+        return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
+                             cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip
+    if found := _programs(address, port, frame):
+        return said._replace(
+            means=f"BPF program {found} forbids to send (encap bpf)",
+            cause="The route has a program that sees each packet, and it drops what is sent there.",
+            advice="`ip -d route show table all | grep 'encap bpf'` shows the route; ask who has "
+            "set its program, or let the route lead without encap.",
+        ), ()
+    return None
 
 
 def _unix(
