@@ -57,7 +57,18 @@ RTNETLINK: Mapping[str, tuple[str, dict[str, str]]] = {
     ),
     "_KIND": ("IFLA_INFO", {}),
     "ADDRESS": ("IFA", {}),
-    "ROUTE": ("RTA", {"to": "DST", "interface": "OIF", "metric": "PRIORITY", "source": "PREFSRC"}),
+    "ROUTE": (
+        "RTA",
+        {
+            "to": "DST",
+            "interface": "OIF",
+            "metric": "PRIORITY",
+            "source": "PREFSRC",
+            "encap": "ENCAP_TYPE",
+            "encapsulation": "ENCAP",
+            "nexthop": "NH_ID",
+        },
+    ),
     "QDISC": ("TCA", {"stats": "STATS2"}),
 }
 RULE = {"to": "DST", "source": "SRC", "arrives": "IIFNAME", "mark": "FWMARK", "tunnel": "TUN_ID",
