@@ -115,5 +115,8 @@ def forget() -> None:
 def instead(error: OSError, *what: object) -> int:
     """The descriptor that was kept, if the error says that none is left; else the error."""
     if error.errno not in NONE_LEFT or what not in _kept:
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # else its traceback holds this frame, and so itself and each caller's source
     return _kept[what]
