@@ -69,6 +69,16 @@ def test_what_sends_to_an_absent_neighbour_is_named() -> None:
     assert found["10.2.0.7"].what == "10.2.0.7@eth0"
 
 
+def test_a_rule_of_the_older_iptables_is_shown_by_its_own_command() -> None:
+    nat = (("immediate", 1, "0a02001e"), ("nat", 1))
+    rule = nft_rules.Row("ip", "nat", "PREROUTING", 3, nat, old=True)
+    (one,) = still(
+        unresolved=[unresolved.Row("eth0", "10.2.0.30", 4)], nft_rules=[rule]
+    ).more["absent"]  # fmt: skip
+    assert "the rule 3 in chain PREROUTING (table nat of the older iptables) trans" in one.what
+    assert "`iptables-legacy -t nat -nvL PREROUTING --line-numbers`" in one.change
+
+
 def test_an_entry_that_still_translates_to_an_absent_neighbour_is_named() -> None:
     row = translated.Row("udp", "10.1.0.2", 4001, "10.96.0.10", 53, "10.2.0.7", 53, "10.1.0.2",
                          answered=False)  # fmt: skip

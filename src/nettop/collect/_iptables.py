@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ..host.netlink import netfilter, xtables
@@ -26,6 +27,7 @@ _QUEUED: Final = -4
 _TARGET: Final = struct.Struct("=H29sB")  # of a match too: size, name, revision
 _GOTO: Final = {"ip": 2, "ip6": 4}  # IPT_F_GOTO, IP6T_F_GOTO
 _FRAGMENT: Final = 1  # IPT_F_FRAG
+_COUNTERS: Final = 16  # bytes of struct xt_counters: packets and bytes
 _DROPS: Final = ("0:",)
 
 
@@ -136,7 +138,9 @@ def _rules(family: str, table: str, raw: bytes) -> Iterator[Rule]:
         numbers[name] = numbers.get(name, 0) + 1
         packets = struct.unpack_from("=Q", entry, form.counters)[0]
         hook = name.lower() if name.lower() in first.values() and name.isupper() else ""
-        does = (*_tested(family, entry, form), *_done(family, entry, form, at_chain))
+        # counters change all the time, and what is compared does not
+        still = entry[: form.counters] + bytes(_COUNTERS) + entry[form.counters + _COUNTERS :]
+        does = (*_tested(family, still), *_done(family, entry, form, at_chain))
         yield Rule(family, table, name, numbers[name], does, packets, hook, at in last)
 
 
@@ -187,8 +191,13 @@ def _target(entry: bytes, form: _Form) -> tuple[str, bytes]:
     return name, data
 
 
-def _tested(family: str, entry: bytes, form: _Form) -> Iterator[Words]:
-    """What is compared before the verdict."""
+@lru_cache(maxsize=1 << 15)  # a node of a cluster has some ten thousand rules
+def _tested(family: str, entry: bytes) -> tuple[Words, ...]:
+    """What is compared before the verdict; the entry is without its counters."""
+    return tuple(_compared(family, entry, _FORMS[family]))
+
+
+def _compared(family: str, entry: bytes, form: _Form) -> Iterator[Words]:
     size, six = form.address, family == "ip6"
     flags, inverted = entry[form.flags], entry[form.flags + 1]
     for part, bit in ((0, 0x08), (1, 0x10)):  # IPT_INV_SRCIP, IPT_INV_DSTIP

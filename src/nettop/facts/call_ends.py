@@ -121,14 +121,11 @@ def _forbidden(one: Given) -> Words | None:
     if not one.port.isdecimal():
         return None
     if 0 < int(one.port) < int(low or LOW):
-        return (
-            low
-            and one.said._replace(
-                means=f"Port {one.port} is reserved: those below {low} ({RESERVED}) need "
-                "CAP_NET_BIND_SERVICE",
-                advice=f"{one.said.advice} Or lower the limit: `sysctl -w {RESERVED}={one.port}`.",
-            )
-        ) or None
+        return one.said._replace(
+            means=f"Port {one.port} is reserved: those below {low} ({RESERVED}) need "
+            "CAP_NET_BIND_SERVICE",
+            advice=f"{one.said.advice} Or lower the limit: `sysctl -w {RESERVED}={one.port}`.",
+        ) if low else None  # fmt: skip
     return one.said._replace(
         means=f"A security module or a filter forbids to bind port {one.port}",
         cause=f"The port is not reserved ({RESERVED}): SELinux (port types), AppArmor, seccomp or "

@@ -20,7 +20,6 @@ from ..terms.units import scaled
 from .flow_words import end, owners
 from .group_programs import program
 from .kinds.filter import dropping
-from .way.chains import few_ports
 from .way.filtered import filtered
 from .way.flow import FILTERED
 from .way.host import Host, address
@@ -94,7 +93,7 @@ def _untracked(seen: Seen) -> Told:
 
 def _unported(seen: Seen) -> Told:
     """Such a packet for which a rule that translates has no port left."""
-    rule = few_ports(seen.host.frame)
+    rule = seen.facts.host.few_ports
     return {"by": rule} if rule is not None and _untracked(seen) else NOT
 
 

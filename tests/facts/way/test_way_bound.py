@@ -52,12 +52,3 @@ def test_the_interface_to_which_a_socket_is_bound_is_part_of_the_question() -> N
     (one,) = build(seen, facts)
     assert one.decider.startswith("the socket is bound to b0 (SO_BINDTODEVICE)")
     assert one.asks == f"{FAR}:443 --oif b0"
-
-
-def test_a_program_of_the_route_may_drop() -> None:
-    encap = [replace(route("10.2.0.0/24", "a0"), programs="acl at xmit"), *SOUND["fib"]]
-    (step,) = [one for one in went("10.2.0.5", frame(fib=encap)).steps if one.outcome == SUSPECT]
-    assert step.saw == (
-        "BPF program acl at xmit of route 10.2.0.0/24 (encap bpf) sees these packets, and may drop "
-        "them"
-    )

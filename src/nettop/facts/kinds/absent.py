@@ -10,6 +10,7 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..kind import Kind
+from ..way.chains import numbered, shown, tabled
 
 if TYPE_CHECKING:
     from .. import Facts
@@ -57,12 +58,9 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
     for rule in frame.rows("nft_rules"):
         words = [word[0] for word in rule.does]
         if "nat" in words and any(word[-1] == raw for word in rule.does if word[0] == "immediate"):
-            chain = f"{rule.family} {rule.table} {rule.chain}"
-            where = f"chain {rule.chain} ({rule.family} {rule.table})"
-            shown = f"`nft -a list chain {chain}`"
             return (
-                f"{name}, to which the rule of handle {rule.handle} in {where} translates,",
-                f"Correct the address in that rule, or delete it: {shown}",
+                f"{name}, to which the {numbered(rule)} ({tabled(rule)}) translates,",
+                f"Correct the address in that rule, or delete it: `{shown(rule)}`",
             )
     for row in frame.rows("translated"):
         if row.sent_to == address:

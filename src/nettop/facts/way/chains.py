@@ -44,20 +44,28 @@ def named(rule: RuleRow, chain: HookRow) -> str:
     """A rule that is passed from this base chain, in words."""
     spent = _quota(rule)
     used = f", whose quota of {units.size(spent)} is used up," if spent is not None else ""
-    word = "rule" if rule.old else "rule of handle"
-    return f"{word} {rule.handle} in chain {rule.chain} ({hooked(chain)}){used}"
+    return f"{numbered(rule)} ({hooked(chain)}){used}"
+
+
+def numbered(rule: RuleRow) -> str:
+    """A rule and its chain, in words."""
+    return f"{'rule' if rule.old else 'rule of handle'} {rule.handle} in chain {rule.chain}"
 
 
 def hooked(chain: HookRow) -> str:
     """Hook and table of a base chain, in words."""
-    table = f"table {chain.table} of the older iptables" if chain.old else (
-        f"{chain.family} {chain.table}")  # fmt: skip
-    return f"hook {chain.hook}, {table}"
+    return f"hook {chain.hook}, {tabled(chain)}"
+
+
+def tabled(one: RuleRow | HookRow) -> str:
+    """The table, in words."""
+    old = f"table {one.table} of the older iptables"
+    return old if one.old else f"{one.family} {one.table}"
 
 
 def placed(one: RuleRow | HookRow) -> str:
-    """The chain as the arguments of its command."""
-    return f"-t {one.table}" if one.old else f"{one.family} {one.table} {one.chain}"
+    """A chain of nf_tables as the arguments of nft."""
+    return f"{one.family} {one.table} {one.chain}"
 
 
 def shown(one: RuleRow | HookRow) -> str:
