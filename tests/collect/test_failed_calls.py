@@ -96,41 +96,39 @@ def test_what_has_no_words_says_its_name() -> None:
 
 LISTED = [
     b"ffffffff81000010 T one\n", b"ffffffff81000020 t two.isra.0\n", b"0000000000000000 T hidden\n",
-    b"ffffffff81000030 T last\n", b"ffffffffc0000000 t three\t[module]\n",
-    b"ffffffffc0000010 t four\t[module]\n",
+    b"ffffffff81000030 T last\n", b"ffffffff81000040 T _einittext\n",
+    b"ffffffffc0000000 t three\t[module]\n", b"ffffffffc0000010 t four\t[module]\n",
 ]  # fmt: skip
+HIDDEN = b"0000000000000000 T hidden\n" * 2
 PLACES = {
     0xFFFFFFFF81000010: "one", 0xFFFFFFFF8100001F: "one", 0xFFFFFFFF81000025: "two",
     0xFFFFFFFF81000031: "last", 0xFFFFFFFFC0000001: "three", 0xFFFFFFFFC0000011: "four", 1: "",
 }  # fmt: skip
 
 
-def test_a_place_is_the_function_that_has_the_address() -> None:
-    found = symbols.functions(PLACES, symbols.ordered(LISTED))
-    assert {place: one.name for place, one in found.items()} == PLACES
-    assert {one.name for one in found.values() if one.stays} == {"one", "two"}
-    hidden = symbols.ordered([b"0000000000000000 T hidden\n"])
-    assert symbols.functions([5], hidden)[5].name == ""
-
-
-def test_a_function_of_the_kernel_itself_is_looked_up_once(
+def test_the_functions_of_the_kernel_itself_are_read_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The next counter knows it; a module may have gone, and another be in its place."""
+    """The next counter knows them; a module may have gone, and another be in its place."""
     file = tmp_path / "kallsyms"
     monkeypatch.setattr(symbols, "_FILE", str(file))
-    monkeypatch.setattr(symbols, "_FOUND", [])
-    file.write_bytes(b"".join(LISTED))
+    symbols.kernel.cache_clear()
+    file.write_bytes(HIDDEN)
     first = symbols.Symbols()
-    assert not first.hidden
-    first.learn(PLACES)
-    assert {place: first.name(place) for place in PLACES} == PLACES
-    file.write_bytes(b"0000000000000000 T hidden\n" * 2)
+    assert first.hidden
+    first.learn([0xFFFFFFFF81000018])
+    assert first.name(0xFFFFFFFF81000018) == ""
+    file.write_bytes(b"".join(LISTED))
+    second = symbols.Symbols()
+    assert not second.hidden
+    second.learn(PLACES)
+    assert {place: second.name(place) for place in PLACES} == PLACES
+    file.write_bytes(HIDDEN)
     again = symbols.Symbols()
-    assert again.hidden
     again.learn([0xFFFFFFFF81000018, 0xFFFFFFFF8100002F, 0xFFFFFFFFC0000001])
     assert [again.name(0xFFFFFFFF81000018), again.name(0xFFFFFFFF8100002F)] == ["one", "two"]
     assert again.name(0xFFFFFFFFC0000001) == ""
+    symbols.kernel.cache_clear()
 
 
 def kernel(*, cut: int = 0) -> bytes:

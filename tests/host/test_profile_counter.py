@@ -35,9 +35,6 @@ class Ring:
 class Symbols:
     hidden = False
 
-    def __init__(self, *, keep: bool) -> None:
-        assert keep
-
     def learn(self, addresses: Iterable[int]) -> None:
         assert {*addresses} <= NAMES.keys()
 

@@ -61,7 +61,7 @@ class Counter:
         self.event, self._rings = perf.rings(cpus, self.rate)
         self._begun = time.monotonic()
         try:
-            self._symbols = Symbols(keep=True)
+            self._symbols = Symbols()
             if self._symbols.hidden:
                 raise PermissionError(
                     1, "the kernel hides the names of its functions (kernel.kptr_restrict)"

@@ -1,40 +1,60 @@
 """Names of places in the kernel's code, from /proc/kallsyms.
 
-To list the file and to sort it takes 50 ms. The kernel's own functions stay where they are while it
-runs, so those that were found once are not looked up again; those of modules and of BPF programs
-come and go.
+To list the file takes 50 ms or more. The kernel's own functions stay where they are while it runs:
+their names are read once and kept (4 MB). Those of modules and of BPF programs come and go.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from collections.abc import Iterable, Sequence
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 _FILE: Final = "/proc/kallsyms"
 _HIDDEN: Final = b"0" * 16  # kptr_restrict
+_CODE: Final = b"tTwW"  # the types of functions
+_MODULE: Final = b"\t["  # before its name; also of BPF programs
 
 
-class Function(NamedTuple):
-    """A function and the addresses that it has, without `end`."""
+class Functions(NamedTuple):
+    """Functions by address: the name of each begins at a place in `names` and ends with a line."""
 
-    begin: int
-    end: int
-    name: str
-    stays: bool  # while the kernel runs
+    begins: Sequence[int]
+    places: Sequence[int]
+    names: bytes
 
+    @classmethod
+    def of(cls, lines: Iterable[bytes]) -> Functions:
+        """Of lines `ADDRESS TYPE NAME [MODULE]` of 16 hex digits each, in any order.
 
-_FOUND: Final[list[Function]] = []  # those that stay, by address
+        Of several names of one address it is the last one in the order of the lines.
+        """
+        found = {line[:16]: line[19:] for line in sorted(lines)}
+        places = accumulate(map(len, found.values()), initial=0)
+        return cls(array("Q", (int(at, 16) for at in found)), array("I", places),
+                   b"".join(found.values()))  # fmt: skip
+
+    def name(self, address: int) -> str:
+        """The function that has the address, without its module; empty before the first one.
+
+        A copy that the compiler made of it, such as ip_rcv_core.isra.0, has its name.
+        """
+        at = bisect_right(self.begins, address) - 1
+        if at < 0:
+            return ""
+        words = self.names[self.places[at] : self.places[at + 1]].split()
+        return words[0].decode().split(".", 1)[0]
 
 
 class Symbols:
-    """Names by address. The file is read for addresses in new functions, or once if it is kept."""
+    """Names by address. The file is read again for new addresses outside the kernel's own code."""
 
-    def __init__(self, *, keep: bool = False) -> None:
-        """`keep`: what is read stays in memory (10 MB)."""
+    def __init__(self) -> None:
+        """Nothing is known yet."""
         self._names: dict[int, str] = {}
-        self._keep = keep
-        self._kept: list[bytes] | None = None
 
     @property
     def hidden(self) -> bool:
@@ -52,49 +72,37 @@ class Symbols:
     def learn(self, addresses: Iterable[int]) -> None:
         """Find the names of the addresses that are not known yet."""
         new = set(addresses) - self._names.keys()
-        found = {one: function for one in new if (function := _known(one))}
-        if left := new - found.keys():
-            lines = self._kept if self._kept is not None else ordered(_read())
-            self._kept = lines if self._keep else None
-            found |= functions(left, lines)
-            for one in {*found.values()}.difference(_FOUND):
-                if one.stays:
-                    insort(_FOUND, one)
-        self._names |= {one: function.name for one, function in found.items()}
+        if not new:
+            return
+        own = kernel()
+        if not own.begins:  # hidden, which root may change
+            kernel.cache_clear()
+        inside = {one for one in new if own.begins and own.begins[0] <= one < own.begins[-1]}
+        self._names |= {one: own.name(one) for one in inside}
+        if left := new - inside:
+            others = Functions.of(_code(_lines()[1]))
+            self._names |= {one: others.name(one) for one in left}
 
 
-def ordered(lines: Iterable[bytes]) -> list[bytes]:
-    """The lines `ADDRESS TYPE NAME [MODULE]` of 16 hex digits each, by address."""
-    return sorted(line for line in lines if not line.startswith(_HIDDEN))
+@cache
+def kernel() -> Functions:
+    """The functions of the kernel itself; none where it hides its addresses."""
+    return Functions.of(_code(_lines()[0]))
 
 
-def functions(addresses: Iterable[int], lines: Sequence[bytes]) -> dict[int, Function]:
-    """The function of each address, by the `ordered` lines; one without a name before the first.
-
-    A copy that the compiler made of it, such as ip_rcv_core.isra.0, has its name.
-    """
-    places = {one: bisect_right(lines, b"%016x~" % one) for one in addresses}
-    return {one: _function(lines[max(0, at - 1) : at + 1], at > 0) for one, at in places.items()}
+def _code(lines: bytes) -> Iterator[bytes]:
+    for line in lines.splitlines(keepends=True):
+        if line[17:18] in _CODE and not line.startswith(_HIDDEN):
+            yield line
 
 
-def _function(lines: Sequence[bytes], known: bool) -> Function:
-    """The function of the first of these lines, which ends where the second begins."""
-    if not known:
-        return Function(0, 0, "", stays=False)
-    begin, end = int(lines[0][:16], 16), int(lines[-1][:16], 16)
-    stays = begin < end and not any(b"\t[" in line for line in lines)
-    return Function(begin, end, lines[0].split()[2].decode().split(".", 1)[0], stays)
-
-
-def _known(address: int) -> Function | None:
-    """The function that stays and has the address, if it was found before."""
-    at = bisect_right(_FOUND, address, key=lambda one: one.begin) - 1
-    return _FOUND[at] if at >= 0 and address < _FOUND[at].end else None
-
-
-def _read() -> list[bytes]:
+def _lines() -> tuple[bytes, bytes]:
+    """The lines of the kernel itself, and those of modules and programs, which come after them."""
     try:
         with open(_FILE, "rb") as file:
-            return file.readlines()
+            every = file.read()
     except OSError:
-        return []
+        return b"", b""
+    first = every.find(_MODULE)
+    begin = every.rfind(b"\n", 0, first) + 1 if first >= 0 else len(every)
+    return every[:begin], every[begin:]
