@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TextIO
 from .. import SCHEMA
 from ..files import own
 from ..files.trust import program
-from ..host.source import NOT_ROOT, Live
+from ..host.source import NOT_ROOT, Live, Source
 from ..terms.errors import Refused, nearest, sentence
 from ..terms.modules import modules
 from . import _argument
@@ -31,7 +31,6 @@ from ._argument import interface, namespace, own_names
 
 if TYPE_CHECKING:
     from ..frame.rates import Frame
-    from ..host.source import Source
     from ..settings import Address
 
 NAMESPACES = "/run/netns"

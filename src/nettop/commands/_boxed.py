@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..files import interrupt, own
 from ..host import systemd
+from ..host.source import Source
 from ..terms.errors import Refused, sentence
 from . import _argument, duration_argument, emit, print_lines, report_faults
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..box.blackbox import BlackBox
     from ..box.incident import Incident
     from ..box.trigger import Trigger
-    from ..host.source import Source
 
 DEFAULT: Final = True  # --box without a folder
 _SIZE: Final = 200 << 20

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from ..host.source import Source
+
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge
     from ..advice.rules.rule import Finding
     from ..facts import Facts
     from ..facts.limits import Limit
-    from ..host.source import Source
 
 PROBLEMS: Final = ("critical", "warning")
 # what is listed with the drops, the calls and the ways

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from ..host.source import Source
 from ..terms.dataclass import picked
 from ..terms.errors import Refused
 from ..terms.text import safe
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..facts import Facts
     from ..facts.way import Flow, Step, Way
     from ..frame.rates import Frame
-    from ..host.source import Source
 
 _STEP = "place outcome saw command change"
 _MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}

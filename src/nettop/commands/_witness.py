@@ -6,11 +6,11 @@ import argparse
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
+from ..host.source import Source
 from ..terms.dataclass import picked
 
 if TYPE_CHECKING:
     from ..facts import Facts
-    from ..host.source import Source
 
 
 POLICY: Final = ("turned away",)  # kinds of drops on purpose: no fault by themselves

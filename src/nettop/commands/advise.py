@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
 from ..files import own
+from ..host.source import Source
 from ..terms.dataclass import picked
 from ..terms.errors import Refused
 from . import (
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
     from ..facts.pair.model import Sides
     from ..frame.rates import Frame
-    from ..host.source import Source
     from ..views.observer import Observation, Observer
     from ._baseline import Since
 

@@ -16,6 +16,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..files import own
+from ..host.source import Source
 from ..terms.errors import Refused, nearest
 from . import (
     duration_argument,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..advice.rules.rule import Finding
-    from ..host.source import Source
 
 # protocol, and address and port of both ends
 _CONNECTION = re.compile(r"(\w+):([^-]+):(\d+)-([^-]+):(\d+)", re.ASCII)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from ..host.source import Source
 from ..terms.errors import Refused, nearest
 from . import (
     duration_argument,
@@ -27,7 +28,6 @@ from ._argument import target as rule_and_target
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Rule, Silent
-    from ..host.source import Source
     from ..views.observer import Observation
 
     Result = Finding | Silent

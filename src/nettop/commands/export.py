@@ -11,6 +11,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING
 
+from ..host.source import Source
 from ..terms.errors import Refused, sentence
 from . import (
     duration_argument,
@@ -24,7 +25,6 @@ from ._argument import assignment, assigns, change
 
 if TYPE_CHECKING:
     from ..changes import Change
-    from ..host.source import Source
 
 GROUP = "change"
 HELP = "print changes as a script, sysctl.d file, systemd units or playbook"

@@ -27,6 +27,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..host.source import Source
 from ..terms.dataclass import picked
 from ..terms.errors import Refused, nearest
 from . import (
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from ..collect import drop_reasons, journeys
     from ..facts.journey import Lost, Stage
     from ..facts.rhythm import Rhythm
-    from ..host.source import Source
 
 GROUP = "look"
 HELP = "say where packets wait on their way through this host"

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..host.source import Source
 from ..terms.dataclass import picked
 from ..terms.errors import Refused
 from ..terms.units import many
@@ -30,7 +31,6 @@ from . import duration_argument, emit, json_argument, open_source, print_lines, 
 if TYPE_CHECKING:
     from ..collect.profiles import Samples, Stack
     from ..facts import work
-    from ..host.source import Source
 
 GROUP = "look"
 HELP = "say what each busy core or thread spends its time on"

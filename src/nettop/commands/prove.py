@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ..files import own
-from ..host.source import HostLostError, Live
+from ..host.source import HostLostError, Live, Source
 from ..terms.errors import Refused, nearest, sentence
 from . import duration_argument, enter_netns_of, netns_argument, profile_argument, report_faults
 from ._argument import assignment, assigns, change, whole
@@ -34,7 +34,6 @@ from .test import clear_progress, options_of, show_progress, stopper, trial_argu
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..host.distant import Distant
-    from ..host.source import Source
     from ..trials.prove import Bench
     from ..trials.tune import Offer
     from ..views.observer import Observer

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from ..host.source import Source
 from ..terms.errors import Refused, nearest
 from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
 from ._argument import interface
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ..collect.netdev import Row as NetDevRow
     from ..facts.kinds.nic import Nic
     from ..frame.rates import Entry, Frame
-    from ..host.source import Source
 
 GROUP = "look"
 HELP = "measure the rate of an interface: counted, on the wire, payload"

@@ -37,7 +37,7 @@ from ..host.archive import RecordingError, Room
 from ..host.pseudonyms import Names
 from ..host.record import Record
 from ..host.scrub import scrub
-from ..host.source import HostLostError
+from ..host.source import HostLostError, Source
 from ..terms.errors import Refused
 from . import (
     _argument,
@@ -54,7 +54,6 @@ from . import (
 if TYPE_CHECKING:
     from ..collect.ways import Question
     from ..frame.rates import Frame
-    from ..host.source import Source
 
 
 GROUP = "data"

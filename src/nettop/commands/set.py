@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..files import own
-from ..host.source import Live
+from ..host.source import Live, Source
 from ..terms.errors import Refused, sentence
 from . import (
     absent,
@@ -39,7 +39,6 @@ from ._argument import ip_address
 if TYPE_CHECKING:
     from ..changes import Change, Result
     from ..changes.journal import Journal
-    from ..host.source import Source
 
 
 GROUP = "change"

@@ -21,6 +21,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from ..host.source import Source
 from ..terms.errors import Refused, nearest, sentence
 from . import (
     drop_reasons_argument,
@@ -38,7 +39,6 @@ from ._argument import whole
 if TYPE_CHECKING:
     from ..facts import Facts
     from ..frame.rates import Frame
-    from ..host.source import Source
     from ..panes.declared import Printed
     from ..terms.text import Line
     from ..views.scene import JournalEntry, Pending

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..files import own
+from ..host.source import Source
 from ..terms.errors import Refused, sentence
 from . import json_argument, netns_argument, open_source, print_lines
 from ._argument import whole
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ..changes import Result
     from ..changes.entry import JournaledChange
     from ..changes.journal import Journal
-    from ..host.source import Source
 
 GROUP = "change"
 HELP = "revert changes that nettop made"

@@ -39,6 +39,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..host.source import Source
 from ..terms.errors import Refused, nearest
 from . import (
     _argument,
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from ..facts import Facts
     from ..facts.limits import Limit
     from ..frame.rates import Frame
-    from ..host.source import Source
 
 GROUP = "look"
 HELP = "say what limits each flow and interface, and what would limit it next"

@@ -10,13 +10,13 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..collect import failed_calls
+from ..collect._words import Words
+from ..frame.rates import Frame
 from .used_ports import NO_ADDRESS, no_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..collect._words import Words
-    from ..frame.rates import Frame
 
 SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 CONNECTS: Final = ("connect", "connection")

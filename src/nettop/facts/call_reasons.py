@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..collect._words import Words
 from ..collect.failed_calls import ABROAD, DEVICE, PEER, SIZE
+from ..collect.nftables import Row as NftablesRow
+from ..frame.rates import Frame
 from .call_ends import LOW, RESERVED, SENDS, by_argument, by_end
 from .drop_causes import MOST, PROGRAMMED, few, route_programs
 from .flow_words import owners
@@ -20,11 +23,6 @@ from .used_ports import none_left
 from .way.filtered import filtered
 from .way.flow import FILTERED
 from .way.host import Host
-
-if TYPE_CHECKING:
-    from ..collect._words import Words
-    from ..collect.nftables import Row as NftablesRow
-    from ..frame.rates import Frame
 
 BINDS: Final = ("bind", "listen")  # what a service begins with
 TRANSPORTS: Final = ("tcp", "udp")  # whose sockets are read

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..collect.nicstats import Row as NicStatsRow
 from ..frame.rates import Entry, Frame
 from ..terms.dataclass import dataclass
 from .kinds.queue import CountedRates
-
-if TYPE_CHECKING:
-    from ..collect.nicstats import Row as NicStatsRow
 
 _TABLES: Final = {
     "link_stats": "interface", "netdev": "name", "nicstats": "interface", "pause": "interface",

@@ -9,14 +9,12 @@ moved data since the reading before.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from ..collect.sockets_tcp import Row as TcpRow
 from ..collect.threads import LATE
+from ..frame.rates import Entry, Frame
 from .flow_words import EVERYWHERE, end
-
-if TYPE_CHECKING:
-    from ..collect.sockets_tcp import Row as TcpRow
-    from ..frame.rates import Entry, Frame
 
 SYN: Final = 1  # byte that tcpi_bytes_acked counts for the handshake of an end that connects
 _OPEN: Final = ("established", "close-wait")

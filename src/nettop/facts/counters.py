@@ -12,24 +12,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ..collect.classes import Row as ClassRow
+from ..collect.fec import Row as FecRow
+from ..collect.link_stats import Row as LinkStatsRow
+from ..collect.links import Row as LinkRow
+from ..collect.netdev import Row as NetDevRow
+from ..collect.nicstats import Row as NicStatsRow
+from ..collect.pause import Row as PauseRow
+from ..collect.qdiscs import Row as QdiscRow
+from ..collect.queues import Row as QueueRow
 from ..frame.rates import Entry
 from ..terms import formulas
 from ..terms.dataclass import dataclass
 from .flow_words import total
 from .kinds.nic import Counters, Nic
-
-if TYPE_CHECKING:
-    from ..collect.classes import Row as ClassRow
-    from ..collect.fec import Row as FecRow
-    from ..collect.link_stats import Row as LinkStatsRow
-    from ..collect.links import Row as LinkRow
-    from ..collect.netdev import Row as NetDevRow
-    from ..collect.nicstats import Row as NicStatsRow
-    from ..collect.pause import Row as PauseRow
-    from ..collect.qdiscs import Row as QdiscRow
-    from ..collect.queues import Row as QueueRow
 
 SOON: Final = 0.5  # seconds, of which some events have no rate
 SHORT: Final = 10.0  # seconds of a look at what nettop's programs count

@@ -12,18 +12,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from ..collect.drop_reasons import Row as DropReasonRow
+from ..collect.sockets_tcp import Row as TcpRow
+from ..collect.sockets_udp import Row as UdpRow
 from ..frame.fields import Packed
 from ..frame.pairs import Calm
 from ..frame.rates import Entry
 from .kinds.process import Use
-
-if TYPE_CHECKING:
-    from ..collect.drop_reasons import Row as DropReasonRow
-    from ..collect.sockets_tcp import Row as TcpRow
-    from ..collect.sockets_udp import Row as UdpRow
-    from .landing import Landed, Sites
+from .landing import Landed, Sites
 
 # why a socket of UDP drops what it has room for, and why for want of room or memory
 _REFUSED: Final = frozenset(("XFRM_POLICY", "SOCKET_FILTER", "UDP_CSUM"))

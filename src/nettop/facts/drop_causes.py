@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..collect import drop_reasons
+from ..collect.drop_reasons import Row
 from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
 from ..terms.units import scaled
+from . import Facts
 from .flow_words import end, owners
 from .group_programs import program
 from .kinds.filter import dropping
@@ -25,10 +27,6 @@ from .way.flow import FILTERED
 from .way.host import Host, address
 from .way.lookup import lookup
 from .way.steps.listener import misses
-
-if TYPE_CHECKING:
-    from ..collect.drop_reasons import Row
-    from . import Facts
 
 MOST: Final = 3  # ports, destinations or rules that are named
 OTHER: Final = "OTHERHOST"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..collect.sockets_tcp import Row as TcpRow
+from ..collect.sockets_udp import Row as UdpRow
 from ..frame.rates import Frame
 from . import Facts, flows
 from .kinds.core import Core
@@ -18,10 +20,6 @@ from .kinds.process import Tasks
 from .landing import Landed
 from .memo import Memo
 from .port import Port
-
-if TYPE_CHECKING:
-    from ..collect.sockets_tcp import Row as TcpRow
-    from ..collect.sockets_udp import Row as UdpRow
 
 SHOWN: Final = 4  # namespaces that are named
 WHY: Final = "of another network namespace"

@@ -8,8 +8,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from ..collect.drop_reasons import Row as DropReasonRow
+from ..collect.sockets_tcp import Row as TcpRow
+from ..collect.sockets_udp import Row as UdpRow
 from ..frame.pairs import SLOW, Calm
 from ..frame.rates import Entry
 from ..terms import formulas
@@ -22,11 +25,6 @@ from .kinds.nic import Nic
 from .kinds.process import Tasks, Use
 from .kinds.queue import Queue
 from .landing import COMPUTED, Landed, Sites, identity, seen
-
-if TYPE_CHECKING:
-    from ..collect.drop_reasons import Row as DropReasonRow
-    from ..collect.sockets_tcp import Row as TcpRow
-    from ..collect.sockets_udp import Row as UdpRow
 
 MOST: Final = 256  # flows shown: the busiest; sums are of all
 FEW: Final = 64  # … of those that move little, of which a large host has thousands

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from ..collect.half_open import Row as HalfOpenRow
+from ..collect.sockets_tcp import Row as TcpRow
 from ..frame.rates import Entry
 from .flow_words import EVERYWHERE
 from .flows import Full, name_of
-
-if TYPE_CHECKING:
-    from ..collect.half_open import Row as HalfOpenRow
-    from ..collect.sockets_tcp import Row as TcpRow
 
 
 def full(

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import field, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from ..collect.interrupts import Row as InterruptRow
 from ..frame.rates import Entry, Frame
 from ..terms.dataclass import dataclass
 from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, witness, work
@@ -33,9 +34,6 @@ from .port import STILL, Port, ports
 from .profile import guess
 from .wiring import Ends, Routes, far_ends
 from .witness import Verdict
-
-if TYPE_CHECKING:
-    from ..collect.interrupts import Row as InterruptRow
 
 _Result = TypeVar("_Result")
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from ..collect.rss import Row as RssRow
+from ..collect.sockets_tcp import Row as TcpRow
+from ..collect.sockets_udp import Row as UdpRow
 from ..terms.dataclass import dataclass
 from .kinds.queue import Queue
 from .port import Port
 from .toeplitz import TRANSFORMS, Packet, key_bytes, queue_of
 from .wiring import Routes
-
-if TYPE_CHECKING:
-    from ..collect.rss import Row as RssRow
-    from ..collect.sockets_tcp import Row as TcpRow
-    from ..collect.sockets_udp import Row as UdpRow
 
 COMPUTED: Final = "computed from RSS"
 ALMOST: Final = 0.8  # of a NIC's traffic: a flow with this share uses the queue with this share

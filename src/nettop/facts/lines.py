@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from ..collect.interrupts import Row as InterruptRow
+from ..collect.irqs import Row as IrqRow
+from ..collect.netclass import Row as NetClassRow
 from ..terms.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from ..collect.interrupts import Row as InterruptRow
-    from ..collect.irqs import Row as IrqRow
-    from ..collect.netclass import Row as NetClassRow
-    from .port import Port
+from .port import Port
 
 # a CPU with a smaller share of a NIC's interrupts, and of its even share, is ignored
 SHARE: Final = 0.02

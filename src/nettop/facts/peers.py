@@ -8,16 +8,14 @@ host, `through tun0` the interface by which packets leave.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..collect.drop_reasons import Row as DropRow
 from ..frame.rates import Frame
 from .flow_words import end
 from .kinds.metric import prefixes, route
 from .way.flow import SILENT
 from .way.host import Host, address
-
-if TYPE_CHECKING:
-    from ..collect.drop_reasons import Row as DropRow
 
 LEAST: Final = 3  # packets to or from one end: fewer decide nothing
 MAIN: Final = 254  # RT_TABLE_MAIN

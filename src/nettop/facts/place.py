@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from ..collect.topology import Row as TopologyRow
 from ..terms.dataclass import dataclass
 from .kinds.core import CpuPlace
-
-if TYPE_CHECKING:
-    from ..collect.topology import Row as TopologyRow
 
 
 @dataclass(frozen=True, slots=True)

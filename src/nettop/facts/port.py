@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..collect.channels import Row as Channels
 from ..collect.coalesce import Row as Coalesce
 from ..collect.eee import Row as Eee
+from ..collect.features import Row as FeatureRow
 from ..collect.links import Row as LinkRow
 from ..collect.netclass import Row as NetClassRow
 from ..collect.pause import Row as Pause
 from ..collect.pci import Row as Pcie
+from ..collect.queues import Row as QueueRow
 from ..collect.rings import Row as Ring
+from ..collect.rss import Row as RssRow
 from ..frame.fields import repeated
 from ..frame.rates import Tables
 from ..terms.dataclass import dataclass
@@ -21,11 +24,6 @@ from . import wiring
 from .kinds.nic import Feature, Nic
 from .place import OnlineCpus
 from .toeplitz import key_bytes, symmetric
-
-if TYPE_CHECKING:
-    from ..collect.features import Row as FeatureRow
-    from ..collect.queues import Row as QueueRow
-    from ..collect.rss import Row as RssRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,10 @@ net.ipv4.ip_local_reserved_ports are not chosen for connections.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..frame.rates import Frame
 from .flow_words import EVERYWHERE, end, owners
-
-if TYPE_CHECKING:
-    from ..frame.rates import Frame
 
 
 class Holder(NamedTuple):

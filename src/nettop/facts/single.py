@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..collect.drop_reasons import Row as DropReasonRow
+from ..collect.nicqueues import Row as NicQueueRow
+from ..collect.packet_sockets import Row as PacketSocketRow
+from ..collect.rdma import Row as RdmaRow
+from ..collect.socket_owners import Row as SocketOwnerRow
+from ..collect.sysctl_files import Row as SysctlLineRow
 from ..frame.rates import Entry
 from .counters import grown
 from .flow_words import total
 from .kinds import path
 from .kinds.queue import CountedRates
 from .port import Port
-
-if TYPE_CHECKING:
-    from ..collect.drop_reasons import Row as DropReasonRow
-    from ..collect.nicqueues import Row as NicQueueRow
-    from ..collect.packet_sockets import Row as PacketSocketRow
-    from ..collect.rdma import Row as RdmaRow
-    from ..collect.socket_owners import Row as SocketOwnerRow
-    from ..collect.sysctl_files import Row as SysctlLineRow
 
 DIGITS: Final = 20  # of the largest number of 64 bits
 

@@ -6,13 +6,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields, replace
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ..collect.conntrack import Row as ConntrackRow
+from ..collect.ipvs import Row as IpvsRow
+from ..collect.kernel import Row as KernelRow
+from ..collect.nftables import Row as NftablesRow
+from ..collect.services import Row as ServiceRow
+from ..collect.snmp import Row as SnmpRow
 from ..frame.rates import Entry, Frame, Tables
 from ..terms.dataclass import dataclass
 from ..terms.text import version
 from .counters import grown, largest, middle
 from .flow_words import EVERYWHERE, part, total
+from .flows import Full
 from .kinds.call import with_ipv6
 from .kinds.core import Core, Load
 from .kinds.flow import Flow
@@ -22,16 +29,6 @@ from .place import OnlineCpus
 from .single import triple
 from .way.chains import few_ports
 from .way.flow import FILTERED
-
-if TYPE_CHECKING:
-    from ..collect.conntrack import Row as ConntrackRow
-    from ..collect.ipvs import Row as IpvsRow
-    from ..collect.kernel import Row as KernelRow
-    from ..collect.nftables import Row as NftablesRow
-    from ..collect.services import Row as ServiceRow
-    from ..collect.snmp import Row as SnmpRow
-    from .flows import Full
-
 
 # what the host has of the table snmp
 _SNMP: Final = {f.name: f.metadata["of"] for f in fields(HostFact) if "of" in f.metadata}

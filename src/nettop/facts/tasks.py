@@ -7,10 +7,9 @@ cgroups count decides; a limit above twice the threads of the whole host is not 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from ..collect.program_states import Row
+from ..collect.program_states import Row
 
 NEAR: Final = 0.5  # of a limit: with fewer threads on the whole host it is not reached
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..collect.fec import Row as FecRow
+from ..collect.links import Row as LinkRow
+from ..collect.pause import Row as PauseRow
 from ..frame.fields import altered
 from ..frame.rates import Entry, Frame, Tables
 from ..terms import formulas
@@ -27,9 +30,6 @@ from .refreshed import Links, Refreshed
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from ..collect.fec import Row as FecRow
-    from ..collect.links import Row as LinkRow
-    from ..collect.pause import Row as PauseRow
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _NOTHING: Final = CountedRates()

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..collect import failed_calls
 from ..collect._local_ports import RANGE, RESERVED, available
+from ..collect._words import Words
+from ..frame.rates import Frame
 from .single import triple
-
-if TYPE_CHECKING:
-    from ..collect._words import Words
-    from ..frame.rates import Frame
 
 LAST_PORT: Final = 65_535
 OWN_RANGE: Final = failed_calls.RANGE.removesuffix("=")

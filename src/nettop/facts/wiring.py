@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from ..collect.addresses import Row as AddressRow
+from ..collect.links import Row as LinkRow
+from ..collect.netns_links import Row as FarRow
+from ..collect.routes import Row as RouteRow
 from ..terms.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from ..collect.addresses import Row as AddressRow
-    from ..collect.links import Row as LinkRow
-    from ..collect.netns_links import Row as FarRow
-    from ..collect.routes import Row as RouteRow
 
 _SAME: Final = {"veth": "veth", "bond": "bond", "team": "bond", "bridge": "bridge", "vlan": "vlan",
                 "openvswitch": "bridge"}  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts import Facts
 from ..terms.text import Line, cells, line, stacked
 from ..terms.units import UNKNOWN, brief, percent
+from ..views.ask import Pointer
 from ..views.view import Spot
 from . import grid
 from .parts import (
@@ -30,7 +31,6 @@ from .parts import (
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
-    from ..views.ask import Pointer
 
 COLUMNS: Final = (
     Column("CORE", 4, ">"),

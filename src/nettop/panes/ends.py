@@ -12,10 +12,10 @@ from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses
 from ..facts.pair import words as both
 from ..terms.text import Line, fit_line, line, line_cells, wrap
 from ..terms.units import many
+from ..views.scene import Peer, Scene
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
-    from ..views.scene import Peer, Scene
 
 MARGIN: Final = 3  # columns before each line but the first
 _NUMBER: Final = re.compile(r"\[\d+\]")  # of a process

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SERIOUS
 from ..facts import Facts
-from ..facts.limits import Limit, words
+from ..facts.limits import Limit, Reading, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
 from ..terms.text import (
@@ -29,7 +29,7 @@ from ..terms.text import (
 from ..terms.units import Units, brief, packets, per_second, share
 from ..views.enough import unjudged, witnesses
 from ..views.past import lost
-from ..views.scene import Scene, once
+from ..views.scene import Peer, Scene, once
 from ..views.stages import PROGRAMS, Bar, at_fault, bars, flow_of, moves, process_of
 from . import interfaces
 from .parts import apart, flow_words, severity
@@ -37,8 +37,6 @@ from .parts import apart, flow_words, severity
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.nic import Nic
-    from ..facts.limits import Reading
-    from ..views.scene import Peer
 
 
 CROWDED: Final = "other programs run on its core: move it, or them"

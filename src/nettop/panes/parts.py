@@ -10,14 +10,12 @@ from ..advice.rules.severity import MARKS
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
 from ..terms.units import UNKNOWN, seconds
-from ..views.scene import RunningTest
-from ..views.view import Spot
+from ..views.scene import RunningTest, Scene
+from ..views.view import Spot, View
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.kinds.core import Core
-    from ..views.scene import Scene
-    from ..views.view import View
 
 
 T = TypeVar("T")

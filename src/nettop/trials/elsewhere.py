@@ -17,13 +17,13 @@ from ..changes.remote import AbsentError, Remote
 from ..facts.pair.words import called
 from ..files import own
 from ..host import prefix
+from ..host.once import Held
 from ..host.source import HostLostError
 from ..terms.errors import sentence
 from .lever import LeverError, pause, row
 
 if TYPE_CHECKING:
     from ..host.distant import Distant
-    from ..host.once import Held
 
 _MADE: Final = frozenset({"applied", "rounded", "unchanged", "pending"})
 _LATER: Final = "the change there is reverted when that host notices"

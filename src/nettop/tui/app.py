@@ -14,14 +14,12 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from ..config import load, muted, state_folder
+from ..config import Config, load, muted, state_folder
 from ..files import bounds, own
 from ..files.draft import write
-from ..host.source import NOT_ROOT, ORDINARY
+from ..host.source import NOT_ROOT, ORDINARY, Source
 
 if TYPE_CHECKING:
-    from ..config import Config
-    from ..host.source import Source
     from ..views.scene import Note
     from ..views.view import Options, View
     from .actions import Actions

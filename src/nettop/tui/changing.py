@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from .. import config, settings
 from ..changes import Change
+from ..changes import Result as Outcome
 from ..changes.plan import forecast
 from ..files.draft import write
 from ..host.source import Source
@@ -28,10 +29,7 @@ from ..views.view import View
 from .notes import Post, Update, note
 
 if TYPE_CHECKING:
-    from ..changes import Change
-    from ..changes import Result as Outcome
     from ..changes.apply import Terms
-    from ..settings import Host
 
 
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})

@@ -10,8 +10,10 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..facts.kinds.pair import Pair
 from ..facts.pair.words import short
 from ..host.abreast import Mark
+from ..host.recording import Replay
 from ..terms.errors import sentence
 from ..views.both import names
 from ..views.scene import Note, Peer
@@ -20,8 +22,6 @@ from .peering import BothEnds
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..facts.kinds.pair import Pair
-    from ..host.recording import Replay
     from ..views.observer import Observation
 
 

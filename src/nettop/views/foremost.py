@@ -8,12 +8,12 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from ..facts import Facts
 from ..facts.limits.stages import having
 from .past import IDLE, History, PortRates, Summary
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
-    from ..facts import Facts
     from ..facts.kinds.nic import Counters, Nic
 
 ALIKE: Final = 1.25  # ratio of two rates below which neither interface matters more

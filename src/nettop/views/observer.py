@@ -18,6 +18,7 @@ from ..facts.joined import Joiner, needs
 from ..facts.kinds.pair import Pair
 from ..facts.limits.ladder import Ladder
 from ..facts.losses import Accounting
+from ..facts.rhythm import Rhythm
 from ..facts.way import trouble
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ..advice.judge.judge import Judge, Judgement
     from ..advice.rules.rule import Rule
     from ..facts.limits.prediction import Calibration
-    from ..facts.rhythm import Rhythm
 
 SAMPLES = 4  # the least number of intervals that a command observes
 SLOW = 0.5  # of the interval: a table that takes longer is not read in each sample

@@ -11,6 +11,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from ..facts import Facts
+from ..facts.pair import Joined, Unmatched
 from ..facts.pair.words import short
 from ..frame.rates import Frame
 from ..host.source import Source
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
     from ..config.edit import Value
     from ..facts.kinds.nic import Nic
-    from ..facts.pair import Joined, Unmatched
 
 
 _TEXTS: Final = {"host": "via", "recording": "replay of", "demo": "DEMO of"}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
 from ..way.chains import numbered, shown, tabled
-
-if TYPE_CHECKING:
-    from .. import Facts
 
 MOST: Final = 16
 USUAL: Final = (255, 254, 253)  # tables local, main and default

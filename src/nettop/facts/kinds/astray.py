@@ -7,16 +7,14 @@ be an answer that came too late. Collector `udp_connected`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from .. import Facts
 
 _REASON: Final = "NO_SOCKET"
 _SHARE: Final = 0.5  # of the ports from which it was asked: of fewer, answers came late by chance

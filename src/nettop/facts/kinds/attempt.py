@@ -10,21 +10,20 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
+from ...collect.routes import Row as RouteRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import end, owners
 from ..kind import Kind
 from ..peers import far, through
 from ..way.host import Host
-from .metric import main_routes, route
+from .metric import Network, main_routes, route
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ...collect.routes import Row as RouteRow
-    from .. import Facts
-    from .metric import Network
 
 MOST: Final = 16  # destinations: those with most sockets
 

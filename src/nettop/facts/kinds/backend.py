@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...collect.sockets_unix import SMALLEST, full
+from ...collect.sockets_unix import Row as UnixRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
 from ..single import triple
-
-if TYPE_CHECKING:
-    from ...collect.sockets_unix import Row as UnixRow
-    from .. import Facts
 
 _LONGEST: Final = "net.unix.max_dgram_qlen"
 

@@ -13,17 +13,16 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from ...collect.links import Row as LinkRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import total
 from ..kind import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from ...collect.links import Row as LinkRow
-    from .. import Facts
 
 
 MOST: Final = 4  # ports that are named

@@ -6,14 +6,15 @@ import re
 from collections import Counter
 from functools import cache
 from ipaddress import IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...collect import failed_calls
-from ...collect._words import NORMAL, RETURNED
+from ...collect._words import NORMAL, RETURNED, Words
 from ...collect.failed_calls import PEER, SIZE
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..call_reasons import BINDS, DATAGRAM, exact, valued
 from ..counters import grown
 from ..drop_causes import MOST, most
@@ -22,10 +23,6 @@ from ..kind import Kind
 from ..peers import called
 from ..used_ports import NO_ADDRESS, no_source
 from ..way.host import Host
-
-if TYPE_CHECKING:
-    from ...collect._words import Words
-    from .. import Facts
 
 ABORTED: Final = "aborted"  # kind of the words: the other end ended a connection
 # of the datagrams: a program that waits for room, and then sends again, has at most one given back

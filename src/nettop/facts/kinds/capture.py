@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.packet_sockets import Row as PacketSocketRow
 from ...frame.fields import gauge, label, light, maybe
 from ...frame.rates import Entry
 from ...terms.dataclass import dataclass
@@ -16,9 +17,6 @@ from .core import Core
 from .nic import Nic
 from .process import Tasks
 from .queue import Queue
-
-if TYPE_CHECKING:
-    from ...collect.packet_sockets import Row as PacketSocketRow
 
 
 @light

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms import formulas
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import total
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from .. import Facts
-    from .nic import Nic
+from .nic import Nic
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_network
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.routes import Row as RouteRow
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
 from ..way.host import address
-from .metric import main_routes, route
-
-if TYPE_CHECKING:
-    from ...collect.routes import Row as RouteRow
-    from .. import Facts
-    from .flow import Flow
-    from .metric import Network
+from .flow import Flow
+from .metric import Network, main_routes, route
 
 LEAST: Final = 2  # networks
 SEEN: Final = 1.0  # losses a second at the mean of all: a flow that sends less shows nothing

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from ipaddress import ip_address
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...collect._local_ports import RESERVED
 from ...collect._local_ports import available as free
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
 from ..used_ports import chosen as local_ports
-
-if TYPE_CHECKING:
-    from .. import Facts
 
 LEAST: Final = 500  # ports for one address and port: fewer are not listed
 SHARE: Final = 4  # … unless they are 1/SHARE of the available ports

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...collect import drop_reasons
+from ...collect.drop_reasons import Row as DropReasonRow
 from ...collect.ways import Question
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..counters import grown
 from ..drop_causes import BACK, COPY, MOST, OTHER, Seen, arrives, few, most, refined
 from ..flow_words import end, owners, total
@@ -19,10 +21,6 @@ from ..kind import Kind
 from ..peers import dropped
 from ..way.host import Host, address
 from ..way.lookup import routed
-
-if TYPE_CHECKING:
-    from ...collect.drop_reasons import Row as DropReasonRow
-    from .. import Facts
 
 HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
 # reasons that may come from a wrong hardware address or a second owner of an address

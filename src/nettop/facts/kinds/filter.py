@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.filters import Row
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ...terms.units import scaled
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from ...collect.filters import Row
 
 HOOKS: Final = ("ingress", "egress")
 ACTIONS: Final = {"gact": "drop"}  # the word of tc(8), where it is not the name of the module

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from .. import Facts
-
 
 LEAVING: Final = ("output", "postrouting")  # passed before the interface
 

@@ -8,16 +8,13 @@ is on another (VLAN, bridge) both count a packet, and fewer are told.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from .. import Facts
-
 
 ENTERS: Final = 1.0  # packets/s: with fewer all come by one interface, as to a balancer
 

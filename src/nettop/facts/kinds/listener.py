@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
+from ...collect.half_open import Row as HalfOpenRow
+from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import EVERYWHERE
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from ...collect.half_open import Row as HalfOpenRow
-    from ...collect.sockets_tcp import Row as TcpRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
+from .flow import Flow
 from .quota import below, numbers, programs
-
-if TYPE_CHECKING:
-    from .. import Facts
-    from .flow import Flow
 
 SMALL: Final = 0.5  # of the largest send buffer: autotuning stops above it, a shortage below
 FULL: Final = 0.98  # of the limit: it is reached

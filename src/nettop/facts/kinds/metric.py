@@ -20,17 +20,15 @@ from ipaddress import (
     ip_network,
 )
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from ...collect.routes import Row as RouteRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
 from .flow import Flow
-
-if TYPE_CHECKING:
-    from ...collect.routes import Row as RouteRow
-    from .. import Facts
 
 Network: TypeAlias = IPv4Network | IPv6Network
 MAIN: Final = 254  # RT_TABLE_MAIN

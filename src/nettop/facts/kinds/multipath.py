@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
+from .flow import Flow
 from .metric import prefixes, route
-
-if TYPE_CHECKING:
-    from .. import Facts
-    from .flow import Flow
 
 
 @dataclass(frozen=True, slots=True)

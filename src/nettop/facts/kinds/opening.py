@@ -7,16 +7,14 @@ of them carries little before it is closed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end, owners
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from ...collect.sockets_tcp import Row as TcpRow
 
 MOST: Final = 16  # destinations: those with most fresh connections
 LEAST: Final = 2  # fresh connections: fewer are not listed

@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
 from ..way.host import inside
-
-if TYPE_CHECKING:
-    from ...collect.sockets_tcp import Row as TcpRow
-    from .. import Facts
-    from .nic import Nic
+from .nic import Nic
 
 ETHERNET: Final = 1500  # bytes: what hosts elsewhere send
 HEADERS: Final = 40  # bytes of IPv4 and TCP, without options

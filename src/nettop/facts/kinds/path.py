@@ -10,19 +10,18 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from ...collect.snmp import Row as SnmpRow
 from ...frame.fields import gauge, label, light, maybe
 from ...terms.dataclass import dataclass
 from ..flow_words import total
 from ..kind import Kind
+from ..limits.stage import Stage
 from .core import Core
 from .host import HostFact
 from .nic import Counters, Nic
 from .process import Process
 
 if TYPE_CHECKING:
-    from ...collect.snmp import Row as SnmpRow
-    from ..limits.stage import Stage
-
     Ways = Mapping[str, Sequence[Stage]]  # by direction
 Reasons = tuple[tuple[str, float], ...]
 

@@ -11,19 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...collect._local_ports import RESERVED, available
+from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import end, owners
 from ..kind import Kind
 from ..used_ports import chosen
-
-if TYPE_CHECKING:
-    from ...collect.sockets_tcp import Row as TcpRow
-    from .. import Facts
 
 DEFAULT: Final = 32_768  # first port of the range by default: services have ports below
 MOST: Final = 4  # connections that are named

@@ -6,16 +6,14 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from ...collect.processes import Row as ProcessRow
 from ...frame.fields import gauge, label, light, maybe
 from ...frame.rates import Entry
 from ...terms.dataclass import dataclass
 from .. import place
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from ...collect.processes import Row as ProcessRow
 
 BUSIEST: Final = 24  # processes without sockets that are listed for their CPU time
 SITS: Final = 1.0  # percent of a CPU; a process with more is listed at the core

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..held import STATES
 from ..kind import Kind
 from ..standing import Standing, programs, standing, unanswered
-
-if TYPE_CHECKING:
-    from .. import Facts
-    from .nic import Nic
-
+from .nic import Nic
 
 MOST: Final = 3  # ports that are named
 EVENTS: Final = "events"  # it waits for data or connections

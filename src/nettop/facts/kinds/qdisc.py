@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.classes import Row as ClassRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from ...collect.classes import Row as ClassRow
 
 FULL: Final = 0.9  # of its rate: then a leaf is its own limit
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ...collect.irqs import Row as IrqRow
+from ...collect.queues import Row as QueueRow
 from ...frame.fields import gauge, label, light, maybe
 from ...terms.dataclass import dataclass
 from ..flow_words import part
 from ..kind import Kind
 from ..lines import IrqLine, Lines
-
-if TYPE_CHECKING:
-    from ...collect.irqs import Row as IrqRow
-    from ...collect.queues import Row as QueueRow
 
 
 @light

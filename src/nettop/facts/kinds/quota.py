@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from ...collect import throttling
+from ...collect.threads import Row as ThreadRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import part
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from ...collect.threads import Row as ThreadRow
 
 
 @dataclass(frozen=True, slots=True)

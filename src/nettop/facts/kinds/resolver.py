@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...collect.udp_questions import PORT
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from .. import Facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.sockets_udp import Row as UdpRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from ...collect.sockets_udp import Row as UdpRow
-    from .. import Facts
-    from .process import Process
+from .process import Process
 
 LEAST: Final = 2  # processes that share the port
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
 from .quota import numbers
-
-if TYPE_CHECKING:
-    from .. import Facts
 
 
 @dataclass(frozen=True, slots=True)

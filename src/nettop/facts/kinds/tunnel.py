@@ -14,18 +14,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
 from .flow import Flow
 from .metric import main_routes, route
 from .nic import Nic
-
-if TYPE_CHECKING:
-    from .. import Facts
 
 OVERHEAD: Final = {
     "vxlan": 50, "geneve": 50, "gre": 24, "gretap": 38, "ipip": 20, "sit": 20, "wireguard": 60,

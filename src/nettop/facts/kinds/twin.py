@@ -9,16 +9,14 @@ from __future__ import annotations
 from contextlib import suppress
 from ipaddress import ip_network
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..kind import Kind
-
-if TYPE_CHECKING:
-    from .. import Facts
-    from .nic import Nic
+from .nic import Nic
 
 KINDS: Final = ("nic", "veth", "wireless", "vlan")  # a bridge or macvlan shares its port on purpose
 WHOLE: Final = 31  # a prefix this long or longer is no network with other hosts

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
 from ..way import Flow, Step, Way, walk
 from ..way.flow import PASSES, SILENT, STOPS, SUSPECT, Trouble
 from ..way.trouble import flows, troubles
-
-if TYPE_CHECKING:
-    from .. import Facts
-
 
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 RULES: Final = "hooks"

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...terms.dataclass import picked
 from . import Limit, Reading
-
-if TYPE_CHECKING:
-    from .prediction import Prediction
+from .prediction import Prediction
 
 
 def document(limit: Limit) -> dict[str, object]:

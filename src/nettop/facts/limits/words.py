@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...terms import units
 from . import Interval, Limit, Reading
 from .following import BINDS, bound
+from .prediction import Calibration, Prediction
 from .stages import declared, having
-
-if TYPE_CHECKING:
-    from .prediction import Calibration, Prediction
-
 
 _LEADS: Final = ("application", "pipe")  # on the way to what the program waits for
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING
 
+from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.rates import Close, Frame
 from .. import Facts, single
 from ..kinds.flow import Flow
 from ..kinds.nic import Nic
 from ..kinds.pair import Pair, PairEnd
 from .match import Tuple4
-
-if TYPE_CHECKING:
-    from ...collect.sockets_tcp import Row as TcpRow
 
 
 def pairs(

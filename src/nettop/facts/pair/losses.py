@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import ceil, inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.sockets_tcp import Row as TcpRow
 from ...terms import units
 from ...terms.dataclass import dataclass
 from ..limits import Interval
 from ..limits.stages import declared
 from . import BETWEEN, HERE, THERE, Losses, Place
 from .counts import Counts
-
-if TYPE_CHECKING:
-    from ...collect.sockets_tcp import Row as TcpRow
 
 MERGED: Final = 1.1  # segments' worth of bytes in what the receiver counts as one
 PACKET: Final = 65_536  # bytes of the largest packet before segmentation

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.rates import Both
 from ...terms.dataclass import dataclass
 from .. import Facts
@@ -19,10 +20,6 @@ from . import BETWEEN, HERE, THERE, Joined, Losses, Unmatched, counts, ends, mat
 from .losses import COUNTED, FlowRows, losses
 from .match import Tuple4
 from .verdict import Returns, verdict
-
-if TYPE_CHECKING:
-    from ...collect.sockets_tcp import Row as TcpRow
-
 
 LEAST: Final = 1.0  # seconds between two looks that are compared
 

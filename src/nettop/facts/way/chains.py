@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from ...collect.nft_hooks import Row as HookRow
+from ...collect.nft_rules import Row as RuleRow
+from ...collect.nft_sets import Row as SetRow
+from ...frame.rates import Frame
 from ...terms import units
 from ...terms.dataclass import dataclass
-from .host import address
+from .host import Host, address
 from .packet import MAY_DROP, NEW, NO_SETS, OVER, UNTRACKED, Packet
-
-if TYPE_CHECKING:
-    from ...collect.nft_hooks import Row as HookRow
-    from ...collect.nft_rules import Row as RuleRow
-    from ...collect.nft_sets import Row as SetRow
-    from ...frame.rates import Frame
-    from .host import Host
 
 _DEEPEST: Final = 16  # jumps: NFT_JUMP_STACK_SIZE
 _DROP, _ACCEPT, _JUMP, _GOTO, _RETURN = 0, 1, -3, -4, -5

@@ -8,16 +8,14 @@ that it does not reach.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.drop_reasons import Row as DropReasonRow
+from ...collect.nftables import Row as NftablesRow
 from ...terms.text import version
 from .chains import passed, place
 from .host import Host, address
 from .packet import PROTOCOLS, Packet
-
-if TYPE_CHECKING:
-    from ...collect.drop_reasons import Row as DropReasonRow
-    from ...collect.nftables import Row as NftablesRow
 
 OLD: Final = ("iptables", "ip6tables")
 # from this kernel on nft_do_chain() drops itself, and not the hook that called it: NF_DROP_REASON()

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from ...collect.addresses import Row as AddressRow
+from ...collect.drop_reasons import Row as DropReasonRow
+from ...collect.fib import Row as FibRow
+from ...collect.interface_sysctls import Row as SwitchRow
+from ...collect.links import Row as LinkRow
+from ...collect.neighbour_states import Row as NeighbourRow
+from ...collect.routing_rules import Row as RuleRow
+from ...collect.udp_bound import Row as BoundRow
+from ...collect.ways import Question
+from ...collect.ways import Row as AnswerRow
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from ...collect.addresses import Row as AddressRow
-    from ...collect.drop_reasons import Row as DropReasonRow
-    from ...collect.fib import Row as FibRow
-    from ...collect.interface_sysctls import Row as SwitchRow
-    from ...collect.links import Row as LinkRow
-    from ...collect.neighbour_states import Row as NeighbourRow
-    from ...collect.routing_rules import Row as RuleRow
-    from ...collect.udp_bound import Row as BoundRow
-    from ...collect.ways import Question
-    from ...collect.ways import Row as AnswerRow
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network

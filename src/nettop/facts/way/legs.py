@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.links import Row as LinkRow
+from ...collect.nft_rules import Row as RuleRow
 from ...collect.ways import Question
 from ...terms.dataclass import dataclass
 from .chains import named, passed, shown
@@ -16,11 +18,6 @@ from .host import Host, address, inside, network
 from .lookup import Hop, routed
 from .packet import Packet, ports
 from .tracked import entries
-
-if TYPE_CHECKING:
-    from ...collect.links import Row as LinkRow
-    from ...collect.nft_rules import Row as RuleRow
-
 
 OUT: Final = "out"  # this host sends
 IN: Final = "in"  # this host takes

@@ -8,17 +8,13 @@ where it cannot be asked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ...collect.ways import UNASKED
+from ...collect.fib import Row as FibRow
+from ...collect.routing_rules import Row as RuleRow
+from ...collect.ways import UNASKED, Question
 from ...terms.dataclass import dataclass
 from .host import Host, address, inside, network
-
-if TYPE_CHECKING:
-    from ...collect.fib import Row as FibRow
-    from ...collect.routing_rules import Row as RuleRow
-    from ...collect.ways import Question
-
 
 REFUSALS: Final = ("blackhole", "unreachable", "prohibit")
 LOCAL, MAIN = 255, 254

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from .flow import STOPS, Step
-
-if TYPE_CHECKING:
-    from .flow import Way
+from .flow import STOPS, Step, Way
 
 LEAST: Final = 4  # packets that came back
 EXPIRES: Final = 4  # TTL: only in a loop packets are this near to their end

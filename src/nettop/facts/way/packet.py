@@ -9,14 +9,12 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from ...collect.nft_rules import Words
+from ...collect.nft_sets import Row as SetRow
 from ...terms.dataclass import dataclass
 from .host import address
-
-if TYPE_CHECKING:
-    from ...collect.nft_rules import Words
-    from ...collect.nft_sets import Row as SetRow
 
 PROTOCOLS: Final = {"icmp": 1, "ipip": 4, "tcp": 6, "udp": 17, "sit": 41, "gre": 47, "icmp6": 58}
 ARP: Final = "arp"  # instead of a protocol of IP

@@ -7,14 +7,11 @@ that failed tells its process; its user is that of any socket of the process.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ...collect.failed_calls import OPENED
+from ...collect.failed_calls import Row as Call
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from ...collect.failed_calls import Row as Call
 
 
 @dataclass(frozen=True, slots=True)

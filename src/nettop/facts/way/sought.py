@@ -8,16 +8,14 @@ there at all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.arp_requests import Row as RequestRow
 from ...frame.rates import Frame
 from ...terms.units import many
 from ..counters import grown
 from .flow import Flow, Trouble
 from .host import Host
-
-if TYPE_CHECKING:
-    from ...collect.arp_requests import Row as RequestRow
 
 LEAST: Final = 3  # requests: after as many the kernel gives up (net.ipv4.neigh.*.mcast_solicit)
 KNOWN: Final = ("reachable", "stale", "delay", "probe")

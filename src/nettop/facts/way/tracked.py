@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.translated import Row
 from ..flow_words import end
 from .flow import Flow, Trouble
-from .host import inside
-
-if TYPE_CHECKING:
-    from ...collect.translated import Row
-    from .host import Host
+from .host import Host, inside
 
 LEAST: Final = 2  # connections without an answer: one may have begun just now
 

@@ -9,17 +9,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...collect import failed_calls
+from ...collect.drop_reasons import Row as DropReasonRow
+from ...collect.links import Row as LinkRow
 from ...collect.ways import Question
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from ...terms.units import many
+from .. import Facts
 from ..counters import grown
 from ..drop_causes import BACK
 from ..flow_words import EVERYWHERE
 from ..kinds.call import words
+from ..kinds.flow import Flow as Connection
 from ..peers import LED
 from . import questions
 from .flow import FILTERED, Flow, Trouble
@@ -32,13 +36,6 @@ from .steps.listener import listeners, misses
 from .tracked import unreplied
 from .unheard import unheard
 from .witnessed import witnessed
-
-if TYPE_CHECKING:
-    from ...collect.drop_reasons import Row as DropReasonRow
-    from ...collect.links import Row as LinkRow
-    from .. import Facts
-    from ..kinds.flow import Flow as Connection
-
 
 MOST: Final = 4  # destinations
 # calls with a destination, and the protocol if the call tells it

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ...collect.half_open import Row as HalfOpenRow
 from ...collect.ways import Question
 from ...terms.units import many
 from ..flow_words import end
 from .flow import Flow, Trouble
 from .host import Host, address
 from .lookup import lookup
-
-if TYPE_CHECKING:
-    from ...collect.half_open import Row as HalfOpenRow
 
 LEAST: Final = 2  # connections: one client may be gone
 MOST: Final = 64  # open connections whose way is looked up

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...collect import drop_reasons
+from ...collect.drop_reasons import Row as DropReasonRow
 from ...terms.units import many
 from ..counters import grown
 from .flow import Flow, Trouble
 from .host import Host, address
 from .legs import before
 from .steps.listener import listeners
-
-if TYPE_CHECKING:
-    from ...collect.drop_reasons import Row as DropReasonRow
 
 MOST: Final = 0.5  # of the drops of a reason at a place: their finding is about these packets
 

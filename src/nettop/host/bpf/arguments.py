@@ -25,14 +25,12 @@ import struct
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from . import DEVICE, PEER, RANGE, SIZE
 from . import assembler as a
+from .btf import Types
 from .counting import read
-
-if TYPE_CHECKING:
-    from .btf import Types
 
 STEP: Final = 128  # bytes: sizes are counted in steps, so that a program has few keys
 NAME: Final = 16  # bytes: TCP_CA_NAME_MAX, TCP_ULP_NAME_MAX

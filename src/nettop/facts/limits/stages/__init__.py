@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ....terms.modules import modules
-
-if TYPE_CHECKING:
-    from .. import Reading
-    from ..looks import Look
-    from ..stage import Stage
+from .. import Reading
+from ..looks import Look
+from ..stage import Stage
 
 
 class Family(Protocol):

@@ -7,18 +7,16 @@ about four fifths of its rate after coding, packet headers and descriptors take 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from ....terms import formulas, units
 from ...flow_words import total
+from ...kinds.card import Card
 from ...kinds.nic import Nic
 from .. import Reading
 from ..looks import Look
 from ..stack import stack
 from ..stage import Stage
-
-if TYPE_CHECKING:
-    from ...kinds.card import Card
 
 STAGES: Final = (
     Stage("slot", "the PCI Express slot", "the PCI Express slot", "SLOT",

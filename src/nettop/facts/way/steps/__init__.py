@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from ....terms.modules import modules
-
-if TYPE_CHECKING:
-    from ..flow import Step
-    from ..legs import Leg
+from ..flow import Step
+from ..legs import Leg
 
 
 @cache

@@ -8,16 +8,13 @@ both interfaces know this host's address; a filter or a strict router there drop
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..flow import HIDDEN, SUSPECT, Step
-from ..host import address
+from ..host import Host, address
 from ..legs import OUT, Leg
+from ..lookup import Hop
 from .route import selects
-
-if TYPE_CHECKING:
-    from ..host import Host
-    from ..lookup import Hop
 
 PLACE: Final = 25
 

@@ -6,8 +6,9 @@ net/ipv4/route.c, ip_route_input_slow(); net/ipv4/fib_frontend.c, fib_validate_s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.links import Row as LinkRow
 from ....collect.ways import Question
 from ....terms.units import many
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
@@ -15,9 +16,6 @@ from ..host import address, inside
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..lookup import REFUSALS, routed
 from .neighbour import ETHERNET
-
-if TYPE_CHECKING:
-    from ....collect.links import Row as LinkRow
 
 PLACE: Final = 10
 DROPS: Final = 3  # frames

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.links import Row as LinkRow
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import BRIDGED, OUT, Leg
 from .device import elsewhere
-
-if TYPE_CHECKING:
-    from ....collect.links import Row as LinkRow
 
 PLACE: Final = 70
 _OPEN: Final = "forwarding"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.links import Row as LinkRow
+from ....collect.processes import Row as ProcessRow
 from ...wiring import kind_of
 from ..filtered import filtered
 from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import address, network
+from ..host import Host, address, network
 from ..legs import BRIDGED, IN, THROUGH, Leg
-
-if TYPE_CHECKING:
-    from ....collect.links import Row as LinkRow
-    from ....collect.processes import Row as ProcessRow
-    from ..host import Host
 
 PLACE: Final = 50
 TOO_BIG: Final = "PKT_TOO_BIG"

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.nft_hooks import Row as HookRow
 from ..chains import cure, passed
 from ..flow import STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import IN, OUT, THROUGH, Leg
 from ..packet import ARP, UNTRACKED, Packet
 from .neighbour import ABSENT, ETHERNET
-
-if TYPE_CHECKING:
-    from ....collect.nft_hooks import Row as HookRow
 
 PLACE: Final = 35
 ASKS, ANSWERS = 0, 1

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.fdb import Row as FdbRow
+from ....collect.links import Row as LinkRow
 from ....collect.ways import Question
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import UNKNOWN_HOSTS
 from ..legs import BRIDGED, Leg
 from ..lookup import lookup
 from .neighbour import ABSENT
-
-if TYPE_CHECKING:
-    from ....collect.fdb import Row as FdbRow
-    from ....collect.links import Row as LinkRow
 
 PLACE: Final = 75
 MOST: Final = 3  # ports that are named

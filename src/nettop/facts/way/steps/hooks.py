@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.nft_hooks import Row as HookRow
+from ....collect.nft_rules import Row as RuleRow
 from ...flow_words import end
 from ..chains import (
     MASKS,
@@ -26,10 +28,6 @@ from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..packet import ESTABLISHED, INVALID, NEW, UNTRACKED, Packet
-
-if TYPE_CHECKING:
-    from ....collect.nft_hooks import Row as HookRow
-    from ....collect.nft_rules import Row as RuleRow
 
 PLACE: Final = 80
 _SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.xfrm_policies import Row as PolicyRow
 from ..flow import HIDDEN, PASSES, STOPS, Step
 from ..host import inside
 from ..legs import BRIDGED, IN, THROUGH, Leg
-
-if TYPE_CHECKING:
-    from ....collect.xfrm_policies import Row as PolicyRow
 
 PLACE: Final = 90
 _PROTOCOLS: Final = {"tcp": 6, "udp": 17}

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...flow_words import EVERYWHERE, end
 from ...ports import holder
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import address, network
+from ..host import Host, address, network
 from ..legs import IN, Leg, unbound
 from ..lookup import LOCAL, routed
-
-if TYPE_CHECKING:
-    from ..host import Host
 
 PLACE: Final = 110
 _STOPPED: Final = "Tt"  # state of a process in /proc/PID/stat

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ....collect import drop_reasons
+from ....collect.links import Row as LinkRow
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import inside, network
 from ..legs import BRIDGED, Leg
 from ..lookup import MAIN
 from .device import unplugged
-
-if TYPE_CHECKING:
-    from ....collect.links import Row as LinkRow
 
 PLACE: Final = 40
 _TUNNELS: Final = ("vxlan",)  # whose drops have reasons of their own

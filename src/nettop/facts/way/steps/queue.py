@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ....collect.qdiscs import Row as QdiscRow
 from ....terms.units import many
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import OUT, Leg
-
-if TYPE_CHECKING:
-    from ....collect.qdiscs import Row as QdiscRow
 
 PLACE: Final = 60
 _SMALL: Final = 74  # bytes of a frame with a SYN and its options

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.fib import Row as FibRow
+from ....collect.links import Row as LinkRow
+from ....collect.routing_rules import Row as RuleRow
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import address, inside
 from ..legs import BRIDGED, IN, OUT, Leg
 from ..lookup import LOCAL, MAIN, REFUSALS, dead, lookup, matches
 from .neighbour import ABSENT
-
-if TYPE_CHECKING:
-    from ....collect.fib import Row as FibRow
-    from ....collect.links import Row as LinkRow
-    from ....collect.routing_rules import Row as RuleRow
 
 PLACE: Final = 20
 _VERBS: Final = {

@@ -7,8 +7,9 @@ nf_nat_inet_fn()): datagrams that a client sends from one port never end it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ....collect.translated import Row
 from ...flow_words import end
 from ..chains import MASKS, passed
 from ..flow import PASSES, STOPS, SUSPECT, Step
@@ -16,9 +17,6 @@ from ..host import inside
 from ..legs import THROUGH, Leg
 from ..packet import Packet
 from ..tracked import entries
-
-if TYPE_CHECKING:
-    from ....collect.translated import Row
 
 PLACE: Final = 5
 _NEAR: Final = ("", "bond", "bridge", "team", "veth", "vlan")  # kinds of links to a common network

@@ -14,6 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ....collect import failed_calls
+from ....collect.fib import Row as FibRow
+from ....collect.routing_rules import Row as RuleRow
 from ....collect.ways import Question
 from ....terms.units import many
 from ..flow import SILENT, SUSPECT, Step
@@ -26,8 +28,6 @@ from .route import selects
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ....collect.fib import Row as FibRow
-    from ....collect.routing_rules import Row as RuleRow
 
 Exit: TypeAlias = tuple[str | None, str | None]  # interface and gateway
 
